@@ -4,6 +4,7 @@ import type { Stage } from "./play-story.ts";
 import { findGate, foretell, otherWordOn, sayAgain, sayAt, wordOn } from "./say.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action, Deed } from "./story.ts";
+import { writtenOn } from "./story-masks.ts";
 import { placeOf, remember } from "./story-memory.ts";
 import { storyIntent } from "./story-package.ts";
 
@@ -72,6 +73,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   decide: (stage, action, process) => sayAt(stage, { action, process }, wordOn),
   say: (stage, action, process) => sayAt(stage, { action, process }, otherWordOn),
   say_again: sayAgain,
+  edit: (stage, action, process) => sayAt(stage, { action, process }, (gate) => writtenOn(stage.world, gate, action)),
   foretell,
   withdraw: async (stage, action, process) => {
     const gate = await findGate(process, action.of);

@@ -9,8 +9,9 @@ import { gateIdOf } from "../../src/contract/gate.ts";
 import type { TurnRow } from "../../src/contract/turn.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
 import { rowOpener } from "../ledgers/reseal.ts";
-import type { StoryOperator } from "./story.ts";
+import type { Story, StoryOperator } from "./story.ts";
 import type { StoryRelease } from "./story-deploy.ts";
+import type { Written } from "./story-masks.ts";
 
 export interface Called {
   readonly process: string;
@@ -101,6 +102,9 @@ export class OutsideWorld {
   readonly used = new Set<string>();
   /** What writers of memory were told is written. */
   readonly remembered = new Set<unknown>();
+  /** What persons wrote that a mask may be over, and what a host was told, in logs and hooks. */
+  readonly texts: Written[] = [];
+  readonly overheard: string[] = [];
   /** What previews rest on: it changes when the story says so. */
   basis = 1;
   /** Nothing happens any more; who is asked again answers. */
@@ -163,6 +167,11 @@ export class OutsideWorld {
     const record = this.records.get(row.stream) ?? null;
     if (record !== null) this.states.set(row.stream, [...(this.states.get(row.stream) ?? []), statesOf(record)]);
     return events;
+  }
+
+  /** Keeps what a host was told, where somebody looks for it. */
+  overhear({ masks }: Pick<Story, "masks">, said: object): void {
+    if (masks.length > 0) this.overheard.push(JSON.stringify(said) ?? "");
   }
 
   say(said: Omit<Said, "at">): void {

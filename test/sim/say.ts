@@ -30,7 +30,7 @@ export async function sayAgain(stage: Stage, action: Action, process: SimulatedP
   });
 }
 
-interface GateWord {
+export interface GateWord {
   readonly decision: "approve" | "reject";
   readonly payload: NonNullable<GateRequest["payload"]>;
 }

@@ -71,7 +71,7 @@ export async function openProcess(
     random: seededRandom(story.seed * 31 + Number(name.slice(1))),
     owner: name,
     ...optionsOf(request, wall.clock),
-    logger: { debug: quiet, info: quiet, warn: hear(crashes), error: hear(crashes) },
+    logger: loggerOf(request, crashes),
   });
   return { name, kernel, faults, clock, wall, heard: new Map(), crashes };
 }
@@ -90,6 +90,17 @@ export function optionsOf({ story: first, release, world, name }: Host, clock: C
 }
 
 const quiet = (): void => undefined;
+
+function loggerOf({ story, world }: OpenRequest, crashes: string[]): NonNullable<KernelOptions["logger"]> {
+  const listen = hear(crashes);
+  const note =
+    story.masks.length === 0 ? quiet : (detail: object, said = ""): void => world.overhear(story, { detail, said });
+  const loud = (detail: object, said?: string): void => {
+    note(detail, said);
+    listen(detail, said);
+  };
+  return { debug: note, info: note, warn: loud, error: loud };
+}
 
 /** A kernel that logs one of these has met something nobody thought of, but for a store that is away. */
 const unthought = /crashed|could not be recorded|unhandled/;

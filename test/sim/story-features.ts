@@ -14,6 +14,7 @@ import type { Limits } from "../../src/runtime/runtime.ts";
 import { enrichGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
 import type { Action, Behaviour, Deed, Story, StoryOperator, StoryStep } from "./story.ts";
+import type { StoryMask } from "./story-masks.ts";
 import type { StoryModels } from "./story-models.ts";
 import type { StoryPerson } from "./story-persons.ts";
 
@@ -62,6 +63,7 @@ export interface Features {
   /** Whether requests are about something, in threads, and memory is written. */
   readonly memory: boolean;
   readonly models: StoryModels | null;
+  readonly masks: readonly StoryMask[];
 }
 
 export const noFeatures: Features = {
@@ -77,6 +79,7 @@ export const noFeatures: Features = {
   persons: [],
   memory: false,
   models: null,
+  masks: [],
 };
 
 /** Those that a story has. */

@@ -15,6 +15,7 @@ import { publicKeyOf } from "./sign-words.ts";
 import type { Story } from "./story.ts";
 import type { StoryRelease } from "./story-deploy.ts";
 import type { Verdict as Judges, Manner, Shows, StoryHooks } from "./story-features.ts";
+import { maskRules } from "./story-masks.ts";
 import { samePersonIn } from "./story-persons.ts";
 import { nameOf, plainOf, planOf } from "./story-plan.ts";
 
@@ -71,7 +72,8 @@ const thrown: ReadonlySet<Manner> = new Set(Object.keys(thrownAs) as Manner[]);
 export function storyHooks(hands: Hands): readonly Middleware[] {
   const { story, world, process } = hands;
   const hook = (name: string, phase: keyof StoryHooks, manners: readonly Manner[]) => {
-    return ({ request_id, step_id }: SkillExecutionContext): void | Promise<void> => {
+    return ({ request_id, step_id, params, state }: SkillExecutionContext): void | Promise<void> => {
+      world.overhear(story, { params, state });
       const where = `${request_id} ${step_id}`;
       const from = story.steps.findIndex(({ id }) => id === plainOf(step_id));
       const manner = nextOf(hands, `${name} ${phase} ${where}`, manners, from);
@@ -183,7 +185,7 @@ export function hostOptions(hands: Hands): Partial<KernelOptions> {
   const planner = storyPlanner(hands);
   const { budgets, models } = hands.story;
   return {
-    policies: storyRules(hands),
+    policies: [...storyRules(hands), ...maskRules(hands.first)],
     middleware: storyHooks(hands),
     security: storySecurity(hands),
     approverKeys: ({ id }) => (Number(id) % 2 === 0 ? publicKeyOf(id) : Promise.resolve([publicKeyOf(id)])),

@@ -8,6 +8,7 @@ import { drawGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
 import { type StoryDeploy, withDeploy } from "./story-deploy.ts";
 import { type Features, type Manner, type Shows, withFeatures } from "./story-features.ts";
+import { withMasks } from "./story-masks.ts";
 import { withMemory } from "./story-memory.ts";
 import { withModels } from "./story-models.ts";
 import { withPersons } from "./story-persons.ts";
@@ -89,6 +90,7 @@ export const deeds = [
   "settle",
   "rebase",
   "remember",
+  "edit",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -155,6 +157,7 @@ const weights: Readonly<Record<Deed, number>> = {
   settle: 0,
   rebase: 0,
   remember: 0,
+  edit: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -182,7 +185,7 @@ export function drawStory(seed: number): Story {
 
 /** Each draws from a stream of its own: what one of them adds leaves the others as they are. */
 const enrich = (plain: Parameters<typeof withFeatures>[0]): Story =>
-  withModels(withMemory(withPersons(withSignedWords(withDeploy(withSiblings(withFeatures(plain)))))));
+  withMasks(withModels(withMemory(withPersons(withSignedWords(withDeploy(withSiblings(withFeatures(plain))))))));
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {
   const draw = drawing(seed);
