@@ -25,10 +25,16 @@ export function asThen(recorded: LedgerEvent, { type, payload }: EventDraft): Ev
 
 /** Whether it is what policy lets an edit decide, where the record goes on with the edit at once. */
 export function isUnasked(made: EventDraft, next: LedgerEvent | undefined, shown: string | undefined): boolean {
-  if (made.type !== "POLICY_DECIDED" || next?.step_id !== made.step_id) return false;
-  const { stage, payload_hash, decision, by } = made.payload;
-  const isOfEdit = stage === "gate" && by?.decision !== "delegate" && payload_hash !== shown && decision !== "DENY";
-  return isOfEdit && (next.event_type === "OUTCOME_DRAFTED" || next.payload["cause"] === "edit");
+  const { decision } = made.payload as Partial<EventPayloads["POLICY_DECIDED"]>;
+  if (!isOfEdit(made, shown) || decision === "DENY" || next?.step_id !== made.step_id) return false;
+  return next.event_type === "OUTCOME_DRAFTED" || next.payload["cause"] === "edit";
+}
+
+/** Whether it is what policy says of a decision on what an edit makes of what the gate shows. */
+export function isOfEdit({ type, payload }: EventDraft, shown: string | undefined): boolean {
+  if (type !== "POLICY_DECIDED") return false;
+  const { stage, payload_hash, by } = payload as EventPayloads["POLICY_DECIDED"];
+  return stage === "gate" && by?.decision !== "delegate" && payload_hash !== shown;
 }
 
 type Vote = EventPayloads["GATE_VOTED"];

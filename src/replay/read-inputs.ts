@@ -197,7 +197,9 @@ function readDecision(event: LedgerEvent, reading: Reading): Word | null {
   const vote = voted === null ? null : payloadOf(voted, "GATE_VOTED");
   const until = voted?.sequence ?? closing?.sequence ?? Number.POSITIVE_INFINITY;
   const isPlain = closing !== null && !payloadOf(closing, "USER_APPROVED").edited;
-  const edit = isPlain ? null : (editOf(event, left, until) ?? (edits ? unknownEdit : null));
+  const edit = isPlain
+    ? null
+    : (editOf(event, left, until) ?? judgedBefore(event, left, log) ?? (edits ? unknownEdit : null));
   // What was refused behind its judgement was signed where the gate asks for it.
   const isLost = (decided ?? vote) === null && edit === null && log.record.gates.get(gate_id)?.signed === true;
   const signature = isLost ? unknownSignature : (vote?.signature ?? decided?.signature)?.jws;
@@ -285,6 +287,14 @@ function editOf({ step_id: stepId }: LedgerEvent, left: readonly LedgerEvent[], 
   const made = before.filter(({ sequence }) => sequence < revised.sequence);
   const drafted = findAmong(made, { type: "OUTCOME_DRAFTED", stepId });
   return drafted === null ? revised.payload.gate.payload : drafted.payload.outcome.content;
+}
+
+/** An edit that policy knew already and that was refused is told by what it was put to stage gate as. */
+function judgedBefore({ step_id: stepId }: LedgerEvent, left: readonly LedgerEvent[], log: RecordedLog): Json | null {
+  const [, own] = left.filter((one) => one.step_id === stepId && one.payload["stage"] === "gate");
+  const fits = ({ payload }: EventPayloads["POLICY_DECIDED"]): boolean =>
+    payload !== undefined && digest(payload) === own?.payload["payload_hash"];
+  return findAmong(log.events, { type: "POLICY_DECIDED", stepId, fits })?.payload.payload ?? null;
 }
 
 /** What a person knew of a lost call stands in the event that settled it. */

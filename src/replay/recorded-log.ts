@@ -20,7 +20,7 @@ import type { NewWorkflow } from "../runtime/log-services.ts";
 import { envelopeOf, eventOf, system } from "../runtime/noted-turn.ts";
 import type { DrawnId } from "../runtime/turn-source.ts";
 import type { DecidingLog } from "../tiers/t4-execution/decide/run.ts";
-import { asThen, isUnasked } from "./earlier-words.ts";
+import { asThen, isOfEdit, isUnasked } from "./earlier-words.ts";
 import { type RecordedInput, type RecordedRow, readRows } from "./recorded-rows.ts";
 import { isOnUnknown, withRecorded } from "./unknown-words.ts";
 
@@ -126,12 +126,13 @@ export class RecordedLog implements DecidingLog {
     for (const one of drafts) this.#noteOne(one, system);
   }
 
-  /** A person's word that the record does not hold here was refused behind its judgement: nothing says why, only that. */
+  /** A person's word that the record does not hold here was refused behind its judgement: nothing says why, only that. So was an edit
+   * whose own judgement it does not hold. */
   noteBy(actor: Actor, ...drafts: readonly EventDraft[]): void {
     const { next, isOver } = this;
     const [first] = drafts;
     const isHeld = !this.#isThrough && next?.event_type === first?.type && next?.step_id === first?.step_id;
-    if (!isOver && !isHeld) raise(kernelError("T5_GATE_CONFLICT", "what was said was refused here", logRef));
+    if (!isOver && !isHeld) refuse();
     for (const one of drafts) this.#noteOne(one, actor);
   }
 
@@ -141,7 +142,9 @@ export class RecordedLog implements DecidingLog {
     if (this.#record !== null && !acceptsEvent(this.#record, made))
       raise(kernelError("T4_WORKFLOW_CONFLICT", `${made.type} cannot happen in ${this.#record.state}`, logRef));
     const { next } = this;
-    if (isUnasked(made, next, this.#shownAt(made))) return;
+    const shown = this.#shownAt(made);
+    if (isUnasked(made, next, shown)) return;
+    if (this.hasEdit && this.#isThrough && isOfEdit(made, shown)) refuse();
     if (next === undefined) return this.#end(goesBeyond(this.#position + 1, made));
     const recorded = this.#recorded[this.#position] as TurnEvent;
     const event = this.#eventOf(made, actor, recorded.id);
@@ -202,6 +205,8 @@ export class RecordedLog implements DecidingLog {
     throw replayOver;
   }
 }
+
+const refuse = (): never => raise(kernelError("T5_GATE_CONFLICT", "what was said was refused here", logRef));
 
 interface EventSearch<T extends keyof EventPayloads> {
   readonly type: T;

@@ -224,6 +224,36 @@ describe("a word that came with an edit", () => {
     expect(refused.code).toBe("T5_EDIT_WITHOUT_EFFECT");
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
   });
+
+  it.each([
+    ["on what the call rests on since", true],
+    ["as policy knew it already", false],
+  ])("[INV-12] refused since it leaves another gate to nobody is refused again, %s", async (_how, moves) => {
+    let shown = 0;
+    const preview = () => {
+      shown += 1;
+      return { preview: "a write", ...(moves && shown > 1 ? { basis: [{ name: "it", digest: "1" }] } : {}) };
+    };
+    const write = counted("Note.Write", { effect: "final_write", input: anyObject, preview });
+    const bob = { type: "user", id: "bob" };
+    const rows = [
+      step("w", write, { params: { text: "a" } }),
+      step("x", write, { gate: { reason: "apart", separation: true, approvers: [bob] } }),
+    ];
+    await using t = await createTestKernel({ capabilities: [story([write], rows)] });
+    const { workflow_id } = await t.run(intent);
+    const said = {
+      tenant_id: 1,
+      principal: { ...bob, role: "admin" },
+      gate_id: "gate-w",
+      decision: "approve",
+    } as const;
+    for (let i = 0; i < 2; i += 1) {
+      const edited = t.kernel.decideGate(workflow_id, { ...said, payload: { edit: { text: "b" } } });
+      expect((await refusalOf(edited)).code).toBe("T5_GATE_CONFLICT");
+    }
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
 });
 
 /** Of an edit that policy masked, older releases kept the digest alone. */
