@@ -2,10 +2,12 @@
  * Who is told of a gate: the host's word, or those who may decide on it, by the addresses that the host gave for roles and
  * people.
  *
- * R1  A named approver is found by name; a gate that names roles goes to these; one that names nobody to all.
+ * R1  A named approver is found by name, but for who asked where the gate separates the two; a gate that names roles goes to
+ *     these; one that names nobody to all.
  */
 
 import { kernelError } from "../contract/error-codes.ts";
+import type { Gate } from "../contract/gate.ts";
 import type { GateNotice } from "../contract/gate-notice.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -19,6 +21,8 @@ export interface RecipientOptions {
   /** The address of a named approver, by the principal's id. */
   readonly people?: Readonly<Record<string, string>>;
 }
+
+type Approver = NonNullable<Gate["approvers"]>[number];
 
 /** Each once. @throws KernelErrorException T6_NOTICE_NOBODY. */
 export async function findRecipients(notice: GateNotice, options: RecipientOptions): Promise<readonly string[]> {
@@ -34,7 +38,14 @@ export async function findRecipients(notice: GateNotice, options: RecipientOptio
 
 function mayDecide({ gate }: GateNotice, { roles = {}, people = {} }: RecipientOptions): readonly string[] {
   if (gate.approvers !== null)
-    return gate.approvers.flatMap(({ id }) => (Object.hasOwn(people, id) ? [people[id] as string] : []));
+    return gate.approvers
+      .filter((one) => !hasAsked(gate, one))
+      .flatMap(({ id }) => (Object.hasOwn(people, id) ? [people[id] as string] : []));
   const names = gate.roles ?? Object.keys(roles);
   return names.flatMap((role) => (Object.hasOwn(roles, role) ? (roles[role] as readonly string[]) : []));
 }
+
+/** Whether it is one of those who asked for what is shown, and may not decide on it. */
+const hasAsked = ({ separation, requesters, requester }: Gate, { type, id }: Approver): boolean =>
+  separation &&
+  (requesters ?? [requester]).some((one) => String(one?.id) === String(id) && (type ?? one?.type) === one?.type);

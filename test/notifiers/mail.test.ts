@@ -98,6 +98,18 @@ describe("a mail", () => {
     ]);
   });
 
+  it("goes to no approver who asked for what is shown, where the gate leaves it to others", async () => {
+    await using server = await receiveMail();
+    const approvers = [{ type: "user", id: "carol" }, { id: 7 }, { type: "user", id: "dave" }];
+    const people = { carol: "carol@example.test", "7": "seven@example.test", dave: "dave@example.test" };
+    const requesters = ["carol", "7"].map((id) => ({ type: "user", id }));
+    await deliver(at(server.port, { people }), notice({ approvers, requesters, separation: true }));
+    await deliver(at(server.port, { people }), notice({ approvers, requesters }));
+    const got = await server.inbox.count(2);
+    expect(got.map(({ to }) => to.length)).toEqual([1, 3]);
+    expect(got[0]?.to).toEqual(["dave@example.test"]);
+  });
+
   it("without anybody to go to fails, and says for whom an address is wanted", async () => {
     await using server = await receiveMail();
     const nobody = await refusalOf(deliver(at(server.port), notice({ roles: ["auditor", "toString"] })));
