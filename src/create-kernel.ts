@@ -8,9 +8,6 @@
  */
 
 import { allMachines, definitionOf } from "../machines/definitions.ts";
-import { raise } from "./contract/error.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { moduleRef } from "./contract/module-ref.ts";
 import type { RetryRequest } from "./contract/retry.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import { awaitSettled } from "./kernel/await-settled.ts";
@@ -26,12 +23,11 @@ import { createReads } from "./kernel/reads.ts";
 import { createRecords } from "./kernel/records.ts";
 import { requireRuntime } from "./kernel/require-runtime.ts";
 import { retryOrBeginAgain } from "./kernel/retry.ts";
+import { refuseStopped, tellStopped } from "./kernel/tell-stopped.ts";
 import { createTokenView } from "./kernel/token-view.ts";
 import { replayTurns } from "./replay/replay.ts";
 import { whatIf } from "./replay/whatif.ts";
 import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
-
-const kernelRef = moduleRef(0, "kernel", "createKernel");
 
 /**
  * Opens the ledger, starts the tiers, takes up unfinished work, and serves.
@@ -67,8 +63,6 @@ async function startHost(parts: KernelParts): Promise<void> {
   }
 }
 
-const refuseStopped = (): never => raise(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", kernelRef));
-
 /** A kernel that serves: what its methods do. */
 class RunningKernel {
   readonly #parts: KernelParts;
@@ -89,9 +83,11 @@ class RunningKernel {
       await this.#gateway.authorize(caller, "gate:approve");
       return findOpenGate(workflowId, caller);
     });
+    const { authorize } = this.#gateway;
+    const reads = createReads({ ...parts, store: parts.told, same: parts.resolved.same, authorize });
     this.kernel = checkArguments(
       {
-        ...createReads({ ...parts, store: parts.told, same: parts.resolved.same, authorize: this.#gateway.authorize }),
+        ...tellStopped(reads, () => this.#stopping !== null),
         tokens: createTokenView({ ...parts, store: parts.told }),
         ...this.#commands(),
         ...this.#records(),

@@ -3,7 +3,9 @@
  * a coded error, and nothing is left behind. A method that is not in the table fails the test.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KernelErrorException } from "../../src/contract/error.ts";
+import { KernelErrorException, raise } from "../../src/contract/error.ts";
+import { kernelError } from "../../src/contract/error-codes.ts";
+import { moduleRef } from "../../src/contract/module-ref.ts";
 import type { Kernel } from "../../src/kernel/kernel-interface.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
@@ -207,6 +209,25 @@ describe("a kernel that has stopped", () => {
       await expectRefused(answerOf(methodOf(stopped.kernel, name), [workflow_id, who]), "T0_KERNEL_STOPPED");
     for (const name of ["workflows", "gates", "feed", "doctor", "deliveries"])
       await expectRefused(answerOf(methodOf(stopped.kernel, name), []), "T0_KERNEL_STOPPED");
+  });
+
+  it("says so to whoever was reading as it closed its ledger", async () => {
+    const closing = Promise.withResolvers<void>();
+    const away = kernelError("T0_LEDGER_UNAVAILABLE", "is not open", moduleRef(0, "ledger", "read"));
+    const late = async (): Promise<never> => {
+      await closing.promise;
+      return raise(away);
+    };
+    const ledger = memoryLedger();
+    const stopped = await openKernel({ ledger, capabilities: [waits] });
+    const { workflow_id } = await stopped.run("Test.Job");
+    const close = ledger.close.bind(ledger);
+    Object.assign(ledger, { read: late, listHeads: late, close: () => close().then(closing.resolve) });
+    const { kernel } = stopped;
+    const asked = [kernel.workflows(), kernel.audit(workflow_id), kernel.events(workflow_id).next()];
+    const told = Promise.all(asked.map((one: Promise<unknown>) => refusal(one)));
+    await kernel.stop({ drainMs: 0 });
+    expect((await told).map(({ code }) => code)).toEqual(Array(3).fill("T0_KERNEL_STOPPED"));
   });
 
   it("has in its ledger what it accepted while it was stopped, and nothing else", async () => {

@@ -1,0 +1,44 @@
+/**
+ * Reads that are under way as the kernel stops: what its ledger fails with as it closes is that the kernel has stopped.
+ *
+ * Never: keeps a reader from leaving; changes what a read is told otherwise.
+ */
+import { kernelError } from "../contract/error-codes.ts";
+import { KernelErrorException, raise } from "../contract/kernel-error.ts";
+import { isPromise } from "../contract/maybe-promise.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+
+type Reading = (...given: readonly unknown[]) => unknown;
+
+/** The same reads, told so. */
+export function tellStopped<T extends object>(reads: T, isStopping: () => boolean): T {
+  const fail = (thrown: unknown): never => {
+    if (!(thrown instanceof KernelErrorException) || !isStopping()) throw thrown;
+    return thrown.error.code === "T0_LEDGER_UNAVAILABLE" ? refuseStopped() : raise(thrown.error);
+  };
+  const told = Object.entries(reads).map(([name, read]) => {
+    const tell: Reading = (...given) => {
+      const answer: unknown = (read as Reading)(...given);
+      return isPromise(answer) ? answer.then(undefined, fail) : tellItems(answer as Items, fail);
+    };
+    return [name, tell];
+  });
+  return Object.fromEntries(told) as T;
+}
+
+type Items = AsyncGenerator<unknown, void, void>;
+
+function tellItems(items: Items, fail: (thrown: unknown) => never): Items {
+  const told: Items = {
+    next: () => items.next().then(undefined, fail),
+    return: (value) => items.return(value),
+    throw: (thrown) => items.throw(thrown),
+    [Symbol.asyncIterator]: () => told,
+    [Symbol.asyncDispose]: () => items[Symbol.asyncDispose](),
+  };
+  return told;
+}
+
+/** @throws KernelErrorException T0_KERNEL_STOPPED. */
+export const refuseStopped = (): never =>
+  raise(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", moduleRef(0, "kernel", "createKernel")));
