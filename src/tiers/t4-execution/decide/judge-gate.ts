@@ -120,12 +120,13 @@ interface Looked {
   readonly still: Gate;
 }
 
-/** What was judged is what is decided: the same payload, asked of the same people, and a seat that is still free. */
+/** What was judged is what is decided: the same payload under the same policy, asked of the same people, and a seat that is still free. */
 function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: Judged): void {
   const { gate_id } = still;
   const isSameShown = still.payload_digest === standing.payload_digest && hasSameBasis(still, standing);
-  if (!isSameShown || still.target?.version !== standing.target?.version)
-    refuseAt(gate_id, `${gate_id} was opened again on a new version meanwhile; look again`);
+  const isBound =
+    still.target?.version === standing.target?.version && still.policy_version === standing.policy_version;
+  if (!isSameShown || !isBound) refuseAt(gate_id, `${gate_id} was opened again on a new version meanwhile; look again`);
   if (seat.on_behalf_of !== null && isSeatTaken(still, seat.on_behalf_of, run.settings.same))
     refuseAt(gate_id, `this seat at ${gate_id} was taken meanwhile`);
   if (whoDecides(still) !== whoDecides(standing)) refuseAt(gate_id, `${gate_id} asks others meanwhile; look again`);
