@@ -182,16 +182,18 @@ function screened(result: unknown, { log, stepId }: Recorded) {
  * the call could be made, and all is as it was shown.
  */
 function toldOfCall(at: Recorded): Answered {
-  const { log, stepId, key, waitsFor } = at;
+  const { log, stepId, key, waitsFor, edits } = at;
+  const standing = log.record.gates.get(gateIdOf(stepId ?? ""));
+  const isOfEdit = edits && !key.endsWith(`:${standing?.payload_digest}`);
   const isOfThis = ({ gate }: EventPayloads["GATE_OPENED"]): boolean => key.endsWith(`:${gate.payload_digest}`);
-  // A gate is there at once, but for the judgement of what was said ahead; a failure, but for the hooks on the way back.
-  const find = waitsFor === "kept" ? log.find.bind(log) : log.findLeft.bind(log);
+  // A gate is there at once, but for the judgement of what was said ahead, or of an edit that decides; a failure, but for the hooks on the way back.
+  const find = waitsFor === "kept" || (waitsFor === "judge" && isOfEdit) ? log.find.bind(log) : log.findLeft.bind(log);
   const gates = [find("GATE_OPENED", stepId, isOfThis), find("GATE_REVISED", stepId, isOfThis)];
   const findEnd = isFailing(at) ? log.find.bind(log) : find;
   const next = first([...gates, ...goingOn.map((type) => findEnd(type, stepId))]);
   if (next?.event_type === "STEP_FAILED") return failed(payloadOf(next, "STEP_FAILED").error);
   const shown = gates.find((opened) => opened === next)?.payload.gate;
-  const gate = shown ?? log.record.gates.get(gateIdOf(stepId ?? ""));
+  const gate = shown ?? standing;
   return answered({ preview: gate?.preview ?? "", diff: gate?.diff ?? null, basis: gate?.basis ?? [] });
 }
 

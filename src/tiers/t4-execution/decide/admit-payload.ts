@@ -31,7 +31,9 @@ interface Admitting {
 export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew = false }: Admitting = {}): Prepared {
   const { step, hash } = prepared;
   const { decision: standing, attempt } = stepOf(run, step.step_id);
-  const mayStand = !anew && (attempt > 0 || standing?.policy_version === run.settings.policyVersion);
+  // A replay has a masked edit from its own judgement alone.
+  const isHidden = keep && (standing?.redactions.length ?? 0) > 0;
+  const mayStand = !anew && !isHidden && (attempt > 0 || standing?.policy_version === run.settings.policyVersion);
   const decision =
     mayStand && standing?.payload_hash === hash ? standing : admit(run, prepared, { keep, key: `policy:${hash}` });
   requireAllowed(decision, { otherwise: "denied by policy", source: policyRef, of: { step_id: step.step_id } });
