@@ -5,7 +5,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Planner } from "../../src/index.ts";
 import { createBudgetAccount, defineCapability, errorToProblemDetails, KernelErrorException } from "../../src/index.ts";
-import { createTestKernel } from "../../src/testing/test-kernel.ts";
+import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { anyObject, flow, intent, named, payloads, skill, step } from "./flow.ts";
 
 const act = skill("Probe.Act", () => "done");
@@ -129,6 +130,30 @@ describe("a breach", () => {
     const state = await t.rest(workflowId);
     expect(state.steps.map((s) => s.state)).toEqual(["succeeded", "succeeded", "skipped"]);
     expect(state).toMatchObject({ status: "blocked", error: { code: "T5_BUDGET_EXHAUSTED" } });
+  });
+
+  it("[BUD-03] a step that waited at its gate while others spent what was left makes no call, once more is left it does", async () => {
+    const called: string[] = [];
+    const gated = skill("Probe.Gated", () => called.push("s1"), { retry: "NONE" });
+    const steps = [step("s1", "Probe.Gated", { gate: { reason: "look" }, estimated_cost: 6 }), costing("s2", 12)];
+    const ledger = memoryLedger();
+    const options = { capabilities: [flow([act, gated], steps)], ledger };
+    const t = await createTestKernel({ ...options, budgets: { maxCost: 10 } });
+    const { workflow_id, state } = await t.run(intent);
+    expect(state).toBe("waiting_for_user");
+    await t.approve(workflow_id, "gate-s1");
+    expect(await t.rest(workflow_id)).toMatchObject({
+      state: "failed",
+      spent: 12,
+      error: { code: "T5_BUDGET_EXHAUSTED" },
+    });
+    expect(called).toEqual([]);
+    expect(await t.kernel.replay(workflow_id)).toMatchObject({ identical: true });
+    await t.kernel.stop({ drainMs: 0 });
+    await using again = await createTestKernel({ ...options, budgets: { maxCost: 20 }, seed: 2 });
+    await again.kernel.retry(workflow_id, { ...testCaller, mode: "resume_failed_steps" });
+    expect(await again.rest(workflow_id)).toMatchObject({ state: "completed", spent: 18 });
+    expect(called).toEqual(["s1"]);
   });
 
   it("[BUD-03] a step that fails with nothing left to spend is not replanned", async () => {

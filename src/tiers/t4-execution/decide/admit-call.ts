@@ -7,7 +7,7 @@
  * C3  A call that the record answers asks for nothing.
  */
 import type { Usage } from "../../../contract/action.ts";
-import type { BoundReservation, Charge } from "../../../contract/budget.ts";
+import { type BoundReservation, type Charge, checkBudget } from "../../../contract/budget.ts";
 import { raise } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
 import type { OperatorMetadata } from "../../../contract/operator.ts";
@@ -104,6 +104,15 @@ export function admitCall(run: Run, { step, operator }: Prepared, timeoutMs: num
   const admission = answer.data as AdmissionAnswer;
   keepAdmission(run, step.step_id, admission);
   return admission.reservation;
+}
+
+/** What waited at a gate begins with its call: others may have spent what the request had left. @throws T5_BUDGET_EXHAUSTED. */
+export function requireUnspent(run: Run, stepId: string): void {
+  const refusal = checkBudget(run.log.record.spent, run.settings.maxCost);
+  if (refusal === null) return;
+  dropHold(run, stepId);
+  run.log.note(draft("BUDGET_REFUSED", { error: refusal }, stepId));
+  raise(refusal);
 }
 
 /** The token as the start of its call writes it down. */

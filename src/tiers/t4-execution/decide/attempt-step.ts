@@ -8,7 +8,7 @@
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
 import { type GateReason, gateIdOf, isOpenGate } from "../../../contract/gate.ts";
-import { admitCall, dropHold, reserve, tokenOf } from "./admit-call.ts";
+import { admitCall, dropHold, requireUnspent, reserve, tokenOf } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
 import { answerKey, findDoubted, isCalledNoMore, isRunning, type KeyState, keyOf } from "./answer-key.ts";
 import { reopenIfMoved } from "./check-basis.ts";
@@ -193,6 +193,7 @@ interface Failing extends Omit<Failed, "action_id"> {
 function startCall(run: Run, at: Keyed, claim: number | null): void {
   const { prepared, key } = at;
   const { step_id } = prepared.step;
+  if (prepared.gate !== null && at.attempt === 1 && !at.recovered) requireUnspent(run, step_id);
   const reservation = admitCall(run, prepared, timeoutOf(prepared));
   try {
     const started = { ...startOf(run, at), ...(claim === null ? {} : { claim }), token: tokenOf(run, prepared) };
