@@ -13,8 +13,9 @@ type Reading = (...given: readonly unknown[]) => unknown;
 /** The same reads, told so. */
 export function tellStopped<T extends object>(reads: T, isStopping: () => boolean): T {
   const fail = (thrown: unknown): never => {
-    if (!(thrown instanceof KernelErrorException) || !isStopping()) throw thrown;
-    return thrown.error.code === "T0_LEDGER_UNAVAILABLE" ? refuseStopped() : raise(thrown.error);
+    const isClosed = thrown instanceof KernelErrorException && thrown.error.code === "T0_LEDGER_UNAVAILABLE";
+    if (isClosed && isStopping()) refuseStopped();
+    throw thrown;
   };
   const told = Object.entries(reads).map(([name, read]) => {
     const tell: Reading = (...given) => {
