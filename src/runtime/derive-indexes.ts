@@ -5,7 +5,7 @@
  */
 import { verdictOf } from "../../machines/quorum.ts";
 import { claimedKey } from "../contract/action.ts";
-import { addCharge, type Ceiling, noCharge } from "../contract/budget.ts";
+import { addCharge, type Ceiling, chargeFields, noCharge } from "../contract/budget.ts";
 import type { EventDraft } from "../contract/event.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import { submissionKey } from "../contract/intent.ts";
@@ -177,8 +177,25 @@ function chargesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): Appen
       ? budgetCharges(draft)
       : routeCharges(record, draft),
   );
-  return charges.length === 0 ? {} : { charges };
+  return charges.length === 0 ? {} : { charges: charges.map((charge, i) => leftBehind(charge, charges.slice(0, i))) };
 }
+
+/** A route is held to what is left behind the ends in its own row: they may have taken more than was set aside for them. */
+function leftBehind(charge: IndexedCharge, before: readonly IndexedCharge[]): IndexedCharge {
+  const { within, ofAll, counter } = charge;
+  if (within === undefined || ofAll !== true) return charge;
+  const taken = before.filter((one) => one.ofAll === true && one.counter === counter && one.within === undefined);
+  return { ...charge, within: taken.reduce(lowerBy, within) };
+}
+
+/** Less by what an amount adds; what it gives back is there once it is committed. */
+const lowerBy = (within: Ceiling, { amounts }: Pick<IndexedCharge, "amounts">): Ceiling =>
+  Object.fromEntries(
+    chargeFields.flatMap((field) => {
+      const most = within[field];
+      return most === undefined ? [] : [[field, Math.max(0, most - Math.max(0, amounts[field]))]];
+    }),
+  );
 
 const heldTo = (charge: IndexedCharge, within: Ceiling | undefined): IndexedCharge =>
   within === undefined ? charge : { ...charge, within };

@@ -6,6 +6,7 @@ import { memoryLedger } from "../../src/testing/index.ts";
 import { createTestKernel, type TestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import { askData } from "../actors/fixture.ts";
 import { flow, intent, oneStep, payloads, type SkillCall, skill, step } from "../execution/flow.ts";
+import { postgresLike } from "../sim/postgres-like.ts";
 import { endpoint } from "./model-fixture.ts";
 
 const small = endpoint("small", { budget: { max_invocations: 1 } });
@@ -143,6 +144,21 @@ describe("the ledger", () => {
 });
 
 describe("what is spent", () => {
+  it("[ROU-03] counts against a route that is committed with the end that spent it", async () => {
+    const within = endpoint("small", { budget: { max_tokens: 12 } });
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const { connect, close } = await postgresLike(seed);
+      const models = { seed, endpoints: [within] };
+      const both = flow([asking(10, { expected_tokens: 5 })], [step("s1", "Probe.Ask"), step("s2", "Probe.Ask")]);
+      await using t = await routed([both], { ledger: connect(), models });
+      const events = await eventsOf(t, (await t.run(intent)).workflow_id);
+      const last = events.findLast((e) => e.event_type === "ROUTE_DECIDED" && e.payload["decision"] !== null);
+      const ended = events.findIndex((e) => e.event_type === "ACTION_SUCCEEDED");
+      expect([seed, events.indexOf(last as LedgerEvent) < ended]).toEqual([seed, true]);
+      await close();
+    }
+  });
+
   it("[ROU-03] counts over all workflows of a kernel", async () => {
     await using t = await routed([oneStep(asking(50))]);
     const said = [];
