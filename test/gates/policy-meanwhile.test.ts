@@ -20,7 +20,7 @@ it("two decisions on a gate of an earlier policy are both refused, though the fi
     stages: ["action"],
     evaluate: () => new Promise((end) => answers.push(() => end(null))),
   });
-  await using t = await createTestKernel({ ledger, capabilities: [capability], policies: [slow] });
+  await using t = await createTestKernel({ ledger, capabilities: [capability], policies: [slow], seed: 2 });
   const decide = (principal: typeof ann) =>
     refusalOf(
       t.kernel.decideGate(workflow_id, { tenant_id: 1, principal, gate_id: "gate-w", decision: "approve", payload }),

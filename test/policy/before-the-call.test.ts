@@ -22,7 +22,7 @@ describe("a step that was judged by a policy and taken up under another", () => 
     expect(await judged(first)).toEqual(["ALLOW"]);
     await first.kernel.stop({ drainMs: 0 });
     const stop = ruleOf(["action"], () => ({ decision: "DENY", reason: "from today on" }), "stop");
-    await using second = await createTestKernel({ ledger, capabilities: [oneStep(write)], policies: [stop] });
+    await using second = await createTestKernel({ ledger, capabilities: [oneStep(write)], policies: [stop], seed: 2 });
     expect((await second.rest(workflow_id)).status).toBe("blocked");
     expect([await judged(second), write.calls]).toEqual([["ALLOW", "DENY"], []]);
   });

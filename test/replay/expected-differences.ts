@@ -61,6 +61,15 @@ const changed: readonly Omit<ExpectedDifference, "told">[] = [
     title: "that the policy before had allowed",
     reason: "it went on under another policy",
   },
+  ...[
+    { file: "gates/policy-meanwhile.test.ts", title: "two decisions on a gate of an earlier policy" },
+    { file: "policy/before-the-call.test.ts", title: "is judged by that before its first call" },
+  ].map((scenario) => ({ ...scenario, reason: "another policy is in force by then" })),
+  {
+    file: "execution/budget.test.ts",
+    title: "while others spent what was left makes no call",
+    reason: "a request may cost more by then",
+  },
   {
     file: "recovery/durability.test.ts",
     title: "of an operator that has an effect since the plan was made",
