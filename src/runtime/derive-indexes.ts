@@ -177,14 +177,16 @@ function chargesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): Appen
       ? budgetCharges(draft)
       : routeCharges(record, draft),
   );
-  return charges.length === 0 ? {} : { charges: charges.map((charge, i) => leftBehind(charge, charges.slice(0, i))) };
+  return charges.length === 0 ? {} : { charges: charges.map(leftBehind) };
 }
 
 /** A route is held to what is left behind the ends in its own row: they may have taken more than was set aside for them. */
-function leftBehind(charge: IndexedCharge, before: readonly IndexedCharge[]): IndexedCharge {
+function leftBehind(charge: IndexedCharge, at: number, charges: readonly IndexedCharge[]): IndexedCharge {
   const { within, ofAll, counter } = charge;
   if (within === undefined || ofAll !== true) return charge;
-  const taken = before.filter((one) => one.ofAll === true && one.counter === counter && one.within === undefined);
+  const taken = charges
+    .slice(0, at)
+    .filter((one) => one.ofAll === true && one.counter === counter && one.within === undefined);
   return { ...charge, within: taken.reduce(lowerBy, within) };
 }
 
