@@ -14,9 +14,11 @@ import { addUsage, Usage } from "../../../contract/action.ts";
 import { isRetryable, type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { EventDraft } from "../../../contract/event.ts";
-import { type Json, toJson } from "../../../contract/json.ts";
+import { type Json, type JsonObject, toJson } from "../../../contract/json.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
+import type { RouteQuestion } from "../../../contract/model-route.ts";
 import { isHarmless, type Operator } from "../../../contract/operator.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
 import { messageOf } from "../../../runtime/within.ts";
 import { invokerRef } from "../decide/answer-key.ts";
 import type { Screened } from "../decide/end-call.ts";
@@ -24,14 +26,14 @@ import { readThrown } from "../decide/hooks.ts";
 import type { CallEnd, CallOf } from "../decide/input.ts";
 import type { IntentionOf } from "../decide/intention.ts";
 import { operatorContext } from "../decide/operator-context.ts";
-import { isRepeatable } from "../decide/prepare-step.ts";
+import { findKnownOperator, isRepeatable } from "../decide/prepare-step.ts";
 import { stepOf } from "../decide/run.ts";
 import { callTool } from "./call-tool.ts";
-import { createRecording } from "./record-call.ts";
-import { createRouteCall, type RouteCall } from "./route-call.ts";
+import { CallRecords } from "./record-call.ts";
+import { RouteCall } from "./route-call.ts";
 import { screenOutput } from "./screen-output.ts";
 import type { Asking } from "./services.ts";
-import { createStepStream, type StepStream } from "./stream-step.ts";
+import { StepStream } from "./stream-step.ts";
 
 /** A mailbox as calls see it. */
 export interface Calling extends Asking {
@@ -59,7 +61,6 @@ interface Made {
   readonly routes: RouteCall;
   used: Usage;
   stage: "before" | "running" | "answered";
-  unlisten: () => void;
 }
 
 /**
@@ -68,43 +69,26 @@ interface Made {
  */
 export function callOperator(at: Calling, wanted: IntentionOf<"call">): Promise<void> | null {
   const { step } = stepOf(at.run, wanted.step_id);
-  const operator = at.run.settings.registry.findOperator(step.operator, step.operator_version) as Operator;
+  const operator = findKnownOperator(at.run, step) as Operator;
   const made: Made = {
     at,
     wanted,
     operator,
-    stream: createStepStream(at, wanted),
+    stream: new StepStream(at, wanted),
     used: {},
     abort: new AbortController(),
-    routes: createRouteCall(at, wanted),
+    routes: new RouteCall(at, wanted),
     stage: "before",
-    unlisten: () => undefined,
   };
-  // The operator's first line runs once its time is kept.
-  const { clock } = at.runtime;
-  let ranOut: () => void = () => undefined;
-  const cancel = at.services.timers.deadline(clock.now() + wanted.timeout_ms, () => ranOut());
-  const outcome = start(made);
-  if (isPromise(outcome)) {
-    const first = new Promise<Outcome | typeof timedOut>((resolve) => {
-      ranOut = () => {
-        if (made.stage !== "answered") resolve(timedOut);
-      };
-      void outcome.then(resolve).finally(cancel);
-    });
-    return race(made, outcome, first);
-  }
-  cancel();
-  return end(made, outcome);
+  const due = at.runtime.clock.now() + wanted.timeout_ms;
+  const outcome = start(made, step);
+  // What has answered in its first turn has neither run out of time nor been told to stop.
+  return isPromise(outcome) ? race(made, outcome, firstOf(made, outcome, due)) : end(made, outcome);
 }
 
-function start(made: Made): Outcome | Promise<Outcome> {
-  const { at, wanted, operator } = made;
-  const cancel = (): void => made.abort.abort(at.signal.reason);
-  if (at.signal.aborted) cancel();
-  else at.signal.addEventListener("abort", cancel);
-  made.unlisten = () => at.signal.removeEventListener("abort", cancel);
-  const { step } = stepOf(at.run, wanted.step_id);
+function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
+  const { at, wanted, operator, stream, routes } = made;
+  const records = new CallRecords(at, wanted);
   const call = Object.freeze({
     input: wanted.input,
     idempotencyKey: wanted.key,
@@ -112,10 +96,13 @@ function start(made: Made): Outcome | Promise<Outcome> {
     attempt: wanted.attempt,
     isRetry: wanted.attempt > 1,
     context: operatorContext(at.run, step, operator),
-    report: made.stream.report,
-    stream: made.stream.write,
-    ...createRecording(at, wanted),
-    route: made.routes.route,
+    report: (percent: number) => stream.report(percent),
+    stream: (chunk: string) => stream.write(chunk),
+    restored: records.restored,
+    emit: (label: string, detail?: JsonObject) => records.emit(label, detail),
+    checkpoint: (state: unknown) => records.checkpoint(state),
+    capabilityUsage: () => records.capabilityUsage(),
+    route: (asking?: RouteQuestion) => routes.route(asking),
     usage: (reported: Usage) => {
       made.used = addUsage(made.used, readUsage(reported, operator));
     },
@@ -134,7 +121,7 @@ function start(made: Made): Outcome | Promise<Outcome> {
   try {
     requireKey(wanted.key);
     // What was cancelled before its first line is not begun any more.
-    made.abort.signal.throwIfAborted();
+    at.signal.throwIfAborted();
     made.stage = "running";
     const raw: unknown = operator.tool === null ? operator.run(call) : callTool(at, wanted, call);
     const outcome = follow(raw, read);
@@ -182,6 +169,26 @@ function readUsage(reported: unknown, { metadata }: Operator): Usage {
 
 const timedOut = Symbol("timed out");
 
+/** How the call comes out, or that its time is over first. While it goes on it hears of its workflow's abort. */
+function firstOf(made: Made, work: Promise<Outcome>, due: number): Promise<Outcome | typeof timedOut> {
+  const { abort, at } = made;
+  const { signal, services } = at;
+  return new Promise((resolve) => {
+    const ranOut = (): void => {
+      if (made.stage !== "answered") resolve(timedOut);
+    };
+    const tellAborted = (): void => abort.abort(signal.reason);
+    const cancel = services.timers.deadline(due, ranOut);
+    if (signal.aborted) tellAborted();
+    else signal.addEventListener("abort", tellAborted);
+    const forget = (): void => {
+      cancel();
+      signal.removeEventListener("abort", tellAborted);
+    };
+    void work.then(resolve).finally(forget);
+  });
+}
+
 async function race(made: Made, work: Promise<Outcome>, ended: Promise<Outcome | typeof timedOut>): Promise<void> {
   const { abort } = made;
   const first = await ended;
@@ -228,15 +235,22 @@ function end(
   { late = false, timedOut: ranOut = false }: When = {},
 ): Promise<void> | null {
   const { at, wanted, stream, used } = made;
-  made.unlisten();
   if (outcome.ok) {
     made.routes.end();
     const { result, sanitized, length } = outcome.screened;
-    const told = { usage: used, late, cached: false, over: true, sanitized, length };
-    const tell = (): void => at.tell(wanted, { status: "succeeded", result, ...told });
+    const ended: CallEnd = {
+      status: "succeeded",
+      result,
+      usage: used,
+      late,
+      cached: false,
+      over: true,
+      sanitized,
+      length,
+    };
     const streamed = stream.end(sanitized === null);
-    if (streamed !== null) return streamed.then(tell);
-    tell();
+    if (streamed !== null) return streamed.then(() => at.tell(wanted, ended));
+    at.tell(wanted, ended);
     return null;
   }
   const { error, known } = outcome;

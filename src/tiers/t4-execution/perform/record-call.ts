@@ -9,48 +9,66 @@ import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft, type EventPayloads } from "../../../contract/event.ts";
-import { JsonObject, toJson } from "../../../contract/json.ts";
+import { type Json, JsonObject, toJson } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { OperatorCall } from "../../../contract/operator.ts";
-import { OwnLabel } from "../../../contract/token.ts";
+import { type CapabilityUsage, OwnLabel } from "../../../contract/token.ts";
 import { messageOf } from "../../../runtime/within.ts";
 import { isCurrent } from "../decide/handle-reported.ts";
 import type { CallOf } from "../decide/input.ts";
 import { stepOf } from "../decide/run.ts";
 import type { Calling } from "./call-operator.ts";
 
-type Recording = Pick<OperatorCall, "emit" | "checkpoint" | "restored" | "capabilityUsage">;
 type Recorded = Pick<EventPayloads["TOKEN_RECORDED"], "kind" | "label" | "detail">;
 
 const recordRef = moduleRef(4, "operator_invoker", "record");
 
-export function createRecording(at: Calling, call: CallOf): Recording {
-  const { run } = at;
-  const { limits } = at.runtime;
-  const { checkpoint, step, token_id } = stepOf(run, call.step_id);
-  let left = limits.maxCallRecords;
-  const record = (recorded: Recorded): void => {
-    left -= 1;
-    if (left < 0) refuse(`it recorded more than limits.maxCallRecords = ${limits.maxCallRecords}`);
+export class CallRecords implements Pick<OperatorCall, "emit" | "checkpoint" | "restored" | "capabilityUsage"> {
+  readonly restored: Json;
+  readonly #at: Calling;
+  readonly #call: CallOf;
+  #left: number;
+
+  constructor(at: Calling, call: CallOf) {
+    this.#at = at;
+    this.#call = call;
+    this.#left = at.runtime.limits.maxCallRecords;
+    this.restored = stepOf(at.run, call.step_id).checkpoint;
+  }
+
+  emit(label: string, detail: JsonObject = {}): void {
+    const own = OwnLabel.safeParse(label);
+    if (!own.success) return refuse(`an event needs a label: ${own.error.issues[0]?.message}`);
+    const kept = JsonObject.safeParse(this.#readJson({ detail })["detail"]);
+    if (!kept.success) return refuse("the detail of an event is an object");
+    this.#record({ kind: "custom", label: own.data, detail: kept.data as JsonObject });
+  }
+
+  checkpoint(state: unknown): void {
+    const kept = this.#readJson({ state });
+    this.#record({ kind: "snapshot_created", label: null, detail: { ...kept, hash: digest(kept["state"]) } });
+  }
+
+  capabilityUsage(): CapabilityUsage {
+    const { run } = this.#at;
+    const { operator } = stepOf(run, this.#call.step_id).step;
+    return run.log.record.used.capabilities.get(operator) ?? { invocations: 0, tokens: 0 };
+  }
+
+  #record(recorded: Recorded): void {
+    const { run, runtime } = this.#at;
+    const call = this.#call;
+    this.#left -= 1;
+    if (this.#left < 0) refuse(`it recorded more than limits.maxCallRecords = ${runtime.limits.maxCallRecords}`);
     if (!isCurrent(run, call)) refuse("its call is over");
+    const { token_id } = stepOf(run, call.step_id);
     const recordedCall = draft("TOKEN_RECORDED", { token_id: token_id ?? 0, ...recorded }, call.step_id);
-    at.note(call, [recordedCall]).catch(() => undefined);
-  };
-  return {
-    restored: checkpoint,
-    emit(label, detail = {}) {
-      const own = OwnLabel.safeParse(label);
-      if (!own.success) return refuse(`an event needs a label: ${own.error.issues[0]?.message}`);
-      const kept = JsonObject.safeParse(readJson(limits.maxOutputChars, { detail })["detail"]);
-      if (!kept.success) return refuse("the detail of an event is an object");
-      record({ kind: "custom", label: own.data, detail: kept.data as JsonObject });
-    },
-    checkpoint(state) {
-      const kept = readJson(limits.maxOutputChars, { state });
-      record({ kind: "snapshot_created", label: null, detail: { ...kept, hash: digest(kept["state"]) } });
-    },
-    capabilityUsage: () => run.log.record.used.capabilities.get(step.operator) ?? { invocations: 0, tokens: 0 },
-  };
+    this.#at.note(call, [recordedCall]).catch(() => undefined);
+  }
+
+  #readJson(value: JsonObject): JsonObject {
+    return readJson(this.#at.runtime.limits.maxOutputChars, value);
+  }
 }
 
 function readJson(maxOutputChars: number, value: Readonly<Record<string, unknown>>): JsonObject {

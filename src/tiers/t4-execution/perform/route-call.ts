@@ -22,46 +22,51 @@ import {
   type RouteQuestion,
   RouteRequest,
 } from "../../../contract/model-route.ts";
-import type { OperatorCall } from "../../../contract/operator.ts";
 import type { CallOf } from "../decide/input.ts";
 import { oodaRef, type Run } from "../decide/run.ts";
 import { putQuestion } from "./ask.ts";
 import type { Calling } from "./call-operator.ts";
 
-export interface RouteCall {
-  readonly route: OperatorCall["route"];
-  /** The attempt has ended. */
-  readonly end: () => void;
-}
-
 const routeRef = oodaRef("route");
 
-export function createRouteCall(at: Calling, call: CallOf): RouteCall {
-  const { run, runtime } = at;
-  let asked = 0;
-  let ended = false;
-  const ensureOpen = (): void => {
-    at.signal.throwIfAborted();
+export class RouteCall {
+  readonly #at: Calling;
+  readonly #call: CallOf;
+  #asked = 0;
+  #ended = false;
+
+  constructor(at: Calling, call: CallOf) {
+    this.#at = at;
+    this.#call = call;
+  }
+
+  async route(asking: RouteQuestion = {}): Promise<RouteDecision> {
+    const at = this.#at;
+    const call = this.#call;
+    this.#ensureOpen();
+    this.#asked += 1;
+    checkLimit(this.#asked, at.runtime.limits.maxRoutes);
+    const request = readRequest(asking, failedBefore(at.run, call));
+    for (;;) {
+      await at.saved();
+      const answer = await askRouter(at, request);
+      this.#ensureOpen();
+      if (await at.note(call, [routeDraft(call, request, answer)])) return answer.decision ?? raise(answer.refusal);
+    }
+  }
+
+  /** The attempt has ended. */
+  end(): void {
+    this.#ended = true;
+  }
+
+  #ensureOpen(): void {
+    const { signal, run } = this.#at;
+    signal.throwIfAborted();
     if (run.log.lost !== null) raise(run.log.lost);
-    if (ended) raise(kernelError("T4_WORKFLOW_CONFLICT", "the attempt that asks for a model has ended", routeRef));
-  };
-  return {
-    async route(asking = {}) {
-      ensureOpen();
-      asked += 1;
-      checkLimit(asked, runtime.limits.maxRoutes);
-      const request = readRequest(asking, failedBefore(run, call));
-      for (;;) {
-        await at.saved();
-        const answer = await askRouter(at, request);
-        ensureOpen();
-        if (await at.note(call, [routeDraft(call, request, answer)])) return answer.decision ?? raise(answer.refusal);
-      }
-    },
-    end: () => {
-      ended = true;
-    },
-  };
+    if (this.#ended)
+      raise(kernelError("T4_WORKFLOW_CONFLICT", "the attempt that asks for a model has ended", routeRef));
+  }
 }
 
 /** Endpoints that earlier attempts of the action went to. */

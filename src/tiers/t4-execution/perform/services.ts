@@ -66,7 +66,7 @@ interface HostCall<T> {
 
 /** Calls hosts' code for a workflow, within its time. @throws KernelErrorException */
 export function callHost<T>({ runtime }: Asking, { fn, what, call }: HostCall<T>): T | Promise<T> {
-  const { limit, ...codes } = bounds[fn];
+  const { limit, onTimeout, onThrow } = bounds[fn];
   const { clock, limits } = runtime;
-  return callWithin(call, { clock, source: oodaRef(fn), timeoutMs: limits[limit], what, ...codes });
+  return callWithin(call, { clock, source: oodaRef(fn), timeoutMs: limits[limit], what, onTimeout, onThrow });
 }

@@ -15,83 +15,86 @@ import { sanitizedMarker } from "../decide/redact.ts";
 import type { Calling } from "./call-operator.ts";
 import { callHost } from "./services.ts";
 
-export interface StepStream {
-  readonly write: (chunk: string) => void;
-  readonly report: (percent: number) => void;
+export class StepStream {
+  readonly #at: Calling;
+  readonly #call: CallOf;
+  readonly #held: boolean;
+  #chunks: string[] = [];
+  #percent: number | null = null;
+  #scheduled = false;
+  #written = 0;
+  #isOpen = true;
+  #ended = false;
+  #closed = false;
+  #checking: Promise<void> | null = null;
+
+  constructor(at: Calling, call: CallOf) {
+    this.#at = at;
+    this.#call = call;
+    this.#held = at.run.settings.holdsStreams && at.services.security.validateChunk === undefined;
+  }
+
+  write(chunk: string): void {
+    if (!this.#isOpen || this.#written >= this.#at.runtime.limits.maxStreamChunks) return;
+    this.#written += 1;
+    const shown = checkChunk(this.#at, String(chunk));
+    if (this.#checking === null && !isPromise(shown)) return this.#take(shown);
+    const before = this.#checking;
+    this.#checking = (async () => {
+      await before;
+      this.#take(await shown);
+    })();
+  }
+
+  report(percent: number): void {
+    if (!this.#isOpen || !Number.isFinite(percent)) return;
+    this.#percent = Math.min(100, Math.max(0, percent));
+    this.#schedule();
+  }
+
   /** The operator has ended: what it says from here on is nobody's. */
-  readonly stop: () => void;
+  stop(): void {
+    this.#isOpen = false;
+  }
+
   /** Writes what is left; null where nothing had to be waited for. `clean` is false when the attempt failed. */
-  readonly end: (clean: boolean) => Promise<void> | null;
-}
-
-export function createStepStream(at: Calling, call: CallOf): StepStream {
-  const held = at.run.settings.holdsStreams && at.services.security.validateChunk === undefined;
-  const limit = at.runtime.limits.maxStreamChunks;
-  let chunks: string[] = [];
-  let percent: number | null = null;
-  let scheduled = false;
-  let written = 0;
-  let isOpen = true;
-  let ended = false;
-  let closed = false;
-  let checking: Promise<void> | null = null;
-
-  const flush = (final: boolean): void => {
-    scheduled = false;
-    const batch = { chunks, percent };
-    if (batch.chunks.length === 0 && batch.percent === null) return;
-    chunks = [];
-    percent = null;
-    const streamed = { attempt: call.attempt, sequence: 0, ...batch, final };
-    at.note(call, [draft("STEP_STREAMED", streamed, call.step_id)]).catch(() => undefined);
-  };
-
-  const schedule = (): void => {
-    if (scheduled || held) return;
-    scheduled = true;
-    setImmediate(() => !ended && flush(false));
-  };
-
-  const take = (text: string): void => {
-    if (closed) return;
-    chunks.push(text);
-    schedule();
-  };
-
-  const close = (clean: boolean): null => {
-    closed = true;
-    if (held && !clean) chunks = [];
-    flush(true);
+  end(clean: boolean): Promise<void> | null {
+    if (this.#ended) return null;
+    this.#isOpen = false;
+    this.#ended = true;
+    if (clean && this.#checking !== null) return this.#checking.then(() => this.#close(clean));
+    this.#close(clean);
     return null;
-  };
+  }
 
-  return {
-    write(chunk) {
-      if (!isOpen || written >= limit) return;
-      written += 1;
-      const shown = checkChunk(at, String(chunk));
-      if (checking === null && !isPromise(shown)) return take(shown);
-      const before = checking;
-      checking = (async () => {
-        await before;
-        take(await shown);
-      })();
-    },
-    report(value) {
-      if (!isOpen || !Number.isFinite(value)) return;
-      percent = Math.min(100, Math.max(0, value));
-      schedule();
-    },
-    stop() {
-      isOpen = false;
-    },
-    end(clean) {
-      if (ended) return null;
-      isOpen = false;
-      ended = true;
-      return clean && checking !== null ? checking.then(() => void close(clean)) : close(clean);
-    },
-  };
+  #take(text: string): void {
+    if (this.#closed) return;
+    this.#chunks.push(text);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#held) return;
+    this.#scheduled = true;
+    setImmediate(() => !this.#ended && this.#flush(false));
+  }
+
+  #flush(final: boolean): void {
+    this.#scheduled = false;
+    const [chunks, percent] = [this.#chunks, this.#percent];
+    if (chunks.length === 0 && percent === null) return;
+    this.#chunks = [];
+    this.#percent = null;
+    const { attempt, step_id } = this.#call;
+    const streamed = draft("STEP_STREAMED", { attempt, sequence: 0, chunks, percent, final }, step_id);
+    this.#at.note(this.#call, [streamed]).catch(() => undefined);
+  }
+
+  #close(clean: boolean): void {
+    this.#closed = true;
+    if (this.#held && !clean) this.#chunks = [];
+    this.#flush(true);
+  }
 }
 
 /** The chunk as it may be shown; what the check refuses, or fails on, becomes the marker. */
