@@ -27,15 +27,17 @@ export interface Begun {
 
 const nobody: readonly Address[] = [];
 const workflow: Address = { chart: "workflow", id: "", begins: false, hears: true };
+const workflowAlone: readonly Address[] = [workflow];
 
 export function addressesOf(event: LedgerEvent, begun: Begun): readonly Address[] {
   const { event_type: type, step_id } = event;
   const moves = movesOf(type);
+  if (moves.alone === "workflow") return workflowAlone;
+  if (moves.alone === "step") return step_id !== null && begun.steps.has(step_id) ? [stepAt(step_id)] : nobody;
   if (!moves.step && !moves.workflow) return nobody;
   const found: Address[] = [];
   for (const id of beginning(event, begun)) found.push({ chart: "step", id, begins: true, hears: false });
-  if (step_id !== null && moves.step && begun.steps.has(step_id))
-    found.push({ chart: "step", id: step_id, begins: false, hears: true });
+  if (step_id !== null && moves.step && begun.steps.has(step_id)) found.push(stepAt(step_id));
   const gateId = moves.gate ? gateIdIn(event) : null;
   const opens = type === "GATE_OPENED";
   if (gateId !== null && (opens || begun.gates.has(gateId)))
@@ -44,6 +46,8 @@ export function addressesOf(event: LedgerEvent, begun: Begun): readonly Address[
   if (moves.workflow) found.push(workflow);
   return found;
 }
+
+const stepAt = (id: string): Address => ({ chart: "step", id, begins: false, hears: true });
 
 /** Steps that begin, or begin again. */
 function beginning({ event_type: type, payload }: LedgerEvent, { steps }: Begun): readonly string[] {
@@ -69,17 +73,22 @@ interface Moves {
   readonly step: boolean;
   readonly gate: boolean;
   readonly workflow: boolean;
+  /** Whom alone they are for: nothing begins with them, and no gate hears of them. */
+  readonly alone: "workflow" | "step" | null;
 }
 
 const known = new Map<string, Moves>();
 
 /** Which charts events of a type are for, as their names say: looked at once a type. */
 function movesOf(type: string): Moves {
-  const moves = known.get(type) ?? {
-    step: /^(STEP|ACTION|GATE|USER)_/.test(type) && type !== "STEP_STREAMED",
-    gate: /^(GATE|USER)_/.test(type),
-    workflow: /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED",
-  };
+  const seen = known.get(type);
+  if (seen !== undefined) return seen;
+  const step = /^(STEP|ACTION|GATE|USER)_/.test(type) && type !== "STEP_STREAMED";
+  const gate = /^(GATE|USER)_/.test(type);
+  const workflow = /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
+  const isMore = gate || /^(PLAN_CREATED|STEP_FAILED|WORKFLOW_(RESTARTED|CANCELLED|FAILED))$/.test(type);
+  const one = workflow ? "workflow" : step ? "step" : null;
+  const moves: Moves = { step, gate, workflow, alone: isMore ? null : one };
   known.set(type, moves);
   return moves;
 }

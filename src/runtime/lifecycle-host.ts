@@ -216,13 +216,8 @@ interface TableSnapshot {
 
 /** The same chart as plain actor logic: 20 times cheaper than interpreting the machine, equal on every walk. */
 function tableLogic(chart: Chart) {
-  const at = (value: string): TableSnapshot => ({
-    status: chart.isFinal(value) ? "done" : "active",
-    value,
-    output: undefined,
-    error: undefined,
-    context: {},
-  });
+  const snapshots = new Map(chart.states.map((state) => [state, snapshotAt(chart, state)]));
+  const at = (state: string): TableSnapshot => snapshots.get(state) ?? snapshotAt(chart, state);
   return {
     transition(snapshot: TableSnapshot, event: ChartEvent): TableSnapshot {
       const next = chart.next(snapshot.value, event);
@@ -232,6 +227,15 @@ function tableLogic(chart: Chart) {
     getPersistedSnapshot: (snapshot: TableSnapshot) => snapshot,
   };
 }
+
+const snapshotAt = (chart: Chart, value: string): TableSnapshot =>
+  Object.freeze({
+    status: chart.isFinal(value) ? "done" : "active",
+    value,
+    output: undefined,
+    error: undefined,
+    context: {},
+  });
 
 const tables = new WeakMap<Chart, ReturnType<typeof tableLogic>>();
 

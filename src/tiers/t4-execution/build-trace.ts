@@ -40,52 +40,40 @@ const stepTraces = (record: WorkflowRecord): StepTrace[] =>
     approval_events: s.approval_events,
   }));
 
-/** Fields that callers see as the fold keeps them. */
-const shown = [
-  "workflow_id",
-  "tenant_id",
-  "thread_id",
-  "correlation_id",
-  "intent",
-  "plan",
-  "state",
-  "status",
-  "error",
-  "parent_workflow_id",
-  "sequence",
-  "spent",
-  "accepted_at",
-  "updated_at",
-  "finished_at",
-] as const;
+export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): WorkflowState => ({
+  workflow_id: record.workflow_id,
+  tenant_id: record.tenant_id,
+  thread_id: record.thread_id,
+  correlation_id: record.correlation_id,
+  intent: record.intent,
+  plan: record.plan,
+  state: record.state,
+  status: record.status,
+  error: record.error,
+  parent_workflow_id: record.parent_workflow_id,
+  sequence: record.sequence,
+  spent: record.spent,
+  accepted_at: record.accepted_at,
+  updated_at: record.updated_at,
+  finished_at: record.finished_at,
+  steps: Array.from(record.steps.values(), viewStep),
+  gates: [...record.gates.values()],
+  outcomes: [...record.outcomes.values()].flat(),
+  progress,
+  response: { status: record.status, text: record.text || (record.plan?.direct_response ?? "") },
+  warnings: [...record.warnings],
+});
 
-export function viewWorkflow(record: WorkflowRecord, progress: KernelProgress): WorkflowState {
-  const { plan, status, warnings } = record;
-  const same = Object.fromEntries(shown.map((name) => [name, record[name]])) as Pick<
-    WorkflowRecord,
-    (typeof shown)[number]
-  >;
-  return {
-    ...same,
-    steps: [...record.steps.values()].map(viewStep),
-    gates: [...record.gates.values()],
-    outcomes: [...record.outcomes.values()].flat(),
-    progress,
-    response: { status, text: record.text || (plan?.direct_response ?? "") },
-    warnings: [...warnings],
-  };
-}
-
-const viewStep = ({ step, attempts, ...s }: StepRecord): StepView => ({
-  step_id: step.step_id,
-  name: step.name,
-  operator: step.operator,
-  state: s.state,
-  phase: s.phase,
-  attempts: attempts.length,
-  run: s.run,
-  depends_on: step.depends_on,
-  output_text: s.output_text,
-  error: s.error,
-  skip_reason: s.skip_reason,
+const viewStep = (record: StepRecord): StepView => ({
+  step_id: record.step.step_id,
+  name: record.step.name,
+  operator: record.step.operator,
+  state: record.state,
+  phase: record.phase,
+  attempts: record.attempts.length,
+  run: record.run,
+  depends_on: record.step.depends_on,
+  output_text: record.output_text,
+  error: record.error,
+  skip_reason: record.skip_reason,
 });
