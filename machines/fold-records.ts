@@ -154,7 +154,10 @@ export function endAttempt(
   const last = step.attempts.at(-1);
   if (last === undefined || last.outcome !== "running") return;
   const duration = Date.parse(at) - Date.parse(last.started_at);
-  step.attempts[step.attempts.length - 1] = { ...last, ...end, finished_at: at, duration_ms: duration };
+  const { attempt, started_at } = last;
+  const { outcome, error, cached } = end;
+  const ended = { attempt, outcome, started_at, finished_at: at, duration_ms: duration, cached, error };
+  step.attempts[step.attempts.length - 1] = ended;
 }
 
 export function updateAction(entry: ActionEntry, change: Partial<ActionRecord>): ActionEntry {

@@ -32,6 +32,10 @@ import type { ChartEvent } from "./table.ts";
 
 /** What records of schema version 1.0 may lack (SCH-06): the schemas' defaults, without their parsing. */
 const optionalInDecisions = { policies: [], policy_version: "1" };
+const withDefaults = (payload: EventPayloads["POLICY_DECIDED"]): EventPayloads["POLICY_DECIDED"] =>
+  payload.policies !== undefined && payload.policy_version !== undefined
+    ? payload
+    : { ...optionalInDecisions, ...payload };
 const optionalInOutcomes = { draft_version: 1, step_id: null };
 
 /** A workflow's record from its first event on; null while there is none (or only a refusal). */
@@ -191,7 +195,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
       reason: payload.reason,
       policies: payload.policies ?? [],
     });
-    if (payload.stage === "action") step.decision = { ...optionalInDecisions, ...payload };
+    if (payload.stage === "action") step.decision = withDefaults(payload);
   },
   ACTION_STARTED(record, payload, meta) {
     const step = moveStep(record, meta, payload);

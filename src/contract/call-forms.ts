@@ -1,6 +1,7 @@
 /** Forms of steps and the calls that they make. */
-import { Affixed, Foretold } from "./foretold.ts";
-import { empty, type Form, madeOf } from "./form.ts";
+import { Affixed, type Expected } from "./foretold.ts";
+import { type EventPlace, empty, form, told } from "./form.ts";
+import type { StreamContext } from "./stream-context.ts";
 
 const plainTimeoutMs = 60_000;
 
@@ -19,38 +20,47 @@ const startNames = [
   "token",
 ];
 
-export const actionStarted: Form = ({ context, step: stepId }) => {
-  const { shared, facts, timeouts } = context;
-  const { step, action, payload_hash, gate } = context.of(stepId);
-  const { operator, operator_version, draft_version } = step ?? empty;
-  const attempt = typeof action?.["attempt"] === "number" ? action["attempt"] + 1 : context.orUsual(undefined, 1);
-  const head = step === undefined || shared === null ? null : `${String(operator)}:${shared.tenant_id}:`;
-  const next = facts.token === undefined ? undefined : facts.token + 1;
-  return new Foretold(startNames, [
-    operator,
-    attempt,
-    action?.["action_id"],
-    new Affixed(head, `:v${String(draft_version)}`),
-    operator_version,
-    payload_hash,
-    timeouts.get(operator) ?? context.orUsual(undefined, plainTimeoutMs),
+const startedBy = (name: string): Expected<EventPlace> => told(({ own }) => own.action?.[name]);
+
+export const actionStarted = form(startNames, [
+  told(({ own }) => own.step?.["operator"]),
+  told(({ own: { action }, context }) =>
+    typeof action?.["attempt"] === "number" ? action["attempt"] + 1 : context.orUsual(undefined, 1),
+  ),
+  startedBy("action_id"),
+  told(({ own: { step }, context: { shared } }) => {
+    const { operator, draft_version } = step ?? empty;
+    const head = step === undefined || shared === null ? null : `${String(operator)}:${shared.tenant_id}:`;
+    return new Affixed(head, `:v${String(draft_version)}`);
+  }),
+  told(({ own }) => own.step?.["operator_version"]),
+  told(({ own }) => own.payload_hash),
+  told(({ own, context }) => timeoutOf(context, own.step?.["operator"])),
+  told(({ own: { action, gate }, context }) =>
     action === undefined ? context.orUsual(undefined, gate?.["payload"]) : undefined,
-    undefined,
-    action?.["outcome_id"] ?? context.orUsual(undefined, null),
-    undefined,
-    new Foretold(["id", "cost", "resources"], [next]),
-  ]);
-};
+  ),
+  undefined,
+  told(({ own: { action }, context }) => action?.["outcome_id"] ?? context.orUsual(undefined, null)),
+  undefined,
+  form(
+    ["id", "cost", "resources"],
+    [told(({ context: { facts } }) => (facts.token === undefined ? undefined : facts.token + 1))],
+  ),
+]);
+
+const timeoutOf = (context: StreamContext, operator: unknown): unknown =>
+  context.timeouts.get(operator) ?? context.orUsual(undefined, plainTimeoutMs);
 
 const succeededNames = [
   ...["operator_name", "attempt", "action_id", "result", "usage", "cached"],
   ...["answered_by", "late", "outcome_id"],
 ];
-export const actionSucceeded: Form = ({ context, step }) => {
-  const { operator_name, attempt, action_id, outcome_id } = context.of(step).action ?? empty;
-  const plain = [undefined, empty, false, undefined, false];
-  return new Foretold(succeededNames, [operator_name, attempt, action_id, ...plain, outcome_id]);
-};
+const called = [startedBy("operator_name"), startedBy("attempt"), startedBy("action_id")];
+export const actionSucceeded = form(succeededNames, [
+  ...called,
+  ...[undefined, empty, false, undefined, false],
+  startedBy("outcome_id"),
+]);
 
 const failedNames = [
   "operator_name",
@@ -65,22 +75,22 @@ const failedNames = [
   "cached",
   "outcome_id",
 ];
-export const actionFailed: Form = ({ context, step }) => {
-  const { operator_name, attempt, action_id, outcome_id } = context.of(step).action ?? empty;
-  const judged = [undefined, undefined, false, true, false, empty, false];
-  return new Foretold(failedNames, [operator_name, attempt, action_id, ...judged, outcome_id]);
-};
+export const actionFailed = form(failedNames, [
+  ...called,
+  ...[undefined, undefined, false, true, false, empty, false],
+  startedBy("outcome_id"),
+]);
 
-export const stepSucceeded: Form = ({ context, step: stepId }) => {
-  const { step, action, result } = context.of(stepId);
-  const { data, output_text } = madeOf(result);
-  return new Foretold(
-    ["action_id", "output", "output_text", "status", "cost"],
-    [action?.["action_id"], data, output_text, "COMPLETED", step?.["estimated_cost"]],
-  );
-};
+export const stepSucceeded = form(
+  ["action_id", "output", "output_text", "status", "cost"],
+  [
+    startedBy("action_id"),
+    told(({ made }) => made.data),
+    told(({ made }) => made.output_text),
+    "COMPLETED",
+    told(({ own }) => own.step?.["estimated_cost"]),
+  ],
+);
 
-export const stepFailed: Form = ({ context, step }) => {
-  const { error, category } = context.of(step).failure ?? empty;
-  return new Foretold(["error", "category", "blocked"], [error, category, false]);
-};
+const failedBy = (name: string): Expected<EventPlace> => told(({ own }) => own.failure?.[name]);
+export const stepFailed = form(["error", "category", "blocked"], [failedBy("error"), failedBy("category"), false]);

@@ -10,40 +10,39 @@
  */
 import { actionFailed, actionStarted, actionSucceeded, stepFailed, stepSucceeded } from "./call-forms.ts";
 import type { EventType } from "./event.ts";
-import { Foretold } from "./foretold.ts";
-import { type EventPlace, empty, type Form, none } from "./form.ts";
+import { type Form, form, none, told } from "./form.ts";
 import { gateDecided, gateOpened, gateRevised, outcomeRecorded } from "./gate-forms.ts";
 import { contextBuilt, planCreated, policyDecided, received } from "./intake-forms.ts";
 
-/** Undefined for an event of which nothing is foretold. */
-export const formOf = (place: EventPlace): Foretold | undefined => forms[place.type]?.(place);
+const sinceBegin = told(({ context: { began }, now }) => (began === null ? undefined : now - began));
 
-const sinceBegin = ({ context, now }: EventPlace): number | undefined =>
-  context.began === null ? undefined : now - context.began;
+const resumed = form(
+  ["gate_id", "step_id", "principal", "feedback"],
+  [told(({ context }) => context.facts.decided?.gate_id), told(({ context }) => context.facts.decided?.step_id)],
+);
 
-const resumed: Form = ({ context: { facts } }) =>
-  new Foretold(["gate_id", "step_id", "principal", "feedback"], [facts.decided?.gate_id, facts.decided?.step_id]);
+const waiting = form(
+  ["gates"],
+  [told(({ context: { facts } }) => (facts.gate_id === undefined ? undefined : [facts.gate_id]))],
+);
 
-const waiting: Form = ({ context: { facts } }) =>
-  new Foretold(["gates"], [facts.gate_id === undefined ? undefined : [facts.gate_id]]);
+const completed = form(
+  ["text", "confidence", "grounding", "warnings", "duration_ms"],
+  [told(({ context }) => context.facts.output_text), "1", "1", none, sinceBegin],
+);
 
-const completed: Form = (place) =>
-  new Foretold(
-    ["text", "confidence", "grounding", "warnings", "duration_ms"],
-    [place.context.facts.output_text, "1", "1", none, sinceBegin(place)],
-  );
-
-const forms: { readonly [T in EventType]?: Form } = {
+/** None for an event of which nothing is foretold. */
+export const forms: { readonly [T in EventType]?: Form } = {
   INTENT_RECEIVED: received,
   CONTEXT_BUILT: contextBuilt,
   PLAN_CREATED: planCreated,
   POLICY_DECIDED: policyDecided,
-  WORKFLOW_STARTED: ({ context }) => new Foretold(["round"], [context.facts.round]),
-  STEP_QUEUED: ({ context, step }) => {
-    const { name, operator } = context.of(step).step ?? empty;
-    return new Foretold(["name", "operator"], [name, operator]);
-  },
-  STEP_STARTED: () => new Foretold(["run"], [1]),
+  WORKFLOW_STARTED: form(["round"], [told(({ context }) => context.facts.round)]),
+  STEP_QUEUED: form(
+    ["name", "operator"],
+    [told(({ own }) => own.step?.["name"]), told(({ own }) => own.step?.["operator"])],
+  ),
+  STEP_STARTED: form(["run"], [1]),
   ACTION_STARTED: actionStarted,
   ACTION_SUCCEEDED: actionSucceeded,
   ACTION_FAILED: actionFailed,

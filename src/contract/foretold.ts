@@ -7,22 +7,22 @@
  */
 import { isPlainObject, type JsonObject } from "./json.ts";
 
-/** What is foretold of one member. A function is told the members that stand before it. */
-export type Expected =
+/** What is foretold of one member. A function is told the place of the record, and the members that stand before it. */
+export type Expected<P = unknown> =
   | unknown
-  | Foretold
-  | ForetoldList
+  | Foretold<P>
+  | ForetoldList<P>
   | Affixed
-  | ((earlier: JsonObject) => unknown | Foretold | Affixed);
+  | ((place: P, earlier: JsonObject) => unknown | Foretold<P> | Affixed);
 
 /** A record whose members come in this order; undefined foretells nothing, and where nothing is said, there is no member. */
-export class Foretold {
+export class Foretold<P = unknown> {
   readonly names: readonly string[];
-  readonly values: readonly Expected[];
+  readonly values: readonly Expected<P>[];
   /** The record itself is not foretold to be there. */
   readonly optional: boolean;
 
-  constructor(names: readonly string[], values: readonly Expected[], optional = false) {
+  constructor(names: readonly string[], values: readonly Expected<P>[], optional = false) {
     this.names = names;
     this.values = values;
     this.optional = optional;
@@ -30,11 +30,11 @@ export class Foretold {
 }
 
 /** A list of records, each foretold from those before it. */
-export class ForetoldList {
+export class ForetoldList<P = unknown> {
   /** Gives what is foretold of an item, by the one before it (undefined for the first). */
-  readonly begin: () => (before: unknown) => Foretold;
+  readonly begin: (place: P) => (before: unknown) => Foretold<P>;
 
-  constructor(begin: () => (before: unknown) => Foretold) {
+  constructor(begin: (place: P) => (before: unknown) => Foretold<P>) {
     this.begin = begin;
   }
 }
@@ -54,75 +54,76 @@ type Packed = Record<string, unknown>;
 const absent = "-";
 
 /** Null where the record has a member that the form does not name, or members in another order. */
-export function packMembers(record: JsonObject, { names, values }: Foretold): Packed | null {
+export function packMembers<P>(record: JsonObject, { names, values }: Foretold<P>, place: P): Packed | null {
   const packed: Packed = {};
   let missing: string[] | null = null;
   let at = 0;
-  for (const name of Object.keys(record)) {
+  // Without a list of names: this is asked of all that is said.
+  for (const name in record) {
     const value = record[name];
     if (value === undefined) continue;
     for (; names[at] !== name; at += 1) {
       if (at >= names.length) return null;
-      if (isForetold(values[at], record)) missing = [...(missing ?? []), names[at] as string];
+      if (isForetold(values[at], record, place)) missing = [...(missing ?? []), names[at] as string];
     }
-    const short = packValue(value, resolve(values[at], record));
+    const short = packValue(value, resolve(values[at], record, place), place);
     if (short !== undefined) packed[name] = short;
     at += 1;
   }
   for (; at < values.length; at += 1)
-    if (isForetold(values[at], record)) missing = [...(missing ?? []), names[at] as string];
+    if (isForetold(values[at], record, place)) missing = [...(missing ?? []), names[at] as string];
   if (missing !== null) packed[absent] = missing;
   return packed;
 }
 
-export function unpackMembers(packed: JsonObject, { names, values }: Foretold): JsonObject {
+export function unpackMembers<P>(packed: JsonObject, { names, values }: Foretold<P>, place: P): JsonObject {
   const record: Packed = {};
   const missing = packed[absent] as readonly string[] | undefined;
   for (let at = 0; at < names.length; at += 1) {
     const name = names[at] as string;
     const short = packed[name];
     if (short === undefined && missing?.includes(name) === true) continue;
-    const expected = resolve(values[at], record);
-    const value = short === undefined ? foretoldValue(expected) : unpackValue(short, expected);
+    const expected = resolve(values[at], record, place);
+    const value = short === undefined ? foretoldValue(expected, place) : unpackValue(short, expected, place);
     if (value !== undefined) record[name] = value;
   }
   return record;
 }
 
-const resolve = (expected: Expected, earlier: JsonObject): unknown =>
-  typeof expected === "function" ? expected(earlier) : expected;
+const resolve = <P>(expected: Expected<P>, earlier: JsonObject, place: P): unknown =>
+  typeof expected === "function" ? expected(place, earlier) : expected;
 
-const isForetold = (expected: Expected, record: JsonObject): boolean =>
-  foretoldValue(resolve(expected, record)) !== undefined;
+const isForetold = <P>(expected: Expected<P>, record: JsonObject, place: P): boolean =>
+  foretoldValue(resolve(expected, record, place), place) !== undefined;
 
 /** What stands where nothing is said. */
-function foretoldValue(expected: unknown): unknown {
+function foretoldValue(expected: unknown, place: unknown): unknown {
   if (typeof expected !== "object" || expected === null) return expected;
-  if (expected instanceof Foretold) return expected.optional ? undefined : unpackMembers({}, expected);
+  if (expected instanceof Foretold) return expected.optional ? undefined : unpackMembers({}, expected, place);
   return expected instanceof ForetoldList || expected instanceof Affixed ? undefined : expected;
 }
 
 /** Undefined where nothing need be said. */
-function packValue(value: unknown, expected: unknown): unknown {
+function packValue(value: unknown, expected: unknown, place: unknown): unknown {
   if (value === expected) return undefined;
   if (typeof expected !== "object" || expected === null) return value;
-  if (expected instanceof Foretold) return packRecord(value, expected);
-  if (expected instanceof ForetoldList) return packList(value, expected);
+  if (expected instanceof Foretold) return packRecord(value, expected, place);
+  if (expected instanceof ForetoldList) return packList(value, expected, place);
   if (expected instanceof Affixed) return packText(value, expected);
   return isSameJson(value, expected) ? undefined : value;
 }
 
-function unpackValue(short: unknown, expected: unknown): unknown {
+function unpackValue(short: unknown, expected: unknown, place: unknown): unknown {
   if (typeof expected !== "object" || expected === null) return short;
   if (expected instanceof Foretold)
-    return Array.isArray(short) ? short[0] : unpackMembers(short as JsonObject, expected);
-  if (expected instanceof ForetoldList) return unpackList(short, expected);
+    return Array.isArray(short) ? short[0] : unpackMembers(short as JsonObject, expected, place);
+  if (expected instanceof ForetoldList) return unpackList(short, expected, place);
   if (expected instanceof Affixed) return unpackText(short, expected);
   return short;
 }
 
-function packRecord(value: unknown, expected: Foretold): unknown {
-  const packed = isPlainObject(value) ? packMembers(value, expected) : null;
+function packRecord(value: unknown, expected: Foretold, place: unknown): unknown {
+  const packed = isPlainObject(value) ? packMembers(value, expected, place) : null;
   if (packed === null) return [value];
   return expected.optional || !isEmpty(packed) ? packed : undefined;
 }
@@ -132,17 +133,17 @@ function isEmpty(packed: Packed): boolean {
   return true;
 }
 
-function packList(value: unknown, expected: ForetoldList): unknown {
+function packList(value: unknown, expected: ForetoldList, place: unknown): unknown {
   if (!Array.isArray(value)) return value;
-  const formOf = expected.begin();
-  return value.map((item, at) => packRecord(item, formOf(value[at - 1])) ?? {});
+  const formOf = expected.begin(place);
+  return value.map((item, at) => packRecord(item, formOf(value[at - 1]), place) ?? {});
 }
 
-function unpackList(short: unknown, expected: ForetoldList): unknown {
+function unpackList(short: unknown, expected: ForetoldList, place: unknown): unknown {
   if (!Array.isArray(short)) return short;
-  const formOf = expected.begin();
+  const formOf = expected.begin(place);
   const list: unknown[] = [];
-  for (const item of short) list.push(unpackValue(item, formOf(list.at(-1))));
+  for (const item of short) list.push(unpackValue(item, formOf(list.at(-1)), place));
   return list;
 }
 

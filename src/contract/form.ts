@@ -2,25 +2,53 @@
  * What a form is: what readers foretell of an event's payload, by its place in its stream. Words that several forms use.
  */
 import type { EventType } from "./event.ts";
-import type { Foretold } from "./foretold.ts";
-import type { Json, JsonObject } from "./json.ts";
+import { type Expected, Foretold } from "./foretold.ts";
+import type { JsonObject } from "./json.ts";
 import { type StepResult, toStepResult } from "./step.ts";
-import type { StreamContext } from "./stream-context.ts";
+import { noFacts, type Shared, type StepFacts, type StreamContext } from "./stream-context.ts";
 
-/** Where an event stands. */
-export interface EventPlace {
+/** Where an event stands: what its form is told. One for all events of a row, which it is moved along. */
+export class EventPlace {
   readonly context: StreamContext;
-  readonly type: EventType;
-  readonly step: string | null;
   /** The instant of its row, epoch ms. */
   readonly now: number;
+  type: EventType | null = null;
+  step: string | null = null;
+  /** What was said of its step before. */
+  own: Readonly<StepFacts> = noFacts;
+  #made: Partial<StepResult> | null = null;
+
+  constructor(context: StreamContext, now: number) {
+    this.context = context;
+    this.now = now;
+  }
+
+  moveTo(type: EventType, step: string | null): this {
+    this.type = type;
+    this.step = step;
+    this.own = this.context.of(step);
+    this.#made = null;
+    return this;
+  }
+
+  /** What the step's result comes to; nothing where it is not known. */
+  get made(): Partial<StepResult> {
+    const { result } = this.own;
+    this.#made ??= result === undefined ? empty : toStepResult(result);
+    return this.#made;
+  }
 }
 
-export type Form = (place: EventPlace) => Foretold;
+/** What is foretold of an event's payload. */
+export type Form = Foretold<EventPlace>;
+export const form = (names: readonly string[], values: readonly Expected<EventPlace>[], optional = false): Form =>
+  new Foretold(names, values, optional);
+
+/** A member that is foretold from its event's place, and from the members before it. */
+export const told = (read: (place: EventPlace, earlier: JsonObject) => unknown): Expected<EventPlace> => read;
+
+/** What the stream's first row says of all its events. */
+export const sharedBy = (name: keyof Shared): Expected<EventPlace> => told(({ context }) => context.shared?.[name]);
 
 export const none: readonly never[] = Object.freeze([]);
 export const empty: JsonObject = Object.freeze({});
-
-/** What a step's result comes to; nothing where it is not known. */
-export const madeOf = (result: Json | undefined): Partial<StepResult> =>
-  result === undefined ? empty : toStepResult(result);

@@ -1,6 +1,6 @@
 /** Forms of gates, of what people decide at them, and of outcomes. */
-import { type Expected, Foretold } from "./foretold.ts";
-import { empty, type Form, madeOf, none } from "./form.ts";
+import type { Expected } from "./foretold.ts";
+import { type EventPlace, empty, type Form, form, none, sharedBy, told } from "./form.ts";
 import { plainGate } from "./gate.ts";
 import { instantText } from "./instant.ts";
 import type { JsonObject } from "./json.ts";
@@ -33,44 +33,44 @@ const gateNames = [
   "ui_actions",
 ];
 
+const stepBy = (name: string): Expected<EventPlace> => told(({ own }) => own.step?.[name]);
+const gateBy = (name: string): Expected<EventPlace> => told(({ own }) => own.gate?.[name]);
 /** A gate that opens is as its step and the policy's decision have it. */
-export const gateOpened: Form = (place) => {
-  const { context, step: stepId } = place;
-  const { step = empty, payload_hash } = context.of(stepId);
-  const { shared, facts } = context;
-  const { type, id } = facts.actor ?? empty;
-  return gateForm({
-    ...plainGate,
-    requester: facts.actor === undefined ? undefined : { type, id },
-    tenant_id: shared?.tenant_id,
-    workflow_id: shared?.workflow_id,
-    step_id: stepId,
-    status: "open",
-    operator: step["operator"],
-    payload_digest: payload_hash,
-    policy_version: facts.policy_version,
-    estimated_cost: step["estimated_cost"],
-    opened_at: instantText(place.now),
-    gate_id: stepId === null ? undefined : `gate-${stepId}`,
-    kind: "approval",
-    title: step["name"],
-    target: null,
-    diff: null,
-    risk_level: step["risk_level"],
-    effect: step["effect"],
-    ui_actions: none,
-  });
+const opening: Readonly<Record<string, Expected<EventPlace>>> = {
+  ...plainGate,
+  requester: told(({ context: { facts } }) =>
+    facts.actor === undefined ? undefined : { type: facts.actor["type"], id: facts.actor["id"] },
+  ),
+  tenant_id: sharedBy("tenant_id"),
+  workflow_id: sharedBy("workflow_id"),
+  step_id: told(({ step }) => step),
+  status: "open",
+  operator: stepBy("operator"),
+  payload_digest: told(({ own }) => own.payload_hash),
+  policy_version: told(({ context }) => context.facts.policy_version),
+  estimated_cost: stepBy("estimated_cost"),
+  opened_at: told(({ now }) => instantText(now)),
+  gate_id: told(({ step }) => (step === null ? undefined : `gate-${step}`)),
+  kind: "approval",
+  title: stepBy("name"),
+  target: null,
+  diff: null,
+  risk_level: stepBy("risk_level"),
+  effect: stepBy("effect"),
+  ui_actions: none,
 };
+
+const previewOf = told((_, { payload }) => JSON.stringify(payload, null, 2));
+
+const gateForm = (usual: (name: string) => Expected<EventPlace>): Form => {
+  const values = gateNames.map((name) => (name === "preview" ? previewOf : usual(name)));
+  return form(["gate", "cause", "principal"], [form(gateNames, values)]);
+};
+
+export const gateOpened = gateForm((name) => opening[name]);
 
 /** One that is revised is as it stood. */
-export const gateRevised: Form = ({ context, step }) => gateForm(context.of(step).gate ?? empty);
-
-const gateForm = (usual: JsonObject): Foretold => {
-  const values = gateNames.map((name): Expected => (name === "preview" ? previewOf : usual[name]));
-  return new Foretold(["gate", "cause", "principal"], [new Foretold(gateNames, values)]);
-};
-
-const previewOf = ({ payload }: JsonObject): string | undefined => JSON.stringify(payload, null, 2);
+export const gateRevised = gateForm(gateBy);
 
 const decidedNames = [
   "gate_id",
@@ -88,24 +88,21 @@ const decidedNames = [
   "signature",
 ];
 const noTarget: JsonObject = Object.freeze({ outcome_id: null, version: null });
+const targetBy = (name: string): Expected<EventPlace> =>
+  told(({ own: { gate = empty } }) => (gate["target"] === null ? noTarget : recordOf(gate["target"]))[name]);
+
 /** Who decided on what is said in the row itself, whatever becomes of the row of the gate. */
-export const gateDecided: Form = ({ context, step }) => {
-  const { gate = empty } = context.of(step);
-  const target = gate["target"] === null ? noTarget : recordOf(gate["target"]);
-  return new Foretold(decidedNames, [
-    gate["gate_id"],
-    context.facts.decider,
-    undefined,
-    gate["policy_version"],
-    target["outcome_id"],
-    target["version"],
-    gate["basis_digest"],
-    gate["edited"],
-    null,
-    none,
-    null,
-  ]);
-};
+export const gateDecided = form(decidedNames, [
+  gateBy("gate_id"),
+  told(({ context }) => context.facts.decider),
+  undefined,
+  gateBy("policy_version"),
+  targetBy("outcome_id"),
+  targetBy("version"),
+  gateBy("basis_digest"),
+  gateBy("edited"),
+  ...[null, none, null],
+]);
 
 const outcomeNames = [
   "outcome_id",
@@ -123,31 +120,38 @@ const outcomeNames = [
   "step_id",
 ];
 
-/** A draft holds what its step made; a final one what the draft before it holds. */
-export const outcomeRecorded: Form = (place) => {
-  const { context, step: stepId, type } = place;
-  const { tenant_id, workflow_id, intent_id } = context.shared ?? {};
-  const { step = context.orUsual(undefined, empty), result, action } = context.of(stepId);
-  const made = step === undefined ? null : typeof step["applies"] === "string" ? step["applies"] : stepId;
-  const before = context.of(made).outcome ?? context.orUsual(empty, firstOf(step ?? empty));
-  const isFinal = type === "OUTCOME_FINALIZED";
-  const outcome = [
-    before["outcome_id"],
-    tenant_id,
-    workflow_id,
-    intent_id,
-    before["outcome_type"],
-    context.facts.version,
-    isFinal ? "final" : "draft",
-    isFinal ? before["content"] : madeOf(result).data,
-    before["confidence"],
-    instantText(place.now),
-    typeof before["version"] === "number" ? before["version"] + 1 : undefined,
-    before["draft_version"],
-    made ?? undefined,
-  ];
-  return new Foretold(["outcome", "action_id"], [new Foretold(outcomeNames, outcome), action?.["action_id"]]);
+/** The step that made it: its own, or the one that applies it. */
+const makerOf = ({ context, step: stepId, own }: EventPlace): string | null => {
+  const step = own.step ?? context.orUsual(undefined, empty);
+  if (step === undefined) return null;
+  return typeof step["applies"] === "string" ? step["applies"] : stepId;
 };
+
+/** The version before it. */
+const before = (place: EventPlace): JsonObject =>
+  place.context.of(makerOf(place)).outcome ?? place.context.orUsual(empty, firstOf(place.own.step ?? empty));
+const beforeBy = (name: string): Expected<EventPlace> => told((place) => before(place)[name]);
+
+/** A draft holds what its step made; a final one what the draft before it holds. */
+const outcome = form(outcomeNames, [
+  beforeBy("outcome_id"),
+  sharedBy("tenant_id"),
+  sharedBy("workflow_id"),
+  sharedBy("intent_id"),
+  beforeBy("outcome_type"),
+  told(({ context }) => context.facts.version),
+  told(({ type }) => (type === "OUTCOME_FINALIZED" ? "final" : "draft")),
+  told((place) => (place.type === "OUTCOME_FINALIZED" ? before(place)["content"] : place.made.data)),
+  beforeBy("confidence"),
+  told(({ now }) => instantText(now)),
+  told((place) => {
+    const { version } = before(place);
+    return typeof version === "number" ? version + 1 : undefined;
+  }),
+  beforeBy("draft_version"),
+  told((place) => makerOf(place) ?? undefined),
+]);
+export const outcomeRecorded = form(["outcome", "action_id"], [outcome, told(({ own }) => own.action?.["action_id"])]);
 
 const firstOf = ({ outcome, draft_version }: JsonObject): JsonObject => ({
   outcome_type: outcome,

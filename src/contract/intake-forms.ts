@@ -1,6 +1,6 @@
 /** Forms of what comes in and is planned: requests, contexts, plans, and the policy's decisions. */
-import { Foretold, ForetoldList } from "./foretold.ts";
-import { empty, type Form, none } from "./form.ts";
+import { type Expected, Foretold, ForetoldList } from "./foretold.ts";
+import { type EventPlace, empty, form, none, sharedBy, told } from "./form.ts";
 import { deepFreeze, type JsonObject } from "./json.ts";
 import { recordOf, type StreamContext } from "./stream-context.ts";
 
@@ -39,19 +39,25 @@ const receivedNames = [
   "spent_calls",
 ];
 
-export const received: Form = ({ context }) => {
-  const { intent_id, plan_id } = context.shared ?? {};
-  const intent = [intent_id, undefined, "1.0", undefined, null, empty, empty, empty, "", "api"];
-  const auth = (members: JsonObject) => authForm(context, recordOf(members["intent"])["actor"]);
-  const plain = ["standard", "simple", undefined, "normal", none, null, 1];
-  return new Foretold(receivedNames, [new Foretold(intentNames, intent), auth, plan_id, ...plain]);
-};
-
 const authNames = ["tenant_id", "principal_id", "principal_type", "role", "scopes", "data_policy"];
-function authForm({ shared }: StreamContext, principal: unknown): Foretold {
-  const { id, type, role } = recordOf(principal);
-  return new Foretold(authNames, [shared?.tenant_id, id, type, role, allScopes, plainData]);
+/** Of the person that `principalIn` finds among the members before it. */
+function authForm(principalIn: (earlier: JsonObject) => unknown): Expected<EventPlace> {
+  return told(({ context }, earlier) => {
+    const { id, type, role } = recordOf(principalIn(earlier));
+    return new Foretold(authNames, [context.shared?.tenant_id, id, type, role, allScopes, plainData]);
+  });
 }
+
+const intent = form(intentNames, [
+  sharedBy("intent_id"),
+  ...[undefined, "1.0", undefined, null, empty, empty, empty, "", "api"],
+]);
+export const received = form(receivedNames, [
+  intent,
+  authForm((members) => recordOf(members["intent"])["actor"]),
+  sharedBy("plan_id"),
+  ...["standard", "simple", undefined, "normal", none, null, 1],
+]);
 
 const profileNames = ["tenant_id", "principal_id", "role", "fields"];
 const bundleNames = [
@@ -67,12 +73,10 @@ const bundleNames = [
   "context_hash",
 ];
 
-export const contextBuilt: Form = ({ context: { shared, facts } }) => {
-  const { id, role } = facts.actor ?? empty;
-  const profile = new Foretold(profileNames, [shared?.tenant_id, id, role, empty]);
-  const bundle = [profile, shared?.thread_id, none, none, null, none, none, null, none];
-  return new Foretold(["bundle", "cache_hit"], [new Foretold(bundleNames, bundle), false]);
-};
+const actorBy = (name: string): Expected<EventPlace> => told(({ context }) => context.facts.actor?.[name]);
+const profile = form(profileNames, [sharedBy("tenant_id"), actorBy("id"), actorBy("role"), empty]);
+const bundle = form(bundleNames, [profile, sharedBy("thread_id"), ...[none, none, null, none, none, null, none]]);
+export const contextBuilt = form(["bundle", "cache_hit"], [bundle, false]);
 
 const stepNames = [
   "step_id",
@@ -108,19 +112,21 @@ const planNames = [
   "continues",
 ];
 
-export const planCreated: Form = ({ context }) => {
-  const { plan_id, workflow_id, intent_id } = context.shared ?? {};
-  const steps = new ForetoldList(() => stepsAfter(context));
-  const plan = [plan_id, null, workflow_id, intent_id, 0, undefined, null, steps, gatesIn];
-  return new Foretold(["plan", "planner_cost", "cause", "named"], [new Foretold(planNames, plan), 0, "submit"]);
-};
-
-const gatesIn = (plan: JsonObject): readonly string[] => {
+const gatesIn = told((_, plan) => {
   const steps = Array.isArray(plan["steps"]) ? plan["steps"].map(recordOf) : [];
   return steps
     .filter(({ gate }) => gate !== null && gate !== undefined)
     .map(({ step_id }) => `gate-${String(step_id)}`);
-};
+});
+
+const plan = form(planNames, [
+  sharedBy("plan_id"),
+  null,
+  sharedBy("workflow_id"),
+  sharedBy("intent_id"),
+  ...[0, undefined, null, new ForetoldList(({ context }: EventPlace) => stepsAfter(context)), gatesIn],
+]);
+export const planCreated = form(["plan", "planner_cost", "cause", "named"], [plan, 0, "submit"]);
 
 /** A step is as the one before it that calls the same operator, and depends on the one before it. */
 function stepsAfter(context: StreamContext): (before: unknown) => Foretold {
@@ -131,7 +137,7 @@ function stepsAfter(context: StreamContext): (before: unknown) => Foretold {
     const depends = before === undefined ? none : [before["step_id"]];
     const like =
       (name: string, plain: unknown) =>
-      ({ operator }: JsonObject): unknown =>
+      (_: unknown, { operator }: JsonObject): unknown =>
         seen.get(operator)?.[name] ?? context.orUsual(undefined, plain);
     return new Foretold(stepNames, [
       undefined,
@@ -173,18 +179,22 @@ const policyNames = [
   "asked_at",
 ];
 
-export const policyDecided: Form = ({ context, step }) => {
-  const { gate } = context.of(step);
-  const stage = step === null ? "plan" : "action";
-  const digest = (members: JsonObject) => (members["stage"] === "gate" ? gate?.["payload_digest"] : undefined);
-  const subject = ({ stage }: JsonObject): unknown => {
-    if (stage === "gate") return gate?.["gate_id"];
-    if (stage === "plan") return context.shared?.plan_id;
-    return context.of(step).step?.[stage === "outcome" ? "outcome" : "name"];
-  };
-  const { policy_version } = context.facts;
-  const auth = (by: JsonObject) => authForm(context, by["principal"]);
-  const by = new Foretold(["decision", "principal", "auth", "to"], ["approve", undefined, auth], true);
-  const allow = ["ALLOW", "no rule matched", undefined, null, none, none, policy_version];
-  return new Foretold(policyNames, [...allow, stage, subject, digest, by]);
-};
+const judged = told(({ context, own: { step, gate } }, { stage }) => {
+  if (stage === "gate") return gate?.["gate_id"];
+  if (stage === "plan") return context.shared?.plan_id;
+  return step?.[stage === "outcome" ? "outcome" : "name"];
+});
+
+const judgedBy = form(
+  ["decision", "principal", "auth", "to"],
+  ["approve", undefined, authForm((by) => by["principal"])],
+  true,
+);
+export const policyDecided = form(policyNames, [
+  ...["ALLOW", "no rule matched", undefined, null, none, none],
+  told(({ context }) => context.facts.policy_version),
+  told(({ step }) => (step === null ? "plan" : "action")),
+  judged,
+  told(({ own: { gate } }, { stage }) => (stage === "gate" ? gate?.["payload_digest"] : undefined)),
+  judgedBy,
+]);

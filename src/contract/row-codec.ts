@@ -18,8 +18,9 @@
  */
 import { kernelError } from "./error-codes.ts";
 import { type Actor, type EventType, eventTypes } from "./event.ts";
-import { formOf } from "./event-forms.ts";
+import { forms } from "./event-forms.ts";
 import { isSameJson, packMembers, unpackMembers } from "./foretold.ts";
+import { EventPlace } from "./form.ts";
 import { idAfter } from "./ids.ts";
 import type { JsonObject } from "./json.ts";
 import { raise } from "./kernel-error.ts";
@@ -60,7 +61,6 @@ interface Next {
 
 /** Says the events of one row, one after another. */
 export class RowPacker {
-  readonly #context: StreamContext;
   readonly #walk: RowWalk;
   readonly #entries: string[] = [];
   /** Events without a word since the last entry. */
@@ -71,7 +71,6 @@ export class RowPacker {
 
   /** @param now the row's instant, epoch ms. */
   constructor(context: StreamContext, now: number) {
-    this.#context = context;
     this.#walk = new RowWalk(context, now);
   }
 
@@ -83,8 +82,8 @@ export class RowPacker {
   add(event: TurnEvent): void {
     const { type, step, payload } = event;
     if (!known.has(type)) refuseEvent(`there is no event type ${type}`);
-    const form = formOf({ context: this.#context, type, step, now: this.#walk.now });
-    const members = form === undefined ? payload : packMembers(payload, form);
+    const form = forms[type];
+    const members = form === undefined ? payload : packMembers(payload, form, this.#walk.place.moveTo(type, step));
     const more = this.#moreOf(event);
     const { next } = this.#walk;
     const isNext = next !== null && next.type === type && next.step === step && more === null && members !== null;
@@ -193,7 +192,7 @@ interface Spelling {
 
 /** Where a row has come to: the same walk for who packs it and who unpacks it. */
 class RowWalk {
-  readonly now: number;
+  readonly place: EventPlace;
   readonly #context: StreamContext;
   #id: string | null = null;
   /** Steps of the plan that this row holds, and how many of them were queued in their order. */
@@ -203,7 +202,7 @@ class RowWalk {
 
   constructor(context: StreamContext, now: number) {
     this.#context = context;
-    this.now = now;
+    this.place = new EventPlace(context, now);
   }
 
   moreOf(type: EventType, payload: JsonObject): More {
@@ -213,15 +212,20 @@ class RowWalk {
   }
 
   spell({ type, step, members, more }: Spelling, first: string | null): TurnEvent {
-    const form = formOf({ context: this.#context, type, step, now: this.now });
-    const payload = Array.isArray(members) ? (members[0] as JsonObject) : spellMembers(members as JsonObject, form);
+    const payload = Array.isArray(members)
+      ? (members[0] as JsonObject)
+      : this.#spellMembers(type, step, members as JsonObject);
     const foretold = this.moreOf(type, payload);
     const id = first ?? more.id ?? foretold.id;
     if (id === null) throw new SyntaxError("an event has no id");
     const plan = more.plan === undefined ? foretold.plan : (more.plan ?? undefined);
     const actor = more.actor === undefined ? foretold.actor : (more.actor ?? undefined);
-    if (plan === undefined && actor === undefined) return { id, type, step, payload };
-    return { id, type, step, ...(plan !== undefined && { plan }), ...(actor !== undefined && { actor }), payload };
+    return { id, type, step, plan, actor, payload };
+  }
+
+  #spellMembers(type: EventType, step: string | null, members: JsonObject): JsonObject {
+    const form = forms[type];
+    return form === undefined ? members : unpackMembers(members, form, this.place.moveTo(type, step));
   }
 
   /** The event is told: what follows from it. */
@@ -250,9 +254,6 @@ class RowWalk {
     return plan_id === this.#context.shared?.plan_id ? undefined : (plan_id as string);
   }
 }
-
-const spellMembers = (members: JsonObject, form: ReturnType<typeof formOf>): JsonObject =>
-  form === undefined ? members : unpackMembers(members, form);
 
 /** Events in the name of the person that their payload names. */
 const byPerson: ReadonlySet<EventType> = new Set([

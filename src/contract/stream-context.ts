@@ -15,34 +15,34 @@ import type { TurnEnvelope } from "./turn.ts";
 /** What a stream's events share, as its first row says it. */
 export type Shared = Omit<TurnEnvelope, "now" | "first" | "count" | "inputs">;
 
-/** What was said of a step last. */
-interface StepFacts {
-  step?: JsonObject;
-  payload_hash?: unknown;
-  action?: JsonObject;
-  failure?: JsonObject;
-  result?: Json | undefined;
-  gate?: JsonObject;
-  outcome?: JsonObject;
+/** What was said of a step last. All members are there from the start: they are read and changed for each event. */
+export class StepFacts {
+  step: JsonObject | undefined = undefined;
+  payload_hash: unknown = undefined;
+  action: JsonObject | undefined = undefined;
+  failure: JsonObject | undefined = undefined;
+  result: Json | undefined = undefined;
+  gate: JsonObject | undefined = undefined;
+  outcome: JsonObject | undefined = undefined;
 }
 
-interface Facts {
-  actor?: JsonObject;
-  version?: unknown;
-  round?: unknown;
-  token?: number;
-  policy_version?: unknown;
+class Facts {
+  actor: JsonObject | undefined = undefined;
+  version: unknown = undefined;
+  round: unknown = undefined;
+  token: number | undefined = undefined;
+  policy_version: unknown = undefined;
   /** Whose decision at a gate was judged last, in this row. */
-  decider?: unknown;
+  decider: unknown = undefined;
   /** The gate that was decided last, and its step. */
-  decided?: { readonly gate_id: unknown; readonly step_id: string | null };
-  gate_id?: unknown;
-  output_text?: unknown;
-  /** Of the plan that the workflow follows, where it is not the one that its envelope names. */
-  plan?: string | undefined;
+  decided: { readonly gate_id: unknown; readonly step_id: string | null } | undefined = undefined;
+  gate_id: unknown = undefined;
+  output_text: unknown = undefined;
+  /** Of the plan that the workflow follows, where it is not the one that its envelope names; null: none was told. */
+  plan: string | undefined | null = null;
 }
 
-const noFacts: StepFacts = Object.freeze({});
+export const noFacts: Readonly<StepFacts> = Object.freeze(new StepFacts());
 
 export class StreamContext {
   shared: Shared | null = null;
@@ -53,7 +53,7 @@ export class StreamContext {
   now = 0;
   /** The instant of the first row, epoch ms; null where it is not known. */
   began: number | null = null;
-  facts: Facts = {};
+  facts = new Facts();
   /** Facts from before are not known. */
   #isPartial = false;
   readonly #steps = new Map<string, StepFacts>();
@@ -74,9 +74,9 @@ export class StreamContext {
     const copy = new StreamContext();
     const { shared, last, head, now, began } = this;
     Object.assign(copy, { shared, last, head, now, began });
-    copy.facts = { ...this.facts };
+    Object.assign(copy.facts, this.facts);
     copy.#isPartial = this.#isPartial;
-    for (const [step, facts] of this.#steps) copy.#steps.set(step, { ...facts });
+    for (const [step, facts] of this.#steps) copy.#steps.set(step, Object.assign(new StepFacts(), facts));
     for (const [operator, step] of this.operators) copy.operators.set(operator, step);
     for (const [operator, timeout] of this.timeouts) copy.timeouts.set(operator, timeout);
     return copy;
@@ -87,13 +87,13 @@ export class StreamContext {
     this.last = last;
     this.head = head;
     this.now = now;
-    delete this.facts.decider;
+    this.facts.decider = undefined;
   }
 
   /** A body was erased. */
   forget(): void {
     this.#isPartial = true;
-    this.facts = {};
+    this.facts = new Facts();
     this.#steps.clear();
     this.operators.clear();
     this.timeouts.clear();
@@ -101,7 +101,8 @@ export class StreamContext {
 
   /** The plan of the next event, where it is not the one that the envelope names; null where that is not known. */
   get plan(): string | null | undefined {
-    return "plan" in this.facts ? this.facts.plan : this.orUsual<string | null | undefined>(null, undefined);
+    const { plan } = this.facts;
+    return plan === null ? this.orUsual<string | null | undefined>(null, undefined) : plan;
   }
 
   /** What a fact is where nothing was said of it: `usual`, unless something may have been said that is not known. */
@@ -117,11 +118,13 @@ export class StreamContext {
     lessons[type]?.(this, payload, step);
   }
 
-  keep(step: unknown, facts: StepFacts): void {
-    if (typeof step !== "string") return;
-    const kept = this.#steps.get(step);
-    if (kept === undefined) this.#steps.set(step, facts);
-    else Object.assign(kept, facts);
+  /** As `of`, to be changed; what is no step's is kept nowhere. */
+  at(step: unknown): StepFacts {
+    const kept = typeof step === "string" ? this.#steps.get(step) : undefined;
+    if (kept !== undefined) return kept;
+    const facts = new StepFacts();
+    if (typeof step === "string") this.#steps.set(step, facts);
+    return facts;
   }
 }
 
@@ -134,7 +137,7 @@ type Lesson = (context: StreamContext, payload: JsonObject, step: string | null)
 const keepGate: Lesson = (context, payload, step) => {
   const gate = recordOf(payload["gate"]);
   context.facts.gate_id = gate["gate_id"];
-  context.keep(step, { gate });
+  context.at(step).gate = gate;
 };
 
 const keepDecided: Lesson = (context, payload, step) => {
@@ -143,7 +146,7 @@ const keepDecided: Lesson = (context, payload, step) => {
 
 const keepOutcome: Lesson = (context, payload) => {
   const outcome = recordOf(payload["outcome"]);
-  context.keep(outcome["step_id"], { outcome });
+  context.at(outcome["step_id"]).outcome = outcome;
 };
 
 const lessons: { readonly [T in EventType]?: Lesson } = {
@@ -155,7 +158,7 @@ const lessons: { readonly [T in EventType]?: Lesson } = {
   POLICY_DECIDED(context, payload, step) {
     const { facts } = context;
     facts.policy_version = payload["policy_version"];
-    if (payload["stage"] === "action") context.keep(step, { payload_hash: payload["payload_hash"] });
+    if (payload["stage"] === "action") context.at(step).payload_hash = payload["payload_hash"];
     if (payload["stage"] === "gate") facts.decider = recordOf(payload["by"])["principal"];
   },
   PLAN_CREATED(context, payload) {
@@ -165,24 +168,24 @@ const lessons: { readonly [T in EventType]?: Lesson } = {
     context.facts.plan = plan_id === context.shared?.plan_id ? undefined : (plan_id as string);
     for (const step of Array.isArray(steps) ? steps.map(recordOf) : []) {
       context.operators.set(step["operator"], step);
-      context.keep(step["step_id"], { step });
+      context.at(step["step_id"]).step = step;
     }
   },
   ACTION_STARTED(context, payload, step) {
     const token = recordOf(payload["token"])["id"];
     if (typeof token === "number") context.facts.token = token;
     context.timeouts.set(payload["operator_name"], payload["timeout_ms"]);
-    context.keep(step, { action: payload });
+    context.at(step).action = payload;
   },
   ACTION_SUCCEEDED(context, { result }, step) {
-    context.keep(step, { result: result as Json });
+    context.at(step).result = result as Json;
   },
   ACTION_FAILED(context, payload, step) {
-    context.keep(step, { failure: payload });
+    context.at(step).failure = payload;
   },
   STEP_SUCCEEDED(context, { output_text }, step) {
     context.facts.output_text = output_text;
-    context.keep(step, { result: undefined });
+    context.at(step).result = undefined;
   },
   GATE_OPENED: keepGate,
   GATE_REVISED: keepGate,

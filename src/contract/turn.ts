@@ -48,8 +48,8 @@ export interface TurnEvent {
   readonly type: EventType;
   readonly step: string | null;
   /** Present where the event's plan or actor is not the envelope's; null for a plan that an erased body told. */
-  readonly plan?: string | null;
-  readonly actor?: Actor;
+  readonly plan?: string | null | undefined;
+  readonly actor?: Actor | undefined;
   readonly payload: JsonObject;
 }
 
@@ -82,7 +82,7 @@ const system: Actor = Object.freeze({ type: "system", id: "kernel" });
 const firstShared = new Foretold(sharedNames, [
   undefined,
   undefined,
-  ({ stream }: JsonObject) => stream,
+  (_: unknown, { stream }: JsonObject) => stream,
   null,
   undefined,
   undefined,
@@ -123,7 +123,7 @@ export class RowPacking {
     this.now = envelope.now;
     this.#context = context;
     this.#shared = sharedOf(envelope);
-    this.#begins = !isSameJson(context.shared, this.#shared);
+    this.#begins = !isSameShared(context.shared, this.#shared);
     if (this.#begins) context.begin(this.#shared, context.last === 0 ? this.now : null);
     this.#events = new RowPacker(context, this.now);
   }
@@ -142,7 +142,9 @@ export class RowPacking {
     const { count, firstId: id, body } = this.#events;
     const { last, head } = this.#context;
     const first = last + 1;
-    const shared = this.#begins ? `${membersOf(packMembers(this.#shared as unknown as JsonObject, firstShared))},` : "";
+    const shared = this.#begins
+      ? `${membersOf(packMembers(this.#shared as unknown as JsonObject, firstShared, null))},`
+      : "";
     const led = inputs === undefined ? "" : `,"inputs":${JSON.stringify(inputs)}`;
     const places = `"now":${JSON.stringify(this.now)},"first":${first},"count":${count},"id":${JSON.stringify(id)}`;
     const envelope = `{"v":${turnSchemaVersion},${shared}${places}${led}}`;
@@ -157,6 +159,9 @@ export class RowPacking {
 }
 
 const membersOf = (record: unknown): string => JSON.stringify(record).slice(1, -1);
+
+const isSameShared = (one: Shared | null, other: Shared): boolean =>
+  one !== null && sharedNames.every((name) => isSameJson(one[name], other[name]));
 
 /** In the order of the format, whatever order they come in. */
 function sharedOf(envelope: Shared): Shared {
@@ -247,7 +252,7 @@ const refuseRow = ({ stream, first_sequence }: TurnRow, reason: ChainBreak["reas
   refuseDamage({ stream, sequence: first_sequence, reason });
 
 const readShared = (stored: Partial<Shared>): Shared =>
-  unpackMembers(stored as JsonObject, firstShared) as unknown as Shared;
+  unpackMembers(stored as JsonObject, firstShared, null) as unknown as Shared;
 
 /** What all events of a row share that says all by itself. @throws as openTurn, for what cannot be read. */
 export function openEnvelope(row: TurnRow): TurnEnvelope {

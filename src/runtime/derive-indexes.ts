@@ -33,38 +33,34 @@ export interface IndexQuestion {
   readonly now: number;
 }
 
+type Changes = { -readonly [K in keyof AppendIndexes]: AppendIndexes[K] };
+
 export function deriveIndexes({ record, drafts, known, isNew, release, now }: IndexQuestion): AppendIndexes {
+  const changes: Changes = {};
   const due = dueOf(record);
   const percent = percentOf(record);
-  return {
-    ...(isNew ? { create: headOf(record, now) } : {}),
-    ...(record.state === known.state ? {} : { state: record.state }),
-    ...(percent === known.percent ? {} : { percent }),
-    ...(due === known.due_at ? {} : { due_at: due }),
-    ...(release ? { release: true } : {}),
-    ...gatesOf(record, drafts),
-    ...toldOf(
-      record,
-      drafts.filter(({ type }) => telling.has(type)),
-    ),
-  };
+  if (isNew) changes.create = headOf(record, now);
+  if (record.state !== known.state) changes.state = record.state;
+  if (percent !== known.percent) changes.percent = percent;
+  if (due !== known.due_at) changes.due_at = due;
+  if (release) changes.release = true;
+  const gates = gatesOf(record, drafts);
+  if (gates.length > 0) changes.gates = gates;
+  const keys = gather(drafts, (draft) => keysOf(record, draft));
+  if (keys.length > 0) changes.keys = keys;
+  const charges = gather(drafts, (draft) => chargesOf(record, draft));
+  if (charges.length > 0) changes.charges = charges.map(leftBehind);
+  return addRecords(changes, drafts);
 }
 
-/** Events that change an index beside those of gates: few rows have one that does. */
-const telling: ReadonlySet<string> = new Set([
-  "INTENT_RECEIVED",
-  "ACTION_STARTED",
-  "ACTION_SUCCEEDED",
-  "ACTION_FAILED",
-  "ROUTE_DECIDED",
-  "BUDGET_RESERVED",
-  "BUDGET_SETTLED",
-  "MEMORY_WRITTEN",
-  "DOCUMENT_RECORDED",
-]);
+/** What the events tell; most tell nothing. */
+function gather<T>(drafts: readonly EventDraft[], tell: (draft: EventDraft) => readonly T[]): readonly T[] {
+  const all: T[] = [];
+  for (const draft of drafts) all.push(...tell(draft));
+  return all;
+}
 
-const toldOf = (record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes =>
-  drafts.length === 0 ? {} : { ...keysOf(record, drafts), ...chargesOf(record, drafts), ...recordsOf(drafts) };
+const none: readonly never[] = Object.freeze([]);
 
 /** What the head says once these changes are in. */
 export const headAfter = (known: KnownHead, { state, percent, due_at }: AppendIndexes): KnownHead => ({
@@ -99,10 +95,14 @@ export const fillingOf = (record: WorkflowRecord) => ({
 });
 
 /** Memory and documents, in a workflow's log and in a tenant's own. */
-export function recordsOf(drafts: readonly EventDraft[]): AppendIndexes {
-  const memory = drafts.flatMap((d) => (d.type === "MEMORY_WRITTEN" ? [d.payload.record] : []));
-  const documents = drafts.flatMap((d) => (d.type === "DOCUMENT_RECORDED" ? [d.payload.record] : []));
-  return { ...(memory.length === 0 ? {} : { memory }), ...(documents.length === 0 ? {} : { documents }) };
+export const recordsOf = (drafts: readonly EventDraft[]): AppendIndexes => addRecords({}, drafts);
+
+function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendIndexes {
+  const memory = gather(drafts, (d) => (d.type === "MEMORY_WRITTEN" ? [d.payload.record] : none));
+  const documents = gather(drafts, (d) => (d.type === "DOCUMENT_RECORDED" ? [d.payload.record] : none));
+  if (memory.length > 0) changes.memory = memory;
+  if (documents.length > 0) changes.documents = documents;
+  return changes;
 }
 
 /**
@@ -153,8 +153,8 @@ const gateEvents: ReadonlySet<string> = new Set([
   "USER_REJECTED",
 ]);
 
-function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {
-  if (record.gates.size === 0) return {};
+function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): readonly Gate[] {
+  if (record.gates.size === 0) return none;
   const ended = isTerminal(record.state);
   const ids = new Set<string>();
   const failed = new Set(drafts.flatMap((draft) => (draft.type === "STEP_FAILED" ? [draft.step_id] : [])));
@@ -167,17 +167,13 @@ function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendI
   // A step that failed took its gate with it.
   for (const [id, gate] of record.gates) if (gate.status === "voided" && failed.has(gate.step_id)) ids.add(id);
   if (ended) for (const id of record.gates.keys()) ids.add(id);
-  const gates = [...ids].flatMap((id) => record.gates.get(id) ?? []);
-  return gates.length === 0 ? {} : { gates };
+  return [...ids].flatMap((id) => record.gates.get(id) ?? []);
 }
 
-function chargesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {
-  const charges = drafts.flatMap((draft) =>
-    draft.type === "BUDGET_RESERVED" || draft.type === "BUDGET_SETTLED"
-      ? budgetCharges(draft)
-      : routeCharges(record, draft),
-  );
-  return charges.length === 0 ? {} : { charges: charges.map(leftBehind) };
+function chargesOf(record: WorkflowRecord, draft: EventDraft): readonly IndexedCharge[] {
+  if (draft.type === "BUDGET_RESERVED" || draft.type === "BUDGET_SETTLED") return budgetCharges(draft);
+  const charge = routeCharge(record, draft);
+  return charge === null ? none : ofEndpoint(charge, draft);
 }
 
 /** A route is held to what is left behind the ends in its own row: they may have taken more than was set aside for them. */
@@ -210,10 +206,10 @@ function budgetCharges(draft: EventDraft & { readonly type: "BUDGET_RESERVED" | 
 }
 
 /** What is left of a model endpoint is over all tenants; what a tenant has used of it is counted beside that. */
-function routeCharges(record: WorkflowRecord, draft: EventDraft): readonly IndexedCharge[] {
-  const charge = routeCharge(record, draft);
-  return charge === null ? [] : [charge, heldTo({ ...charge, ofAll: true }, draft.ceilings?.[0])];
-}
+const ofEndpoint = (charge: IndexedCharge, { ceilings }: EventDraft): readonly IndexedCharge[] => [
+  charge,
+  heldTo({ ...charge, ofAll: true }, ceilings?.[0]),
+];
 
 /**
  * A decided route is an invocation of its endpoint and sets aside the tokens it may take; what the call used instead
@@ -235,37 +231,17 @@ function routeCharge({ routes }: WorkflowRecord, { type, payload }: EventDraft):
   return { counter: endpointCounter(model), amounts: { ...noCharge, tokens: used, money: cost?.total ?? 0 } };
 }
 
-/** Keys that other workflows must find: of calls that they could make as well, and the one that the request came under. */
-function keysOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {
-  const keys = [...submissionOf(record, drafts), ...claimedOf(drafts), ...appliedOf(record, drafts)];
-  return keys.length === 0 ? {} : { keys };
-}
-
 type SharedKeys = NonNullable<AppendIndexes["keys"]>;
 
-function submissionOf({ intent }: WorkflowRecord, drafts: readonly EventDraft[]): SharedKeys {
-  return drafts.flatMap(({ type, payload }) => {
-    if (type !== "INTENT_RECEIVED" || payload.submission === undefined) return [];
+/** Keys that other workflows must find: of calls that they could make as well, and the one that the request came under. */
+function keysOf({ intent, keys }: WorkflowRecord, { type, payload }: EventDraft): SharedKeys {
+  if (type === "INTENT_RECEIVED" && payload.submission !== undefined) {
     const key = submissionKey(intent.actor, payload.submission.key);
     return [{ key, action_id: intent.intent_id, unique: true }];
-  });
-}
-
-function appliedOf(record: WorkflowRecord, drafts: readonly EventDraft[]): SharedKeys {
-  return drafts.flatMap((draft) =>
-    draft.type === "ACTION_STARTED" &&
-    draft.payload.claim === undefined &&
-    draft.payload.key.startsWith("apply:") &&
-    record.keys.get(draft.payload.key) === draft.payload.action_id
-      ? [{ key: draft.payload.key, action_id: draft.payload.action_id }]
-      : [],
-  );
-}
-
-/** A call that other workflows could make as well: whose start is written first makes it. */
-function claimedOf(drafts: readonly EventDraft[]): SharedKeys {
-  return drafts.flatMap(({ type, payload }) => {
-    if (type !== "ACTION_STARTED" || payload.claim === undefined) return [];
-    return [{ key: claimedKey(payload.key, payload.claim), action_id: payload.action_id, unique: true }];
-  });
+  }
+  if (type !== "ACTION_STARTED") return none;
+  const { key, action_id, claim } = payload;
+  // Whose start is written first makes the call.
+  if (claim !== undefined) return [{ key: claimedKey(key, claim), action_id, unique: true }];
+  return key.startsWith("apply:") && keys.get(key) === action_id ? [{ key, action_id }] : none;
 }

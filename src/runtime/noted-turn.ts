@@ -101,8 +101,8 @@ export function eventOf(draft: EventDraft, { id, actor, plan, home }: Noting): T
     id,
     type: draft.type,
     step: draft.step_id,
-    ...(own === home ? {} : { plan: own }),
-    ...(actor === system ? {} : { actor }),
+    plan: own === home ? undefined : own,
+    actor: actor === system ? undefined : actor,
     payload: draft.payload as unknown as JsonObject,
   };
 }

@@ -248,17 +248,16 @@ export class WorkflowLog {
     this.#turn = new NotedTurn(this.identity, this.#context);
     this.#source.end();
     this.#underWay = events.length;
-    const claims = this.#lease === null && !this.#foreign;
     const indexes = this.#indexes(drafts, now);
-    const entry: Append = {
+    const entry: { -readonly [K in keyof Append]: Append[K] } = {
       tenant_id: this.identity.tenant_id,
       row,
       now,
       indexes,
-      ...(this.#isLazy() ? { lazy: true } : {}),
-      ...(this.#lease === null ? {} : { lease: this.#lease }),
-      ...(claims ? { claim: this.#services.life.owner } : {}),
     };
+    if (this.#isLazy()) entry.lazy = true;
+    if (this.#lease !== null) entry.lease = this.#lease;
+    else if (!this.#foreign) entry.claim = this.#services.life.owner;
     return { entry, events, known: headAfter(this.#known, indexes) };
   }
 

@@ -4,8 +4,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { verifyChain } from "../../src/contract/chain.ts";
 import { type EventType, eventTypes, type LedgerEvent } from "../../src/contract/event.ts";
-import { formOf } from "../../src/contract/event-forms.ts";
+import { forms } from "../../src/contract/event-forms.ts";
 import { unpackMembers } from "../../src/contract/foretold.ts";
+import { EventPlace } from "../../src/contract/form.ts";
 import { createIdSource, idAfter } from "../../src/contract/ids.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
 import { eventText } from "../../src/contract/row-codec.ts";
@@ -90,8 +91,8 @@ function alter(record: JsonObject, one: Change): JsonObject {
 
 /** The payload that readers would foretell, changed here and there; where it says a plan, one with steps. */
 function payloadOf(context: StreamContext, { type, step, changes, deep }: Told, now: number): JsonObject {
-  const form = formOf({ context, type, step, now });
-  let payload = form === undefined ? {} : unpackMembers({}, form);
+  const form = forms[type];
+  let payload = form === undefined ? {} : unpackMembers({}, form, new EventPlace(context, now).moveTo(type, step));
   if (type === "PLAN_CREATED") payload = { ...payload, plan: { ...(payload["plan"] as object), steps: planned } };
   if (type === "ACTION_SUCCEEDED") payload = { ...payload, result: { n: 1, text: "made" } };
   for (const [name, one] of deep)

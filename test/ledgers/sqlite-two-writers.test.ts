@@ -78,12 +78,12 @@ describe("the cache of stream heads", () => {
   const held = { thread: null, owner: "k1", epoch: 1 };
   const head = { last: 1, hash: "h".repeat(64), tenant: "1", workflow: held };
 
-  it("keeps at most its bytes, the most recently used", () => {
+  it("keeps at most its bytes, those written last", () => {
     const one = new StreamHeads();
     one.set("a", head);
     const heads = new StreamHeads(2 * one.bytes);
     for (const stream of ["a", "b"]) heads.set(stream, head);
-    heads.get("a");
+    heads.set("a", head);
     heads.set("c", { ...head, last: 2 });
     expect(["a", "b", "c"].map((stream) => heads.get(stream) !== undefined)).toEqual([true, false, true]);
     heads.set("c", { ...head, hash: "h".repeat(1000) });

@@ -6,7 +6,7 @@
  * Never: answers outside a write transaction.
  * INV-1  Inside a write transaction nothing else can change the tables; what others committed before it shows in
  *        PRAGMA data_version, and then the whole cache is dropped.
- * INV-2  The streams that are kept take at most `maxBytes`; the least recently used goes first. A workflow that nobody
+ * INV-2  The streams that are kept take at most `maxBytes`; the one written longest ago goes first. A workflow that nobody
  *        holds is not kept: what is parked or over costs no memory.
  * INV-3  After a rollback the cache is empty.
  */
@@ -53,11 +53,7 @@ export class StreamHeads {
   }
 
   get(stream: string): StreamHead | undefined {
-    const head = this.#kept.get(stream);
-    if (head === undefined) return undefined;
-    this.#kept.delete(stream);
-    this.#kept.set(stream, head);
-    return head;
+    return this.#kept.get(stream);
   }
 
   set(stream: string, head: StreamHead): void {

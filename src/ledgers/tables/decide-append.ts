@@ -71,8 +71,9 @@ export function refuseCharges(
   tenant: string,
   standingOf: (payer: string, counter: string) => Charge,
 ): Refusal | null {
+  if (indexes?.charges === undefined) return null;
   const before = new Map<string, Charge>();
-  for (const charge of indexes?.charges ?? []) {
+  for (const charge of indexes.charges) {
     const { counter, amounts, within } = charge;
     if (within === undefined) continue;
     const payer = payerOf(tenant, charge);
