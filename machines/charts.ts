@@ -23,13 +23,36 @@ export const lifecycleCharts = {
 
 /** Whether the charts let this event happen now. Facts always may. */
 export function acceptsEvent(record: WorkflowRecord, draft: EventDraft): boolean {
-  const event = chartEvent(draft.type, draft.payload);
-  if (draft.type.startsWith("WORKFLOW_") || draft.type.startsWith("PLAN_"))
-    return draft.type === "PLAN_TRUNCATED" || lifecycleCharts.workflow.next(record.state, event) !== undefined;
-  if (draft.type.startsWith("STEP_") && draft.type !== "STEP_STREAMED") return acceptsStepEvent(record, draft, event);
-  if (draft.type.startsWith("USER_") || draft.type.startsWith("GATE_")) return acceptsGateEvent(record, draft, event);
-  if (draft.type.startsWith("ACTION_")) return acceptsStepEvent(record, draft, event);
-  return true;
+  const { subject, plain } = kindOf(draft.type);
+  if (subject === null) return true;
+  const event = plain ?? guardedEvent(draft.type, draft.payload);
+  if (subject === "workflow") return lifecycleCharts.workflow.next(record.state, event) !== undefined;
+  return subject === "step" ? acceptsStepEvent(record, draft, event) : acceptsGateEvent(record, draft, event);
+}
+
+interface EventKind {
+  /** Whose chart says whether it may happen; null for a fact. */
+  readonly subject: "workflow" | "step" | "gate" | null;
+  /** The event as the charts see it, where nothing that it carries counts. */
+  readonly plain: ChartEvent | null;
+}
+
+const kinds = new Map<string, EventKind>();
+
+/** What the name of an event tells: looked at once a type. */
+function kindOf(type: string): EventKind {
+  const known = kinds.get(type);
+  if (known !== undefined) return known;
+  const kind = { subject: subjectOf(type), plain: guarded.has(type) ? null : Object.freeze({ type }) };
+  kinds.set(type, kind);
+  return kind;
+}
+
+function subjectOf(type: string): EventKind["subject"] {
+  if (type === "PLAN_TRUNCATED" || type === "STEP_STREAMED") return null;
+  if (/^(WORKFLOW|PLAN)_/.test(type)) return "workflow";
+  if (/^(STEP|ACTION)_/.test(type)) return "step";
+  return /^(USER|GATE)_/.test(type) ? "gate" : null;
 }
 
 function acceptsStepEvent(record: WorkflowRecord, draft: EventDraft, event: ChartEvent): boolean {
@@ -60,8 +83,12 @@ function gateIdIn(payload: object): string {
 }
 
 /** The event as the charts see it: its type and the payload fields their guards read. */
-export function chartEvent(type: string, payload: object): ChartEvent {
-  return guarded.has(type) ? { ...payload, type } : { type };
+export const chartEvent = (type: string, payload: object): ChartEvent =>
+  kindOf(type).plain ?? guardedEvent(type, payload);
+
+function guardedEvent(type: string, payload: object): ChartEvent {
+  const { action, cause, recovered, resolution, pending, final } = payload as Readonly<Record<string, unknown>>;
+  return { type, action, cause, recovered, resolution, pending, final } as ChartEvent;
 }
 
 /** Events whose transition depends on what they carry. */
