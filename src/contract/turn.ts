@@ -103,7 +103,7 @@ export function sealNext(
   envelope: RowEnvelope & Pick<TurnEnvelope, "inputs">,
   events: readonly TurnEvent[],
 ): TurnRow {
-  const packing = new RowPacking(context, envelope);
+  const packing = new RowPacking(context, sharedOf(envelope), envelope.now);
   for (const event of events) packing.add(event);
   return packing.seal(envelope.inputs);
 }
@@ -119,13 +119,14 @@ export class RowPacking {
   readonly #events: RowPacker;
   readonly now: number;
 
-  constructor(context: StreamContext, envelope: RowEnvelope) {
-    this.now = envelope.now;
+  /** @param shared in the order of the format. @param now the row's instant, epoch ms. */
+  constructor(context: StreamContext, shared: Shared, now: number) {
+    this.now = now;
     this.#context = context;
-    this.#shared = sharedOf(envelope);
-    this.#begins = !isSameShared(context.shared, this.#shared);
-    if (this.#begins) context.begin(this.#shared, context.last === 0 ? this.now : null);
-    this.#events = new RowPacker(context, this.now);
+    this.#shared = shared;
+    this.#begins = !isSameJson(context.shared, shared);
+    if (this.#begins) context.begin(shared, context.last === 0 ? now : null);
+    this.#events = new RowPacker(context, now);
   }
 
   get count(): number {
@@ -160,9 +161,6 @@ export class RowPacking {
 
 const membersOf = (record: unknown): string => JSON.stringify(record).slice(1, -1);
 
-const isSameShared = (one: Shared | null, other: Shared): boolean =>
-  one !== null && sharedNames.every((name) => isSameJson(one[name], other[name]));
-
 /** In the order of the format, whatever order they come in. */
 function sharedOf(envelope: Shared): Shared {
   const { stream, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id, actor } = envelope;
@@ -190,7 +188,7 @@ export function openNext(context: StreamContext, row: TurnRow): readonly LedgerE
   const { envelope, events } = takeTurn(context, row);
   if (events.length === 0) return [];
   const timestamp = readRow(row, () => instantText(envelope.now));
-  return events.map((event, i) => toLedgerEvent(envelope, event, i, timestamp));
+  return events.map((event, i) => toLedgerEvent(envelope, event, envelope.first + i, timestamp));
 }
 
 /** A row's parts; no events where the body was erased. */
@@ -260,20 +258,21 @@ export function openEnvelope(row: TurnRow): TurnEnvelope {
   return stored.stream === undefined ? refuseRow(row, "sequence") : { ...readShared(stored), now, first, count };
 }
 
-export function toLedgerEvent(envelope: TurnEnvelope, event: TurnEvent, index: number, timestamp: string): LedgerEvent {
+/** @param sequence its place in the stream. @param timestamp the text of its row's instant. */
+export function toLedgerEvent(shared: Shared, event: TurnEvent, sequence: number, timestamp: string): LedgerEvent {
   return {
     event_id: event.id,
     event_type: event.type,
     timestamp,
-    tenant_id: envelope.tenant_id,
-    workflow_id: envelope.workflow_id,
-    thread_id: envelope.thread_id,
-    intent_id: envelope.intent_id,
-    plan_id: event.plan === undefined ? envelope.plan_id : event.plan,
+    tenant_id: shared.tenant_id,
+    workflow_id: shared.workflow_id,
+    thread_id: shared.thread_id,
+    intent_id: shared.intent_id,
+    plan_id: event.plan === undefined ? shared.plan_id : event.plan,
     step_id: event.step,
-    actor: event.actor ?? envelope.actor,
-    correlation_id: envelope.correlation_id,
-    sequence: envelope.first + index,
+    actor: event.actor ?? shared.actor,
+    correlation_id: shared.correlation_id,
+    sequence,
     payload: event.payload,
   };
 }

@@ -17,7 +17,7 @@ import { openTurns, type TurnEvent, type TurnRow, takeTurn } from "../contract/t
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { compareEvent, goesBeyond, missing } from "../runtime/compare-turns.ts";
 import type { NewWorkflow } from "../runtime/log-services.ts";
-import { envelopeOf, eventOf, system } from "../runtime/noted-turn.ts";
+import { eventOf, sharedOf, system } from "../runtime/noted-turn.ts";
 import type { DrawnId } from "../runtime/turn-source.ts";
 import type { DecidingLog } from "../tiers/t4-execution/decide/run.ts";
 import { asThen, isOfEdit, isUnasked } from "./earlier-words.ts";
@@ -59,8 +59,7 @@ export class RecordedLog implements DecidingLog {
     this.#input = this.rows[0]?.inputs[0] as RecordedInput;
     const { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } = this.events[0] as LedgerEvent;
     this.identity = { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } as NewWorkflow;
-    const { now: _now, ...shared } = envelopeOf(this.identity, 0);
-    this.shared = shared;
+    this.shared = sharedOf(this.identity);
   }
 
   get record(): WorkflowRecord {
@@ -181,7 +180,7 @@ export class RecordedLog implements DecidingLog {
     const { plan_id: home } = this.identity;
     const then = this.next === undefined ? made.payload : asThen(this.next, made);
     const payload = this.#taken === this.next?.sequence ? withRecorded(this.next, then) : then;
-    return eventOf({ ...made, payload } as EventDraft, { id, actor, plan: this.#record?.plan_id ?? home, home });
+    return eventOf({ ...made, payload } as EventDraft, { id, actor, plan: this.#record?.plan_id ?? home }, home);
   }
 
   /** The input that is decided leaves no more. */

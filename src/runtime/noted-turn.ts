@@ -6,19 +6,11 @@
 import type { Actor, EventDraft, LedgerEvent } from "../contract/event.ts";
 import { instantText } from "../contract/instant.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type { StreamContext } from "../contract/stream-context.ts";
-import {
-  type RowEnvelope,
-  RowPacking,
-  type TurnEnvelope,
-  type TurnEvent,
-  type TurnRow,
-  toLedgerEvent,
-} from "../contract/turn.ts";
+import type { Shared, StreamContext } from "../contract/stream-context.ts";
+import { RowPacking, type TurnEnvelope, type TurnEvent, type TurnRow, toLedgerEvent } from "../contract/turn.ts";
 import type { Append } from "../ports/ledger-store.ts";
 import type { KnownHead } from "./derive-indexes.ts";
 import type { NewWorkflow } from "./log-services.ts";
-import type { Stamp } from "./turn-source.ts";
 
 export interface Sealed {
   readonly entry: Append;
@@ -34,15 +26,16 @@ export const system: Actor = Object.freeze({ type: "system", id: "kernel" });
 
 /** The events of the next row of a workflow. */
 export class NotedTurn {
-  readonly #identity: NewWorkflow;
+  readonly #shared: Shared;
   readonly #context: StreamContext;
   readonly drafts: EventDraft[] = [];
   readonly events: LedgerEvent[] = [];
-  #row: { readonly packing: RowPacking; readonly place: TurnEnvelope } | null = null;
+  #packing: RowPacking | null = null;
+  #first = 0;
 
   /** @param context what the stream's rows have said so far; it goes on with each event. */
-  constructor(identity: NewWorkflow, context: StreamContext) {
-    this.#identity = identity;
+  constructor(shared: Shared, context: StreamContext) {
+    this.#shared = shared;
     this.#context = context;
   }
 
@@ -52,50 +45,45 @@ export class NotedTurn {
 
   /** The instant of the row, epoch ms. */
   get now(): number {
-    return this.#row?.packing.now ?? 0;
+    return this.#packing?.now ?? 0;
   }
 
-  /** @param plan the plan that the workflow follows now. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
-  add(
-    draft: EventDraft,
-    { id, now }: Stamp,
-    { actor, plan }: { readonly actor: Actor; readonly plan: string },
-  ): LedgerEvent {
-    const row = this.#begin(now);
-    const { plan_id: home } = this.#identity;
-    const turnEvent = eventOf(draft, { id, actor, plan, home });
-    row.packing.add(turnEvent);
-    const event = toLedgerEvent(row.place, turnEvent, this.count, instantText(now));
+  /** @param now the turn's instant, epoch ms. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+  add(draft: EventDraft, noting: Noting, now: number): LedgerEvent {
+    const packing = this.#begin(now);
+    const event = eventOf(draft, noting, this.#shared.plan_id);
+    packing.add(event);
+    const noted = toLedgerEvent(this.#shared, event, this.#first + this.count, instantText(now));
     this.drafts.push(draft);
-    this.events.push(event);
-    return event;
+    this.events.push(noted);
+    return noted;
   }
 
   /** @param inputs what led to the row, where its events do not tell it. */
   seal(inputs: TurnEnvelope["inputs"]): TurnRow {
-    return this.#begin(0).packing.seal(inputs);
+    return this.#begin(0).seal(inputs);
   }
 
-  #begin(now: number) {
-    if (this.#row !== null && this.count > 0) return this.#row;
-    const envelope = envelopeOf(this.#identity, now);
-    const place = { ...envelope, first: this.#context.last + 1, count: 0 };
-    const row = { place, packing: new RowPacking(this.#context, envelope) };
-    this.#row = row;
-    return row;
+  #begin(now: number): RowPacking {
+    if (this.#packing !== null && this.count > 0) return this.#packing;
+    this.#first = this.#context.last + 1;
+    this.#packing = new RowPacking(this.#context, this.#shared, now);
+    return this.#packing;
   }
 }
 
 interface Noting {
   readonly id: string;
   readonly actor: Actor;
-  /** The plan that the workflow follows now, and the one that its envelope names. */
+  /** The plan that the workflow follows now. */
   readonly plan: string;
-  readonly home: string;
 }
 
-/** The event, with what of it differs from its envelope. A plan's own event belongs to that plan already. */
-export function eventOf(draft: EventDraft, { id, actor, plan, home }: Noting): TurnEvent {
+/**
+ * The event, with what of it differs from what its stream's events share. A plan's own event belongs to that plan already.
+ * @param home the plan that they name.
+ */
+export function eventOf(draft: EventDraft, { id, actor, plan }: Noting, home: string | null): TurnEvent {
   const own = draft.type === "PLAN_CREATED" ? draft.payload.plan.plan_id : plan;
   return {
     id,
@@ -107,11 +95,23 @@ export function eventOf(draft: EventDraft, { id, actor, plan, home }: Noting): T
   };
 }
 
-/** What the events of a workflow's row share. */
-export function envelopeOf(
-  { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id }: NewWorkflow,
-  now: number,
-): RowEnvelope {
-  const ids = { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id };
-  return { stream: workflow_id, ...ids, actor: system, now };
+/** What the events of a workflow's rows share. */
+export function sharedOf({
+  tenant_id,
+  workflow_id,
+  thread_id,
+  intent_id,
+  plan_id,
+  correlation_id,
+}: NewWorkflow): Shared {
+  return {
+    stream: workflow_id,
+    tenant_id,
+    workflow_id,
+    thread_id,
+    intent_id,
+    plan_id,
+    correlation_id,
+    actor: system,
+  };
 }

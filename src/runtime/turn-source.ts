@@ -11,17 +11,11 @@ import type { Runtime } from "./runtime.ts";
 /** Records inside payloads that get ids of their own. */
 export type DrawnId = "action" | "outcome" | "plan";
 
-/** What a decided event gets: its id, and its turn's instant in epoch ms. */
-export interface Stamp {
-  readonly id: string;
-  readonly now: number;
-}
-
 export interface TurnSource {
   /** The instant of the turn under way, or of the one that begins now; epoch ms. */
   readonly begin: () => number;
-  /** An event has been decided. */
-  readonly stamp: () => Stamp;
+  /** The id of an event that has been decided. */
+  readonly drawEventId: () => string;
   /** The turn is sealed, or nothing came of it: the next begins at an instant of its own. */
   readonly end: () => void;
   /** An id for what the payload of an event will carry. */
@@ -38,9 +32,9 @@ export function createTurnSource({ clock, ids }: Runtime): TurnSource {
   };
   return {
     begin,
-    stamp() {
+    drawEventId() {
       id = (id === null ? null : idAfter(id)) ?? ids.next("event");
-      return { id, now: begin() };
+      return id;
     },
     end() {
       id = null;

@@ -16,14 +16,14 @@ import { type KernelError, KernelErrorException, raise } from "../contract/error
 import { kernelError } from "../contract/error-codes.ts";
 import { type Actor, draft, type EventDraft, type EventPayloads } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { StreamContext } from "../contract/stream-context.ts";
+import { type Shared, StreamContext } from "../contract/stream-context.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, headAfter, type KnownHead } from "./derive-indexes.ts";
 import { heldLease } from "./held-lease.ts";
 import { LogDurability } from "./log-durability.ts";
 import type { FoldedLog, LogListener, LogServices, NewWorkflow } from "./log-services.ts";
-import { NotedTurn, type Sealed, system, unknownHead } from "./noted-turn.ts";
+import { NotedTurn, type Sealed, sharedOf, system, unknownHead } from "./noted-turn.ts";
 import { type ReadStream, readStream } from "./read-turns.ts";
 import { createTurnSource, type DrawnId, type TurnSource } from "./turn-source.ts";
 import { errorOf } from "./within.ts";
@@ -32,6 +32,7 @@ const logRef = moduleRef(4, "workflow_log", "commit");
 
 export class WorkflowLog {
   readonly identity: NewWorkflow;
+  readonly #shared: Shared;
   readonly #services: LogServices;
   readonly #source: TurnSource;
   #record: WorkflowRecord | null = null;
@@ -54,6 +55,7 @@ export class WorkflowLog {
 
   constructor(identity: NewWorkflow, services: LogServices, past: FoldedLog | null = null) {
     this.identity = identity;
+    this.#shared = sharedOf(identity);
     this.#services = services;
     this.#source = createTurnSource(services.runtime);
     this.durability = new LogDurability(services, {
@@ -64,7 +66,7 @@ export class WorkflowLog {
       failed: (error) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
     });
     this.#context = past?.context ?? new StreamContext();
-    this.#turn = new NotedTurn(identity, this.#context);
+    this.#turn = new NotedTurn(this.#shared, this.#context);
     this.#takeIn({ record: past?.record ?? null, context: this.#context });
     this.#known = past?.head ?? { ...unknownHead, due_at: null };
   }
@@ -207,7 +209,7 @@ export class WorkflowLog {
       raise(kernelError("T4_WORKFLOW_CONFLICT", message, logRef, { detail }));
     }
     const plan = this.#record?.plan_id ?? this.identity.plan_id;
-    const event = this.#turn.add(draft, this.#source.stamp(), { actor, plan });
+    const event = this.#turn.add(draft, { id: this.#source.drawEventId(), actor, plan }, this.#source.begin());
     this.#record = foldWorkflow(this.#record, event);
     return event.event_id;
   }
@@ -245,7 +247,7 @@ export class WorkflowLog {
   #seal(): Sealed {
     const { now, drafts, events } = this.#turn;
     const row = this.#turn.seal(this.#listener?.sealing(now, drafts));
-    this.#turn = new NotedTurn(this.identity, this.#context);
+    this.#turn = new NotedTurn(this.#shared, this.#context);
     this.#source.end();
     this.#underWay = events.length;
     const indexes = this.#indexes(drafts, now);
@@ -363,7 +365,7 @@ export class WorkflowLog {
     this.#known = unknownHead;
     this.#record = record;
     this.#context = context;
-    this.#turn = new NotedTurn(this.identity, context);
+    this.#turn = new NotedTurn(this.#shared, context);
     this.#confirmed = context.last;
     this.durability.read(this.#confirmed);
   }

@@ -26,7 +26,7 @@ const envelope = {
   plan_id: "pln_01KDVDNA0047C4FEZDQK8YZG0Q",
   correlation_id: "cor_01KDVDNA0047C4FEZDQK8YZG0R",
   actor: { type: "system", id: "kernel" },
-};
+} as const;
 
 /** What is done to the payload that was foretold, or put in its place. */
 const change = fc.oneof(
@@ -114,7 +114,7 @@ function write(list: readonly Told[]): { readonly rows: readonly TurnRow[]; read
   const rows: TurnRow[] = [];
   const texts: string[] = [];
   let [now, id] = [1_000, ids.next("event")];
-  let packing = new RowPacking(context, { ...envelope, now });
+  let packing = new RowPacking(context, envelope, now);
   for (const one of list) {
     const { type, step, plan, actor } = one;
     const payload = payloadOf(context, one, now);
@@ -126,7 +126,7 @@ function write(list: readonly Told[]): { readonly rows: readonly TurnRow[]; read
     if (!one.endsRow) continue;
     rows.push(packing.seal());
     now += 17;
-    packing = new RowPacking(context, { ...envelope, now });
+    packing = new RowPacking(context, envelope, now);
   }
   if (packing.count > 0) rows.push(packing.seal());
   return { rows, texts };
