@@ -61,6 +61,7 @@ interface Made {
   readonly routes: RouteCall;
   used: Usage;
   stage: "before" | "running" | "answered";
+  ranOut: () => void;
 }
 
 /**
@@ -79,11 +80,15 @@ export function callOperator(at: Calling, wanted: IntentionOf<"call">): Promise<
     abort: new AbortController(),
     routes: new RouteCall(at, wanted),
     stage: "before",
+    ranOut: () => undefined,
   };
+  // The operator's first line runs once its time is kept. Who answers in its first turn is not told to stop.
   const due = at.runtime.clock.now() + wanted.timeout_ms;
+  const cancel = at.services.timers.deadline(due, () => made.ranOut());
   const outcome = start(made, step);
-  // What has answered in its first turn has neither run out of time nor been told to stop.
-  return isPromise(outcome) ? race(made, outcome, firstOf(made, outcome, due)) : end(made, outcome);
+  if (isPromise(outcome)) return race(made, outcome, firstOf(made, outcome, cancel));
+  cancel();
+  return end(made, outcome);
 }
 
 function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
@@ -110,7 +115,7 @@ function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
   const read = (raw: unknown): Outcome | Promise<Outcome> => {
     made.stage = "answered";
     made.stream.stop();
-    at.run.mark("security.validate_output", { step_id: wanted.step_id });
+    at.run.mark?.("security.validate_output", { step_id: wanted.step_id });
     const answer = screenOutput(at, plainOutput(operator, raw), operator.metadata.name);
     return follow(answer, (screened): Outcome => ({ ok: true, screened }));
   };
@@ -170,15 +175,14 @@ function readUsage(reported: unknown, { metadata }: Operator): Usage {
 const timedOut = Symbol("timed out");
 
 /** How the call comes out, or that its time is over first. While it goes on it hears of its workflow's abort. */
-function firstOf(made: Made, work: Promise<Outcome>, due: number): Promise<Outcome | typeof timedOut> {
+function firstOf(made: Made, work: Promise<Outcome>, cancel: () => void): Promise<Outcome | typeof timedOut> {
   const { abort, at } = made;
-  const { signal, services } = at;
+  const { signal } = at;
   return new Promise((resolve) => {
-    const ranOut = (): void => {
+    made.ranOut = () => {
       if (made.stage !== "answered") resolve(timedOut);
     };
     const tellAborted = (): void => abort.abort(signal.reason);
-    const cancel = services.timers.deadline(due, ranOut);
     if (signal.aborted) tellAborted();
     else signal.addEventListener("abort", tellAborted);
     const forget = (): void => {
