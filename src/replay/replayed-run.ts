@@ -36,7 +36,7 @@ export class ReplayedRun extends RunMemory implements Run {
   }
 
   readonly intend = (_intention: Intention): void => undefined;
-  readonly mark = (): void => undefined;
+  readonly mark = undefined;
   readonly warn = (): void => undefined;
 
   hold(name: string, held: Held): null {

@@ -48,6 +48,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   readonly services: Services;
   readonly parentId: string | null;
   readonly scopes: PassScopes;
+  readonly mark: Run["mark"];
   interrupted = false;
   now = 0;
   readonly #host: MailboxHost;
@@ -70,6 +71,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.settings = host.settings;
     this.services = host.services;
     this.parentId = parentId;
+    this.mark = host.runtime.telemetry.mark && this.#mark.bind(this);
     this.#host = host;
     this.scopes = new PassScopes((place, question) => this.#put(place, question));
     this.#trace = new TurnTrace(this, { isNew: !log.exists, isForeign: () => log.foreign });
@@ -225,8 +227,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   }
 
   #nextTime(): number | null {
-    if (!mayGoOn(this)) return null;
-    const due = nextDue(this);
+    const due = mayGoOn(this) ? nextDue(this) : Number.POSITIVE_INFINITY;
     return Number.isFinite(due) ? due : null;
   }
 
@@ -284,11 +285,10 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#intentions.add(intention);
   };
 
-  readonly mark = (stage: string, detail?: Readonly<Record<string, unknown>>): void => {
-    const { telemetry } = this.runtime;
-    if (telemetry.mark === undefined || this.scopes.isMarked()) return;
-    telemetry.mark(stage, { workflow_id: this.log.identity.workflow_id, ...detail });
-  };
+  #mark(stage: string, detail?: Readonly<Record<string, unknown>>): void {
+    const { workflow_id } = this.log.identity;
+    if (!this.scopes.isMarked()) this.runtime.telemetry.mark?.(stage, { workflow_id, ...detail });
+  }
 
   readonly warn = (detail: object, message: string): void => this.runtime.logger.warn(detail, message);
 

@@ -21,7 +21,8 @@ interface Entry {
 export type Place = Pick<Extract<Input, { readonly type: "answered" }>, "scope" | "key" | "nr">;
 
 interface Scope {
-  readonly entries: Map<string, Entry>;
+  readonly name: string;
+  entries: Map<string, Entry> | null;
   kept: Map<string, unknown> | null;
   /** Marks of the passes so far, and of this one: what was marked is not marked again. */
   marked: number;
@@ -32,8 +33,9 @@ export class PassScopes {
   /** Gives the answer, or null where it comes later. */
   readonly #put: (place: Place, question: Question) => Answered | null;
   #asked = 0;
+  /** Those whose pass waits. */
   readonly #scopes = new Map<string, Scope>();
-  #current: { readonly name: string; readonly scope: Scope } | null = null;
+  #current: Scope | null = null;
 
   constructor(put: (place: Place, question: Question) => Answered | null) {
     this.#put = put;
@@ -42,18 +44,17 @@ export class PassScopes {
   /** Runs a pass; false when it waits. What it asked is kept for its next pass, and forgotten when it is through. */
   pass(name: string, work: () => void): boolean {
     const before = this.#current;
-    const scope: Scope = this.#scopes.get(name) ?? { entries: new Map(), kept: null, marked: 0, marks: 0 };
-    this.#scopes.set(name, scope);
-    this.#current = { name, scope };
+    const scope: Scope = this.#scopes.get(name) ?? { name, entries: null, kept: null, marked: 0, marks: 0 };
+    this.#scopes.delete(name);
+    this.#current = scope;
     scope.marks = 0;
     try {
       work();
-      this.#scopes.delete(name);
       return true;
     } catch (thrown) {
-      if (thrown === pending) return false;
-      this.#scopes.delete(name);
-      throw thrown;
+      if (thrown !== pending) throw thrown;
+      this.#scopes.set(name, scope);
+      return false;
     } finally {
       this.#current = before;
     }
@@ -61,7 +62,7 @@ export class PassScopes {
 
   /** Whether the scope has a question out. */
   waits(name: string): boolean {
-    return this.#current?.name !== name && this.#hasOpen(name);
+    return this.#hasOpen(name);
   }
 
   /** Whether a pass of the scope has been made, and is not through. */
@@ -70,7 +71,7 @@ export class PassScopes {
   }
 
   #hasOpen(name: string): boolean {
-    for (const { answer } of this.#scopes.get(name)?.entries.values() ?? []) if (answer === null) return true;
+    for (const { answer } of this.#scopes.get(name)?.entries?.values() ?? []) if (answer === null) return true;
     return false;
   }
 
@@ -85,7 +86,8 @@ export class PassScopes {
 
   /** The answer, and whether this pass is the first to hear it. @throws pending */
   hear(key: string, question: Question): { readonly answer: Answered; readonly isNew: boolean } {
-    const { name, scope } = this.#here();
+    const scope = this.#here();
+    scope.entries ??= new Map();
     const known = scope.entries.get(key);
     if (known?.answer === null) throw pending;
     if (known !== undefined) {
@@ -96,7 +98,7 @@ export class PassScopes {
     this.#asked += 1;
     const entry: Entry = { nr: this.#asked, answer: null, heard: false };
     scope.entries.set(key, entry);
-    entry.answer = this.#put({ scope: name, key, nr: entry.nr }, question);
+    entry.answer = this.#put({ scope: scope.name, key, nr: entry.nr }, question);
     if (entry.answer === null) throw pending;
     entry.heard = true;
     return { answer: entry.answer, isNew: true };
@@ -104,22 +106,22 @@ export class PassScopes {
 
   /** A value that is the same in every pass of the scope. */
   keep<T>(key: string, make: () => T): T {
-    const { scope } = this.#here();
+    const scope = this.#here();
     scope.kept ??= new Map();
     const { kept } = scope;
     if (!kept.has(key)) kept.set(key, make());
     return kept.get(key) as T;
   }
 
-  #here(): { readonly name: string; readonly scope: Scope } {
+  #here(): Scope {
     if (this.#current === null) throw new Error("a question outside a pass");
     return this.#current;
   }
 
   /** Whether an earlier pass has marked this already; counts the mark. */
   isMarked(): boolean {
-    const scope = this.#current?.scope;
-    if (scope === undefined) return false;
+    const scope = this.#current;
+    if (scope === null) return false;
     scope.marks += 1;
     if (scope.marks <= scope.marked) return true;
     scope.marked = scope.marks;
@@ -128,7 +130,7 @@ export class PassScopes {
 
   /** False where it answers a question that nobody waits for any more. */
   answered({ scope, key, nr, answer }: Extract<Input, { readonly type: "answered" }>): boolean {
-    const entry = this.#scopes.get(scope)?.entries.get(key);
+    const entry = this.#scopes.get(scope)?.entries?.get(key);
     if (entry?.nr !== nr || entry.answer !== null) return false;
     entry.answer = answer;
     return true;

@@ -6,7 +6,7 @@
  * A2  Nothing is called unless the whole before-chain has passed; the call is an intention behind its start.
  */
 import { type KernelError, raise } from "../../../contract/error.ts";
-import { draft } from "../../../contract/event.ts";
+import { draft, type EventPayloads } from "../../../contract/event.ts";
 import { type GateReason, gateIdOf, isOpenGate } from "../../../contract/gate.ts";
 import { admitCall, dropHold, requireUnspent, reserve, tokenOf } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
@@ -120,13 +120,13 @@ interface Keyed extends Attempt {
 }
 
 /** The start of a key's action; its payload is written down with the first one, and again where a first call has another. */
-function startOf(run: Run, { prepared, attempt, recovered, key }: Keyed, shared?: string) {
+function startOf(run: Run, { prepared, attempt, recovered, key }: Keyed, shared?: string): Started {
   const { keys, actions } = run.log.record;
   const { step, operator, payload, hash } = prepared;
   const action_id = shared ?? keys.get(key) ?? run.log.drawId("action", step.step_id);
   const held = actions.get(action_id);
   const isAnother = held?.seen === "unseen" && held.record.payload_hash !== hash;
-  return {
+  const started = {
     operator_name: operator.metadata.name,
     attempt,
     action_id,
@@ -134,18 +134,21 @@ function startOf(run: Run, { prepared, attempt, recovered, key }: Keyed, shared?
     operator_version: operator.metadata.version,
     payload_hash: hash,
     timeout_ms: timeoutOf(prepared),
-    ...(held === undefined || isAnother ? { input: payload } : {}),
-    ...(recovered ? { recovered: true } : {}),
-    outcome_id: outcomeIdOf(run, step),
-  };
+  } as Started;
+  if (held === undefined || isAnother) started.input = payload;
+  if (recovered) started.recovered = true;
+  started.outcome_id = outcomeIdOf(run, step);
+  return started;
 }
+
+type Started = { -readonly [K in keyof EventPayloads["ACTION_STARTED"]]: EventPayloads["ACTION_STARTED"][K] };
 
 const timeoutOf = ({ operator }: Prepared): number => 1000 * (operator.metadata.timeout_sec || fallbackTimeoutSec);
 
 function makeAttempt(run: Run, { prepared, attempt, recovered }: Attempt): void {
   const { step_id } = prepared.step;
   const at = { prepared, attempt, recovered, key: keyOf(run, prepared) };
-  run.mark("skill.execute", { step_id, attempt, timeout_ms: timeoutOf(prepared) });
+  run.mark?.("skill.execute", { step_id, attempt, timeout_ms: timeoutOf(prepared) });
   const known = answerKey(run, at);
   // Another step may have made the call while the budget was asked for one of this step's own.
   if (known.seen !== "unseen") dropHold(run, step_id);
@@ -196,7 +199,9 @@ function startCall(run: Run, at: Keyed, claim: number | null): void {
   if (prepared.gate !== null && at.attempt === 1 && !at.recovered) requireUnspent(run, step_id);
   const reservation = admitCall(run, prepared, timeoutOf(prepared));
   try {
-    const started = { ...startOf(run, at), ...(claim === null ? {} : { claim }), token: tokenOf(run, prepared) };
+    const started = startOf(run, at);
+    if (claim !== null) started.claim = claim;
+    started.token = tokenOf(run, prepared);
     const { action_id } = started;
     const isFirst = !run.log.record.actions.has(action_id);
     const charged = reservation === null ? null : reserve(run, step_id, { action_id, reservation });
@@ -209,7 +214,7 @@ function startCall(run: Run, at: Keyed, claim: number | null): void {
 }
 
 /** The step waits for a call from here on; of one that is under way, within its own time. */
-function awaitCall(run: Run, { prepared, attempt, key }: Keyed, started: ReturnType<typeof startOf>) {
+function awaitCall(run: Run, { prepared, attempt, key }: Keyed, started: Started) {
   const { step_id } = prepared.step;
   const { action_id, timeout_ms } = started;
   run.log.note(draft("ACTION_STARTED", started, step_id));
@@ -221,7 +226,7 @@ function awaitCall(run: Run, { prepared, attempt, key }: Keyed, started: ReturnT
 function answerFromRecord(run: Run, at: Keyed, known: Extract<KeyState, { readonly seen: "succeeded" }>): void {
   const { step_id } = at.prepared.step;
   const { action_id, usage, answered_by } = known;
-  run.mark("security.validate_output", { step_id });
+  run.mark?.("security.validate_output", { step_id });
   const screened = ask<Screened>(run, "screen", { ask: "screen", result: known.result });
   run.log.note(draft("ACTION_STARTED", startOf(run, at, action_id), step_id));
   noteScreening(run, step_id, screened);

@@ -175,7 +175,7 @@ function initialize(run: Run): boolean {
   if (run.initialized) return true;
   if (run.asleep || run.scopes.waits("initialize")) return false;
   run.initialized = run.scopes.pass("initialize", () => {
-    run.mark("ensure_initialized");
+    run.mark?.("ensure_initialized");
     ask(run, "initialize", { ask: "initialize" });
   });
   return run.initialized;

@@ -127,7 +127,7 @@ function finish(run: Run, { step, action_id, settled }: StepRecord): void {
 
 /** What a person said the call gave passes the screening like what an operator gives (INV-04). */
 function screenStated(run: Run, step_id: string, result: Json): Json {
-  run.mark("security.validate_output", { step_id });
+  run.mark?.("security.validate_output", { step_id });
   const screened = ask<Screened>(run, "screen", { ask: "screen", result });
   noteScreening(run, step_id, screened);
   return screened.result;
@@ -157,7 +157,7 @@ function stuck(run: Run, stepId: string): void {
 
 /** A step whose turn it is begins. */
 export function beginStep(run: Run, step: StepRecord): void {
-  run.mark("step.execute", { step_id: step.step.step_id });
+  run.mark?.("step.execute", { step_id: step.step.step_id });
   run.log.note(draft("STEP_STARTED", { run: step.run }, step.step.step_id));
   driveStep(run, step.step.step_id);
 }

@@ -44,10 +44,11 @@ export function handleEnd(run: Run, ended: Ended): void {
 
 /** The operator has ended: nobody waits for its key any more. Gives what was set aside for the call, once. */
 function releaseHandle(run: Run, ended: Ended) {
-  const handle = ended.end.cached ? undefined : run.handles.get(callIdOf(ended));
-  if (handle === undefined) return null;
-  if (ended.end.over) run.handles.delete(callIdOf(ended));
-  return handle.charged;
+  if (ended.end.cached) return null;
+  const callId = callIdOf(ended);
+  const charged = run.handles.get(callId)?.charged ?? null;
+  if (ended.end.over) run.handles.delete(callId);
+  return charged;
 }
 
 function noteEnd(run: Run, { step_id, action_id, attempt, end }: Ended): void {

@@ -22,11 +22,11 @@ export function completeWorkflow(run: Run): void {
   const { record } = run.log;
   const text = finalText(record);
   const tags = { evidence: String(record.actions.size) };
-  run.mark("reflect", { workflow_id: record.workflow_id });
+  run.mark?.("reflect", { workflow_id: record.workflow_id });
   const { answer: judged } = run.scopes.hear("noise", { ask: "text", to: 6, fn: "act", text, tags });
   const shown = judged.data as { readonly text?: unknown } | null;
   const warnings = judged.error === null ? [] : [judged.error];
-  run.mark("trace.finalize", { status: "completed" });
+  run.mark?.("trace.finalize", { status: "completed" });
   run.log.note(
     ...rememberRun(run, text),
     draft("WORKFLOW_COMPLETED", {
@@ -52,7 +52,7 @@ function finalText(record: WorkflowRecord): string {
 function rememberRun(run: Run, text: string): EventDraft[] {
   const { tenant_id, thread_id, workflow_id, intent, outcomes } = run.log.record;
   if (thread_id === null) return [];
-  run.mark("memory.persist");
+  run.mark?.("memory.persist");
   const made = [...outcomes.values()].map(([first]) => ({
     outcome_id: first?.outcome_id ?? "",
     type: first?.outcome_type ?? "",
@@ -70,7 +70,7 @@ export function failWorkflow(run: Run, error: KernelError): void {
   const { answer } = run.scopes.hear("escalate", { ask: "error", to: 5, fn: "escalate", error: own });
   const last = (answer.data as { readonly data?: unknown } | null)?.data;
   const hops = isKernelError(last) ? chainAbove(last, 4) : [];
-  run.mark("trace.finalize", { status: statusOf(error) });
+  run.mark?.("trace.finalize", { status: statusOf(error) });
   run.log.note(
     ...skipOpenSteps(run.log.record, error.code === "T5_BUDGET_EXHAUSTED" ? "budget" : "dependency_failed"),
     ...hops.map((hop) => draft("ERROR_ESCALATED", { tier: hop.source.tier, error: hop })),
@@ -100,7 +100,7 @@ export function cancelWorkflow(
   run: Run,
   why: { readonly reason: string; readonly error: KernelError | null; readonly principal: Principal | null },
 ): void {
-  run.mark("trace.finalize", { status: "cancelled" });
+  run.mark?.("trace.finalize", { status: "cancelled" });
   run.log.note(
     ...doubtOpenActions(run),
     ...skipOpenSteps(run.log.record, why.error === null ? "cancelled" : "rejected"),

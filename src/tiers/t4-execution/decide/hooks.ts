@@ -50,27 +50,24 @@ export function runBefore(
 ): KernelError | null {
   for (const name of orderOf(run.settings.middleware)) {
     const own = (fixed as Readonly<Record<string, (() => void) | undefined>>)[name];
-    if (own === undefined ? !hasHook(run, { name, phase: "before" }) : is_retry && isSkippedOnRetry(name)) continue;
-    run.mark("middleware.before", { name, step_id, attempt });
+    if (own === undefined ? !hasHook(run, name, "before") : is_retry && isSkippedOnRetry(name)) continue;
+    run.mark?.("middleware.before", { name, step_id, attempt });
     own?.();
-    const error = askHook(run, run.contexts.get(step_id) as SkillExecutionContext, { name, phase: "before" });
+    const error = askHook(run, step_id, name, "before");
     if (error !== null) return error;
   }
   return null;
 }
 
-interface Hook {
-  readonly name: string;
-  readonly phase: "before" | "after" | "onError";
-}
+type Phase = "before" | "after" | "onError";
 
-const hasHook = ({ settings }: Run, { name, phase }: Hook): boolean =>
-  settings.middleware.some((one) => one.name === name && one[phase] !== undefined);
+const hasHook = ({ settings: { middleware } }: Run, name: string, phase: Phase): boolean =>
+  middleware.length > 0 && middleware.some((one) => one.name === name && one[phase] !== undefined);
 
 /** What a custom hook failed with, if there is one. */
-function askHook(run: Run, context: SkillExecutionContext, { name, phase }: Hook): KernelError | null {
-  if (!hasHook(run, { name, phase })) return null;
-  const { step_id, attempt, params } = context;
+function askHook(run: Run, step_id: string, name: string, phase: Phase): KernelError | null {
+  if (!hasHook(run, name, phase)) return null;
+  const { attempt, params } = run.contexts.get(step_id) as SkillExecutionContext;
   const key = `${phase}:${name}:${attempt}`;
   // What lets one payload through says nothing of the next.
   const asked = phase === "before" ? nameAsked(run, key, digest(params)) : key;
@@ -82,9 +79,11 @@ export function backOut(run: Run, step_id: string, phase: "after" | "onError"): 
   const context = run.contexts.get(step_id);
   if (context === undefined) return;
   let failed: KernelError | null = null;
-  for (const name of orderOf(run.settings.middleware).toReversed()) {
-    run.mark(`middleware.${markedAs[phase]}`, { name, step_id, attempt: context.attempt });
-    const error = askHook(run, context, { name, phase });
+  const order = orderOf(run.settings.middleware);
+  for (let i = order.length - 1; i >= 0; i -= 1) {
+    const name = order[i] as string;
+    run.mark?.(`middleware.${markedAs[phase]}`, { name, step_id, attempt: context.attempt });
+    const error = askHook(run, step_id, name, phase);
     failed ??= error;
     if (phase === "after") markAfter(run, stepOf(run, step_id).step, name);
   }
@@ -94,8 +93,8 @@ export function backOut(run: Run, step_id: string, phase: "after" | "onError"): 
 const markedAs = { after: "after", onError: "on_error" } as const;
 
 function markAfter(run: Run, { step_id, operator, estimated_cost }: PlanStep, name: string): void {
-  if (name === "Policy") run.mark("policy.record_step_cost", { step_id, skill: operator, estimated_cost });
-  if (name === "Trace") run.mark("trace.append", { step_id });
+  if (name === "Policy") run.mark?.("policy.record_step_cost", { step_id, skill: operator, estimated_cost });
+  if (name === "Trace") run.mark?.("trace.append", { step_id });
 }
 
 /** The KernelError of whatever an operator threw: its own operator error, a KernelError, or a plain throw (C-09). */

@@ -18,11 +18,8 @@ const fixed = ["Trace", "Policy", "Approval", "Timeout"] as const;
 export type FixedName = (typeof fixed)[number];
 
 /** Names in `before` order: the custom ones stand between Approval and Timeout. */
-export const orderOf = (custom: readonly Middleware[]): readonly string[] => [
-  ...["Trace", "Policy", "Approval"],
-  ...custom.map(({ name }) => name),
-  "Timeout",
-];
+export const orderOf = (custom: readonly Middleware[]): readonly string[] =>
+  custom.length === 0 ? fixed : ["Trace", "Policy", "Approval", ...custom.map(({ name }) => name), "Timeout"];
 
 /** M3 */
 export const isSkippedOnRetry = (name: string): boolean => name === "Policy" || name === "Approval";

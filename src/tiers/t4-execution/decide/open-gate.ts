@@ -170,7 +170,7 @@ function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
 export function openGate(run: Run, shown: Gate): boolean {
   const { gate_id, step_id } = shown;
   const standing = run.log.record.gates.get(gate_id);
-  run.mark("gate.open", { gate_id });
+  run.mark?.("gate.open", { gate_id });
   const ballots = standing === undefined ? ballotsAhead(run, shown) : [];
   if (standing === undefined) run.log.note(draft("GATE_OPENED", { gate: shown }, step_id));
   else

@@ -17,29 +17,24 @@ export function operatorContext(
   const retrieval = run.settings.registry.retrievalFor(operator);
   const target = appliedBy(record, step, approvedGate(run, step.step_id));
   const gate = record.gates.get(gateIdOf(step.step_id));
-  const applyTargets = gate?.decision?.apply_targets ?? [];
-  return Object.freeze({
+  const context: { -readonly [K in keyof OperatorContext]: OperatorContext[K] } = {
     workflow_id: record.workflow_id,
     step_id: step.step_id,
     tenant_id: record.tenant_id,
     correlation_id: record.correlation_id,
     auth: record.auth,
     bundle: record.bundle,
-    ...(record.feedback === null ? {} : { feedback: record.feedback }),
-    ...(retrieval === undefined ? {} : { retrieval }),
-    ...(usesCredential(step, operator) && hasScope(record.auth.scopes, "credential:use")
-      ? {
-          credential: {
-            handle: handleOf(record.auth),
-            scopes: ["credential:use"],
-          },
-        }
-      : {}),
-    ...(gate === undefined ? {} : { basis: gate.basis ?? [] }),
-    ...(target === null
-      ? {}
-      : { target: { outcome_id: target.outcome_id, version: target.version, apply_targets: applyTargets } }),
-  });
+  };
+  if (record.feedback !== null) context.feedback = record.feedback;
+  if (retrieval !== undefined) context.retrieval = retrieval;
+  if (usesCredential(step, operator) && hasScope(record.auth.scopes, "credential:use"))
+    context.credential = { handle: handleOf(record.auth), scopes: ["credential:use"] };
+  if (gate !== undefined) context.basis = gate.basis ?? [];
+  if (target !== null) {
+    const { outcome_id, version } = target;
+    context.target = { outcome_id, version, apply_targets: gate?.decision?.apply_targets ?? [] };
+  }
+  return Object.freeze(context);
 }
 
 /** Whose it is stands in it as JSON: no two tenants, and no user and service of one id, have one handle. */

@@ -33,13 +33,13 @@ export function planWorkflow(run: Run): void {
   const data = { spent: run.log.record.spent, work: planningOf(run) };
   ask(run, "budget", { ask: "data", to: 5, schema: "BudgetCheck", fn: "plan", data });
   const cause = round === 0 ? "submit" : hasGoneThrough(record, record.plan) ? "continue" : "replan";
-  if (cause === "replan") run.mark("replan", { round });
+  if (cause === "replan") run.mark?.("replan", { round });
   try {
-    run.mark("plan.create", { round });
+    run.mark?.("plan.create", { round });
     const request = run.scopes.keep("request", () => planRequest(run, round));
     const question = { ask: "data", to: 3, schema: "PlanRequest", fn: "orient", data: request } as const;
     const answer = ask<PlanAnswer>(run, "plan", question);
-    run.mark("policy.record_cost", { total_cost: answer.cost });
+    run.mark?.("policy.record_cost", { total_cost: answer.cost });
     const judged = judgePlan(run, answer.plan);
     if (record.pipeline === "enhanced") reviewPlan(run, judged);
     run.log.note(...planEvents(run, { ...answer, plan: judged }, cause));

@@ -93,9 +93,9 @@ function checkApproved(gate: Gate): Gate {
 
 /** Passes a payload through validateParams and the operator's schema; gives the parsed input. `key` names it in its pass. */
 export function checkPayload(run: Run, { operator, payload, hash }: Checked, key = "check"): unknown {
-  run.mark("security.validate_params", { operator: operator.metadata.name });
+  run.mark?.("security.validate_params", { operator: operator.metadata.name });
   const verdict = ask<Verdict>(run, nameAsked(run, key, hash), { ask: "check", payload });
-  run.mark("schema.validate", { operator: operator.metadata.name });
+  run.mark?.("schema.validate", { operator: operator.metadata.name });
   return readVerdict(operator, payload, verdict);
 }
 

@@ -6,7 +6,7 @@
  * P2  A param that is wholly one reference takes the value with its type; inside text, objects become JSON.
  * P3  What cannot be resolved stays as it was written, and so does every placeholder that the plan calls a literal.
  */
-import { type Json, type JsonObject, toJson } from "../../../contract/json.ts";
+import { type Json, toJson } from "../../../contract/json.ts";
 import { type Literals, placeholder, pointerPart, wholeReference } from "../../../contract/reference.ts";
 
 export interface Resolved {
@@ -81,9 +81,9 @@ function visit(value: unknown, place: Place, onText: (text: string, literals: re
   if (typeof value === "string") return onText(value, place.literals?.[place.at] ?? noLiterals);
   if (Array.isArray(value)) return value.map((item, i) => visit(item, below(place, String(i)), onText));
   if (typeof value !== "object" || value === null) return (value ?? null) as Json;
-  return Object.fromEntries(
-    Object.entries(value as JsonObject).map(([key, member]) => [key, visit(member, below(place, key), onText)]),
-  );
+  const copy = { ...(value as { readonly [key: string]: Json }) };
+  for (const key of Object.keys(copy)) copy[key] = visit(copy[key], below(place, key), onText);
+  return copy;
 }
 
 const below = (place: Place, key: string): Place =>

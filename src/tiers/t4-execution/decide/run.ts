@@ -115,7 +115,8 @@ export interface Run extends RunMemory {
   /** The owner stops, or another took over: nothing is begun any more. */
   readonly interrupted: boolean;
   readonly intend: (intention: Intention) => void;
-  readonly mark: (stage: string, detail?: Readonly<Record<string, unknown>>) => void;
+  /** Absent where nobody listens. */
+  readonly mark: ((stage: string, detail?: Readonly<Record<string, unknown>>) => void) | undefined;
   readonly warn: (detail: object, message: string) => void;
 }
 
@@ -210,13 +211,15 @@ export const appliedBy = (record: WorkflowRecord, { applies }: PlanStep, approve
   draftOfStep(record, applies);
 
 export function versionsOf(record: WorkflowRecord, stepId: string | null): readonly Outcome[] {
-  if (stepId === null) return [];
+  if (stepId === null) return noVersions;
   for (const versions of record.outcomes.values()) {
     const [first] = versions;
     if (first?.step_id != null && baseIdOf(first.step_id) === baseIdOf(stepId)) return versions;
   }
-  return [];
+  return noVersions;
 }
+
+const noVersions: readonly Outcome[] = [];
 
 /**
  * What a step's templates see of another: its output if it succeeded and the step rests on it; where an outcome was

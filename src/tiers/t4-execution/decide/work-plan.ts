@@ -72,7 +72,7 @@ function markRound(run: Run): void {
   const { plan } = run.log.record;
   if (plan === null || run.workingOn === plan.plan_id) return;
   run.workingOn = plan.plan_id;
-  if (plan.direct_response === null) run.mark("dag.run");
+  if (plan.direct_response === null) run.mark?.("dag.run");
 }
 
 /** Steps of the plan that run. */
@@ -89,7 +89,7 @@ function runningOf({ steps, standing }: WorkflowRecord): StepRecord[] {
 function movableOf({ log: { record }, calls }: Run): StepRecord[] {
   const placeOf = ({ step }: StepRecord): number => record.standing.places.get(step.step_id) ?? 0;
   const movable = runningOf(record).filter(({ phase, step }) => phase !== "calling" || !calls.has(step.step_id));
-  return movable.sort((a, b) => placeOf(a) - placeOf(b));
+  return movable.length < 2 ? movable : movable.sort((a, b) => placeOf(a) - placeOf(b));
 }
 
 const resting: ReadonlySet<Phase> = new Set(["waiting", "asking", "over"]);
@@ -99,14 +99,12 @@ const isActive = (run: Run, step: StepRecord): boolean =>
   !resting.has(phaseOf(run, step)) || run.scopes.waits(scopeOf(step.step.step_id));
 
 function isBusy(run: Run): boolean {
-  for (const _ of activeOf(run)) return true;
+  if (activeOf(run).length > 0) return true;
   // One that is over may still have a question out.
   return run.scopes.anyWaits() && stepsOf(run.log.record).some((step) => isActive(run, step));
 }
 
-function* activeOf(run: Run): Generator<StepRecord> {
-  for (const step of runningOf(run.log.record)) if (isActive(run, step)) yield step;
-}
+const activeOf = (run: Run): StepRecord[] => runningOf(run.log.record).filter((step) => isActive(run, step));
 
 /** WORKFLOW_RESUMED once something has made a step ready. */
 function resumeIfRunnable(run: Run): void {
@@ -156,7 +154,7 @@ function skip(run: Run, { step, state }: StepRecord, because: string): void {
 /** What comes back from a gate or from another process waits for a place among those that may run at once. */
 function hasPlace(run: Run, step: StepRecord): boolean {
   if (!comesBack(run, step)) return true;
-  return [...activeOf(run)].filter((one) => !comesBack(run, one)).length < limitOf(run);
+  return activeOf(run).filter((one) => !comesBack(run, one)).length < limitOf(run);
 }
 
 function comesBack(run: Run, step: StepRecord): boolean {
@@ -175,7 +173,7 @@ function beginReady(run: Run): void {
   let active: number | null = null;
   for (let id = run.ready.next(record); id !== undefined && mayGoOn(run); id = run.ready.next(record)) {
     const next = stepOf(run, id);
-    active ??= [...activeOf(run)].length;
+    active ??= activeOf(run).length;
     if (active >= limitOf(run) || !checkStart(run, next.step)) return;
     beginStep(run, next);
     if (isActive(run, next)) active += 1;
@@ -183,7 +181,7 @@ function beginReady(run: Run): void {
 }
 
 function checkStart(run: Run, { step_id }: PlanStep): boolean {
-  run.mark("policy.budget_check", { step_id });
+  run.mark?.("policy.budget_check", { step_id });
   const refusal = checkBudget(run.log.record.spent, run.settings.maxCost);
   if (refusal === null) return true;
   run.log.note(draft("BUDGET_REFUSED", { error: refusal }, step_id));
