@@ -38,9 +38,10 @@ interface KnownCalls {
 }
 
 const copyCalls = ({ calls, handles }: Pick<RunMemory, "calls" | "handles">): KnownCalls => ({
-  calls: [...calls],
-  handles: [...handles],
+  calls: calls.size === 0 ? none : [...calls],
+  handles: handles.size === 0 ? none : [...handles],
 });
+const none: readonly never[] = [];
 
 /** What of a log says where an input stands. */
 interface Place {
@@ -116,13 +117,12 @@ export class TurnTrace {
   /** What the row that is sealed now tells; undefined where its first event does. */
   seal(now: number, drafts: readonly EventDraft[]): readonly TurnInput[] | undefined {
     this.#sealed = copyCalls(this.#memory);
-    const told: TurnInput[] = [];
     let at = 0;
-    for (const one of this.#traced) {
-      const left = isMark(one) ? 0 : one.left;
-      told.push(isMark(one) ? one : tell(one, now, drafts.slice(at, at + left)));
-      at += left;
-    }
+    const told = this.#traced.map((one) => {
+      if (isMark(one)) return one;
+      at += one.left;
+      return tell(one, now, drafts.slice(at - one.left, at));
+    });
     this.#sealedMarks = this.#traced.filter(isMark);
     this.#traced = [];
     if (this.#isForeign()) this.mark("foreign");
@@ -185,54 +185,62 @@ function isTold({ input, left, asks }: Traced): boolean {
 }
 
 function tell({ input, now, left, asks, fails }: Traced, rowNow: number, drafts: readonly EventDraft[]): TurnInput {
-  return {
-    in: input.type,
-    ...(left === 0 ? {} : { left }),
-    ...(now === 0 || now === rowNow ? {} : { at: now }),
-    ...(asks.length === 0 ? {} : { asks }),
-    ...(fails === undefined ? {} : { fails }),
-    ...detailOf(input, asks, drafts),
-  };
+  const told: TurnInput = { in: input.type };
+  if (left !== 0) told.left = left;
+  if (now !== 0 && now !== rowNow) told.at = now;
+  if (asks.length > 0) told.asks = asks;
+  if (fails !== undefined) told.fails = fails;
+  tellDetail(told, input, asks, drafts);
+  return told;
 }
 
-function detailOf(input: Input, asks: readonly string[], drafts: readonly EventDraft[]): Partial<TurnInput> {
+function tellDetail(told: TurnInput, input: Input, asks: readonly string[], drafts: readonly EventDraft[]): void {
   switch (input.type) {
     case "answered":
-      return { of: questionName(input.scope, input.key) };
+      told.of = questionName(input.scope, input.key);
+      return;
     case "ended":
-      return detailOfEnd(input, drafts);
+      return tellEnd(told, input, drafts);
     case "told":
-      return input.drafts.length === 1 ? {} : { said: Math.min(input.drafts.length, drafts.length) };
+      if (input.drafts.length !== 1) told.said = Math.min(input.drafts.length, drafts.length);
+      return;
     case "decided":
-      return { ...numberOf(input.re, asks), ...(isEdit(input.word) ? { edit: true } : {}) };
+      tellNumber(told, input.re, asks);
+      if (isEdit(input.word)) told.edit = true;
+      return;
     case "commanded":
-      return {
-        of: input.command.kind,
-        ...numberOf(input.re, asks),
-        ...(input.command.kind === "pivot" ? { objective: input.command.objective } : {}),
-      };
+      told.of = input.command.kind;
+      tellNumber(told, input.re, asks);
+      if (input.command.kind === "pivot") told.objective = input.command.objective;
+      return;
     default:
-      return {};
   }
 }
 
 const isEdit = (word: Word): boolean => word.kind === "decision" && word.request.payload.edit !== undefined;
 
-const numberOf = (re: number, asks: readonly string[]): Partial<TurnInput> =>
-  asks.some((name) => name.startsWith(`command:${re} `)) ? { re } : {};
+function tellNumber(told: TurnInput, re: number, asks: readonly string[]): void {
+  if (asks.some((name) => name.startsWith(`command:${re} `))) told.re = re;
+}
 
 /** The end itself stands in its event, where the step had an ear for it. */
-function detailOfEnd(ended: Extract<Input, { readonly type: "ended" }>, drafts: readonly EventDraft[]) {
-  const { end, step_id, action_id, attempt, run } = ended;
-  const isIts = ({ type, step_id: of, payload }: EventDraft): boolean =>
-    type === (end.status === "succeeded" ? "ACTION_SUCCEEDED" : "ACTION_FAILED") &&
-    of === step_id &&
-    (payload as { readonly action_id?: string }).action_id === action_id &&
-    (payload as { readonly attempt?: number }).attempt === attempt;
-  const isNoted = drafts.some(isIts);
-  return {
-    ...(isNoted ? {} : { of: callIdOf(ended), ok: end.status === "succeeded" }),
-    ...(end.over ? {} : { over: false as const }),
-    ...(run === 1 || !isNoted ? {} : { run }),
-  };
+function tellEnd(
+  told: TurnInput,
+  ended: Extract<Input, { readonly type: "ended" }>,
+  drafts: readonly EventDraft[],
+): void {
+  const { end, run } = ended;
+  const isNoted = drafts.some((one) => isOf(ended, one));
+  if (!isNoted) {
+    told.of = callIdOf(ended);
+    told.ok = end.status === "succeeded";
+  }
+  if (!end.over) told.over = false;
+  if (run !== 1 && isNoted) told.run = run;
+}
+
+function isOf(ended: Extract<Input, { readonly type: "ended" }>, { type, step_id, payload }: EventDraft): boolean {
+  if (type !== (ended.end.status === "succeeded" ? "ACTION_SUCCEEDED" : "ACTION_FAILED")) return false;
+  const { action_id, attempt } = payload as { readonly action_id?: string; readonly attempt?: number };
+  return step_id === ended.step_id && action_id === ended.action_id && attempt === ended.attempt;
 }

@@ -118,12 +118,10 @@ export function requireUnspent(run: Run, stepId: string): void {
 /** The token as the start of its call writes it down. */
 export function tokenOf(run: Run, { step, operator }: Prepared): CallToken {
   const { resources } = operator.metadata;
-  const asks = Object.values(resources).some((amount) => amount > 0);
-  return {
-    id: nextTokenOf(run, step.step_id),
-    ...(resources.tokens > 0 ? { cost: resources.tokens } : {}),
-    ...(asks ? { resources } : {}),
-  };
+  const { cpu_time, memory_bytes, network_bytes, tokens } = resources;
+  const id = nextTokenOf(run, step.step_id);
+  if (tokens > 0) return { id, cost: tokens, resources };
+  return cpu_time > 0 || memory_bytes > 0 || network_bytes > 0 ? { id, resources } : { id };
 }
 
 const holdOf = (run: Run, stepId: string): string => `${run.log.identity.workflow_id}/${stepId}`;

@@ -207,7 +207,9 @@ function startCall(run: Run, at: Keyed, claim: number | null): void {
     const charged = reservation === null ? null : reserve(run, step_id, { action_id, reservation });
     const call = awaitCall(run, at, started);
     run.handles.set(callIdOf(call), { key, charged });
-    run.intend({ do: "call", ...call, isFirst, payload: prepared.payload, input: prepared.input });
+    const { attempt, run: made, timeout_ms } = call;
+    const { payload, input } = prepared;
+    run.intend({ do: "call", step_id, action_id, attempt, run: made, key, timeout_ms, isFirst, payload, input });
   } finally {
     if (reservation !== null) dropHold(run, step_id);
   }

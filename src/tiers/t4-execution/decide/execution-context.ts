@@ -49,6 +49,8 @@ class ExecutionContext {
   #timeout = 0;
 
   constructor(fields: ContextFields) {
+    deepFreeze(fields.params);
+    deepFreeze(fields.trace);
     this.#fields = fields;
     Object.freeze(this);
   }
@@ -76,11 +78,7 @@ for (const [name, read] of Object.entries(reads)) {
 
 /** @throws KernelErrorException (from the assignment) when anything but the Timeout middleware assigns to it. */
 export function createExecutionContext(fields: ContextFields): SkillExecutionContext {
-  return new ExecutionContext({
-    ...fields,
-    params: deepFreeze(fields.params),
-    trace: deepFreeze(fields.trace),
-  }) as unknown as SkillExecutionContext;
+  return new ExecutionContext(fields) as unknown as SkillExecutionContext;
 }
 
 function refuse(name: string, stepId: string): never {

@@ -75,19 +75,15 @@ export function judgeSubject(
 export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked): EventDraft {
   const { stage, subject, payload, hash = digest(payload), by, step_id } = asked;
   const noted = instantText(run.now);
-  const decided = {
-    ...decision,
-    stage,
-    subject,
-    payload_hash: hash,
-    ...(by === undefined ? {} : { by }),
-    ...(asked.keep === true && mayKeep(decision, stage)
-      ? { payload: redact(payload, stage === "plan" ? [] : decision.redactions) }
-      : {}),
-    ...(asked.now === noted ? {} : { asked_at: asked.now }),
-  };
+  const decided: Decided = { ...decision, stage, subject, payload_hash: hash };
+  if (by !== undefined) decided.by = by;
+  if (asked.keep === true && mayKeep(decision, stage))
+    decided.payload = redact(payload, stage === "plan" ? [] : decision.redactions);
+  if (asked.now !== noted) decided.asked_at = asked.now;
   return draft("POLICY_DECIDED", decided, step_id);
 }
+
+type Decided = { -readonly [K in keyof EventPayloads["POLICY_DECIDED"]]: EventPayloads["POLICY_DECIDED"][K] };
 
 /** @throws KernelErrorException T5_POLICY_DENIED, with the rules that said so. */
 export function requireAllowed({ decision, reason, policies }: PolicyDecision, denied: Denied): void {

@@ -61,12 +61,10 @@ function ownValue(holder: unknown, key: string): unknown {
 }
 
 function follow(start: unknown, path: string): unknown {
-  return path === ""
-    ? start
-    : path
-        .slice(1)
-        .split(".")
-        .reduce((at, key) => (at === missing ? missing : ownValue(at, key)), start);
+  if (path === "") return start;
+  let at = start;
+  for (const key of path.slice(1).split(".")) at = ownValue(at, key);
+  return at;
 }
 
 /** Where a value stands, as far as it matters: only params with literals are told apart by their place. */

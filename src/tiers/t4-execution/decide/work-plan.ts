@@ -75,22 +75,27 @@ function markRound(run: Run): void {
   if (plan.direct_response === null) run.mark?.("dag.run");
 }
 
-/** Steps of the plan that run. */
-function runningOf({ steps, standing }: WorkflowRecord): StepRecord[] {
+/** Steps of the plan that run and are such. */
+function runningOf(run: Run, isSuch: (run: Run, step: StepRecord) => boolean): StepRecord[] {
+  const { steps, standing } = run.log.record;
   const running: StepRecord[] = [];
   for (const id of standing.running) {
     const step = standing.places.has(id) ? steps.get(id) : undefined;
-    if (step !== undefined) running.push(step);
+    if (step !== undefined && isSuch(run, step)) running.push(step);
   }
   return running;
 }
 
 /** Those whose call is not waited for, in the plan's order. */
-function movableOf({ log: { record }, calls }: Run): StepRecord[] {
-  const placeOf = ({ step }: StepRecord): number => record.standing.places.get(step.step_id) ?? 0;
-  const movable = runningOf(record).filter(({ phase, step }) => phase !== "calling" || !calls.has(step.step_id));
+function movableOf(run: Run): StepRecord[] {
+  const { places } = run.log.record.standing;
+  const placeOf = ({ step }: StepRecord): number => places.get(step.step_id) ?? 0;
+  const movable = runningOf(run, isMovable);
   return movable.length < 2 ? movable : movable.sort((a, b) => placeOf(a) - placeOf(b));
 }
+
+const isMovable = ({ calls }: Run, { phase, step }: StepRecord): boolean =>
+  phase !== "calling" || !calls.has(step.step_id);
 
 const resting: ReadonlySet<Phase> = new Set(["waiting", "asking", "over"]);
 
@@ -99,12 +104,10 @@ const isActive = (run: Run, step: StepRecord): boolean =>
   !resting.has(phaseOf(run, step)) || run.scopes.waits(scopeOf(step.step.step_id));
 
 function isBusy(run: Run): boolean {
-  if (activeOf(run).length > 0) return true;
+  if (runningOf(run, isActive).length > 0) return true;
   // One that is over may still have a question out.
   return run.scopes.anyWaits() && stepsOf(run.log.record).some((step) => isActive(run, step));
 }
-
-const activeOf = (run: Run): StepRecord[] => runningOf(run.log.record).filter((step) => isActive(run, step));
 
 /** WORKFLOW_RESUMED once something has made a step ready. */
 function resumeIfRunnable(run: Run): void {
@@ -154,7 +157,7 @@ function skip(run: Run, { step, state }: StepRecord, because: string): void {
 /** What comes back from a gate or from another process waits for a place among those that may run at once. */
 function hasPlace(run: Run, step: StepRecord): boolean {
   if (!comesBack(run, step)) return true;
-  return activeOf(run).filter((one) => !comesBack(run, one)).length < limitOf(run);
+  return runningOf(run, isActive).filter((one) => !comesBack(run, one)).length < limitOf(run);
 }
 
 function comesBack(run: Run, step: StepRecord): boolean {
@@ -173,7 +176,7 @@ function beginReady(run: Run): void {
   let active: number | null = null;
   for (let id = run.ready.next(record); id !== undefined && mayGoOn(run); id = run.ready.next(record)) {
     const next = stepOf(run, id);
-    active ??= activeOf(run).length;
+    active ??= runningOf(run, isActive).length;
     if (active >= limitOf(run) || !checkStart(run, next.step)) return;
     beginStep(run, next);
     if (isActive(run, next)) active += 1;

@@ -60,10 +60,10 @@ export class Performer {
     }
     call.made = true;
     if (wanted.do === "join") return void joinCall(this.#at, wanted, this.#ends.get(wanted.key) ?? Promise.resolve());
+    const ends = callOperator(this.#at, wanted);
+    if (ends === null) return;
     const id = callIdOf(wanted);
     this.#made.add(id);
-    const ends = callOperator(this.#at, wanted);
-    if (ends === null) return void this.#made.delete(id);
     const ended = ends.finally(() => {
       this.#made.delete(id);
       if (this.#ends.get(wanted.key) === ended) this.#ends.delete(wanted.key);

@@ -29,7 +29,7 @@ export function screenOutput(at: Asking, raw: Json, operator: string): Screened 
 
 function validated({ run, services }: Asking, raw: Json): Screened | Promise<Screened> {
   const result = toStepResult(raw);
-  const text = textOf(result);
+  const text = result.data === raw ? result.output_text : textOf(result);
   const windows = run.settings.checkAllOutput ? Math.max(1, Math.ceil(text.length / checkedChars)) : 1;
   const { validateOutput } = services.security;
   return follow(findRefusal({ text, windows, validate: validateOutput }, 0), (sanitized) => {
