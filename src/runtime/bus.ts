@@ -87,8 +87,8 @@ export class SignalBus {
     if (this.#closed) return;
     if ("signal" in item && !isSignal(item.signal))
       throw new TypeError("only a Signal made by a factory may be published; use createSignal");
-    this.#queue.push(item);
-    if (!this.#draining) this.#drain();
+    if (this.#draining) this.#queue.push(item);
+    else this.#drain(item);
   }
 
   /** Publishes and waits for the Result of whoever ends the Signal's way. Never rejects. */
@@ -108,7 +108,11 @@ export class SignalBus {
     } finally {
       this.#asking = outer;
     }
-    return asking.answered ?? new Promise((resolve) => this.#waiters.set(signal.id, resolve));
+    return asking.answered ?? this.#wait(signal.id);
+  }
+
+  #wait(id: string): Promise<Result> {
+    return new Promise((resolve) => this.#waiters.set(id, resolve));
   }
 
   #refusal(signal: Signal): KernelError | null {
@@ -144,18 +148,19 @@ export class SignalBus {
     this.#subject.complete();
   }
 
-  #drain(): void {
+  #drain(first: BusItem): void {
     this.#draining = true;
     try {
-      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#deliver(next);
+      for (let next: BusItem | undefined = first; next !== undefined; next = this.#queue.shift()) this.#deliver(next);
     } finally {
       this.#draining = false;
     }
   }
 
   #deliver(item: BusItem): void {
-    if (this.#subject.observed) this.#subject.next("held" in item && item.held === true ? withoutSignals(item) : item);
-    if ("to" in item) this.#routes[item.to]?.(item);
+    const isDelivery = "to" in item;
+    if (this.#subject.observed) this.#subject.next(!isDelivery && item.held === true ? withoutSignals(item) : item);
+    if (isDelivery) this.#routes[item.to]?.(item);
     else this.#settle(item);
   }
 

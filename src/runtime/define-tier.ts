@@ -7,9 +7,9 @@
  * T3  A raw throw is a crash: the Result is T0_TIER_CRASHED and the supervisor restarts the tier.
  * T4  A dormant tier answers SKIP to all but `activate`.
  */
-import { type AnyActorRef, createActor, fromCallback } from "xstate";
+import { type AnyActorLogic, type AnyActorRef, createActor } from "xstate";
 import { tierMachine } from "../../machines/tier.ts";
-import { isKernelError, type KernelError, KernelErrorException } from "../contract/error.ts";
+import { type KernelError, KernelErrorException } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { isPromise } from "../contract/maybe-promise.ts";
 import { type ModuleRef, moduleRef } from "../contract/module-ref.ts";
@@ -54,31 +54,70 @@ export interface TierHost {
   readonly onCrash: (tier: Tier, error: KernelError) => void;
 }
 
-/** A body that is no object gets a key like any other; validation refuses it afterwards. */
-const keyOf = ({ kind, body }: { readonly kind: string; readonly body: Signal["body"] | null }): string => {
-  if (kind === "data") return `data:${String(body?.["schema"])}`;
-  return kind === "command" ? `command:${String(body?.["action"])}` : kind;
+/** What a Signal's door is known by beside its kind. A body that is no object has none; validation refuses it. */
+function nameOf({ kind, body }: { readonly kind: string; readonly body: Signal["body"] | null }): unknown {
+  if (kind === "data") return body?.["schema"];
+  return kind === "command" ? body?.["action"] : undefined;
+}
+
+const keyOf = (signal: Signal): string => {
+  const name = nameOf(signal);
+  return name === undefined ? signal.kind : `${signal.kind}:${String(name)}`;
 };
+
+/** A tier that has been started. */
+interface Open extends TierHost {
+  readonly definition: TierDefinition;
+  /** By kind, then by name: no key is put together for each Signal. */
+  readonly doors: ReadonlyMap<string, ReadonlyMap<unknown, OpenDoor>>;
+  readonly lifecycle: AnyActorRef;
+}
+
+interface OpenDoor extends Door {
+  readonly ref: ModuleRef;
+}
+
+function openDoors({ tier, doors }: TierDefinition): Open["doors"] {
+  const opened = new Map<string, Map<unknown, OpenDoor>>();
+  for (const [key, door] of Object.entries(doors)) {
+    const [kind = key, name] = key.split(":", 2);
+    const ofKind = opened.get(kind) ?? new Map<unknown, OpenDoor>();
+    opened.set(kind, ofKind.set(name, { ...door, ref: moduleRef(tier, door.module, door.function) }));
+  }
+  return opened;
+}
+
+const active = { status: "active", output: undefined, error: undefined };
+const stopped = { ...active, status: "stopped" };
+
+/** Children that end report to their parent as well; only deliveries are work. */
+const tierLogic = (start: () => void, deliver: (item: Delivery) => void) => ({
+  start,
+  transition(snapshot: typeof active, event: { readonly type: string; readonly item: Delivery }): typeof active {
+    if (event.type === "DELIVER") deliver(event.item);
+    return event.type === "xstate.stop" ? stopped : snapshot;
+  },
+  getInitialSnapshot: () => active,
+  getPersistedSnapshot: (snapshot: typeof active) => snapshot,
+});
 
 /** Starts a tier's actor (system id `t<n>`) with its lifecycle chart (`t<n>.lifecycle`) beside it. */
 export function startTier(definition: TierDefinition, host: TierHost): TierActor {
-  const logic = fromCallback<{ type: "DELIVER"; item: Delivery }>(({ receive }) => {
-    definition.start?.();
-    receive(({ type, item }) => {
-      // Children that end report to their parent as well; only deliveries are work.
-      if (type === "DELIVER") admit(definition, host, lifecycle, item);
-    });
-  });
-  const systemId = `t${definition.tier}`;
+  const { tier, name } = definition;
+  const logic = tierLogic(
+    () => definition.start?.(),
+    (item) => admit(open, item),
+  );
+  const systemId = `t${tier}`;
   // Names are what an inspector shows.
-  const id = `T${definition.tier} ${definition.name}`;
-  const ref = createActor(logic, { parent: host.parent, systemId, id } as object);
+  const ref = createActor(logic as AnyActorLogic, { parent: host.parent, systemId, id: `T${tier} ${name}` } as object);
   const lifecycle = createActor(tierMachine, {
     parent: ref,
     systemId: `${systemId}.lifecycle`,
-    id: `T${definition.tier} lifecycle`,
+    id: `T${tier} lifecycle`,
   } as object);
-  ref.subscribe({ error: (error) => host.onCrash(definition.tier, crashed(definition, error)) });
+  const open: Open = { ...host, definition, doors: openDoors(definition), lifecycle };
+  ref.subscribe({ error: (error) => host.onCrash(tier, crashed(definition, error)) });
   lifecycle.start();
   ref.start();
   return {
@@ -92,47 +131,54 @@ export function startTier(definition: TierDefinition, host: TierHost): TierActor
   };
 }
 
-function admit(definition: TierDefinition, host: TierHost, lifecycle: AnyActorRef, item: Delivery): void {
+/** A delivery at its door, and since when. */
+interface Visit {
+  readonly tier: Open;
+  readonly door: OpenDoor | undefined;
+  readonly item: Delivery;
+  readonly at: number;
+}
+
+const refOf = ({ tier: { definition }, door }: Visit): ModuleRef =>
+  door?.ref ?? moduleRef(definition.tier, definition.name, "door");
+
+function admit(tier: Open, item: Delivery): void {
   const { signal } = item;
-  const key = keyOf(signal);
-  const door = definition.doors[key];
-  const ref = refOf(definition, door);
-  const at = host.runtime.clock.now();
-  const leave = (result: Result): void =>
-    release({ definition, host, item, door, result: timed(result, host.runtime.clock.now() - at) });
+  const door = tier.doors.get(signal.kind)?.get(nameOf(signal));
+  const visit: Visit = { tier, door, item, at: tier.runtime.clock.now() };
+  const answer = refuse(visit) ?? work(visit);
+  if (isPromise(answer))
+    answer.then(
+      (result) => release(visit, result),
+      (thrown: unknown) => release(visit, failWith(visit, thrown)),
+    );
+  else release(visit, answer);
+}
+
+function refuse(visit: Visit): Result | null {
+  const { tier, door, item } = visit;
+  const { signal } = item;
   const valid = validateSignal(signal);
-  if (isKernelError(valid)) return leave(fail(valid, metricsOf(ref)));
-  if (toggles(definition, key, signal.body)) return leave(toggle(lifecycle, key, ref));
-  const { value: state } = lifecycle.getSnapshot();
-  if (state === "dormant") return leave(skip(`tier ${definition.tier} is dormant`, metricsOf(ref)));
-  if (state === "failed") return leave(fail(crashed(definition, "too often; it stays down"), metricsOf(ref)));
-  const problem = inspectAtDoor(signal, door, definition);
-  if (problem !== null) return leave(fail(problem, metricsOf(ref)));
-  run(door as Door, signal, host.runtime, (outcome) => {
-    if ("result" in outcome) return leave(outcome.result);
-    leave(failWith(outcome.thrown, { definition, host, ref }));
-  });
+  if (valid !== signal) return fail(valid as KernelError, metricsOf(refOf(visit)));
+  if (signal.kind === "command" && toggles(visit)) return toggle(visit);
+  const { value: state } = tier.lifecycle.getSnapshot();
+  if (state === "dormant") return skip(`tier ${tier.definition.tier} is dormant`, metricsOf(refOf(visit)));
+  if (state === "failed") return fail(crashed(tier.definition, "too often; it stays down"), metricsOf(refOf(visit)));
+  const problem = inspectAtDoor(signal, door, tier.definition);
+  return problem === null ? null : fail(problem, metricsOf(refOf(visit)));
 }
 
 /** `activate` and `sleep` address the tier itself where it has no door for them, and where they name no work. */
-function toggles({ tier, doors }: TierDefinition, key: string, body: Signal["body"]): boolean {
-  if (key !== "command:activate" && key !== "command:sleep") return false;
+function toggles({ tier: { definition }, door, item }: Visit): boolean {
+  const { body } = item.signal;
+  if (body["action"] !== "activate" && body["action"] !== "sleep") return false;
   const target = body["target"] as ModuleRef | undefined;
-  return doors[key] === undefined || (target?.tier === tier && Object.keys(body).length === 2);
+  return door === undefined || (target?.tier === definition.tier && Object.keys(body).length === 2);
 }
 
-function toggle(lifecycle: AnyActorRef, key: string, ref: ModuleRef): Result {
-  lifecycle.send({ type: key === "command:sleep" ? "SLEEP" : "ACTIVATE" });
-  return ok([], metricsOf(ref));
-}
-
-const refs = new WeakMap<Door, ModuleRef>();
-
-function refOf(definition: TierDefinition, door: Door | undefined): ModuleRef {
-  if (door === undefined) return moduleRef(definition.tier, definition.name, "door");
-  const known = refs.get(door) ?? Object.freeze(moduleRef(definition.tier, door.module, door.function));
-  refs.set(door, known);
-  return known;
+function toggle(visit: Visit): Result {
+  visit.tier.lifecycle.send({ type: visit.item.signal.body["action"] === "sleep" ? "SLEEP" : "ACTIVATE" });
+  return ok([], metricsOf(refOf(visit)));
 }
 
 const doorRef = moduleRef(0, "validation", "validate_signal");
@@ -150,36 +196,26 @@ function inspectAtDoor(signal: Signal, door: Door | undefined, definition: TierD
     : kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, doorRef, { detail: { schema: keyOf(signal) } });
 }
 
-type Outcome = { readonly result: Result } | { readonly thrown: unknown };
-
-function run(door: Door, signal: Signal, runtime: Runtime, done: (outcome: Outcome) => void): void {
-  let answer: Result | Promise<Result>;
+function work(visit: Visit): Result | Promise<Result> {
   try {
-    answer = door.handle(signal, runtime);
+    return (visit.door as Door).handle(visit.item.signal, visit.tier.runtime);
   } catch (thrown) {
-    return done({ thrown });
+    return failWith(visit, thrown);
   }
-  if (!isPromise(answer)) return done({ result: answer });
-  answer.then(
-    (result) => done({ result }),
-    (thrown: unknown) => done({ thrown }),
-  );
 }
 
-function failWith(
-  thrown: unknown,
-  at: { readonly definition: TierDefinition; readonly host: TierHost; readonly ref: ModuleRef },
-): Result {
-  if (thrown instanceof KernelErrorException) return fail(thrown.error, metricsOf(at.ref));
-  const error = crashed(at.definition, thrown);
-  at.host.onCrash(at.definition.tier, error);
-  return fail(error, metricsOf(at.ref));
+function failWith(visit: Visit, thrown: unknown): Result {
+  if (thrown instanceof KernelErrorException) return fail(thrown.error, metricsOf(refOf(visit)));
+  const { definition, onCrash } = visit.tier;
+  const error = crashed(definition, thrown);
+  onCrash(definition.tier, error);
+  return fail(error, metricsOf(refOf(visit)));
 }
 
-function crashed(definition: TierDefinition, thrown: unknown): KernelError {
-  const message = `tier ${definition.tier} (${definition.name}) crashed: ${messageOf(thrown)}`;
-  return kernelError("T0_TIER_CRASHED", message, moduleRef(definition.tier, definition.name, "door"), {
-    detail: { tier: definition.tier, thrown: messageOf(thrown) },
+function crashed({ tier, name }: TierDefinition, thrown: unknown): KernelError {
+  const message = `tier ${tier} (${name}) crashed: ${messageOf(thrown)}`;
+  return kernelError("T0_TIER_CRASHED", message, moduleRef(tier, name, "door"), {
+    detail: { tier, thrown: messageOf(thrown) },
   });
 }
 
@@ -188,29 +224,23 @@ function timed(result: Result, elapsed: number): Result {
   return Object.freeze({ ...result, metrics: Object.freeze({ ...result.metrics, duration_ms: elapsed }) });
 }
 
-interface Leaving {
-  readonly definition: TierDefinition;
-  readonly host: TierHost;
-  readonly item: Delivery;
-  readonly door: Door | undefined;
-  readonly result: Result;
-}
-
 /** Checks what leaves and sends it on its way: to the next tier of the route, where the last one asks, or back. */
-function release({ definition, host, item, door, result }: Leaving): void {
+function release(visit: Visit, answer: Result): void {
+  const { tier, door, item, at } = visit;
+  const { bus, runtime } = tier;
+  const result = timed(answer, runtime.clock.now() - at);
   const checked = validateResult(result);
-  const sound = isKernelError(checked) ? fail(checked, metricsOf(refOf(definition, door))) : checked;
-  if (sound.status === "partial" && sound.error !== null)
-    host.runtime.logger.warn({ error: sound.error }, "partial result");
-  const { next } = door ?? {};
+  const sound = checked === result ? result : fail(checked as KernelError, metricsOf(refOf(visit)));
+  if (sound.status === "partial" && sound.error !== null) runtime.logger.warn({ error: sound.error }, "partial result");
+  const next = door?.next;
   const last = sound.signals.at(-1);
   if (next !== undefined && last !== undefined) {
-    for (const signal of sound.signals)
-      host.bus.publish({ to: next, signal, reply: signal === last ? item.reply : null });
-    return;
-  }
-  if (item.reply !== null) {
-    const held = door?.held === true ? { held: true } : {};
-    host.bus.publish({ from: definition.tier, in_reply_to: item.reply, result: sound, ...held });
-  }
+    for (const signal of sound.signals) bus.publish({ to: next, signal, reply: signal === last ? item.reply : null });
+  } else if (item.reply !== null)
+    bus.publish({
+      from: tier.definition.tier,
+      in_reply_to: item.reply,
+      result: sound,
+      held: door?.held === true,
+    });
 }
