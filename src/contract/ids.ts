@@ -14,15 +14,15 @@ import { ambientNow, ambientRandom } from "./ambient.ts";
 export type IdSource = { next(entityType: string): string };
 
 const prefixes: ReadonlyMap<string, string> = new Map([
-  ["signal", "sig"],
-  ["request", "req"],
-  ["intent", "int"],
-  ["workflow", "wf"],
-  ["plan", "pln"],
-  ["action", "act"],
-  ["outcome", "out"],
-  ["event", "evt"],
-  ["correlation", "cor"],
+  ["signal", "sig_"],
+  ["request", "req_"],
+  ["intent", "int_"],
+  ["workflow", "wf_"],
+  ["plan", "pln_"],
+  ["action", "act_"],
+  ["outcome", "out_"],
+  ["event", "evt_"],
+  ["correlation", "cor_"],
 ]);
 
 const ulidText = "[0-7][0-9A-HJKMNP-TV-Z]{25}";
@@ -36,33 +36,48 @@ export function createIdSource({ now, random }: { now(): number; random(): numbe
   const draw = createUlidSource(now, random);
   return {
     next: (entityType) => {
-      const prefix = prefixes.get(entityType) ?? entityType.toLowerCase();
-      return `${prefix}_${entityType === "event" ? draw(eventRoom) : draw(1)}`;
+      const prefix = prefixes.get(entityType) ?? `${entityType.toLowerCase()}_`;
+      return prefix + draw(entityType === "event" ? eventBlocks : 1);
     },
   };
 }
 
 /**
  * Within a millisecond an id is the one before it, plus one: counting costs a tenth of drawing. One that is drawn with
- * room begins a block of so many, and what is drawn next comes after the block.
+ * room has so many blocks to itself, and what is drawn next comes after them. What the ids of one block begin with is
+ * made once.
  */
 function createUlidSource(now: () => number, random: () => number): (room: number) => string {
   const ulid = monotonicFactory(random);
   let last = 0;
   let head = "";
-  let next = tailSize;
+  let block = blocks;
+  let number = 0;
+  let stem = { of: block, text: "" };
+  const moveTo = (to: number): void => {
+    block = to;
+    number = 0;
+  };
   return (room) => {
     const at = toUlidTime(now());
-    let tail = Math.ceil(next / room) * room;
-    if (at > last || tail + room > tailSize) {
+    if (room > 1 && (number > 0 || block % room > 0)) moveTo(block - (block % room) + room);
+    if (at > last || block + room > blocks) {
       // A later millisecond, or the counted part of this one is used up: then the next is borrowed.
       last = at > last ? at : last + 1;
       const drawn = ulid(last);
       head = drawn.slice(0, -tailLength);
-      tail = Math.floor(readTail(drawn.slice(-tailLength)) / room) * room;
+      const tail = readTail(drawn.slice(-tailLength));
+      moveTo(Math.floor(tail / pairSize));
+      if (room > 1) block -= block % room;
+      else number = tail % pairSize;
+      stem = { of: blocks, text: "" };
     }
-    next = tail + room;
-    return head + writeTail(tail);
+    if (stem.of !== block) stem = { of: block, text: head + writeBlock(block) };
+    const id = stem.text + pairs[number];
+    if (room > 1) moveTo(block + room);
+    else if (number + 1 < pairSize) number += 1;
+    else moveTo(block + 1);
+    return id;
   };
 }
 
@@ -74,12 +89,14 @@ const values: readonly (number | undefined)[] = Array.from({ length: 91 }, (_, c
 });
 const pairs: readonly string[] = [...digits].flatMap((high) => [...digits].map((low) => high + low));
 const tailLength = 8;
-const tailSize = 32 ** tailLength;
 const pairSize = pairs.length;
+/** So many ids as the last two digits tell apart are a block. */
+const blocks = 32 ** tailLength / pairSize;
 
 const roomLength = 3;
 /** Ids that one row may give its events. */
 const eventRoom = 32 ** roomLength;
+const eventBlocks = eventRoom / pairSize;
 
 /** The id after this one in the room of its row; null where there is none: another id must be drawn. */
 export function idAfter(id: string): string | null {
@@ -95,16 +112,7 @@ function readTail(text: string): number {
   return value;
 }
 
-function writeTail(value: number): string {
-  const high = Math.floor(value / pairSize ** 2);
-  const low = value % pairSize ** 2;
-  return (
-    pairs[Math.floor(high / pairSize)]! +
-    pairs[high % pairSize] +
-    pairs[Math.floor(low / pairSize)] +
-    pairs[low % pairSize]
-  );
-}
+const writeBlock = (block: number): string => pairs[block >> 20]! + pairs[(block >> 10) & 1023] + pairs[block & 1023];
 
 // ulid takes 0 and NaN as "ask the machine's clock", which would make a run on a virtual clock unrepeatable.
 function toUlidTime(ms: number): number {
