@@ -37,20 +37,23 @@ export const JsonValue = z
  */
 export function deepFreeze<T>(value: T): T {
   if (!isFreezable(value)) return value;
-  const open: object[] = [value];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    Object.freeze(next);
-    pushFreezable(next, open);
-  }
+  const open: object[] = [];
+  for (let next: object | undefined = value; next !== undefined; next = freezeOne(next, open) ?? open.pop());
   return value;
 }
 
-function pushFreezable(parent: object, open: object[]): void {
+/** Gives one of those below that are to be frozen; the others wait. */
+function freezeOne(parent: object, open: object[]): object | undefined {
+  Object.freeze(parent);
+  let first: object | undefined;
   // Without a list of keys: this is asked of all that is said.
   for (const key in parent) {
     const child = (parent as Record<string, unknown>)[key];
-    if (isFreezable(child)) open.push(child);
+    if (!isFreezable(child)) continue;
+    if (first === undefined) first = child;
+    else open.push(child);
   }
+  return first;
 }
 
 function isFreezable(value: unknown): value is object {

@@ -36,8 +36,10 @@ export const Result = z
   .readonly();
 export type Result = z.infer<typeof Result>;
 
+const unmeasured = {};
+
 /** Metrics of one call: zeros but for what `measured` says. */
-export function metricsOf(ref: ModuleRef, measured: Partial<Omit<Metrics, "module_ref">> = {}): Metrics {
+export function metricsOf(ref: ModuleRef, measured: Partial<Omit<Metrics, "module_ref">> = unmeasured): Metrics {
   const { duration_ms = 0, token_count = 0, cache_hit = false } = measured;
   return Object.freeze({ duration_ms, token_count, cache_hit, module_ref: ref });
 }
