@@ -65,8 +65,14 @@ export function requireScope(auth: AuthContext, needs: string): void {
 
 /** Whether a restricted principal may use this name of this kind. */
 export function mayUse(auth: AuthContext, kind: "effect" | "operator" | "capability", name: string): boolean {
-  const prefix = `${kind}:`;
-  if (!auth.scopes.some((scope) => scope.startsWith(prefix))) return true;
-  const named = auth.scopes.filter((scope) => scope.startsWith(prefix));
-  return hasScope(named, prefix + name) || auth.scopes.includes("*");
+  const prefix = prefixes[kind];
+  for (const scope of auth.scopes) if (scope.startsWith(prefix)) return isNamed(auth.scopes, prefix, name);
+  return true;
+}
+
+const prefixes = { effect: "effect:", operator: "operator:", capability: "capability:" } as const;
+
+function isNamed(scopes: readonly string[], prefix: string, name: string): boolean {
+  const named = scopes.filter((scope) => scope.startsWith(prefix));
+  return hasScope(named, prefix + name) || scopes.includes("*");
 }

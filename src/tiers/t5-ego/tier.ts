@@ -240,29 +240,24 @@ function admitStep(
   { engine, maxCost, capabilityRegistry }: EgoTierOptions,
 ): Result | Promise<Result> {
   const question = signal.body["data"] as StepQuestion;
-  const { step, metadata, auth, spent } = question;
+  const { step, metadata, auth, spent, work } = question;
   const refusal = checkBudget(spent, maxCost);
   if (refusal !== null) raise(refusal);
-  for (const [kind, name] of [
-    ["effect", metadata.effect],
-    ["operator", metadata.name],
-  ] as const) {
-    if (!mayUse(auth, kind, name))
-      raise(
-        kernelError("T5_AUTHZ_FORBIDDEN", `role ${auth.role} may not use ${kind} ${name}`, refs.identity, {
-          detail: { step_id: step.step_id, [kind]: name },
-        }),
-      );
-  }
-  const decided = evaluatePolicies(engine, actionQuestion(question));
-  const { work } = question;
-  const fit = {
-    fits: checkWork(capabilityRegistry, work) === null,
-    unlimited: isUnlimited(capabilityRegistry, work),
-    reservation: null,
-  };
-  return follow(decided, (decision) =>
-    answerData(runtime, signal, { data: { decision, ...fit }, schema: "StepAnswer", ref: refs.policy }),
+  requireUse(auth, "effect", metadata.effect, step);
+  requireUse(auth, "operator", metadata.name, step);
+  return follow(evaluatePolicies(engine, actionQuestion(question)), (decision) => {
+    const fits = checkWork(capabilityRegistry, work) === null;
+    const data = { decision, fits, unlimited: isUnlimited(capabilityRegistry, work), reservation: null };
+    return answerData(runtime, signal, { data, schema: "StepAnswer", ref: refs.policy });
+  });
+}
+
+function requireUse(auth: AuthContext, kind: "effect" | "operator", name: string, { step_id }: PlanStep): void {
+  if (mayUse(auth, kind, name)) return;
+  raise(
+    kernelError("T5_AUTHZ_FORBIDDEN", `role ${auth.role} may not use ${kind} ${name}`, refs.identity, {
+      detail: { step_id, [kind]: name },
+    }),
   );
 }
 

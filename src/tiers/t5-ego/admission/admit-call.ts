@@ -8,7 +8,7 @@ import { isKernelError, type KernelError } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { CapabilityUsage, GovernorUsage, ResourceRequest, TokenBudget } from "../../../contract/token.ts";
-import { checkToken, governedResources } from "./admit-token.ts";
+import { checkBudget, checkCeilings, checkResources, governedResources } from "./admit-token.ts";
 import type { BudgetLimiter, Charged } from "./budget-limiter.ts";
 import type { CapabilityRegistry } from "./capability-registry.ts";
 
@@ -42,9 +42,10 @@ export function checkWork(capabilityRegistry: CapabilityRegistry, question: Work
       detail,
     });
   }
-  const capabilities = new Map([[entry.handle, { ...entry, usage: used.capability }]]);
-  const governor = governorOf(capabilityRegistry, used.resources);
-  const refusal = checkToken({ capability: entry.handle, cost, budget, resources }, { capabilities, governor });
+  const refusal =
+    checkCeilings(entry, used.capability, cost) ??
+    checkResources(resources, capabilityRegistry.governor, used.resources) ??
+    checkBudget(cost, budget);
   return refusal === null ? null : refusalOf(refusal, question);
 }
 

@@ -11,7 +11,14 @@
  */
 import type { Admission, AdmissionRefusal, AdmissionRequest, AdmissionState } from "../../../contract/admission.ts";
 import { deepFreeze } from "../../../contract/json.ts";
-import type { CapabilityEntry, CapabilityHandle, GovernorUsage, ResourceRequest } from "../../../contract/token.ts";
+import type {
+  CapabilityEntry,
+  CapabilityHandle,
+  CapabilityUsage,
+  GovernorUsage,
+  ResourceRequest,
+  TokenBudget,
+} from "../../../contract/token.ts";
 
 /** Pure: the state that comes in is not touched; take the one of an admission in its place. */
 export function admitToken(token: AdmissionRequest, state: AdmissionState): Admission {
@@ -19,27 +26,49 @@ export function admitToken(token: AdmissionRequest, state: AdmissionState): Admi
 }
 
 /** All checks, and nothing after them; null where the token may run. */
-export const checkToken = (token: AdmissionRequest, state: AdmissionState): AdmissionRefusal | null =>
-  checkCapability(token, state) ?? checkResources(token, state) ?? checkBudget(token);
+function checkToken(
+  { capability, cost, budget, resources }: AdmissionRequest,
+  { capabilities, governor }: AdmissionState,
+): AdmissionRefusal | null {
+  return (
+    checkCapability(capability, capabilities, cost) ??
+    checkResources(resources, governor, consumedIn(governor)) ??
+    checkBudget(cost, budget)
+  );
+}
 
 const left = (limit: number | null, consumed: number): number => (limit ?? Number.MAX_SAFE_INTEGER) - consumed;
 
-function checkCapability({ capability, cost }: AdmissionRequest, state: AdmissionState): AdmissionRefusal | null {
-  if (capability === null) return null;
-  const entry = state.capabilities.get(capability);
-  const refuse = (detail: Extract<AdmissionRefusal, { kind: "capability_violation" }>["detail"]): AdmissionRefusal => ({
-    admitted: false,
-    kind: "capability_violation",
-    detail,
-  });
-  if (entry === undefined) return refuse({ error: "not_found", capability_handle: capability });
-  const { limits, usage } = entry;
-  const named = { capability_handle: capability, capability_name: entry.name };
+const refuseCapability = (
+  detail: Extract<AdmissionRefusal, { kind: "capability_violation" }>["detail"],
+): AdmissionRefusal => ({ admitted: false, kind: "capability_violation", detail });
+
+function checkCapability(
+  handle: CapabilityHandle | null,
+  capabilities: AdmissionState["capabilities"],
+  cost: number,
+): AdmissionRefusal | null {
+  if (handle === null) return null;
+  const entry = capabilities.get(handle);
+  if (entry === undefined) return refuseCapability({ error: "not_found", capability_handle: handle });
+  return checkCeilings(entry, entry.usage, cost);
+}
+
+/** A capability's own ceilings. */
+export function checkCeilings(
+  { handle, name, limits }: CapabilityEntry,
+  usage: CapabilityUsage,
+  cost: number,
+): AdmissionRefusal | null {
   const calls = left(limits.max_invocations, usage.invocations);
-  if (calls < 1) return refuse({ error: "invocation_budget_exceeded", ...named, attempted: 1, remaining: calls });
   const tokens = left(limits.max_tokens, usage.tokens);
-  if (tokens < cost) return refuse({ error: "token_budget_exceeded", ...named, attempted: cost, remaining: tokens });
-  return null;
+  if (calls >= 1 && tokens >= cost) return null;
+  const named = { capability_handle: handle, capability_name: name };
+  return refuseCapability(
+    calls < 1
+      ? { error: "invocation_budget_exceeded", ...named, attempted: 1, remaining: calls }
+      : { error: "token_budget_exceeded", ...named, attempted: cost, remaining: tokens },
+  );
 }
 
 /** Each resource, in the order in which it is asked for, with the field of a request that asks for it. */
@@ -50,10 +79,22 @@ export const governedResources = [
   ["tokens", "tokens"],
 ] as const satisfies readonly (readonly [keyof GovernorUsage, keyof ResourceRequest])[];
 
-function checkResources({ resources }: AdmissionRequest, { governor }: AdmissionState): AdmissionRefusal | null {
+const consumedIn = ({ cpu, memory, network, tokens }: GovernorUsage): ResourceRequest => ({
+  cpu_time: cpu.consumed,
+  memory_bytes: memory.consumed,
+  network_bytes: network.consumed,
+  tokens: tokens.consumed,
+});
+
+/** The ceilings of what all share. */
+export function checkResources(
+  asked: ResourceRequest,
+  governor: GovernorUsage,
+  used: ResourceRequest,
+): AdmissionRefusal | null {
   for (const [resource, field] of governedResources) {
-    const attempted = resources[field];
-    const remaining = left(governor[resource].limit, governor[resource].consumed);
+    const attempted = asked[field];
+    const remaining = left(governor[resource].limit, used[field]);
     if (attempted <= remaining) continue;
     const detail = { error: "resource_budget_exceeded", resource, attempted, remaining } as const;
     return { admitted: false, kind: "resource_violation", detail };
@@ -61,7 +102,8 @@ function checkResources({ resources }: AdmissionRequest, { governor }: Admission
   return null;
 }
 
-function checkBudget({ cost, budget }: AdmissionRequest): AdmissionRefusal | null {
+/** A token's own ceiling. */
+export function checkBudget(cost: number, budget: TokenBudget): AdmissionRefusal | null {
   const remaining = left(budget.limit, budget.consumed);
   if (cost <= remaining) return null;
   return {

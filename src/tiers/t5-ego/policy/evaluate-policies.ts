@@ -23,6 +23,7 @@ import {
   type PolicyDecision,
   type PolicyQuestion,
   type PolicyRule,
+  type PolicyStage,
   RuleAnswer,
 } from "../../../contract/policy.ts";
 import { redact } from "../../../contract/redact.ts";
@@ -62,22 +63,57 @@ export function evaluatePolicies(
     raise(
       kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no policy stage ${String(question.stage)}`, engineRef),
     );
-  const rules = engine.rules.filter((rule) => rule.stages.includes(question.stage));
+  const { at, unmatched } = known.get(engine) ?? know(engine);
   deepFreeze(question);
-  const answers = rules.map((rule) => ask(rule, question, engine));
-  if (answers.some((a) => isPromise(a))) return Promise.all(answers).then((all) => combine(all, engine.version));
-  return combine(answers as (Matched | null)[], engine.version);
+  const matched: (Matched | Promise<Matched | null>)[] = [];
+  for (const rule of at[question.stage]) {
+    const answer = ask(rule, question);
+    if (answer !== null) matched.push(answer);
+  }
+  if (matched.length === 0) return unmatched;
+  if (!matched.some(isPromise)) return combine(matched as Matched[], engine.version);
+  return Promise.all(matched).then((all) => {
+    const some = all.filter((one) => one !== null);
+    return some.length === 0 ? unmatched : combine(some, engine.version);
+  });
 }
 
-function ask(
-  rule: PolicyRule,
-  question: PolicyQuestion,
-  engine: PolicyEngine,
-): Matched | null | Promise<Matched | null> {
-  const { clock, timeoutMs = 5000 } = engine;
-  const evaluate = (): RuleAnswer | null | Promise<RuleAnswer | null> => rule.evaluate(question);
+/** A rule and how long it may take; an engine without a clock waits. */
+interface Limited {
+  readonly rule: PolicyRule;
+  readonly within: Within | null;
+}
+
+/** What is the same for all questions of an engine. */
+interface Known {
+  readonly at: Readonly<Record<PolicyStage, readonly Limited[]>>;
+  readonly unmatched: PolicyDecision;
+}
+
+const known = new WeakMap<PolicyEngine, Known>();
+
+function know(engine: PolicyEngine): Known {
+  const { rules, clock, timeoutMs = 5000, version } = engine;
+  const limited = rules.map((rule) => ({ rule, within: clock === undefined ? null : limitOf(rule, clock, timeoutMs) }));
+  const at = (stage: PolicyStage) => limited.filter(({ rule }) => rule.stages.includes(stage));
+  const made: Known = {
+    at: { plan: at("plan"), action: at("action"), outcome: at("outcome"), gate: at("gate") },
+    unmatched: deepFreeze({
+      decision: "ALLOW",
+      reason: "no rule matched",
+      transform: null,
+      redactions: [],
+      policies: [],
+      policy_version: version,
+    }),
+  };
+  known.set(engine, made);
+  return made;
+}
+
+function ask({ rule, within }: Limited, question: PolicyQuestion): Matched | null | Promise<Matched | null> {
   try {
-    const answer = clock === undefined ? evaluate() : callWithin(evaluate, limitOf(rule, clock, timeoutMs));
+    const answer = within === null ? rule.evaluate(question) : callWithin(() => rule.evaluate(question), within);
     if (!isPromise(answer)) return read(rule, answer, question);
     // What has a `then` need not be a whole promise.
     return Promise.resolve(answer).then(
@@ -126,16 +162,11 @@ const denied = (rule: PolicyRule, why: string): Matched => ({
   },
 });
 
-function combine(answers: readonly (Matched | null)[], policyVersion: string): PolicyDecision {
-  const matched = answers.filter((m) => m !== null);
+/** Of one at least. */
+function combine(matched: readonly Matched[], policyVersion: string): PolicyDecision {
   const changes = matched.filter((m) => m.answer.decision === "TRANSFORM");
-  const winner = matched.reduce<Matched | null>(
-    (best, m) => (best === null || rank[m.answer.decision] > rank[best.answer.decision] ? m : best),
-    null,
-  );
+  const winner = matched.reduce((best, m) => (rank[m.answer.decision] > rank[best.answer.decision] ? m : best));
   const base = { policies: matched.map((m) => m.name), policy_version: policyVersion };
-  if (winner === null)
-    return { decision: "ALLOW", reason: "no rule matched", transform: null, redactions: [], ...base };
   const { decision, reason } = winner.answer;
   const nothing = { decided_by: winner.name, transform: null, redactions: [] };
   if (decision === "DENY") return { decision, reason, ...nothing, ...base };
