@@ -92,7 +92,11 @@ function holdsBrace(data: unknown, left = maxDepth): boolean {
   if (typeof data === "string") return data.includes("{") && data.search(brace) >= 0;
   if (left === 0 || typeof data !== "object" || data === null) return false;
   if (isPlainObject(data)) {
-    for (const key of Object.keys(data)) if (holdsBrace(key) || holdsBrace(data[key], left - 1)) return true;
+    for (const key in data) if (holdsBrace(key) || holdsBrace(data[key], left - 1)) return true;
+    return false;
+  }
+  if (Array.isArray(data)) {
+    for (const item of data) if (holdsBrace(item, left - 1)) return true;
     return false;
   }
   return openUp(data)?.parts.some((part) => holdsBrace(part, left - 1)) === true;

@@ -79,10 +79,39 @@ export class NotJson extends Error {
  * @throws NotJson for cycles and trees deeper than `maxDepth`, functions, symbols, bigints and non-finite numbers.
  */
 export function toJson(value: unknown, maxDepth = 64): Json {
-  return copyJson(value, "", maxDepth) ?? null;
+  try {
+    return copyJson(value, maxDepth) ?? null;
+  } catch (thrown) {
+    throw thrown instanceof Unfit ? new NotJson(thrown.reason, pathOf(thrown.keys)) : thrown;
+  }
 }
 
-function copyJson(value: unknown, path: string, left: number): Json | undefined {
+/** The way to what is not acceptable is put together on the way back from it. */
+class Unfit {
+  readonly reason: string;
+  /** Innermost first. */
+  readonly keys: (string | number)[] = [];
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+const pathOf = (keys: readonly (string | number)[]): string =>
+  keys.reduceRight<string>((path, key) => {
+    if (typeof key === "number") return `${path}[${key}]`;
+    return path === "" ? key : `${path}.${key}`;
+  }, "");
+
+function copyMember(value: unknown, key: string | number, left: number): Json | undefined {
+  try {
+    return copyJson(value, left);
+  } catch (thrown) {
+    if (thrown instanceof Unfit) thrown.keys.push(key);
+    throw thrown;
+  }
+}
+
+function copyJson(value: unknown, left: number): Json | undefined {
   switch (typeof value) {
     case "string":
       return value.isWellFormed() ? value : value.replace(loneSurrogate, "\uFFFD");
@@ -90,24 +119,24 @@ function copyJson(value: unknown, path: string, left: number): Json | undefined 
     case "undefined":
       return value;
     case "number":
-      if (!Number.isFinite(value)) throw new NotJson("a number must be finite", path);
+      if (!Number.isFinite(value)) throw new Unfit("a number must be finite");
       return value === 0 ? 0 : value;
     case "object":
-      return value === null ? null : copyObject(value, path, left);
+      return value === null ? null : copyObject(value, left);
     default:
-      throw new NotJson(`a ${typeof value} is not JSON`, path);
+      throw new Unfit(`a ${typeof value} is not JSON`);
   }
 }
 
-function copyObject(value: object, path: string, left: number): Json | undefined {
-  if (left === 0) throw new NotJson("nested too deeply or in a cycle", path);
+function copyObject(value: object, left: number): Json | undefined {
+  if (left === 0) throw new Unfit("nested too deeply or in a cycle");
   const plain = (value as { readonly toJSON?: unknown }).toJSON;
-  if (typeof plain === "function") return copyJson(plain.call(value), path, left - 1);
-  if (Array.isArray(value)) return value.map((item, i) => copyJson(item, `${path}[${i}]`, left - 1) ?? null);
+  if (typeof plain === "function") return copyJson(plain.call(value), left - 1);
+  if (Array.isArray(value)) return value.map((item, i) => copyMember(item, i, left - 1) ?? null);
   const out: Record<string, Json> = {};
   for (const key of Object.keys(value)) {
     if (key === "__proto__") continue;
-    const member = copyJson((value as JsonObject)[key], path === "" ? key : `${path}.${key}`, left - 1);
+    const member = copyMember((value as JsonObject)[key], key, left - 1);
     if (member !== undefined) out[key] = member;
   }
   return out;

@@ -20,10 +20,11 @@ import { explainKeys, type Problem, problemsOf } from "../../contract/known-keys
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import { ExecutionPlan, type Plan, type PlanStep, type PlanStepDraft } from "../../contract/plan.ts";
-import { literalsOf, markText } from "../../contract/reference.ts";
+import { type Literals, literalsOf } from "../../contract/reference.ts";
 import { ReadyQueue } from "../../runtime/ready-queue.ts";
 import type { Registry } from "../../runtime/registry.ts";
 import { messageOf } from "../../runtime/within.ts";
+import { respondStep } from "./respond-step.ts";
 
 export interface CompileRequest {
   readonly proposal: unknown;
@@ -56,7 +57,10 @@ const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): neve
 /** @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS. */
 export function compilePlan(request: CompileRequest): Compiled {
   const { steps, reasoning, direct_response, continues = false } = readProposal(request.proposal);
-  if (direct_response !== null) return { plan: respondPlan(request, reasoning, direct_response), dropped: [] };
+  if (direct_response !== null) {
+    const steps = [respondStep(request, direct_response)];
+    return { plan: assemble(request, { reasoning, direct_response, steps }), dropped: [] };
+  }
   const done = namesOfDone(request, requireUnique(steps));
   const fresh = renameUsed(
     request,
@@ -64,16 +68,14 @@ export function compilePlan(request: CompileRequest): Compiled {
     done,
   );
   if (fresh.length === 0) return refuse("T3_PLAN_EMPTY", "the plan has no steps and no direct response");
-  requireDependencies(fresh, request.completed);
-  const ordered = orderSteps(fresh, new Set(request.completed));
+  const isOrdered = requireDependencies(fresh, request.completed);
+  const ordered = isOrdered ? fresh : orderSteps(fresh, new Set(request.completed));
   if (ordered === null) return { cyclic: fresh.map((s) => ({ id: s.step_id, depends_on: s.depends_on })) };
   const kept = ordered.slice(0, request.maxSteps);
   const compiled = kept.map((step) => compileStep(step, request));
+  const plan = assemble(request, { reasoning, direct_response: null, steps: compiled });
   return {
-    plan: {
-      ...assemble(request, { reasoning, direct_response: null, steps: compiled }),
-      ...(continues && { continues }),
-    },
+    plan: continues ? { ...plan, continues } : plan,
     dropped: ordered.slice(request.maxSteps).map((s) => s.step_id),
   };
 }
@@ -88,7 +90,7 @@ function readProposal(proposal: unknown): Omit<z.output<typeof ExecutionPlan>, "
     const literals = literalsOf(given.steps[i]?.params);
     return literals === undefined ? step : { ...step, literals };
   });
-  return { ...parsed.data, steps };
+  return Object.assign(parsed.data, { steps });
 }
 
 /** Problems by step: `step s2: gates: there is no such key; did you mean "gate"?`. */
@@ -133,7 +135,8 @@ const baseOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
 /** Proposed steps that need not be done again, with the name under which each was completed last. */
 function namesOfDone({ used, completed }: CompileRequest, steps: readonly Draft[]): ReadonlyMap<string, string> {
   const done = new Map<string, string>();
-  for (const { step_id } of steps.filter((s) => used.includes(s.step_id))) {
+  for (const { step_id } of steps) {
+    if (!used.includes(step_id)) continue;
     const newest = used.findLast((id) => baseOf(id) === baseOf(step_id)) ?? step_id;
     if (completed.includes(newest)) done.set(step_id, newest);
   }
@@ -146,6 +149,7 @@ function renameUsed(
   steps: readonly Draft[],
   done: ReadonlyMap<string, string>,
 ): readonly Draft[] {
+  if (used.length === 0) return steps;
   const freeIdOf = (base: string, round: number): string =>
     used.includes(`${base}_r${round}`) ? freeIdOf(base, round + 1) : `${base}_r${round}`;
   const renamed = new Map([
@@ -165,17 +169,25 @@ function renameUsed(
   }));
 }
 
-function requireDependencies(steps: readonly Draft[], completed: readonly string[]): void {
-  const known = new Set([...steps.map((s) => s.step_id), ...completed]);
-  const unresolved = steps.flatMap((s) =>
-    [...s.depends_on, ...(s.applies === undefined ? [] : [s.applies])]
-      .filter((id) => !known.has(id))
-      .map((id) => `${s.step_id} → ${id}`),
-  );
+/** Whether each step stands behind all it depends on as it is. @throws for what depends on what is not there. */
+function requireDependencies(steps: readonly Draft[], completed: readonly string[]): boolean {
+  const known = new Set(completed);
+  const later = new Set(steps.map((s) => s.step_id));
+  const unresolved: string[] = [];
+  let isOrdered = true;
+  for (const { step_id, depends_on, applies } of steps) {
+    for (const id of depends_on) {
+      if (!known.has(id)) isOrdered = false;
+      if (!known.has(id) && !later.has(id)) unresolved.push(`${step_id} → ${id}`);
+    }
+    if (applies !== undefined && !known.has(applies) && !later.has(applies)) unresolved.push(`${step_id} → ${applies}`);
+    known.add(step_id);
+  }
   if (unresolved.length > 0)
     refuse("T3_DAG_COMPILE_UNRESOLVED_DEPS", `steps depend on what is not in the plan: ${unresolved.join(", ")}`, {
       unresolved,
     });
+  return isOrdered;
 }
 
 /** Kahn's order, stable; null when a cycle leaves steps over. */
@@ -227,21 +239,20 @@ function compileStep(step: Draft, request: CompileRequest): PlanStep {
   const { policyTags, weights } = request.capability;
   const base = baseOf(step.step_id);
   const applies = step.applies ?? null;
-  return {
+  const compiled: PlanStep = {
     step_id: step.step_id,
     name: step.name,
     operator: step.operator,
     operator_version: metadata.version,
     params: step.params,
-    ...(step.literals !== undefined && { literals: step.literals }),
     depends_on:
       applies === null || step.depends_on.includes(applies) || request.completed.includes(applies)
         ? step.depends_on
         : [...step.depends_on, applies],
     outcome: step.outcome ?? null,
     applies,
-    outputs: step.outputs ?? [...metadata.outputs],
-    policy_tags: [...new Set([...(step.policy_tags ?? []), ...(policyTags[base] ?? []), ...metadata.policy_tags])],
+    outputs: step.outputs ?? (metadata.outputs as string[]),
+    policy_tags: joinTags(metadata.policy_tags, step.policy_tags, policyTags[base]),
     risk_level: step.risk_level ?? metadata.risk_level,
     effect: metadata.effect,
     gate: step.gate ?? null,
@@ -251,39 +262,27 @@ function compileStep(step: Draft, request: CompileRequest): PlanStep {
     priority: step.priority ?? 0,
     draft_version: request.regenerate.steps.includes(base) ? request.regenerate.draft_version : 1,
   };
+  return step.literals === undefined ? compiled : withLiterals(compiled, step.literals);
+}
+
+/** Each once; an operator's own one, of its frozen metadata, is not copied. */
+function joinTags(
+  ofOperator: readonly string[],
+  own: readonly string[] = [],
+  ofPackage: readonly string[] = [],
+): string[] {
+  const all = own.length + ofPackage.length === 0 ? ofOperator : [...own, ...ofPackage, ...ofOperator];
+  return all.length < 2 ? (all as string[]) : [...new Set(all)];
+}
+
+/** The marks stand beside the params that they are about. */
+function withLiterals(
+  { step_id, name, operator, operator_version, params, ...rest }: PlanStep,
+  literals: Literals,
+): PlanStep {
+  return { step_id, name, operator, operator_version, params, literals, ...rest };
 }
 
 function assemble({ identity }: CompileRequest, parts: Pick<Plan, "reasoning" | "direct_response" | "steps">): Plan {
   return { ...identity, ...parts, gates: gatesIn(parts.steps) };
-}
-
-/** The built-in operator that speaks a direct response; it has no side effect (C-14). */
-export const respondOperator = "Kernel.Respond";
-
-function respondPlan(request: CompileRequest, reasoning: string, text: string): Plan {
-  const used = request.used.includes("respond");
-  // What is said to a person is no template, whoever's words it repeats.
-  const literals = literalsOf({ text: markText(text, () => false) });
-  const step: PlanStep = {
-    step_id: used ? `respond_r${request.identity.round}` : "respond",
-    name: "Respond",
-    operator: respondOperator,
-    operator_version: "1.0",
-    params: { text },
-    ...(literals !== undefined && { literals }),
-    depends_on: [],
-    outcome: "Response",
-    applies: null,
-    outputs: ["text"],
-    policy_tags: [],
-    risk_level: "low",
-    effect: "none",
-    gate: null,
-    idempotency: { strategy: "inputs", target: null },
-    weight: 1,
-    estimated_cost: 0,
-    priority: 0,
-    draft_version: 1,
-  };
-  return assemble(request, { reasoning, direct_response: text, steps: [step] });
 }
