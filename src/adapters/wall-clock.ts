@@ -11,7 +11,7 @@ export const wallClock: Clock = Object.freeze({
     let handle: NodeJS.Timeout;
     const arm = (): void => {
       const left = at - Date.now();
-      handle = setTimeout(() => (left > maxDelay ? arm() : fire()), Math.min(Math.max(0, left), maxDelay));
+      handle = left > maxDelay ? setTimeout(arm, maxDelay) : setTimeout(fire, Math.max(0, left));
       if (background) handle.unref();
     };
     arm();

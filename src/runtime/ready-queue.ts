@@ -19,8 +19,11 @@ interface QueueEntry<Id> {
 
 interface Waiting<Id> {
   readonly entry: QueueEntry<Id>;
-  readonly unmet: Set<Id>;
+  /** Without any, it is ready: nothing is added to it any more. */
+  unmet: Set<Id>;
 }
+
+const nothing = new Set<never>();
 
 export class ReadyQueue<Id> {
   readonly #waiting = new Map<Id, Waiting<Id>>();
@@ -39,7 +42,8 @@ export class ReadyQueue<Id> {
   /** An id that is in the queue already keeps its place. */
   add(entry: QueueEntry<Id>): void {
     if (this.#waiting.has(entry.id)) return;
-    const added: Waiting<Id> = { entry, unmet: new Set(entry.dependencies) };
+    const { dependencies } = entry;
+    const added: Waiting<Id> = { entry, unmet: dependencies.length === 0 ? nothing : new Set(dependencies) };
     this.#waiting.set(entry.id, added);
     for (const id of added.unmet) this.#waitFor(id, added);
     if (added.unmet.size === 0) this.#push(added);
@@ -67,8 +71,11 @@ export class ReadyQueue<Id> {
     const freed = this.#dependents.get(id);
     this.#dependents.delete(id);
     for (const waiting of freed ?? []) {
-      waiting.unmet.delete(id);
-      if (waiting.unmet.size === 0) this.#push(waiting);
+      if (waiting.unmet.size > 1) waiting.unmet.delete(id);
+      else {
+        waiting.unmet = nothing;
+        this.#push(waiting);
+      }
     }
   }
 

@@ -126,8 +126,7 @@ export class TurnTrace {
     this.#sealedMarks = this.#traced.filter(isMark);
     this.#traced = [];
     if (this.#isForeign()) this.mark("foreign");
-    const plain = plainInput(drafts[0]?.type ?? "", drafts.length);
-    return told.length === 1 && isSame(told[0] as TurnInput, plain) ? undefined : told;
+    return told.length === 1 && isPlain(told[0] as TurnInput, drafts) ? undefined : told;
   }
 
   committed(confirmed: number): void {
@@ -168,8 +167,11 @@ export class TurnTrace {
 }
 
 /** Whether an input tells no more than the plain one of its row. */
-const isSame = (told: TurnInput, plain: TurnInput): boolean =>
-  told.in === plain.in && told.left === plain.left && Object.keys(told).length === Object.keys(plain).length;
+function isPlain(told: TurnInput, drafts: readonly EventDraft[]): boolean {
+  const plain = plainInput(drafts[0]?.type ?? "", drafts.length);
+  for (const member in told) if (told[member as keyof TurnInput] !== plain[member as keyof TurnInput]) return false;
+  return told.left !== undefined;
+}
 
 /** A command that waits for an answer is not decided yet. */
 const isDeciding = (input: Input, { commands }: RunMemory): boolean =>

@@ -47,14 +47,12 @@ function passBefore(run: Run, at: Attempt): Attempt | null {
   let { prepared } = at;
   let context = contextOf(run, prepared, at.attempt, at.attempt > 1 || prepared.gate !== null);
   const stopped = orBackOut(run, step.step_id, () =>
-    runBefore(run, context, {
-      Trace: () => undefined,
-      Policy: () => {
+    runBefore(run, context, (name) => {
+      if (name === "Policy") {
         if (prepared.gate === null) prepared = admitPayload(run, prepared);
         context = contextOf(run, prepared, at.attempt, true);
-      },
-      Approval: () => askApproval(run, at, prepared),
-      Timeout: () => writeTimeout(context, operator.metadata.timeout_sec),
+      } else if (name === "Approval") askApproval(run, at, prepared);
+      else if (name === "Timeout") writeTimeout(context, operator.metadata.timeout_sec);
     }),
   );
   if (stopped === null) return { ...at, prepared };

@@ -18,7 +18,7 @@ import type { SkillExecutionContext } from "../../../ports/middleware.ts";
 import { messageOf } from "../../../runtime/within.ts";
 import { invokerRef } from "./answer-key.ts";
 import { createExecutionContext } from "./execution-context.ts";
-import { type FixedName, isSkippedOnRetry, orderOf } from "./middleware.ts";
+import { type FixedName, isFixed, isSkippedOnRetry, orderOf } from "./middleware.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { nameAsked, type Run, stepOf } from "./run.ts";
 
@@ -46,13 +46,12 @@ export function contextOf(run: Run, prepared: Prepared, attempt: number, isJudge
 export function runBefore(
   run: Run,
   { step_id, attempt, is_retry }: SkillExecutionContext,
-  fixed: Readonly<Record<FixedName, () => void>>,
+  passFixed: (name: FixedName) => void,
 ): KernelError | null {
   for (const name of orderOf(run.settings.middleware)) {
-    const own = (fixed as Readonly<Record<string, (() => void) | undefined>>)[name];
-    if (own === undefined ? !hasHook(run, name, "before") : is_retry && isSkippedOnRetry(name)) continue;
+    if (isFixed(name) ? is_retry && isSkippedOnRetry(name) : !hasHook(run, name, "before")) continue;
     run.mark?.("middleware.before", { name, step_id, attempt });
-    own?.();
+    if (isFixed(name)) passFixed(name);
     const error = askHook(run, step_id, name, "before");
     if (error !== null) return error;
   }

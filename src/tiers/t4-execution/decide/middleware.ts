@@ -16,6 +16,7 @@ import type { Middleware } from "../../../ports/middleware.ts";
 export const middlewareSpecVersion = "1.1";
 const fixed = ["Trace", "Policy", "Approval", "Timeout"] as const;
 export type FixedName = (typeof fixed)[number];
+export const isFixed = (name: string): name is FixedName => fixed.includes(name as FixedName);
 
 /** Names in `before` order: the custom ones stand between Approval and Timeout. */
 export const orderOf = (custom: readonly Middleware[]): readonly string[] =>
