@@ -176,7 +176,8 @@ export const CorrelationId = z.string().regex(idPattern("cor"));
 export type CorrelationId = z.infer<typeof CorrelationId>;
 
 /** Stable in its plan: letters, digits, underscore and hyphen, 1 to 128. */
-export const StepId = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/);
+export const stepIdPattern: RegExp = /^[A-Za-z0-9_-]{1,128}$/;
+export const StepId = z.string().regex(stepIdPattern);
 export type StepId = z.infer<typeof StepId>;
 
 /** `gate-<step_id>`. */

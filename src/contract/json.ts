@@ -154,10 +154,10 @@ export function requireSafeJson(value: unknown, left = 64): void {
   if (left === 0) throw new NotJson("nested too deeply or in a cycle", "");
   if (Array.isArray(value)) for (const item of value) requireSafeJson(item, left - 1);
   if (Array.isArray(value) || typeof value !== "object" || value === null) return;
-  for (const [key, member] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
     if (key === "__proto__") throw new NotJson('a key is called "__proto__"', "");
     if (!key.isWellFormed()) throw new NotJson("a key holds half of a surrogate pair", "");
-    requireSafeJson(member, left - 1);
+    requireSafeJson((value as JsonObject)[key], left - 1);
   }
 }
 

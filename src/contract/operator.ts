@@ -30,10 +30,11 @@ export const RetryPolicyName = z.string().min(1);
  * An operator's name: words of letters, digits, `_` and `-`, joined by dots; the first begins with a letter, such as
  * `Area.Verb` or `Files.read_text_file`.
  */
+export const operatorNamePattern: RegExp = /^[A-Za-z][\w-]*(\.[\w-]+)*$/;
 export const OperatorName = z
   .string()
   .max(256)
-  .regex(/^[A-Za-z][\w-]*(\.[\w-]+)*$/, "it must be words joined by dots, such as Area.Verb");
+  .regex(operatorNamePattern, "it must be words joined by dots, such as Area.Verb");
 
 /** What an operator says of itself. */
 export const OperatorMetadata = z.strictObject({

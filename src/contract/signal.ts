@@ -48,15 +48,24 @@ export class SignalRecord {
   readonly created_at: string;
   readonly parent_id: string | null;
 
-  constructor(data: SignalData) {
-    this.id = data.id;
-    this.kind = data.kind;
-    this.body = deepFreeze(data.body);
-    this.origin = Object.isFrozen(data.origin) ? data.origin : Object.freeze({ ...data.origin });
-    this.trace_id = data.trace_id;
-    this.tags = Object.freeze(data.tags);
-    this.created_at = data.created_at;
-    this.parent_id = data.parent_id;
+  constructor(
+    id: string,
+    kind: SignalKind,
+    body: JsonObject,
+    origin: ModuleRef,
+    traceId: string,
+    tags: Tags,
+    createdAt: string,
+    parentId: string | null,
+  ) {
+    this.id = id;
+    this.kind = kind;
+    this.body = deepFreeze(body);
+    this.origin = Object.isFrozen(origin) ? origin : Object.freeze({ ...origin });
+    this.trace_id = traceId;
+    this.tags = Object.freeze(tags);
+    this.created_at = createdAt;
+    this.parent_id = parentId;
     Object.freeze(this);
   }
 
@@ -71,7 +80,10 @@ export type Signal = SignalRecord;
  * The envelope schema; parsing yields a branded Signal. It does not look into the body: validateSignal does. Takes
  * ownership of the data's body and tags.
  */
-export const Signal = envelope.overwrite((data) => new SignalRecord(data)) as unknown as z.ZodType<Signal, SignalInput>;
+export const Signal = envelope.overwrite(
+  ({ id, kind, body, origin, trace_id, tags, created_at, parent_id }) =>
+    new SignalRecord(id, kind, body, origin, trace_id, tags, created_at, parent_id),
+) as unknown as z.ZodType<Signal, SignalInput>;
 
 /** True for what a factory or the schema made; false for any literal, however well formed. */
 export function isSignal(value: unknown): value is Signal {
@@ -136,16 +148,16 @@ export type SignalFactory = {
 /** Factories on the given ids and clock (epoch ms). Each Signal draws exactly one id, of entity type "signal". */
 export function createSignalFactory({ ids, now }: { ids: IdSource; now(): number }): SignalFactory {
   const createSignal: SignalFactory["createSignal"] = (kind, body, origin, traceId, tags, parentId) =>
-    new SignalRecord({
-      id: ids.next("signal"),
+    new SignalRecord(
+      ids.next("signal"),
       kind,
-      body: kind === "stream" ? encodeChunk(body) : body,
+      kind === "stream" ? encodeChunk(body) : body,
       origin,
-      trace_id: traceId,
-      tags: mergeTags(origin, tags),
-      created_at: instantText(now()),
-      parent_id: parentId ?? null,
-    });
+      traceId,
+      mergeTags(origin, tags),
+      instantText(now()),
+      parentId ?? null,
+    );
   return { createSignal, ...deriveFactories(createSignal) };
 }
 

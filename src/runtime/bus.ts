@@ -39,6 +39,11 @@ export type BusItem = Delivery | Answer;
 /** The bus as tiers and their doors see it. */
 export type Bus = Pick<SignalBus, "publish" | "ask" | "askNow" | "connect">;
 
+interface Waiting {
+  readonly item: BusItem;
+  next: Waiting | null;
+}
+
 interface Asking {
   readonly id: string;
   answered: Result | null;
@@ -64,7 +69,9 @@ export class SignalBus {
   readonly #waiters = new Map<string, (result: Result) => void>();
   /** The ask whose Signal is being drained: who answers at once answers here, and nobody waits. */
   #asking: Asking | null = null;
-  readonly #queue: BusItem[] = [];
+  /** What waits behind the item that is being delivered. */
+  #first: Waiting | null = null;
+  #last: Waiting | null = null;
   #draining = false;
   #closed = false;
   /** Signals in publication order, those that a Result carries included; read only. */
@@ -87,8 +94,21 @@ export class SignalBus {
     if (this.#closed) return;
     if ("signal" in item && !isSignal(item.signal))
       throw new TypeError("only a Signal made by a factory may be published; use createSignal");
-    if (this.#draining) this.#queue.push(item);
+    if (this.#draining) this.#enqueue({ item, next: null });
     else this.#drain(item);
+  }
+
+  #enqueue(waiting: Waiting): void {
+    if (this.#last === null) this.#first = waiting;
+    else this.#last.next = waiting;
+    this.#last = waiting;
+  }
+
+  #dequeue(): BusItem | undefined {
+    const waiting = this.#first;
+    this.#first = waiting?.next ?? null;
+    if (this.#first === null) this.#last = null;
+    return waiting?.item;
   }
 
   /** Publishes and waits for the Result of whoever ends the Signal's way. Never rejects. */
@@ -141,7 +161,7 @@ export class SignalBus {
 
   close(): void {
     this.#closed = true;
-    this.#queue.length = 0;
+    this.#first = this.#last = null;
     if (this.#asking !== null) this.#asking.answered ??= fail(stopped, metricsOf(busRef));
     for (const resolve of this.#waiters.values()) resolve(fail(stopped, metricsOf(busRef)));
     this.#waiters.clear();
@@ -151,7 +171,7 @@ export class SignalBus {
   #drain(first: BusItem): void {
     this.#draining = true;
     try {
-      for (let next: BusItem | undefined = first; next !== undefined; next = this.#queue.shift()) this.#deliver(next);
+      for (let next: BusItem | undefined = first; next !== undefined; next = this.#dequeue()) this.#deliver(next);
     } finally {
       this.#draining = false;
     }

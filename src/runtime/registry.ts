@@ -104,6 +104,7 @@ interface Versions<T> {
 
 function createVersions<T>(what: string): Versions<T> {
   const byName = new Map<string, Map<string, T>>();
+  const newest = new Map<string, { readonly version: string; readonly item: T }>();
   return {
     isNew(name, version, item) {
       const known = byName.get(name)?.get(version);
@@ -118,18 +119,12 @@ function createVersions<T>(what: string): Versions<T> {
         );
       return true;
     },
-    add: (name, version, item) => void byName.set(name, new Map(byName.get(name)).set(version, item)),
-    get(name, version) {
-      const versions = byName.get(name);
-      if (versions === undefined) return null;
-      if (version !== undefined) return versions.get(version) ?? null;
-      return (
-        [...versions].reduce(
-          (newest, [v, item]) => (newest === null || compareVersions(v, newest[0]) > 0 ? ([v, item] as const) : newest),
-          null as readonly [string, T] | null,
-        )?.[1] ?? null
-      );
+    add(name, version, item) {
+      byName.set(name, new Map(byName.get(name)).set(version, item));
+      const before = newest.get(name);
+      if (before === undefined || compareVersions(version, before.version) > 0) newest.set(name, { version, item });
     },
+    get: (name, version) => (version === undefined ? newest.get(name)?.item : byName.get(name)?.get(version)) ?? null,
     all: () => [...byName.values()].flatMap((versions) => [...versions.values()]),
   };
 }

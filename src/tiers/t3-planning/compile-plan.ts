@@ -19,7 +19,7 @@ import { type JsonObject, toJson } from "../../contract/json.ts";
 import { explainKeys, type Problem, problemsOf } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
-import { ExecutionPlan, type Plan, type PlanStep, type PlanStepDraft } from "../../contract/plan.ts";
+import { ExecutionPlan, type Plan, type PlanStep, type PlanStepDraft, readPlainPlan } from "../../contract/plan.ts";
 import { type Literals, literalsOf } from "../../contract/reference.ts";
 import { ReadyQueue } from "../../runtime/ready-queue.ts";
 import type { Registry } from "../../runtime/registry.ts";
@@ -83,14 +83,18 @@ export function compilePlan(request: CompileRequest): Compiled {
 /** The plan as it was proposed, with what its author marked as text. @throws KernelErrorException T3_PLAN_INVALID. */
 function readProposal(proposal: unknown): Omit<z.output<typeof ExecutionPlan>, "steps"> & { steps: readonly Draft[] } {
   const plain = toPlain(proposal);
-  const parsed = ExecutionPlan.safeParse(plain, { error: explainKeys });
-  if (!parsed.success) return refuseProposal(plain, problemsOf(parsed.error));
+  const read = readPlainPlan(plain) ?? readPlan(plain);
   const given = proposal as { readonly steps: readonly { readonly params?: unknown }[] };
-  const steps = parsed.data.steps.map((step, i): Draft => {
+  const steps = read.steps.map((step, i): Draft => {
     const literals = literalsOf(given.steps[i]?.params);
     return literals === undefined ? step : { ...step, literals };
   });
-  return Object.assign(parsed.data, { steps });
+  return Object.assign(read, { steps });
+}
+
+function readPlan(plain: unknown): z.output<typeof ExecutionPlan> {
+  const { data, error } = ExecutionPlan.safeParse(plain, { error: explainKeys });
+  return error === undefined ? data : refuseProposal(plain, problemsOf(error));
 }
 
 /** Problems by step: `step s2: gates: there is no such key; did you mean "gate"?`. */

@@ -66,8 +66,8 @@ export function requireScope(auth: AuthContext, needs: string): void {
 /** Whether a restricted principal may use this name of this kind. */
 export function mayUse(auth: AuthContext, kind: "effect" | "operator" | "capability", name: string): boolean {
   const prefix = prefixes[kind];
-  for (const scope of auth.scopes) if (scope.startsWith(prefix)) return isNamed(auth.scopes, prefix, name);
-  return true;
+  const isPrefixed = (scope: string): boolean => scope.startsWith(prefix);
+  return !auth.scopes.some(isPrefixed) || isNamed(auth.scopes, prefix, name);
 }
 
 const prefixes = { effect: "effect:", operator: "operator:", capability: "capability:" } as const;
