@@ -152,7 +152,7 @@ function makeAttempt(run: Run, { prepared, attempt, recovered }: Attempt): void 
   if (known.seen !== "unseen") dropHold(run, step_id);
   switch (known.seen) {
     case "unseen":
-      return startCall(run, { ...at, recovered: recovered || known.recovered }, known.claim);
+      return startCall(run, known.recovered ? { ...at, recovered: true } : at, known.claim);
     case "succeeded":
       return answerFromRecord(run, at, known);
     case "running":

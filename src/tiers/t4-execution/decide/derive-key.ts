@@ -5,8 +5,7 @@
  * K2  Inputs are those before a policy's TRANSFORM, so that a later rule cannot mint a new key.
  * K3  An apply key binds to the outcome version it makes final.
  */
-import { digest } from "../../../contract/digest.ts";
-import type { Json } from "../../../contract/json.ts";
+import { canonicalJson, sha256 } from "../../../contract/digest.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { WorkflowRecord } from "../../../contract/workflow.ts";
 
@@ -16,14 +15,16 @@ export interface KeyMaterial {
   readonly tenantId: string | number;
   readonly intentId: string;
   readonly stepId: string;
-  readonly inputs: Json;
+  /** As canonical JSON. */
+  readonly inputs: string;
   readonly draftVersion: number;
 }
 
-/** `{operator}:{tenant}:{hash}:v{draft_version}` */
-export function deriveKey({ operator, tenantId: tenant, draftVersion, ...of }: KeyMaterial): string {
-  const { version: operator_version, intentId: intent_id, stepId: step_id, inputs } = of;
-  return `${operator}:${tenant}:${digest({ inputs, intent_id, operator_version, step_id, tenant })}:v${draftVersion}`;
+/** `{operator}:{tenant}:{hash}:v{draft_version}`; what is hashed is canonical JSON, in which the inputs come first. */
+export function deriveKey(of: KeyMaterial): string {
+  const { operator, tenantId: tenant, intentId: intent_id, stepId: step_id, version: operator_version } = of;
+  const others = canonicalJson({ intent_id, operator_version, step_id, tenant });
+  return `${operator}:${tenant}:${sha256(`{"inputs":${of.inputs},${others.slice(1)}`)}:v${of.draftVersion}`;
 }
 
 /** `apply:{tenant}:{scope id, or the id of the workflow that made the version}:{outcome}@{version}` */

@@ -47,6 +47,8 @@ export function phaseOf(run: Run, step: StepRecord): Phase {
   return step.phase ?? "judging";
 }
 
+const phaseNow = (run: Run, stepId: string): Phase => phaseOf(run, stepOf(run, stepId));
+
 const isDue = (run: Run, { retry_due }: StepRecord): boolean => retry_due === null || Date.parse(retry_due) <= run.now;
 
 /** A gate that was rejected as it opened ends its step once the way back is through. */
@@ -69,8 +71,7 @@ const moving: ReadonlySet<Phase> = new Set(["judging", "revising", "lost", "fini
 export function driveStep(run: Run, stepId: string): void {
   const scope = scopeOf(stepId);
   if (run.scopes.waits(scope)) return;
-  const phase = (): Phase => phaseOf(run, stepOf(run, stepId));
-  for (let from = -1; moving.has(phase()); ) {
+  for (let from = -1; moving.has(phaseNow(run, stepId)); ) {
     if (from === run.log.position) {
       stuck(run, stepId);
       break;
@@ -78,7 +79,7 @@ export function driveStep(run: Run, stepId: string): void {
     from = run.log.position;
     if (!takePass(run, stepId, scope)) return;
   }
-  if (phase() === "over") run.contexts.delete(stepId);
+  if (phaseNow(run, stepId) === "over") run.contexts.delete(stepId);
 }
 
 /** False where the pass waits for an answer. */

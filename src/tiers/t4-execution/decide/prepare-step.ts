@@ -6,7 +6,7 @@
  * Q2  Whatever changes the payload (a policy's transform, an edit) passes validateParams and the schema again.
  */
 import { z } from "zod";
-import { digest } from "../../../contract/digest.ts";
+import { canonicalJson, digest, sha256 } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
@@ -21,8 +21,8 @@ import { approvedGate, ask, nameAsked, oodaRef, outputsOf, type Run, stepOf } fr
 export interface Prepared {
   readonly step: PlanStep;
   readonly operator: Operator;
-  /** Resolved params before any policy transform: what the key derives from. */
-  readonly inputs: Json;
+  /** Resolved params before any policy transform, as canonical JSON: what the key derives from. */
+  readonly inputs: string;
   readonly payload: Json;
   /** The payload's digest. */
   readonly hash: string;
@@ -44,16 +44,18 @@ export function prepareStep(run: Run, stepId: string): Prepared {
   const gate = approvedGate(run, stepId);
   if (gate === null) return prepareShown(run, { step_id: stepId, payload: inputs });
   const shown = prepareShown(run, checkApproved(gate));
-  return { ...shown, gate, inputs: gate.decision?.edited === true && gate.target === null ? shown.payload : inputs };
+  if (gate.decision?.edited === true && gate.target === null) return { ...shown, gate };
+  return { ...shown, gate, inputs: canonicalJson(inputs) };
 }
 
 /** The call with this payload, as a gate shows it before anybody has approved it. @throws as `prepareStep`. */
 export function prepareShown(run: Run, { step_id, payload }: Pick<Gate, "step_id" | "payload">): Prepared {
   const { step } = stepOf(run, step_id);
   const operator = findOperator(run, step);
-  const hash = digest(payload);
+  const inputs = canonicalJson(payload);
+  const hash = sha256(inputs);
   const input = checkPayload(run, { operator, payload, hash });
-  return { step, operator, inputs: payload, payload, hash, input, gate: null };
+  return { step, operator, inputs, payload, hash, input, gate: null };
 }
 
 export const findKnownOperator = (run: Run, step: PlanStep): Operator | null =>

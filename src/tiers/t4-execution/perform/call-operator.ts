@@ -238,20 +238,11 @@ function end(
   outcome: Outcome,
   { late = false, timedOut: ranOut = false }: When = {},
 ): Promise<void> | null {
-  const { at, wanted, stream, used } = made;
+  const { at, wanted, stream, used: usage } = made;
   if (outcome.ok) {
     made.routes.end();
     const { result, sanitized, length } = outcome.screened;
-    const ended: CallEnd = {
-      status: "succeeded",
-      result,
-      usage: used,
-      late,
-      cached: false,
-      over: true,
-      sanitized,
-      length,
-    };
+    const ended: CallEnd = { status: "succeeded", result, usage, late, cached: false, over: true, sanitized, length };
     const streamed = stream.end(sanitized === null);
     if (streamed !== null) return streamed.then(() => at.tell(wanted, ended));
     at.tell(wanted, ended);
