@@ -10,6 +10,7 @@
  */
 import type { EventDraft } from "../../contract/event.ts";
 import { plainInput, type TurnInput } from "../../contract/turn-input.ts";
+import type { Ended } from "./decide/end-call.ts";
 import { type Answered, type Input, isExternal, type Word } from "./decide/input.ts";
 import { callIdOf, type Handle, type RunMemory, type UnderWay } from "./decide/run.ts";
 
@@ -197,40 +198,21 @@ function tell({ input, now, left, asks, fails }: Traced, rowNow: number, drafts:
 }
 
 function tellDetail(told: TurnInput, input: Input, asks: readonly string[], drafts: readonly EventDraft[]): void {
-  switch (input.type) {
-    case "answered":
-      told.of = questionName(input.scope, input.key);
-      return;
-    case "ended":
-      return tellEnd(told, input, drafts);
-    case "told":
-      if (input.drafts.length !== 1) told.said = Math.min(input.drafts.length, drafts.length);
-      return;
-    case "decided":
-      tellNumber(told, input.re, asks);
-      if (isEdit(input.word)) told.edit = true;
-      return;
-    case "commanded":
-      told.of = input.command.kind;
-      tellNumber(told, input.re, asks);
-      if (input.command.kind === "pivot") told.objective = input.command.objective;
-      return;
-    default:
-  }
+  const { type } = input;
+  if (type === "ended") tellEnd(told, input, drafts);
+  if (type === "answered") told.of = questionName(input.scope, input.key);
+  if (type === "told" && input.drafts.length !== 1) told.said = Math.min(input.drafts.length, drafts.length);
+  if (type === "commanded") told.of = input.command.kind;
+  if ((type === "commanded" || type === "decided") && asks.some((name) => name.startsWith(`command:${input.re} `)))
+    told.re = input.re;
+  if (type === "decided" && isEdit(input.word)) told.edit = true;
+  if (type === "commanded" && input.command.kind === "pivot") told.objective = input.command.objective;
 }
 
 const isEdit = (word: Word): boolean => word.kind === "decision" && word.request.payload.edit !== undefined;
 
-function tellNumber(told: TurnInput, re: number, asks: readonly string[]): void {
-  if (asks.some((name) => name.startsWith(`command:${re} `))) told.re = re;
-}
-
 /** The end itself stands in its event, where the step had an ear for it. */
-function tellEnd(
-  told: TurnInput,
-  ended: Extract<Input, { readonly type: "ended" }>,
-  drafts: readonly EventDraft[],
-): void {
+function tellEnd(told: TurnInput, ended: Ended, drafts: readonly EventDraft[]): void {
   const { end, run } = ended;
   const isNoted = drafts.some((one) => isOf(ended, one));
   if (!isNoted) {
@@ -241,7 +223,7 @@ function tellEnd(
   if (run !== 1 && isNoted) told.run = run;
 }
 
-function isOf(ended: Extract<Input, { readonly type: "ended" }>, { type, step_id, payload }: EventDraft): boolean {
+function isOf(ended: Ended, { type, step_id, payload }: EventDraft): boolean {
   if (type !== (ended.end.status === "succeeded" ? "ACTION_SUCCEEDED" : "ACTION_FAILED")) return false;
   const { action_id, attempt } = payload as { readonly action_id?: string; readonly attempt?: number };
   return step_id === ended.step_id && action_id === ended.action_id && attempt === ended.attempt;
