@@ -73,12 +73,20 @@ function writeList(list: readonly unknown[], depth: number): string {
   return `[${items}]`;
 }
 
-/** Most objects have their keys in order already, or nearly: sorting a list costs more than looking through it. */
+/** Most objects have few keys, in order already or nearly: moving those that are not costs less than sorting a list. */
 function sortedKeys(value: object): string[] {
   const keys = Object.keys(value);
-  for (let i = 1; i < keys.length; i += 1) if (keys[i - 1]! > keys[i]!) return keys.sort();
+  if (keys.length > fewKeys) return keys.sort();
+  for (let i = 1; i < keys.length; i += 1) {
+    const key = keys[i]!;
+    let at = i;
+    for (; at > 0 && keys[at - 1]! > key; at -= 1) keys[at] = keys[at - 1]!;
+    keys[at] = key;
+  }
   return keys;
 }
+
+const fewKeys = 24;
 
 function refuse(reason: string): never {
   raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `canonical JSON: ${reason}`, canonicalRef));

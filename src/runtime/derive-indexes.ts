@@ -153,21 +153,22 @@ const gateEvents: ReadonlySet<string> = new Set([
   "USER_REJECTED",
 ]);
 
+/** Gates that these events have changed; all of a workflow that has ended. */
 function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): readonly Gate[] {
-  if (record.gates.size === 0) return none;
-  const ended = isTerminal(record.state);
-  const ids = new Set<string>();
-  const failed = new Set(drafts.flatMap((draft) => (draft.type === "STEP_FAILED" ? [draft.step_id] : [])));
-  for (const draft of drafts) {
-    if (gateEvents.has(draft.type))
-      ids.add(
-        "gate_id" in draft.payload ? (draft.payload.gate_id as string) : (draft.payload as { gate: Gate }).gate.gate_id,
-      );
-  }
+  const { gates, state } = record;
+  if (gates.size === 0) return none;
+  if (isTerminal(state)) return [...gates.values()];
+  const ids = gather(drafts, (draft) => changedBy(record, draft));
+  return ids.length === 0 ? none : [...new Set(ids)].flatMap((id) => gates.get(id) ?? []);
+}
+
+function changedBy({ gates }: WorkflowRecord, { type, step_id, payload }: EventDraft): readonly string[] {
+  if (gateEvents.has(type))
+    return ["gate_id" in payload ? (payload.gate_id as string) : (payload as { gate: Gate }).gate.gate_id];
+  if (type !== "STEP_FAILED") return none;
   // A step that failed took its gate with it.
-  for (const [id, gate] of record.gates) if (gate.status === "voided" && failed.has(gate.step_id)) ids.add(id);
-  if (ended) for (const id of record.gates.keys()) ids.add(id);
-  return [...ids].flatMap((id) => record.gates.get(id) ?? []);
+  const isVoided = (gate: Gate): boolean => gate.status === "voided" && gate.step_id === step_id;
+  return [...gates.values()].filter(isVoided).map(({ gate_id }) => gate_id);
 }
 
 function chargesOf(record: WorkflowRecord, draft: EventDraft): readonly IndexedCharge[] {
