@@ -226,8 +226,9 @@ function routeCharge({ routes }: WorkflowRecord, { type, payload }: EventDraft):
   if ("pending" in payload && payload.pending) return null;
   const { action_id, attempt } = payload;
   const { model, tokens, cost } = payload.usage;
+  if (model === undefined) return null;
   const routed = routes.findLast((r) => r.action_id === action_id && r.attempt === attempt && r.endpoint === model);
-  if (model === undefined || routed === undefined) return null;
+  if (routed === undefined) return null;
   const used = tokens === undefined ? 0 : tokens.total - routed.reserved_tokens;
   return { counter: endpointCounter(model), amounts: { ...noCharge, tokens: used, money: cost?.total ?? 0 } };
 }
