@@ -110,9 +110,12 @@ export class LifecycleHost {
   }
 
   #spawn(kind: keyof typeof charts, id: string, at: Place): AnyActorRef {
-    const actor = this.#options.inspected
-      ? runMachine(charts[kind].machine, id, at)
-      : runTable(charts[kind].chart, id, at);
+    const { machine, chart } = charts[kind];
+    if (this.#options.inspected) return this.#start(runMachine(machine, id, at));
+    return chart.isFinal(at.state) ? endedActor(chart, at.state) : this.#start(runTable(chart, id, at));
+  }
+
+  #start(actor: AnyActorRef & { start: () => void }): AnyActorRef {
     actor.subscribe({ error: this.#options.onError });
     actor.start();
     return actor;
@@ -239,8 +242,26 @@ const snapshotAt = (chart: Chart, value: string): TableSnapshot =>
 
 const tables = new WeakMap<Chart, ReturnType<typeof tableLogic>>();
 
-function runTable(chart: Chart, id: string, { state, under }: Place): AnyActorRef & { start: () => void } {
+function tableOf(chart: Chart): ReturnType<typeof tableLogic> {
   const logic = tables.get(chart) ?? tableLogic(chart);
   tables.set(chart, logic);
-  return createActor(logic as never, { parent: under, id, input: { state } } as never) as never;
+  return logic;
+}
+
+const runTable = (chart: Chart, id: string, { state, under }: Place): AnyActorRef & { start: () => void } =>
+  createActor(tableOf(chart) as never, { parent: under, id, input: { state } } as never) as never;
+
+const ended = new Map<string, AnyActorRef>();
+
+/** What had ended before its workflow woke hears nothing any more: one actor stands for all that ended so. */
+function endedActor(chart: Chart, state: string): AnyActorRef {
+  const known = ended.get(state);
+  if (known !== undefined) return known;
+  const actor: AnyActorRef & { start: () => void } = createActor(
+    tableOf(chart) as never,
+    { input: { state } } as never,
+  ) as never;
+  actor.start();
+  ended.set(state, actor);
+  return actor;
 }
