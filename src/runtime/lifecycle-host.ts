@@ -111,12 +111,11 @@ export class LifecycleHost {
 
   #spawn(kind: keyof typeof charts, id: string, at: Place): AnyActorRef {
     const { machine, chart } = charts[kind];
-    if (this.#options.inspected) return this.#start(runMachine(machine, id, at));
-    return chart.isFinal(at.state) ? endedActor(chart, at.state) : this.#start(runTable(chart, id, at));
-  }
-
-  #start(actor: AnyActorRef & { start: () => void }): AnyActorRef {
-    actor.subscribe({ error: this.#options.onError });
+    const { inspected, onError } = this.#options;
+    if (!inspected && chart.isFinal(at.state)) return endedActor(chart, at.state);
+    const actor = inspected ? runMachine(machine, id, at) : runTable(chart, id, at);
+    // A table has nothing to fail with: the fold has run it with the same event before.
+    if (inspected) actor.subscribe({ error: onError });
     actor.start();
     return actor;
   }
