@@ -6,7 +6,7 @@
 import { z } from "zod";
 import type { CapabilityDefinition } from "../contract/capability.ts";
 import type { CapabilityView, OperatorView } from "../contract/capability-view.ts";
-import type { JsonObject } from "../contract/json.ts";
+import { deepFreeze, type JsonObject } from "../contract/json.ts";
 import type { Operator } from "../contract/operator.ts";
 
 /** `find` looks up what the definition names without bringing it. */
@@ -57,8 +57,19 @@ export function outcomeSchemaOf({ outcomes }: CapabilityDefinition, type: string
   return schema === undefined ? null : schemaOf(schema, "input");
 }
 
-/** What cannot be told is `{}`, which takes anything: the kernel checks against the schema itself. */
+const described = { input: new WeakMap<z.ZodType, JsonObject>(), output: new WeakMap<z.ZodType, JsonObject>() };
+
+/** Told once a schema: each open gate asks. */
 function schemaOf(schema: z.ZodType, io: "input" | "output"): JsonObject {
+  const known = described[io].get(schema);
+  if (known !== undefined) return known;
+  const told = deepFreeze(describeSchema(schema, io));
+  described[io].set(schema, told);
+  return told;
+}
+
+/** What cannot be told is `{}`, which takes anything: the kernel checks against the schema itself. */
+function describeSchema(schema: z.ZodType, io: "input" | "output"): JsonObject {
   try {
     return z.toJSONSchema(schema, { io, unrepresentable: "any" }) as JsonObject;
   } catch {
