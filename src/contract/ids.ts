@@ -6,7 +6,7 @@
 // 2. The same clock readings and random draws give the same ids.
 // 3. An event id leaves room: the ids after it, as many as `idAfter` gives, are drawn for nothing else.
 
-import { monotonicFactory, ulidToUUID, uuidToULID } from "ulid";
+import { ulidToUUID, uuidToULID } from "ulid";
 import { z } from "zod";
 import { ambientNow, ambientRandom } from "./ambient.ts";
 
@@ -48,7 +48,6 @@ export function createIdSource({ now, random }: { now(): number; random(): numbe
  * made once.
  */
 function createUlidSource(now: () => number, random: () => number): (room: number) => string {
-  const ulid = monotonicFactory(random);
   let last = 0;
   let head = "";
   let block = blocks;
@@ -64,9 +63,8 @@ function createUlidSource(now: () => number, random: () => number): (room: numbe
     if (at > last || block + room > blocks) {
       // A later millisecond, or the counted part of this one is used up: then the next is borrowed.
       last = at > last ? at : last + 1;
-      const drawn = ulid(last);
-      head = drawn.slice(0, -tailLength);
-      const tail = readTail(drawn.slice(-tailLength));
+      const tail = drawTail(random);
+      head = writeTime(last) + writeTail(drawTail(random));
       moveTo(Math.floor(tail / pairSize));
       if (room > 1) block -= block % room;
       else number = tail % pairSize;
@@ -90,8 +88,9 @@ const values: readonly (number | undefined)[] = Array.from({ length: 91 }, (_, c
 const pairs: readonly string[] = [...digits].flatMap((high) => [...digits].map((low) => high + low));
 const tailLength = 8;
 const pairSize = pairs.length;
+const tailSize = 32 ** tailLength;
 /** So many ids as the last two digits tell apart are a block. */
-const blocks = 32 ** tailLength / pairSize;
+const blocks = tailSize / pairSize;
 
 const roomLength = 3;
 /** Ids that one row may give its events. */
@@ -100,21 +99,33 @@ const eventBlocks = eventRoom / pairSize;
 
 /** The id after this one in the room of its row; null where there is none: another id must be drawn. */
 export function idAfter(id: string): string | null {
-  const place = readTail(id.slice(-roomLength)) + 1;
+  const place = readPlace(id) + 1;
   if (!(place < eventRoom)) return null;
-  return id.slice(0, -roomLength) + digits[Math.floor(place / pairSize)] + pairs[place % pairSize];
+  const pair = pairs[place % pairSize] as string;
+  if (place % pairSize > 0) return id.slice(0, -2) + pair;
+  return id.slice(0, -roomLength) + digits[place / pairSize] + pair;
 }
 
-/** NaN for what is no text of digits. */
-function readTail(text: string): number {
+/** NaN where the id ends in no digits. */
+function readPlace(id: string): number {
   let value = 0;
-  for (let i = 0; i < text.length; i += 1) value = value * 32 + (values[text.charCodeAt(i)] ?? Number.NaN);
+  for (let i = Math.max(0, id.length - roomLength); i < id.length; i += 1)
+    value = value * 32 + (values[id.charCodeAt(i)] ?? Number.NaN);
   return value;
 }
 
 const writeBlock = (block: number): string => pairs[block >> 20]! + pairs[(block >> 10) & 1023] + pairs[block & 1023];
+const writeTail = (tail: number): string => writeBlock(Math.floor(tail / pairSize)) + pairs[tail % pairSize];
+const writeTime = (at: number): string => pairs[Math.floor(at / tailSize)] + writeTail(at % tailSize);
 
-// ulid takes 0 and NaN as "ask the machine's clock", which would make a run on a virtual clock unrepeatable.
+/** Half of an id's random digits, the last of them first. */
+function drawTail(random: () => number): number {
+  let tail = 0;
+  for (let place = 1; place < tailSize; place *= 32) tail += (Math.floor(random() * 32) % 32) * place;
+  return tail;
+}
+
+// A clock may tell what no id can say; 0 stays free, as for ulid it is no time.
 function toUlidTime(ms: number): number {
   return Number.isFinite(ms) ? Math.min(Math.max(1, Math.floor(ms)), maxUlidTime) : 1;
 }
