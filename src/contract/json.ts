@@ -58,7 +58,7 @@ function freezeOne(parent: object, open: object[]): object | undefined {
 
 function isFreezable(value: unknown): value is object {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return false;
-  return Array.isArray(value) || isPlainObject(value);
+  return isPlainObject(value) || Array.isArray(value);
 }
 
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;

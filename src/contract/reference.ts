@@ -153,7 +153,7 @@ export function someText(
   const plain = (value as { readonly toJSON?: unknown }).toJSON;
   if (typeof plain === "function") return someText(plain.call(value), isIt, left);
   if (Array.isArray(value)) return value.some((item) => someText(item, isIt, left - 1));
-  for (const key of Object.keys(value)) if (someText((value as Body)[key], isIt, left - 1)) return true;
+  for (const key in value) if (Object.hasOwn(value, key) && someText((value as Body)[key], isIt, left - 1)) return true;
   return false;
 }
 

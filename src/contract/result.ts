@@ -46,7 +46,8 @@ export function metricsOf(ref: ModuleRef, measured: Partial<Omit<Metrics, "modul
 
 /** A full success (seed 000, ok). */
 export function ok(signals: readonly Signal[], metrics: Metrics): Result {
-  return Object.freeze({ status: "ok", signals: Object.freeze([...signals]), error: null, metrics });
+  const given = Object.isFrozen(signals) ? signals : Object.freeze([...signals]);
+  return Object.freeze({ status: "ok", signals: given, error: null, metrics });
 }
 
 /** Some signals and the error that kept the rest back (seed 000, partial). */

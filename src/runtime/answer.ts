@@ -19,7 +19,7 @@ export function answerData(
   { data, schema, ref, tags }: DataAnswer,
 ): Result {
   const out = runtime.signals.createDataSignal(data, schema, ref, trace_id, tags ?? null, { parentId: id });
-  return ok([out], metricsOf(ref));
+  return ok(Object.freeze([out]), metricsOf(ref));
 }
 
 /** An error that nobody has handled goes on with this tier's wrap around it. */
