@@ -145,24 +145,18 @@ function requireKey(key: unknown): void {
 const asAnswered = (error: KernelError): KernelError => ({ ...error, detail: { ...error.detail, answered: true } });
 
 /** What a ledger cannot keep is refused for good: the call has been made and is not to be made again. */
-function plainOutput(operator: Operator, raw: unknown): Json {
-  const output = operator.output.safeParse(raw);
-  if (!output.success)
-    raise(
-      kernelError(
-        "T4_OUTPUT_INVALID",
-        `${operator.metadata.name} returned what its output schema refuses: ${z.prettifyError(output.error)}`,
-        invokerRef,
-      ),
-    );
+function plainOutput({ metadata: { name }, output }: Operator, raw: unknown): Json {
+  const given = output.safeParse(raw);
+  if (!given.success)
+    return refuseOutput(`${name} returned what its output schema refuses: ${z.prettifyError(given.error)}`);
   try {
-    return toJson(output.data);
+    return toJson(given.data);
   } catch (thrown) {
-    return raise(
-      kernelError("T4_OUTPUT_INVALID", `${operator.metadata.name} returned no JSON: ${messageOf(thrown)}`, invokerRef),
-    );
+    return refuseOutput(`${name} returned no JSON: ${messageOf(thrown)}`);
   }
 }
+
+const refuseOutput = (why: string): never => raise(kernelError("T4_OUTPUT_INVALID", why, invokerRef));
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, into the operator that reported it. */
 function readUsage(reported: unknown, { metadata }: Operator): Usage {

@@ -39,13 +39,13 @@ export class CallRecords implements Pick<OperatorCall, "emit" | "checkpoint" | "
   emit(label: string, detail: JsonObject = {}): void {
     const own = OwnLabel.safeParse(label);
     if (!own.success) return refuse(`an event needs a label: ${own.error.issues[0]?.message}`);
-    const kept = JsonObject.safeParse(this.#readJson({ detail })["detail"]);
+    const kept = JsonObject.safeParse(readJson(this.#at, { detail })["detail"]);
     if (!kept.success) return refuse("the detail of an event is an object");
     this.#record({ kind: "custom", label: own.data, detail: kept.data as JsonObject });
   }
 
   checkpoint(state: unknown): void {
-    const kept = this.#readJson({ state });
+    const kept = readJson(this.#at, { state });
     this.#record({ kind: "snapshot_created", label: null, detail: { ...kept, hash: digest(kept["state"]) } });
   }
 
@@ -65,13 +65,10 @@ export class CallRecords implements Pick<OperatorCall, "emit" | "checkpoint" | "
     const recordedCall = draft("TOKEN_RECORDED", { token_id: token_id ?? 0, ...recorded }, call.step_id);
     this.#at.note(call, [recordedCall]).catch(() => undefined);
   }
-
-  #readJson(value: JsonObject): JsonObject {
-    return readJson(this.#at.runtime.limits.maxOutputChars, value);
-  }
 }
 
-function readJson(maxOutputChars: number, value: Readonly<Record<string, unknown>>): JsonObject {
+function readJson({ runtime }: Calling, value: JsonObject): JsonObject {
+  const { maxOutputChars } = runtime.limits;
   try {
     const json = toJson(value) as JsonObject;
     if (JSON.stringify(json).length <= maxOutputChars) return json;
