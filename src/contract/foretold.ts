@@ -31,11 +31,13 @@ export class Foretold<P = unknown> {
 
 /** A list of records, each foretold from those before it. */
 export class ForetoldList<P = unknown> {
-  /** Gives what is foretold of an item, by the one before it (undefined for the first). */
-  readonly begin: (place: P) => (before: unknown) => Foretold<P>;
+  readonly item: Foretold<P>;
+  /** Tells the place of the item before the one that comes; of undefined before the first. */
+  readonly pass: (place: P, before: unknown) => void;
 
-  constructor(begin: (place: P) => (before: unknown) => Foretold<P>) {
-    this.begin = begin;
+  constructor(item: Foretold<P>, pass: (place: P, before: unknown) => void) {
+    this.item = item;
+    this.pass = pass;
   }
 }
 
@@ -128,22 +130,26 @@ function packRecord(value: unknown, expected: Foretold, place: unknown): unknown
   return expected.optional || !isEmpty(packed) ? packed : undefined;
 }
 
-function isEmpty(packed: Packed): boolean {
+export function isEmpty(packed: JsonObject): boolean {
   for (const _ in packed) return false;
   return true;
 }
 
-function packList(value: unknown, expected: ForetoldList, place: unknown): unknown {
+function packList(value: unknown, { item: form, pass }: ForetoldList, place: unknown): unknown {
   if (!Array.isArray(value)) return value;
-  const formOf = expected.begin(place);
-  return value.map((item, at) => packRecord(item, formOf(value[at - 1]), place) ?? {});
+  return value.map((item, at) => {
+    pass(place, value[at - 1]);
+    return packRecord(item, form, place) ?? {};
+  });
 }
 
-function unpackList(short: unknown, expected: ForetoldList, place: unknown): unknown {
+function unpackList(short: unknown, { item: form, pass }: ForetoldList, place: unknown): unknown {
   if (!Array.isArray(short)) return short;
-  const formOf = expected.begin(place);
   const list: unknown[] = [];
-  for (const item of short) list.push(unpackValue(item, formOf(list.at(-1)), place));
+  for (const item of short) {
+    pass(place, list.at(-1));
+    list.push(unpackValue(item, form, place));
+  }
   return list;
 }
 

@@ -5,7 +5,7 @@ import type { EventType } from "./event.ts";
 import { type Expected, Foretold } from "./foretold.ts";
 import type { JsonObject } from "./json.ts";
 import { type StepResult, toStepResult } from "./step.ts";
-import { noFacts, type Shared, type StepFacts, type StreamContext } from "./stream-context.ts";
+import { noFacts, recordOf, type Shared, type StepFacts, type StreamContext } from "./stream-context.ts";
 
 /** Where an event stands: what its form is told. One for all events of a row, which it is moved along. */
 export class EventPlace {
@@ -16,6 +16,9 @@ export class EventPlace {
   step: string | null = null;
   /** What was said of its step before. */
   own: Readonly<StepFacts> = noFacts;
+  /** In a plan: the step before the one that comes, and the last before it by the operator that they call. */
+  before: JsonObject | undefined = undefined;
+  #callers: Map<unknown, JsonObject> | null = null;
   #made: Partial<StepResult> | null = null;
 
   constructor(context: StreamContext, now: number) {
@@ -29,6 +32,18 @@ export class EventPlace {
     this.own = this.context.of(step);
     this.#made = null;
     return this;
+  }
+
+  /** The next step of a plan comes. @param before the one before it; undefined for the first. */
+  passStep(before: unknown): void {
+    this.before = before === undefined ? undefined : recordOf(before);
+    if (this.before === undefined) this.#callers = new Map();
+    else this.#callers?.set(this.before["operator"], this.before);
+  }
+
+  /** The step before, of this plan or of one before it, that calls an operator. */
+  callerOf(operator: unknown): JsonObject | undefined {
+    return this.#callers?.get(operator) ?? this.context.operators.get(operator);
   }
 
   /** What the step's result comes to; nothing where it is not known. */

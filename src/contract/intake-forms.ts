@@ -2,7 +2,7 @@
 import { type Expected, Foretold, ForetoldList } from "./foretold.ts";
 import { type EventPlace, empty, form, none, sharedBy, told } from "./form.ts";
 import { deepFreeze, type JsonObject } from "./json.ts";
-import { recordOf, type StreamContext } from "./stream-context.ts";
+import { recordOf } from "./stream-context.ts";
 
 const allScopes = deepFreeze(["intent:submit", "workflow:execute", "outcome:read", "gate:approve"]);
 const plainData = deepFreeze({ allow_pii: true, allow_external_send: false });
@@ -119,49 +119,43 @@ const gatesIn = told((_, plan) => {
     .map(({ step_id }) => `gate-${String(step_id)}`);
 });
 
+/** As of the step before it that calls the same operator. */
+const like = (name: string, plain: unknown): Expected<EventPlace> =>
+  told((place, { operator }) => place.callerOf(operator)?.[name] ?? place.context.orUsual(undefined, plain));
+
+/** A step is as the one before it that calls the same operator, and depends on the one before it. */
+const planStep = form(stepNames, [
+  undefined,
+  undefined,
+  told(({ before }) => before?.["operator"]),
+  like("operator_version", "1.0"),
+  undefined,
+  undefined,
+  told(({ before }) => (before === undefined ? none : [before["step_id"]])),
+  null,
+  null,
+  like("outputs", dataOnly),
+  like("policy_tags", none),
+  like("risk_level", "low"),
+  like("effect", "none"),
+  null,
+  byInputs,
+  1,
+  like("estimated_cost", 0),
+  0,
+  1,
+]);
+
 const plan = form(planNames, [
   sharedBy("plan_id"),
   null,
   sharedBy("workflow_id"),
   sharedBy("intent_id"),
-  ...[0, undefined, null, new ForetoldList(({ context }: EventPlace) => stepsAfter(context)), gatesIn],
+  ...[0, undefined, null],
+  new ForetoldList(planStep, (place: EventPlace, before) => place.passStep(before)),
+  gatesIn,
 ]);
 export const planCreated = form(["plan", "planner_cost", "cause", "named"], [plan, 0, "submit"]);
-
-/** A step is as the one before it that calls the same operator, and depends on the one before it. */
-function stepsAfter(context: StreamContext): (before: unknown) => Foretold {
-  const seen = new Map(context.operators);
-  return (item) => {
-    const before = item === undefined ? undefined : recordOf(item);
-    if (before !== undefined) seen.set(before["operator"], before);
-    const depends = before === undefined ? none : [before["step_id"]];
-    const like =
-      (name: string, plain: unknown) =>
-      (_: unknown, { operator }: JsonObject): unknown =>
-        seen.get(operator)?.[name] ?? context.orUsual(undefined, plain);
-    return new Foretold(stepNames, [
-      undefined,
-      undefined,
-      before?.["operator"],
-      like("operator_version", "1.0"),
-      undefined,
-      undefined,
-      depends,
-      null,
-      null,
-      like("outputs", dataOnly),
-      like("policy_tags", none),
-      like("risk_level", "low"),
-      like("effect", "none"),
-      null,
-      byInputs,
-      1,
-      like("estimated_cost", 0),
-      0,
-      1,
-    ]);
-  };
-}
 
 const policyNames = [
   "decision",

@@ -19,7 +19,7 @@
 import { kernelError } from "./error-codes.ts";
 import { type Actor, type EventType, eventTypes } from "./event.ts";
 import { forms } from "./event-forms.ts";
-import { isSameJson, packMembers, unpackMembers } from "./foretold.ts";
+import { isEmpty, isSameJson, packMembers, unpackMembers } from "./foretold.ts";
 import { EventPlace } from "./form.ts";
 import { idAfter } from "./ids.ts";
 import type { JsonObject } from "./json.ts";
@@ -88,8 +88,8 @@ export class RowPacker {
     const { next } = this.#walk;
     const isNext = next !== null && next.type === type && next.step === step && more === null && members !== null;
     const isSilent = next !== null && silent.has(next.type);
-    const packed = members === null ? textOf([payload], type) : textOf(members, type);
-    if (isNext && isSilent && packed === "{}") this.#omitted += 1;
+    const packed = packedText(members, event);
+    if (isNext && isSilent && packed === emptyText) this.#omitted += 1;
     else {
       if (isSilent) this.#entries.push(String(this.#omitted));
       this.#entries.push(isNext && !isSilent ? packed : entryText(event, packed, more));
@@ -114,10 +114,18 @@ export class RowPacker {
   }
 }
 
+const emptyText = "{}";
+
+/** Of most events nothing is said beside what is foretold. */
+function packedText(members: JsonObject | null, { type, payload }: TurnEvent): string {
+  if (members === null) return textOf([payload], type);
+  return isEmpty(members) ? emptyText : textOf(members, type);
+}
+
 function entryText({ type, step }: TurnEvent, packed: string, more: JsonObject | null): string {
   const head = `["${type}"`;
   if (more !== null) return `${head},${JSON.stringify(step)},${packed},${textOf(more, type)}]`;
-  if (packed !== "{}") return `${head},${JSON.stringify(step)},${packed}]`;
+  if (packed !== emptyText) return `${head},${JSON.stringify(step)},${packed}]`;
   return step === null ? `${head}]` : `${head},${JSON.stringify(step)}]`;
 }
 
