@@ -10,7 +10,6 @@
  * B3  What was set aside and never begun is forgotten after a lease's time.
  */
 import {
-  addCharge,
   type BoundReservation,
   type BudgetScope,
   type Ceiling,
@@ -23,6 +22,7 @@ import {
 } from "../../../contract/budget.ts";
 import type { KernelError } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
+import { instantText } from "../../../contract/instant.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 
 type Id = string | number;
@@ -76,8 +76,13 @@ export function createBudgetLimiter({ limits, charges, now, holdMs }: BudgetLimi
     }
   };
   const heldFor = (tenantId: Id): readonly Hold[] => {
-    for (const [name, { until }] of holds) if (until <= now()) holds.delete(name);
-    return [...holds.values()].filter(({ tenant_id }) => tenant_id === tenantId);
+    const at = now();
+    const held: Hold[] = [];
+    for (const [name, hold] of holds) {
+      if (hold.until <= at) holds.delete(name);
+      else if (hold.tenant_id === tenantId) held.push(hold);
+    }
+    return held;
   };
   return {
     isEmpty: limits.length === 0,
@@ -92,8 +97,8 @@ export function createBudgetLimiter({ limits, charges, now, holdMs }: BudgetLimi
         const refusal = refuseAny(concerned, { standing, held, amounts });
         if (refusal !== null) return refusal;
         // Whether the counters were read with or without what was let go meanwhile, nobody knows: they are read again.
-        const either = [...held, ...gone.filter(({ tenant_id }) => tenant_id === who.tenant_id)];
-        if (refuseAny(concerned, { standing, held: either, amounts }) !== null) continue;
+        const own = gone.filter(({ tenant_id }) => tenant_id === who.tenant_id);
+        if (own.length > 0 && refuseAny(concerned, { standing, held: [...held, ...own], amounts }) !== null) continue;
         const reservation = { counters, amounts, ceilings: counters.map((counter) => ceilingOf(concerned, counter)) };
         holds.set(name, { tenant_id: who.tenant_id, reservation, until: now() + holdMs });
         return reservation;
@@ -117,15 +122,25 @@ interface Standing {
 /** The first ceiling that the amounts would exceed, or null. */
 function refuseAny(concerned: readonly Concerned[], { standing, held, amounts }: Standing): KernelError | null {
   for (const { counter, limit } of concerned) {
-    const aside = held.filter(({ reservation }) => reservation.counters.includes(counter));
-    const charged = aside.reduce(
-      (sum, { reservation }) => addCharge(sum, reservation.amounts),
-      standing.get(counter) ?? noCharge,
-    );
+    const charged = withHeld(standing.get(counter) ?? noCharge, counter, held);
     const refusal = exceeds({ counter, limit, charged, amounts });
     if (refusal !== null) return refusal;
   }
   return null;
+}
+
+/** What a counter says with what is set aside of it: summed without a record for each of those that are under way. */
+function withHeld(standing: Charge, counter: string, held: readonly Hold[]): Charge {
+  let { tokens, money, invocations, wall_ms } = standing;
+  for (const { reservation } of held) {
+    if (!reservation.counters.includes(counter)) continue;
+    const { amounts } = reservation;
+    tokens += amounts.tokens;
+    money += amounts.money;
+    invocations += amounts.invocations;
+    wall_ms += amounts.wall_ms;
+  }
+  return { tokens, money, invocations, wall_ms };
 }
 
 /** Several limits may be about one counter. */
@@ -162,7 +177,7 @@ const windowLength = { total: 0, month: 7, day: 10, hour: 13 } as const;
 /** The UTC window that the instant falls into, as the beginning of its ISO text. */
 export function windowOf(window: ParsedBudgetLimit["window"], at: number): string {
   const length = windowLength[window];
-  return length === 0 ? "" : `@${new Date(at).toISOString().slice(0, length)}`;
+  return length === 0 ? "" : `@${instantText(at).slice(0, length)}`;
 }
 
 interface Weighed extends Concerned {
