@@ -73,6 +73,8 @@ interface Moves {
   readonly step: boolean;
   readonly gate: boolean;
   readonly workflow: boolean;
+  /** Whose chart says whether such an event may happen; null for a fact. */
+  readonly subject: Address["chart"] | null;
   /** Whom alone they are for: nothing begins with them, and no gate hears of them. */
   readonly alone: "workflow" | "step" | null;
 }
@@ -80,15 +82,16 @@ interface Moves {
 const known = new Map<string, Moves>();
 
 /** Which charts events of a type are for, as their names say: looked at once a type. */
-function movesOf(type: string): Moves {
+export function movesOf(type: string): Moves {
   const seen = known.get(type);
   if (seen !== undefined) return seen;
   const step = /^(STEP|ACTION|GATE|USER)_/.test(type) && type !== "STEP_STREAMED";
   const gate = /^(GATE|USER)_/.test(type);
   const workflow = /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
   const isMore = gate || /^(PLAN_CREATED|STEP_FAILED|WORKFLOW_(RESTARTED|CANCELLED|FAILED))$/.test(type);
-  const one = workflow ? "workflow" : step ? "step" : null;
-  const moves: Moves = { step, gate, workflow, alone: isMore ? null : one };
+  const ofStep = step ? "step" : workflow ? "workflow" : null;
+  const subject = gate ? "gate" : ofStep;
+  const moves: Moves = { step, gate, workflow, subject, alone: isMore ? null : ofStep };
   known.set(type, moves);
   return moves;
 }

@@ -7,6 +7,7 @@ import type { EventDraft } from "../src/contract/event.ts";
 import type { Gate } from "../src/contract/gate.ts";
 import type { StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 import { actionMachine } from "./action.ts";
+import { movesOf } from "./addresses.ts";
 import { gateMachine } from "./gate.ts";
 import { fitsGate } from "./quorum.ts";
 import { stepMachine } from "./step.ts";
@@ -23,36 +24,11 @@ export const lifecycleCharts = {
 
 /** Whether the charts let this event happen now. Facts always may. */
 export function acceptsEvent(record: WorkflowRecord, draft: EventDraft): boolean {
-  const { subject, plain } = kindOf(draft.type);
+  const { subject } = movesOf(draft.type);
   if (subject === null) return true;
-  const event = plain ?? guardedEvent(draft.type, draft.payload);
+  const event = chartEvent(draft.type, draft.payload);
   if (subject === "workflow") return lifecycleCharts.workflow.next(record.state, event) !== undefined;
   return subject === "step" ? acceptsStepEvent(record, draft, event) : acceptsGateEvent(record, draft, event);
-}
-
-interface EventKind {
-  /** Whose chart says whether it may happen; null for a fact. */
-  readonly subject: "workflow" | "step" | "gate" | null;
-  /** The event as the charts see it, where nothing that it carries counts. */
-  readonly plain: ChartEvent | null;
-}
-
-const kinds = new Map<string, EventKind>();
-
-/** What the name of an event tells: looked at once a type. */
-function kindOf(type: string): EventKind {
-  const known = kinds.get(type);
-  if (known !== undefined) return known;
-  const kind = { subject: subjectOf(type), plain: guarded.has(type) ? null : Object.freeze({ type }) };
-  kinds.set(type, kind);
-  return kind;
-}
-
-function subjectOf(type: string): EventKind["subject"] {
-  if (type === "PLAN_TRUNCATED" || type === "STEP_STREAMED") return null;
-  if (/^(WORKFLOW|PLAN)_/.test(type)) return "workflow";
-  if (/^(STEP|ACTION)_/.test(type)) return "step";
-  return /^(USER|GATE)_/.test(type) ? "gate" : null;
 }
 
 function acceptsStepEvent(record: WorkflowRecord, draft: EventDraft, event: ChartEvent): boolean {
@@ -84,11 +60,22 @@ function gateIdIn(payload: object): string {
 
 /** The event as the charts see it: its type and the payload fields their guards read. */
 export const chartEvent = (type: string, payload: object): ChartEvent =>
-  kindOf(type).plain ?? guardedEvent(type, payload);
+  guarded.has(type) ? guardedEvent(type, payload) : plainEvent(type);
 
 function guardedEvent(type: string, payload: object): ChartEvent {
   const { action, cause, recovered, resolution, pending, final } = payload as Readonly<Record<string, unknown>>;
   return { type, action, cause, recovered, resolution, pending, final } as ChartEvent;
+}
+
+const plainEvents = new Map<string, ChartEvent>();
+
+/** Nothing that it carries counts: one a type. */
+function plainEvent(type: string): ChartEvent {
+  const known = plainEvents.get(type);
+  if (known !== undefined) return known;
+  const event = Object.freeze({ type });
+  plainEvents.set(type, event);
+  return event;
 }
 
 /** Events whose transition depends on what they carry. */
