@@ -77,7 +77,8 @@ const sharedNames = [
   "correlation_id",
   "actor",
 ] as const satisfies readonly (keyof Shared)[];
-const system: Actor = Object.freeze({ type: "system", id: "kernel" });
+/** Who acts where no person does. */
+export const system: Actor = Object.freeze({ type: "system", id: "kernel" });
 /** What the envelope of a row that says all by itself need not. */
 const firstShared = new Foretold(sharedNames, [
   undefined,
@@ -162,7 +163,7 @@ export class RowPacking {
 const membersOf = (record: unknown): string => JSON.stringify(record).slice(1, -1);
 
 /** In the order of the format, whatever order they come in. */
-function sharedOf(envelope: Shared): Shared {
+export function sharedOf(envelope: Shared): Shared {
   const { stream, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id, actor } = envelope;
   return { stream, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id, actor };
 }

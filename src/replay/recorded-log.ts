@@ -13,11 +13,11 @@ import type { Actor, EventDraft, EventPayloads, LedgerEvent } from "../contract/
 import { moduleRef } from "../contract/module-ref.ts";
 import type { ReplayDifference } from "../contract/replay.ts";
 import { type Shared, StreamContext } from "../contract/stream-context.ts";
-import { openTurns, type TurnEvent, type TurnRow, takeTurn } from "../contract/turn.ts";
+import { openTurns, system, type TurnEvent, type TurnRow, takeTurn } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { compareEvent, goesBeyond, missing } from "../runtime/compare-turns.ts";
 import type { NewWorkflow } from "../runtime/log-services.ts";
-import { eventOf, sharedOf, system } from "../runtime/noted-turn.ts";
+import { eventOf, sharedOfWorkflow } from "../runtime/noted-turn.ts";
 import type { DrawnId } from "../runtime/turn-source.ts";
 import type { DecidingLog } from "../tiers/t4-execution/decide/run.ts";
 import { asThen, isOfEdit, isUnasked } from "./earlier-words.ts";
@@ -59,7 +59,7 @@ export class RecordedLog implements DecidingLog {
     this.#input = this.rows[0]?.inputs[0] as RecordedInput;
     const { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } = this.events[0] as LedgerEvent;
     this.identity = { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } as NewWorkflow;
-    this.shared = sharedOf(this.identity);
+    this.shared = sharedOfWorkflow(this.identity);
   }
 
   get record(): WorkflowRecord {

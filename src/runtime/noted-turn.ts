@@ -7,7 +7,15 @@ import type { Actor, EventDraft, LedgerEvent } from "../contract/event.ts";
 import { instantText } from "../contract/instant.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Shared, StreamContext } from "../contract/stream-context.ts";
-import { RowPacking, type TurnEnvelope, type TurnEvent, type TurnRow, toLedgerEvent } from "../contract/turn.ts";
+import {
+  RowPacking,
+  sharedOf,
+  system,
+  type TurnEnvelope,
+  type TurnEvent,
+  type TurnRow,
+  toLedgerEvent,
+} from "../contract/turn.ts";
 import type { Append } from "../ports/ledger-store.ts";
 import type { KnownHead } from "./derive-indexes.ts";
 import type { NewWorkflow } from "./log-services.ts";
@@ -21,8 +29,6 @@ export interface Sealed {
 
 /** The index row as a log last wrote it; what somebody else may have written is written again with the next row. */
 export const unknownHead: KnownHead = { state: null, percent: null, due_at: undefined };
-
-export const system: Actor = Object.freeze({ type: "system", id: "kernel" });
 
 /** The events of the next row of a workflow. */
 export class NotedTurn {
@@ -96,22 +102,5 @@ export function eventOf(draft: EventDraft, { id, actor, plan }: Noting, home: st
 }
 
 /** What the events of a workflow's rows share. */
-export function sharedOf({
-  tenant_id,
-  workflow_id,
-  thread_id,
-  intent_id,
-  plan_id,
-  correlation_id,
-}: NewWorkflow): Shared {
-  return {
-    stream: workflow_id,
-    tenant_id,
-    workflow_id,
-    thread_id,
-    intent_id,
-    plan_id,
-    correlation_id,
-    actor: system,
-  };
-}
+export const sharedOfWorkflow = (identity: NewWorkflow): Shared =>
+  sharedOf({ stream: identity.workflow_id, ...identity, actor: system });

@@ -17,13 +17,14 @@ import { kernelError } from "../contract/error-codes.ts";
 import { type Actor, draft, type EventDraft, type EventPayloads } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Shared, StreamContext } from "../contract/stream-context.ts";
+import { system } from "../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, headAfter, type KnownHead } from "./derive-indexes.ts";
 import { heldLease } from "./held-lease.ts";
 import { LogDurability } from "./log-durability.ts";
 import type { FoldedLog, LogListener, LogServices, NewWorkflow } from "./log-services.ts";
-import { NotedTurn, type Sealed, sharedOf, system, unknownHead } from "./noted-turn.ts";
+import { NotedTurn, type Sealed, sharedOfWorkflow, unknownHead } from "./noted-turn.ts";
 import { type ReadStream, readStream } from "./read-turns.ts";
 import { createTurnSource, type DrawnId, type TurnSource } from "./turn-source.ts";
 import { errorOf } from "./within.ts";
@@ -55,7 +56,7 @@ export class WorkflowLog {
 
   constructor(identity: NewWorkflow, services: LogServices, past: FoldedLog | null = null) {
     this.identity = identity;
-    this.#shared = sharedOf(identity);
+    this.#shared = sharedOfWorkflow(identity);
     this.#services = services;
     this.#source = createTurnSource(services.runtime);
     this.durability = new LogDurability(services, {

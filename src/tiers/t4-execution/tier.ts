@@ -18,7 +18,7 @@ import { openTurn, sealTurn } from "../../contract/turn.ts";
 import { answerData } from "../../runtime/answer.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
-import { sharedOf } from "../../runtime/noted-turn.ts";
+import { sharedOfWorkflow } from "../../runtime/noted-turn.ts";
 import { consume, type Runtime } from "../../runtime/runtime.ts";
 import type { Command, Input, Word } from "./decide/input.ts";
 import { oodaRef } from "./decide/run.ts";
@@ -193,7 +193,7 @@ async function rejectIntent(writer: LedgerWriter, signal: Signal, runtime: Runti
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "no rejection", oodaRef("reject")));
   const { error, intent_type, ...ids } = rejected;
   const now = runtime.clock.now();
-  const shared = sharedOf({ ...ids, correlation_id: signal.trace_id });
+  const shared = sharedOfWorkflow({ ...ids, correlation_id: signal.trace_id });
   const row = sealTurn(
     { ...shared, now, first: 1, count: 1 },
     [{ id: runtime.ids.next("event"), type: "INTENT_REJECTED", step: null, payload: { error, intent_type } }],
