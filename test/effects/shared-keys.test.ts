@@ -124,6 +124,27 @@ describe("one key, in workflows that do the same work again", () => {
     expect([ends, send.calls.length]).toEqual([Array(2).fill(["completed", 1, null]), 1]);
   });
 
+  it("[IDM-03] takes effect once where one of two plans the step anew before it was called: it is the other's work still", async () => {
+    let looks = 0;
+    const check = () => {
+      looks += 1;
+      if (looks === 3) throw operatorError({ code: "AWAY", message: "not now", category: "dependency" });
+    };
+    const send = counted("Note.Send", { effect: "write_draft", check: check as never });
+    await using t = await createTestKernel({ capabilities: [story([send], [step("send", send, { gate: {} })])] });
+    const { workflow_id } = await t.run(intent);
+    await t.reject(workflow_id);
+    await t.rest(workflow_id);
+    const [one, two] = [await again(t, workflow_id), await again(t, workflow_id)];
+    for (const child of [one, two]) await t.rest(child);
+    await t.approve(one, "gate-send");
+    await t.rest(one);
+    await t.approve(two, "gate-send_r1");
+    expect([(await t.rest(two)).state, await resultOf(t, two)]).toEqual(["completed", await resultOf(t, one)]);
+    expect(send.calls.length).toBe(1);
+    for (const child of [one, two]) expect((await t.kernel.replay(child)).difference).toBeNull();
+  });
+
   it("[IDM-03] a stored result of null is a result for all of them", async () => {
     const sent = await failOnce(null);
     await using t = sent.t;

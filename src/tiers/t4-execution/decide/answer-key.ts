@@ -11,10 +11,10 @@ import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { Json } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
-import type { ActionEntry } from "../../../contract/workflow.ts";
+import type { ActionEntry, WorkflowRecord } from "../../../contract/workflow.ts";
 import { deriveApplyKey, deriveKey } from "./derive-key.ts";
 import { isRepeatable, type Prepared } from "./prepare-step.ts";
-import { appliedBy, ask, isUnderWay, nameAsked, type Run } from "./run.ts";
+import { appliedBy, ask, isUnderWay, nameAsked, type Run, stepBefore } from "./run.ts";
 
 export const invokerRef = moduleRef(4, "operator_invoker", "invoke");
 
@@ -60,10 +60,17 @@ export function keyOf(run: Run, { step, operator, inputs, gate }: Prepared): str
     version: operator.metadata.version,
     tenantId: record.tenant_id,
     intentId: record.intent.intent_id,
-    stepId: step.step_id,
+    stepId: workIdOf(record, step.step_id),
     inputs,
     draftVersion: step.draft_version,
   });
+}
+
+/** The step whose work it is: what is planned anew for one that made no call is that one's still, and shares its call with siblings. */
+function workIdOf(record: WorkflowRecord, stepId: string): string {
+  const before = stepBefore(record, stepId);
+  if (before === null || before.action_id !== null) return stepId;
+  return workIdOf(record, before.step.step_id);
 }
 
 /** An attempt, and its key. */

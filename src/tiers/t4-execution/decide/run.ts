@@ -14,7 +14,7 @@ import type { Json, JsonObject } from "../../../contract/json.ts";
 import { type ModuleRef, moduleRef } from "../../../contract/module-ref.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
-import type { WorkflowRecord } from "../../../contract/workflow.ts";
+import type { StepRecord, WorkflowRecord } from "../../../contract/workflow.ts";
 import type { Middleware, SkillExecutionContext } from "../../../ports/middleware.ts";
 import type { Registry } from "../../../runtime/registry.ts";
 import type { Limits } from "../../../runtime/runtime.ts";
@@ -196,6 +196,17 @@ export const scopeOf = (stepId: string): string => `step:${stepId}`;
 
 /** `s2_r1` → `s2`: the step whose work this one does again. */
 export const baseIdOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
+
+/** `s2_r3` → `s2_r1`: the step of an earlier plan that this one stands for; null where it is the first. */
+export function stepBefore({ steps }: WorkflowRecord, stepId: string): StepRecord | null {
+  const base = baseIdOf(stepId);
+  const own = Number(stepId.slice(base.length + 2));
+  for (let round = Math.min(own - 1, steps.size); round >= 0; round -= 1) {
+    const step = steps.get(round === 0 ? base : `${base}_r${round}`);
+    if (step !== undefined) return step.plan_id === steps.get(stepId)?.plan_id ? null : step;
+  }
+  return null;
+}
 
 /** The newest version of the outcome that a step, or the step it does again, drafted. */
 export const outcomeOfStep = (record: WorkflowRecord, stepId: string | null): Outcome | null =>
