@@ -155,10 +155,13 @@ const words: { readonly [T in EventType]?: (event: LedgerEvent, reading: Reading
   },
 };
 
-/** The first of what a word left tells it; one that left nothing was refused. */
+/** The first of what a word left tells it; one that left nothing was refused. What shows a gate anew ends a word: one that asks on left another. */
 function readWord(recorded: RecordedInput, log: RecordedLog): Word {
-  const left = leftBy(recorded, log);
-  const edits = recorded.told.edit === true;
+  const { edit: edits = false, asks = [], re } = recorded.told;
+  const asksOn = asks.some((question) => question.startsWith(`command:${re} `));
+  const isOthers = ({ event_type: type, sequence }: LedgerEvent): boolean =>
+    asksOn && type === "GATE_REVISED" && sequence <= recorded.until;
+  const left = leftBy(recorded, log).filter((event) => !isOthers(event));
   for (const [at, event] of left.entries()) {
     const word = words[event.event_type]?.(event, { log, edits, left: left.slice(at) }) ?? null;
     if (word !== null) return word;
@@ -289,12 +292,14 @@ function editOf({ step_id: stepId }: LedgerEvent, left: readonly LedgerEvent[], 
   return drafted === null ? revised.payload.gate.payload : drafted.payload.outcome.content;
 }
 
-/** An edit that policy knew already and that was refused is told by what it was put to stage gate as. */
+/** An edit that was refused, and that policy knew already or kept nothing of, is told by what it was put to stage gate as. */
 function judgedBefore({ step_id: stepId }: LedgerEvent, left: readonly LedgerEvent[], log: RecordedLog): Json | null {
   const [, own] = left.filter((one) => one.step_id === stepId && one.payload["stage"] === "gate");
-  const fits = ({ payload }: EventPayloads["POLICY_DECIDED"]): boolean =>
-    payload !== undefined && digest(payload) === own?.payload["payload_hash"];
-  return findAmong(log.events, { type: "POLICY_DECIDED", stepId, fits })?.payload.payload ?? null;
+  const shownBy = ({ payload, transform }: EventPayloads["POLICY_DECIDED"]): Json | null => payload ?? transform;
+  const fits = (judged: EventPayloads["POLICY_DECIDED"]): boolean =>
+    own !== undefined && digest(shownBy(judged)) === own.payload["payload_hash"];
+  const judged = findAmong(log.events, { type: "POLICY_DECIDED", stepId, fits });
+  return judged === null ? null : shownBy(judged.payload);
 }
 
 /** What a person knew of a lost call stands in the event that settled it. */
