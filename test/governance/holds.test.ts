@@ -5,10 +5,15 @@ import { createBudgetLimiter } from "../../src/tiers/t5-ego/admission/budget-lim
 
 function limiterOf(...asked: readonly object[]) {
   const time = { now: 0 };
+  /** What the store says of every counter, and how often it was asked. */
+  const store = { standing: noCharge, asked: 0 };
   const { limits } = Budgets.parse({ limits: asked.map((limit) => ({ scope: "tenant", ...limit })) });
   const limiter = createBudgetLimiter({
     limits,
-    charges: async (_tenant, counters) => counters.map(() => noCharge),
+    async charges(_tenant, counters) {
+      store.asked += 1;
+      return counters.map(() => store.standing);
+    },
     now: () => time.now,
     holdMs: 1000,
   });
@@ -20,7 +25,7 @@ function limiterOf(...asked: readonly object[]) {
     const answer = await ask(...asking);
     return answer !== null && "code" in answer ? answer.code : "reserved";
   };
-  return { limiter, time, ask, reserve };
+  return { limiter, time, store, ask, reserve };
 }
 
 describe("what is set aside", () => {
@@ -54,5 +59,33 @@ describe("what is set aside", () => {
   it("is asked for again under one name, not added to", async () => {
     const { reserve } = limiterOf({ tokens: 10 });
     expect([await reserve("a", 6), await reserve("a", 8)]).toEqual(["reserved", "reserved"]);
+  });
+
+  it("is known without the store, which is asked where a call would not fit beside what is known", async () => {
+    const { limiter, store, reserve } = limiterOf({ tokens: 10 });
+    for (const hold of ["a", "b", "c"]) {
+      expect(await reserve(hold, 3)).toBe("reserved");
+      limiter.release(hold);
+    }
+    expect(store.asked).toBe(1);
+    store.standing = { ...noCharge, tokens: 3 };
+    expect([await reserve("d", 3), store.asked]).toEqual(["reserved", 2]);
+    store.standing = { ...noCharge, tokens: 8 };
+    limiter.release("d");
+    expect([await reserve("e", 3), await reserve("f", 3)]).toEqual(["reserved", "T5_BUDGET_EXHAUSTED"]);
+  });
+
+  it("is held against what the store says, where it could not be written: others have charged meanwhile", async () => {
+    const { store, reserve } = limiterOf({ tokens: 10 });
+    expect(await reserve("a", 3)).toBe("reserved");
+    store.standing = { ...noCharge, tokens: 8 };
+    expect(await reserve("a", 3)).toBe("T5_BUDGET_EXHAUSTED");
+  });
+
+  it("is counted at once where many ask at once", async () => {
+    const { reserve } = limiterOf({ tokens: 10 });
+    await reserve("z", 0);
+    const answers = await Promise.all([..."abcdef"].map((hold) => reserve(hold, 3)));
+    expect(answers.filter((answer) => answer === "reserved")).toHaveLength(3);
   });
 });

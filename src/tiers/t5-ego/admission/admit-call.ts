@@ -6,6 +6,7 @@ import type { AdmissionRefusal } from "../../../contract/admission.ts";
 import type { Charge, Reservation } from "../../../contract/budget.ts";
 import { isKernelError, type KernelError } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
+import { follow } from "../../../contract/maybe-promise.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { CapabilityUsage, GovernorUsage, ResourceRequest, TokenBudget } from "../../../contract/token.ts";
 import { checkBudget, checkCeilings, checkResources, governedResources } from "./admit-token.ts";
@@ -82,7 +83,7 @@ export function admitCall(
 ): Admitted | Promise<Admitted> {
   const refusal = checkWork(capabilityRegistry, question);
   if (refusal !== null || limiter.isEmpty) return refusal;
-  return limiter.reserve(question.hold, question.who, question.amounts).then((reserved) => {
+  return follow(limiter.reserve(question.hold, question.who, question.amounts), (reserved) => {
     if (!isKernelError(reserved)) return reserved;
     return { ...reserved, detail: { ...reserved.detail, token_id: question.token_id } };
   });

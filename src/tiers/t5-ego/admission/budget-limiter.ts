@@ -1,13 +1,14 @@
 /**
  * The budget limiter: what tenants, principals, workflows and operators may use in all, over workflows and restarts.
  *
- * Owns: which counters a call touches, whether it still fits, and what is set aside for calls whose start is not in the
- * ledger yet. Never: counts what is in the ledger; the store does, in the transaction that writes the event.
+ * Owns: which counters a call touches, and whether it still fits. Never: counts what is in the ledger; the store does, in the
+ * transaction that writes the event.
  * B1  Nothing is charged by asking: a refusal leaves every counter as it was.
- * B2  Between the reading of the counters and the answer what was set aside meanwhile is counted too, and so is what was
- *     let go meanwhile, so that calls that ask at once never pass a ceiling together. What another process commits
+ * B2  What is set aside counts at once, so that calls that ask at once never pass a ceiling together. What another process commits
  *     meanwhile the store sees, which holds the reservation to its ceilings again where it is written.
  * B3  What was set aside and never begun is forgotten after a lease's time.
+ * B4  Counters are read where a call would not fit beside what is known of them, and where what was set aside for it could
+ *     not be written.
  */
 import {
   type BoundReservation,
@@ -16,14 +17,13 @@ import {
   type Charge,
   fieldBeyond,
   lowerCeiling,
-  noCharge,
   type ParsedBudgetLimit,
-  type Reservation,
 } from "../../../contract/budget.ts";
 import type { KernelError } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { instantText } from "../../../contract/instant.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
+import { BudgetCounters, type BudgetCountersParts, type StandingOf } from "./budget-counters.ts";
 
 type Id = string | number;
 
@@ -37,110 +37,82 @@ export interface Charged {
   readonly at: number;
 }
 
+type Reserved = BoundReservation | KernelError | null;
+
 export interface BudgetLimiter {
   /** Whether any ceiling is configured at all. */
   readonly isEmpty: boolean;
   /** Sets the amounts aside under `hold`, or says what they would exceed; null when no ceiling concerns the call. */
-  readonly reserve: (hold: string, who: Charged, amounts: Charge) => Promise<BoundReservation | KernelError | null>;
+  readonly reserve: (hold: string, who: Charged, amounts: Charge) => Reserved | Promise<Reserved>;
   /** The start is in the ledger, or will not be: the counters alone say what is used. */
   readonly release: (hold: string) => void;
 }
 
-export interface BudgetLimiterParts {
+export interface BudgetLimiterParts extends BudgetCountersParts {
   readonly limits: readonly ParsedBudgetLimit[];
-  readonly charges: (tenantId: Id, counters: readonly string[]) => Promise<readonly Charge[]>;
-  readonly now: () => number;
-  readonly holdMs: number;
-}
-
-interface Hold {
-  readonly tenant_id: Id;
-  readonly reservation: Reservation;
-  readonly until: number;
 }
 
 const limiterRef = moduleRef(5, "budget", "reserve");
 
-export function createBudgetLimiter({ limits, charges, now, holdMs }: BudgetLimiterParts): BudgetLimiter {
-  const holds = new Map<string, Hold>();
-  /** For each reading of counters that is under way, what was let go since it began. */
-  const readings = new Set<Hold[]>();
-  const read = async (tenantId: Id, counters: readonly string[]) => {
-    const gone: Hold[] = [];
-    readings.add(gone);
-    try {
-      const amounts = await charges(tenantId, counters);
-      return { standing: new Map(counters.map((counter, i) => [counter, amounts[i] ?? noCharge])), gone };
-    } finally {
-      readings.delete(gone);
+export function createBudgetLimiter({ limits, ...parts }: BudgetLimiterParts): BudgetLimiter {
+  const counters = new BudgetCounters(parts);
+  const setAsideAsRead = async (asking: Asking): Promise<BoundReservation | KernelError> => {
+    const { who, concerned, amounts } = asking;
+    for (;;) {
+      const standing = await counters.read(who.tenant_id, namesOf(concerned));
+      const refusal = refuseAny(concerned, standing, amounts);
+      if (refusal !== null) return refusal;
+      // Whether the counters were read with or without what was let go meanwhile, nobody knows: they are read again.
+      const reservation = setAside(counters, asking);
+      if (reservation !== null) return reservation;
     }
-  };
-  const heldFor = (tenantId: Id): readonly Hold[] => {
-    const at = now();
-    const held: Hold[] = [];
-    for (const [name, hold] of holds) {
-      if (hold.until <= at) holds.delete(name);
-      else if (hold.tenant_id === tenantId) held.push(hold);
-    }
-    return held;
   };
   return {
     isEmpty: limits.length === 0,
-    async reserve(name, who, amounts) {
+    reserve(hold, who, amounts) {
       const concerned = limits.flatMap((limit) => counterOf(limit, who));
       if (concerned.length === 0) return null;
-      const counters = [...new Set(concerned.map(({ counter }) => counter))];
-      holds.delete(name);
-      for (;;) {
-        const { standing, gone } = await read(who.tenant_id, counters);
-        const held = heldFor(who.tenant_id);
-        const refusal = refuseAny(concerned, { standing, held, amounts });
-        if (refusal !== null) return refusal;
-        // Whether the counters were read with or without what was let go meanwhile, nobody knows: they are read again.
-        const own = gone.filter(({ tenant_id }) => tenant_id === who.tenant_id);
-        if (own.length > 0 && refuseAny(concerned, { standing, held: [...held, ...own], amounts }) !== null) continue;
-        const reservation = { counters, amounts, ceilings: counters.map((counter) => ceilingOf(concerned, counter)) };
-        holds.set(name, { tenant_id: who.tenant_id, reservation, until: now() + holdMs });
-        return reservation;
-      }
+      const asking = { hold, who, concerned, amounts };
+      // What is asked for once more was not written: the store stands otherwise than is known here.
+      const isAgain = counters.drop(hold);
+      return (isAgain ? null : setAside(counters, asking)) ?? setAsideAsRead(asking);
     },
-    release(name) {
-      const hold = holds.get(name);
-      if (hold !== undefined) for (const gone of readings) gone.push(hold);
-      holds.delete(name);
-    },
+    release: (hold) => counters.release(hold),
   };
 }
 
-interface Standing {
-  /** What the ledger's counters say. */
-  readonly standing: ReadonlyMap<string, Charge>;
-  readonly held: readonly Hold[];
+interface Asking {
+  /** Its name. */
+  readonly hold: string;
+  readonly who: Charged;
+  readonly concerned: readonly Concerned[];
   readonly amounts: Charge;
 }
 
+const namesOf = (concerned: readonly Concerned[]): readonly string[] => [
+  ...new Set(concerned.map(({ counter }) => counter)),
+];
+
+/** Sets the amounts aside where they fit beside all that is known; null where they do not, or not all is known. */
+function setAside(counters: BudgetCounters, { hold, who, concerned, amounts }: Asking): BoundReservation | null {
+  const { tenant_id } = who;
+  if (!concerned.every((one) => fits(one, counters.known(tenant_id, one.counter), amounts))) return null;
+  const names = namesOf(concerned);
+  const reservation = { counters: names, amounts, ceilings: names.map((name) => ceilingOf(concerned, name)) };
+  counters.setAside(hold, tenant_id, reservation);
+  return reservation;
+}
+
+const fits = ({ limit }: Concerned, charged: Charge | null, amounts: Charge): boolean =>
+  charged !== null && fieldBeyond(limit as Ceiling, { charged, amounts }) === null;
+
 /** The first ceiling that the amounts would exceed, or null. */
-function refuseAny(concerned: readonly Concerned[], { standing, held, amounts }: Standing): KernelError | null {
+function refuseAny(concerned: readonly Concerned[], standing: StandingOf, amounts: Charge): KernelError | null {
   for (const { counter, limit } of concerned) {
-    const charged = withHeld(standing.get(counter) ?? noCharge, counter, held);
-    const refusal = exceeds({ counter, limit, charged, amounts });
+    const refusal = exceeds({ counter, limit, charged: standing(counter), amounts });
     if (refusal !== null) return refusal;
   }
   return null;
-}
-
-/** What a counter says with what is set aside of it: summed without a record for each of those that are under way. */
-function withHeld(standing: Charge, counter: string, held: readonly Hold[]): Charge {
-  let { tokens, money, invocations, wall_ms } = standing;
-  for (const { reservation } of held) {
-    if (!reservation.counters.includes(counter)) continue;
-    const { amounts } = reservation;
-    tokens += amounts.tokens;
-    money += amounts.money;
-    invocations += amounts.invocations;
-    wall_ms += amounts.wall_ms;
-  }
-  return { tokens, money, invocations, wall_ms };
 }
 
 /** Several limits may be about one counter. */
