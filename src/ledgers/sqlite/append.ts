@@ -8,7 +8,7 @@
 
 import { isOpenGate } from "../../contract/gate.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
-import { type Columns, gateColumns, idText, payerOf, threadText, toCharge } from "../tables/columns.ts";
+import { type Columns, gateColumns, idText, payerOf, threadText } from "../tables/columns.ts";
 import {
   frees,
   holderAfter,
@@ -18,18 +18,26 @@ import {
   type StreamHead,
   type Workflow,
 } from "../tables/decide-append.ts";
+import { BatchCharges } from "./batch-charges.ts";
 import { type Connection, writeAll } from "./transaction.ts";
 
 /** Tenant and thread texts whose counters the batch moves, with their last position. */
 type Touched = Map<string, { readonly tenant: string; readonly thread: string; readonly position: number }>;
 
+/** What is written once for a batch. */
+interface Batch {
+  readonly touched: Touched;
+  readonly charges: BatchCharges;
+}
+
 export function appendBatch(connection: Connection, batch: readonly Append[]): readonly AppendReceipt[] {
   if (batch.length === 0) return [];
   const append = (): readonly AppendReceipt[] => {
-    const touched: Touched = new Map();
-    const receipts = batch.map((entry) => appendEntry(connection, entry, touched));
-    for (const { tenant, thread, position } of touched.values())
+    const whole: Batch = { touched: new Map(), charges: new BatchCharges(connection) };
+    const receipts = batch.map((entry) => appendEntry(connection, entry, whole));
+    for (const { tenant, thread, position } of whole.touched.values())
       connection.statements.bump.run(tenant, thread, position);
+    whole.charges.write();
     return receipts;
   };
   const isLazy = batch.every(({ lazy }) => lazy === true);
@@ -38,13 +46,12 @@ export function appendBatch(connection: Connection, batch: readonly Append[]): r
   return receipts;
 }
 
-function appendEntry(connection: Connection, entry: Append, touched: Touched): AppendReceipt {
+function appendEntry(connection: Connection, entry: Append, { touched, charges }: Batch): AppendReceipt {
   const { row, indexes, claim } = entry;
   const tenant = idText(entry.tenant_id);
   const head = readHead(connection, row.stream);
   const holderOf = (key: string) => findHolder(connection, tenant, key);
-  const standingOf = (payer: string, counter: string) =>
-    toCharge(connection.statements.chargesOfCounter.get(payer, counter));
+  const standingOf = (payer: string, counter: string) => charges.standingOf(payer, counter);
   const refusal =
     refuseAppend(entry, tenant, head) ?? refuseKeys(entry, holderOf) ?? refuseCharges(entry, tenant, standingOf);
   if (refusal !== null) return refusal;
@@ -52,6 +59,7 @@ function appendEntry(connection: Connection, entry: Append, touched: Touched): A
   const workflow = writeWorkflow(connection, entry, head?.workflow ?? null);
   connection.heads.set(row.stream, { last: row.last_sequence, hash: row.hash, tenant, workflow });
   if (indexes !== undefined) writeIndexes(connection, { row, indexes, tenant, position });
+  for (const charge of indexes?.charges ?? []) charges.add(payerOf(tenant, charge), charge.counter, charge.amounts);
   touch(touched, { tenant, thread: workflow?.thread ?? null, position, indexes });
   return { ok: true, position, epoch: claim === undefined ? null : (workflow?.epoch ?? null) };
 }
@@ -161,10 +169,9 @@ interface IndexWrite {
 }
 
 function writeIndexes(connection: Connection, write: IndexWrite): void {
-  const { gates, keys, charges, memory, documents } = write.indexes;
+  const { gates, keys, memory, documents } = write.indexes;
   if (gates !== undefined) writeGates(connection, write, gates);
   if (keys !== undefined) writeKeys(connection, write, keys);
-  if (charges !== undefined) writeCharges(connection, write, charges);
   if (memory !== undefined) writeMemory(connection, write, memory);
   if (documents !== undefined) writeDocuments(connection, write, documents);
 }
@@ -189,17 +196,6 @@ function writeKeys(
   keys: NonNullable<AppendIndexes["keys"]>,
 ): void {
   for (const { key, action_id } of keys) statements.insertKey.run(tenant, JSON.stringify(key), row.stream, action_id);
-}
-
-function writeCharges(
-  { statements }: Connection,
-  { tenant }: IndexWrite,
-  charges: NonNullable<AppendIndexes["charges"]>,
-): void {
-  for (const charge of charges) {
-    const { tokens, money, invocations, wall_ms } = charge.amounts;
-    statements.charge.run(payerOf(tenant, charge), charge.counter, tokens, money, invocations, wall_ms);
-  }
 }
 
 function writeMemory(

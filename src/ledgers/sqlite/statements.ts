@@ -97,10 +97,10 @@ const texts = {
   insertKey: "INSERT INTO keys (tenant_id, key, workflow_id, action_id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
   findKey: "SELECT workflow_id, action_id FROM keys WHERE tenant_id = ? AND key = ?",
 
-  charge: `
+  writeCharge: `
     INSERT INTO charges (tenant_id, counter, tokens, money, invocations, wall_ms) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, money = money + excluded.money,
-      invocations = invocations + excluded.invocations, wall_ms = wall_ms + excluded.wall_ms`,
+    ON CONFLICT DO UPDATE SET tokens = excluded.tokens, money = excluded.money, invocations = excluded.invocations,
+      wall_ms = excluded.wall_ms`,
   chargesOfCounter: "SELECT * FROM charges WHERE tenant_id = ? AND counter = ?",
   chargesOfTenant: "SELECT * FROM charges WHERE tenant_id = ? ORDER BY counter",
 
