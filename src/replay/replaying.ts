@@ -13,7 +13,7 @@ import type { KernelParts } from "../kernel/parts.ts";
 import { createServices } from "../kernel/tiers.ts";
 import { errorOf } from "../runtime/within.ts";
 import type { Place } from "../tiers/t4-execution/decide/answers.ts";
-import { decide, endCrashed } from "../tiers/t4-execution/decide/decide.ts";
+import { decide, endCrashed, hear } from "../tiers/t4-execution/decide/decide.ts";
 import type { Answered, Input } from "../tiers/t4-execution/decide/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/intention.ts";
 import { oodaRef, type Settings } from "../tiers/t4-execution/decide/run.ts";
@@ -120,8 +120,7 @@ export class Replaying {
   /** A fault of deciding is what a live workflow fails with. */
   #decide(run: ReplayedRun, input: Input): void {
     try {
-      if (input.type === "answered") run.scopes.answered(input);
-      decide(run, input);
+      decide(run, hear(run, input));
     } catch (thrown) {
       if (thrown !== replayOver) this.#fail(run, thrown);
     }

@@ -16,7 +16,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
 import { PassScopes, type Place } from "./decide/answers.ts";
-import { decide, endCrashed } from "./decide/decide.ts";
+import { decide, endCrashed, hear } from "./decide/decide.ts";
 import { isBackingOff, nextDue } from "./decide/expire-gates.ts";
 import type { CallEnd, CallOf, Input } from "./decide/input.ts";
 import type { Intention } from "./decide/intention.ts";
@@ -251,9 +251,9 @@ export class Mailbox extends RunMemory implements Run, Calling {
   #handle(input: Input): void {
     if (this.log.lost !== null) return;
     this.now = this.log.beginInput();
-    const isHeard = input.type !== "answered" || this.scopes.answered(input);
-    this.#trace.begin(isHeard ? input : { type: "woken" }, this.now, this.log);
-    this.#turn(input);
+    const heard = hear(this, input);
+    this.#trace.begin(heard, this.now, this.log);
+    this.#turn(heard);
     this.#trace.end(this.log);
   }
 

@@ -26,6 +26,14 @@ import { restartWorkflow } from "./restart-workflow.ts";
 import { ask, type Commanding, oodaRef, type Run } from "./run.ts";
 import { mayGoOn, startPlan, workPlan } from "./work-plan.ts";
 
+/** The input as it is decided: an answer that nobody waits for any more does no more than wake. */
+export function hear(run: Run, input: Input): Input {
+  if (input.type !== "answered") return input;
+  // What was set aside for a call of a workflow that ended meanwhile is not kept from others.
+  if (!mayGoOn(run) && input.key.startsWith("admit:")) dropHold(run, input.scope.slice("step:".length));
+  return run.scopes.answered(input) ? input : { type: "woken" };
+}
+
 export function decide(run: Run, input: Input): void {
   switch (input.type) {
     case "begin":
@@ -42,8 +50,6 @@ export function decide(run: Run, input: Input): void {
       handleCommand(run, input);
       break;
     case "answered":
-      // What was set aside for a call of a workflow that ended meanwhile is not kept from others.
-      if (!mayGoOn(run) && input.key.startsWith("admit:")) dropHold(run, input.scope.slice("step:".length));
       for (const [re, waiting] of run.commands) if (input.scope === commandScope(re)) handleCommand(run, waiting);
       break;
     default:
