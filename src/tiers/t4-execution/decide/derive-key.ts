@@ -14,6 +14,7 @@ export interface KeyMaterial {
   readonly version: string;
   readonly tenantId: string | number;
   readonly intentId: string;
+  /** Whose work it is. */
   readonly stepId: string;
   /** As canonical JSON. */
   readonly inputs: string;
