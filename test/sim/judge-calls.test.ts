@@ -41,8 +41,14 @@ const plannedAnew: Told = ["two", "PLAN_CREATED", { cause: "replan", plan: { ste
 const retried = [begun("root", null), begun("one", "root"), begun("two", "root")];
 const failed: Told = ["two", "STEP_FAILED"];
 
-it("a step that failed before another retry's call is planned anew as work of its own", () => {
-  expect(judgeTold([...retried, failed, called("one"), plannedAnew, called("two", "s_r1")])).toEqual([]);
+it("a step whose call failed before another retry's call is planned anew as work of its own", () => {
+  const tried = called("two");
+  expect(judgeTold([...retried, tried, failed, called("one"), plannedAnew, called("two", "s_r1")])).toHaveLength(0);
+});
+
+it("a step that failed without a call is not planned anew beside another retry's call", () => {
+  const twice = [expect.stringMatching(/^twice: s_r1 of two .* two keys$/)];
+  expect(judgeTold([...retried, failed, called("one"), plannedAnew, called("two", "s_r1")])).toEqual(twice);
 });
 
 it("a step that failed once another retry's call had begun is not planned anew", () => {

@@ -88,7 +88,7 @@ interface Pair {
 /**
  * Whoever begins a workflow by a retry, or restarts one, asks for its work under its own keys, whatever another retry has asked
  * for. What the kernel plans anew in it is of the work that all do who began with the same versions, but for what applies an
- * outcome of its own, which a person was shown and approved, and for what ended here before the other's call: that had not met it.
+ * outcome of its own, which a person was shown and approved, and for what was called and ended here before the other's call: that had not met it.
  */
 function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean {
   if (before.key === call.key || before.workflow_id === call.workflow_id) return false;
@@ -100,7 +100,7 @@ function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean
   return outcome !== null && outcome !== approvedBefore(durable, before);
 }
 
-/** Whether the other's call had begun as the step ended here that this one stands for. */
+/** Whether the other's call had begun as the step ended here that this one stands for; what made no call keeps its key, and meets any. */
 function hadMet(durable: readonly Durable[], { before, call }: Pair): boolean {
   const isBegun = ({ at, event }: Durable): boolean =>
     at <= before.at && isOf(event, before) && event.event_type === "ACTION_STARTED";
@@ -110,7 +110,15 @@ function hadMet(durable: readonly Durable[], { before, call }: Pair): boolean {
     baseOf(step_id ?? "") === baseOf(call.step_id) &&
     (type === "STEP_FAILED" || type === "STEP_SKIPPED");
   const ended = durable.findLastIndex(hasEnded);
-  return ended < 0 || durable.findLastIndex(isBegun) < ended;
+  const hasCalled = durable.some(
+    ({ at, event: { event_type: type, workflow_id, step_id } }) =>
+      at <= call.at &&
+      type === "ACTION_STARTED" &&
+      workflow_id === call.workflow_id &&
+      step_id !== call.step_id &&
+      baseOf(step_id ?? "") === baseOf(call.step_id),
+  );
+  return ended < 0 || !hasCalled || durable.findLastIndex(isBegun) < ended;
 }
 
 /** The outcome that the call applies as a person's last word at its gate has it; null without one. */
