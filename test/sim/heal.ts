@@ -152,7 +152,7 @@ async function decideOne(stage: Stage, { last, gate, round }: Deciding): Promise
     const signing = { ...signingOf(shown, seen), principal, key: principal.id, nonce: `${round} ${i}` };
     const isSigned = shown.signed && seen.payload.edit === undefined;
     const { decision, payload } = isSigned ? signWith(seen, await signWord(stage.world, shown, signing)) : seen;
-    hearSaid(stage, last, { gate, by: principal.id });
+    hearSaid(stage, last, { gate, by: principal.id, word: { decision, payload } });
     const said = { tenant_id: 1, principal, gate_id, decision, payload };
     const refused = (thrown: unknown): void => void refusals.push(String(thrown));
     await seeThrough(stage, last, last.kernel.decideGate(workflow_id, said).catch(refused));

@@ -8,7 +8,7 @@ import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
 import { personsJudge } from "./judge-persons.ts";
 import { aheadJudge, judgeWord } from "./judge-words.ts";
-import type { OutsideWorld, Said } from "./outside-world.ts";
+import type { Durable, OutsideWorld, Said } from "./outside-world.ts";
 import type { Story } from "./story.ts";
 
 const words: ReadonlySet<EventType> = new Set([
@@ -27,7 +27,7 @@ export function judgeTimes(story: Story, world: OutsideWorld): readonly string[]
   const judgeAhead = aheadJudge();
   const failures: string[] = [];
   // A process whose clock went back may decide at an earlier instant than it was asked.
-  const asked = marks.has("clock jumped back") ? [] : said;
+  const isAsked = !marks.has("clock jumped back");
   for (const { event, at } of durable) {
     const { workflow_id: id } = event;
     if (id === null) continue;
@@ -35,8 +35,11 @@ export function judgeTimes(story: Story, world: OutsideWorld): readonly string[]
     const gate = record?.gates.get(String(event.payload["gate_id"]));
     failures.push(...judgePersons(event, gate), ...judgeAhead(event, record));
     if (gate !== undefined) {
-      const before = asked.filter((one) => one.at < at);
-      failures.push(...judgeOne(event, gate, saidOf(before, event, gate)), ...judgeWord(event, gate, world));
+      const before = saidOf(said, { at, event, gate });
+      failures.push(
+        ...judgeOne(event, gate, isAsked ? before : []),
+        ...judgeWord(event, gate, { world, said: before }),
+      );
     }
     records.set(id, foldWorkflow(record, event));
   }
@@ -44,12 +47,16 @@ export function judgeTimes(story: Story, world: OutsideWorld): readonly string[]
 }
 
 /** What this person had said to the gate by then. */
-const saidOf = (said: readonly Said[], { workflow_id, payload }: LedgerEvent, { gate_id }: Gate): readonly Said[] =>
+const saidOf = (
+  said: readonly Said[],
+  { at, event, gate: { gate_id } }: Durable & { readonly gate: Gate },
+): readonly Said[] =>
   said.filter(
     (one) =>
-      one.workflow_id === workflow_id &&
+      one.at < at &&
+      one.workflow_id === event.workflow_id &&
       one.gate_id === gate_id &&
-      one.by === (payload["principal"] as { readonly id?: unknown } | null)?.id,
+      one.by === (event.payload["principal"] as { readonly id?: unknown } | null)?.id,
   );
 
 function judgeOne(event: LedgerEvent, { status, due_at, quorum }: Gate, said: readonly Said[]): readonly string[] {

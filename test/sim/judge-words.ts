@@ -6,7 +6,7 @@ import { signedInput } from "../../src/contract/approval-claims.ts";
 import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { KeptDecision, WorkflowRecord } from "../../src/contract/workflow.ts";
-import type { OutsideWorld } from "./outside-world.ts";
+import type { OutsideWorld, Said } from "./outside-world.ts";
 
 interface Word {
   readonly decision: "approve" | "reject";
@@ -29,12 +29,20 @@ function wordIn(event: LedgerEvent, { quorum }: Gate): Word | null {
   return { ...decided, decision, jws: decided.signature?.jws ?? null, counts: quorum === null };
 }
 
-export function judgeWord(event: LedgerEvent, gate: Gate, { signed, used }: OutsideWorld): readonly string[] {
+interface Heard {
+  readonly world: OutsideWorld;
+  /** What the giver of the word had said to its gate by then. */
+  readonly said: readonly Said[];
+}
+
+export function judgeWord(event: LedgerEvent, gate: Gate, { world, said }: Heard): readonly string[] {
+  const { signed, used } = world;
   const word = wordIn(event, gate);
   if (word === null || word.principal === null) return [];
   const told = `${event.event_type} of ${gate.gate_id} in ${event.workflow_id} by ${word.principal.id}`;
   if (word.payload_digest !== gate.payload_digest || word.basis_digest !== gate.basis_digest)
     return [`shown: ${told} is not on what it showed`];
+  if (word.counts && !said.some((one) => isMeant(one, word))) return [`said: ${told} is on what they did not look at`];
   if (word.jws === null) return gate.signed && word.counts ? [`signed: ${told} is not`] : [];
   const { jws } = word;
   if (signed.get(jws) !== word.principal.id) return [`signed: ${told} is by somebody else`];
@@ -43,6 +51,12 @@ export function judgeWord(event: LedgerEvent, gate: Gate, { signed, used }: Outs
   used.add(jws);
   return [];
 }
+
+/** Whether somebody who said this may be taken at this word: what they named is what it is on. */
+const isMeant = ({ decision, named }: Said, word: Word): boolean =>
+  decision === word.decision &&
+  [undefined, word.payload_digest].includes(named?.payload_digest) &&
+  [undefined, word.basis_digest].includes(named?.basis_digest);
 
 /** What comes with the opening of its gate, no policy asked in between, was said ahead of it, and on just what it shows. */
 export function aheadJudge() {

@@ -55,6 +55,9 @@ export interface Said {
   readonly workflow_id: string;
   readonly gate_id: string;
   readonly by: unknown;
+  readonly decision: "approve" | "reject";
+  /** What they named of what they looked at; null where they put something else in its place. */
+  readonly named: { readonly payload_digest?: string; readonly basis_digest?: string } | null;
   /** Epoch ms. */
   readonly now: number;
   /** Rows that were durable. */

@@ -25,7 +25,7 @@ export async function sayAgain(stage: Stage, action: Action, process: SimulatedP
   const { decision, payload } = gate.signed ? signWith(word, signature) : word;
   ask(stage, { process, what: "say again" }, async ({ withdrawVote, decideGate }) => {
     await withdrawVote(workflow_id, { ...callerOf(by), gate_id });
-    hearSaid(stage, process, { gate, by: vote.principal.id });
+    hearSaid(stage, process, { gate, by: vote.principal.id, word: { decision, payload } });
     await decideGate(workflow_id, { ...callerOf(by), gate_id, decision, payload });
   });
 }
@@ -56,9 +56,22 @@ export async function findGate(
 export function hearSaid(
   { world }: Stage,
   { wall }: SimulatedProcess,
-  { gate: { workflow_id, gate_id }, by }: { readonly gate: Gate; readonly by: unknown },
+  {
+    gate,
+    by,
+    word,
+  }: { readonly gate: Pick<Gate, "workflow_id" | "gate_id">; readonly by: unknown; readonly word: GateWord },
 ): void {
-  world.say({ workflow_id, gate_id, by, now: wall.now() });
+  const { workflow_id, gate_id } = gate;
+  const { decision, payload } = word;
+  world.say({
+    workflow_id,
+    gate_id,
+    by,
+    decision,
+    named: payload.edit === undefined ? payload : null,
+    now: wall.now(),
+  });
 }
 
 /** Somebody looks at a gate of theirs and says this. */
@@ -69,8 +82,9 @@ export async function sayAt(
 ): Promise<void> {
   const gate = await findGate(process, action.of);
   if (gate === undefined) return;
-  const { decision, payload } = await signedAs(stage, gate, { word: wordOf(gate, action), action });
-  hearSaid(stage, process, { gate, by: callerOf(action.by).principal.id });
+  const word = await signedAs(stage, gate, { word: wordOf(gate, action), action });
+  const { decision, payload } = word;
+  hearSaid(stage, process, { gate, by: callerOf(action.by).principal.id, word });
   ask(stage, { process, what: "decide" }, async ({ decideGate }) => {
     const { gate_id, workflow_id } = gate;
     await decideGate(workflow_id, { ...callerOf(action.by), gate_id, decision, payload });
@@ -161,6 +175,8 @@ export function foretell(stage: Stage, action: Action, process: SimulatedProcess
   return ask(stage, { process, what: "foretell" }, async ({ decideGate }) => {
     const decision = how % 5 === 4 ? "reject" : "approve";
     const gate_id = gateIdOf(step_id);
+    const { principal } = callerOf(by);
+    hearSaid(stage, process, { gate: { workflow_id, gate_id }, by: principal.id, word: { decision, payload: word } });
     const { status } = await decideGate(workflow_id, { ...callerOf(by), gate_id, decision, payload: word });
     stage.world.mark(`foretell ${status}`);
     if (status === "kept" && (word.edit !== undefined || word.payload_digest === undefined))
