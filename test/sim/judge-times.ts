@@ -7,7 +7,7 @@ import type { EventType, LedgerEvent } from "../../src/contract/event.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
 import { personsJudge } from "./judge-persons.ts";
-import { aheadJudge, judgeWord } from "./judge-words.ts";
+import { aheadJudge, judgedJudge, judgeWord } from "./judge-words.ts";
 import type { Durable, OutsideWorld, Said } from "./outside-world.ts";
 import type { Story } from "./story.ts";
 
@@ -25,6 +25,7 @@ export function judgeTimes(story: Story, world: OutsideWorld): readonly string[]
   const records = new Map<string | null, WorkflowRecord | null>();
   const judgePersons = personsJudge(story);
   const judgeAhead = aheadJudge();
+  const judgeJudged = judgedJudge();
   const failures: string[] = [];
   // A process whose clock went back may decide at an earlier instant than it was asked.
   const isAsked = !marks.has("clock jumped back");
@@ -33,7 +34,7 @@ export function judgeTimes(story: Story, world: OutsideWorld): readonly string[]
     if (id === null) continue;
     const record = records.get(id) ?? null;
     const gate = record?.gates.get(String(event.payload["gate_id"]));
-    failures.push(...judgePersons(event, gate), ...judgeAhead(event, record));
+    failures.push(...judgePersons(event, gate), ...judgeAhead(event, record), ...judgeJudged(event, gate));
     if (gate !== undefined) {
       const before = saidOf(said, { at, event, gate });
       failures.push(

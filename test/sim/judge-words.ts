@@ -3,7 +3,7 @@
  * signatures on one that its giver made of just that, once.
  */
 import { signedInput } from "../../src/contract/approval-claims.ts";
-import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
+import { type EventPayloads, type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { KeptDecision, WorkflowRecord } from "../../src/contract/workflow.ts";
 import type { OutsideWorld, Said } from "./outside-world.ts";
@@ -75,6 +75,51 @@ export function aheadJudge() {
       ];
     return [];
   };
+}
+
+type Judgement = EventPayloads["POLICY_DECIDED"];
+
+const changes: ReadonlySet<string> = new Set(["GATE_REVISED", "GATE_ESCALATED", "GATE_DELEGATED"]);
+
+/** What counts was let through by policy: this person's very word, on just this payload, at the gate as it stands. */
+export function judgedJudge() {
+  const judgedAt = new Map<string, Map<unknown, Judgement>>();
+  /** Epoch ms of each gate's last change. */
+  const changed = new Map<string, number>();
+  const judge = (event: LedgerEvent, key: string): void => {
+    const judgement = payloadOf(event, "POLICY_DECIDED");
+    const { by, asked_at = event.timestamp } = judgement;
+    const [asked, noted, last] = [Date.parse(asked_at), Date.parse(event.timestamp), changed.get(key) ?? 0];
+    const isOutdated = asked < last && last <= noted;
+    const judged = judgedAt.get(key) ?? new Map();
+    judgedAt.set(key, isOutdated ? judged : judged.set(by?.principal.id, judgement));
+  };
+  return (event: LedgerEvent, gate: Gate | undefined): readonly string[] => {
+    const { event_type: type, workflow_id, payload, timestamp } = event;
+    if (type === "POLICY_DECIDED") judge(event, `${workflow_id} ${String(payload["subject"])}`);
+    if (gate === undefined) return [];
+    const key = `${workflow_id} ${gate.gate_id}`;
+    const failures = judgeJudged(event, gate, judgedAt.get(key));
+    // What an edit makes of it is another payload, and judged as that.
+    if (!changes.has(type) || payload["cause"] === "edit") return failures;
+    judgedAt.delete(key);
+    changed.set(key, Date.parse(timestamp));
+    return failures;
+  };
+}
+
+function judgeJudged(event: LedgerEvent, gate: Gate, judged?: ReadonlyMap<unknown, Judgement>): readonly string[] {
+  const word = event.event_type === "GATE_DELEGATED" ? lentIn(event, gate) : wordIn(event, gate);
+  if (word === null || word.principal === null || !word.counts) return [];
+  const { by, payload_hash, decision: verdict } = judged?.get(word.principal.id) ?? {};
+  if (by?.decision === word.decision && payload_hash === word.payload_digest && verdict !== "DENY") return [];
+  const told = `${event.event_type} of ${gate.gate_id} in ${event.workflow_id} by ${word.principal.id}`;
+  return [`judged: ${told} was not let through by policy at the gate as it stands`];
+}
+
+function lentIn(event: LedgerEvent, { payload_digest }: Gate) {
+  const { from } = payloadOf(event, "GATE_DELEGATED");
+  return { decision: "delegate", payload_digest, principal: from, counts: true };
 }
 
 const isSaid = ({ decision, payload_digest, decided: { principal } }: KeptDecision, word: Word): boolean =>
