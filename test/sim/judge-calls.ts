@@ -11,7 +11,12 @@ import { baseOf } from "./story-plan.ts";
 
 export function judgeCalls(story: Story, world: OutsideWorld): readonly string[] {
   const sent = world.calls.filter(({ sent, operator }) => sent && !mayRepeat(operator));
-  return [...judgeGates(story, world), ...judgeEffects(sent, world), ...judgeBlame(story, world.durable)];
+  return [
+    ...judgeGates(story, world),
+    ...judgeInputs(story, world.calls),
+    ...judgeEffects(sent, world),
+    ...judgeBlame(story, world.durable),
+  ];
 }
 
 /** What has no effect is called on what was decided, committed or not. */
@@ -47,6 +52,20 @@ function judgeGates(story: Story, { calls, records, releases }: OutsideWorld): r
     ),
     ...other.map(({ workflow_id, step_id }) => `shown: ${step_id} of ${workflow_id} was called otherwise than shown`),
   ];
+}
+
+/** One key is one input, whoever calls with it, and whenever, while no rule is another. */
+function judgeInputs(story: Story, calls: readonly Called[]): readonly string[] {
+  if (story.deploy !== null) return [];
+  const byKey = Map.groupBy(
+    calls.filter((call) => !needsNoCommit(story, call)),
+    ({ key }) => key,
+  );
+  return [...byKey.values()].flatMap(([first, ...others]) =>
+    others
+      .filter(({ input }) => digest(input as never) !== digest(first?.input as never))
+      .map(({ workflow_id, step_id }) => `input: ${step_id} of ${workflow_id} was called otherwise under its key`),
+  );
 }
 
 function judgeEffects(sent: readonly Called[], world: OutsideWorld): readonly string[] {

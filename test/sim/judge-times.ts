@@ -6,6 +6,7 @@ import { foldWorkflow } from "../../machines/fold.ts";
 import type { EventType, LedgerEvent } from "../../src/contract/event.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
+import { judgeNote, judgeVotes } from "./judge-notes.ts";
 import { personsJudge } from "./judge-persons.ts";
 import { aheadJudge, judgedJudge, judgeWord } from "./judge-words.ts";
 import type { Durable, OutsideWorld, Said } from "./outside-world.ts";
@@ -29,20 +30,21 @@ export function judgeTimes(story: Story, world: OutsideWorld): readonly string[]
   const failures: string[] = [];
   // A process whose clock went back may decide at an earlier instant than it was asked.
   const isAsked = !marks.has("clock jumped back");
-  for (const { event, at } of durable) {
+  for (const [i, { event, at }] of durable.entries()) {
     const { workflow_id: id } = event;
     if (id === null) continue;
     const record = records.get(id) ?? null;
     const gate = record?.gates.get(String(event.payload["gate_id"]));
-    failures.push(...judgePersons(event, gate), ...judgeAhead(event, record), ...judgeJudged(event, gate));
+    failures.push(...judgeNote(event, record), ...judgePersons(event, gate));
+    failures.push(...judgeAhead(event, record), ...judgeJudged(event, gate));
     if (gate !== undefined) {
       const before = saidOf(said, { at, event, gate });
-      failures.push(
-        ...judgeOne(event, gate, isAsked ? before : []),
-        ...judgeWord(event, gate, { world, said: before }),
-      );
+      failures.push(...judgeOne(event, gate, isAsked ? before : []));
+      failures.push(...judgeWord(event, gate, { world, said: before }));
     }
-    records.set(id, foldWorkflow(record, event));
+    const after = foldWorkflow(record, event);
+    if (durable[i + 1]?.at !== at) failures.push(...judgeVotes(after));
+    records.set(id, after);
   }
   return failures;
 }

@@ -4,6 +4,7 @@ import type { ContextBundle } from "../../src/contract/context-bundle.ts";
 import { KernelErrorException } from "../../src/contract/error.ts";
 import type { OperatorCall } from "../../src/contract/operator.ts";
 import type { ExecutionPlan } from "../../src/contract/plan.ts";
+import { StepResult } from "../../src/contract/step.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, operatorError } from "../../src/define/define-operator.ts";
 import type { Behaviour, Story, StoryOperator } from "./story.ts";
@@ -16,7 +17,8 @@ export const storyIntent = "Story.Sim.Play";
 const timeout = 5;
 
 const Params = z.record(z.string(), z.unknown());
-const Output = z.object({ by: z.string() }).nullable();
+const Given = z.object({ by: z.string() });
+const Output = z.union([Given, StepResult.extend({ data: Given })]).nullable();
 
 type Operators = readonly ReturnType<typeof storyOperator>[];
 
