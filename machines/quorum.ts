@@ -85,7 +85,7 @@ export const countedVotes = ({ votes }: Pick<Gate, "votes">, decision: GateVote[
 type Targeted = Pick<GateVoted, "apply_targets">;
 
 /** Where a vote would have the outcome applied. */
-export const targetsOf = ({ apply_targets = [] }: Targeted): readonly string[] => apply_targets;
+const targetsOf = ({ apply_targets = [] }: Targeted): readonly string[] => apply_targets;
 
 const hasSameTargets = (one: Targeted, other: Targeted): boolean =>
   JSON.stringify(targetsOf(one)) === JSON.stringify(targetsOf(other));

@@ -3,7 +3,6 @@
  *
  * Owns: which indexes follow from which events. Never: decides, writes.
  */
-import { verdictOf } from "../../machines/quorum.ts";
 import { claimedKey } from "../contract/action.ts";
 import { addCharge, type Ceiling, chargeFields, noCharge } from "../contract/budget.ts";
 import type { EventDraft } from "../contract/event.ts";
@@ -114,7 +113,7 @@ export function dueOf(record: WorkflowRecord): number | null {
   if (record.state === "running") return dueAfterPause(record);
   if (record.state !== "waiting_for_user") return null;
   const open = openGates(record);
-  const isLeft = open.length > 0 && !open.some(isCarried) && !isAnyRunnable(record);
+  const isLeft = open.length > 0 && !isAnyRunnable(record);
   return isLeft ? earliest(timesOf(open)) : Date.parse(record.updated_at);
 }
 
@@ -127,12 +126,10 @@ function dueAfterPause(record: WorkflowRecord): number | null {
     if (phase === "backing_off" && retry_due !== null) pauses.push(Date.parse(retry_due));
   }
   if (pauses.length === 0) return null;
-  const open = openGates(record);
-  return open.some(isCarried) ? null : earliest([...pauses, ...timesOf(open)]);
+  return earliest([...pauses, ...timesOf(openGates(record))]);
 }
 
 const openGates = ({ gates }: WorkflowRecord): readonly Gate[] => [...gates.values()].filter(isOpenGate);
-const isCarried = (gate: Gate): boolean => verdictOf(gate) !== null;
 const isAnyRunnable = (record: WorkflowRecord): boolean =>
   [...record.steps.values()].some((step) => isRunnable(record, step));
 

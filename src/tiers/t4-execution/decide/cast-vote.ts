@@ -3,20 +3,20 @@
  * event of its own, and the one that completes the quorum is followed by the decision in the same commit.
  *
  * V1  The decision names who carried it; an adviser's vote never leads to one.
- * V2  What the votes decide is decided, also where two processes brought one half of them each.
+ * V2  What the votes decide is decided in the row that brings the last of them: no gate is open whose votes decide.
  */
 
-import { apartFrom, countedVotes, targetsOf, verdictOf } from "../../../../machines/quorum.ts";
+import { apartFrom, countedVotes, verdictOf } from "../../../../machines/quorum.ts";
 import { resultOf } from "../../../contract/approval-claims.ts";
 import { digest } from "../../../contract/digest.ts";
 import { draft, type GateDecided } from "../../../contract/event.ts";
-import { type Gate, isOpenGate } from "../../../contract/gate.ts";
+import type { Gate } from "../../../contract/gate.ts";
 import { refOf } from "../../../contract/gate-vote.ts";
 import type { Principal } from "../../../contract/intent.ts";
 import type { Json } from "../../../contract/json.ts";
 import { failStep, humanDenied } from "./end-step.ts";
 import type { Judged } from "./judge-decision.ts";
-import { gateNow, isOutdated, type Run } from "./run.ts";
+import { gateNow, type Run } from "./run.ts";
 
 /** What a person says, as it was judged. */
 export interface Ballot extends Pick<Judged, "seat" | "signature"> {
@@ -79,19 +79,6 @@ function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
     refOf(principal),
     draft(decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id),
   );
-}
-
-/** Decides what the votes of two processes decide together; each had only half of them when it voted. */
-export function settleVotes(run: Run): void {
-  for (const gate of run.log.record.gates.values()) {
-    const verdict = isOpenGate(gate) ? verdictOf(gate) : null;
-    const last = verdict === null ? undefined : countedVotes(gate, verdict).at(-1);
-    if (verdict === null || last === undefined || (verdict === "approve" && isOutdated(run, gate))) continue;
-    const principal = { ...last.principal, role: last.role };
-    const { comment } = last;
-    noteVerdict(run, gate, { decision: verdict, principal, signature: null, comment, apply_targets: targetsOf(last) });
-    endIfRejected(run, gate);
-  }
 }
 
 /** The step of a gate that was rejected ends as denied, uncalled. */

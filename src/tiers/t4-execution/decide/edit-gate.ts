@@ -9,7 +9,6 @@
  *     before would approve it.
  */
 import { editableValue } from "../../../../machines/editable.ts";
-import { verdictOf } from "../../../../machines/quorum.ts";
 import { hasSameBasis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
 import { type KernelError, KernelErrorException } from "../../../contract/error.ts";
@@ -138,8 +137,8 @@ export function reviseForPolicy(run: Run, gate: Gate): never {
 }
 
 /**
- * Puts what would go on without anybody's word, by its expiry or by votes given before, to the policy of now first: one gate a
- * pass, false where none is left. What keeps it from being shown again denies it: nothing goes on under a policy not asked.
+ * Puts what its expiry would let go on without anybody's word to the policy of now first: one gate a pass, false where none is
+ * left. What keeps it from being shown again denies it: nothing goes on under a policy not asked.
  */
 export function reviseOutdated(run: Run): boolean {
   const isPast = (gate: Gate): boolean => isOpenGate(gate) && isOutdated(run, gate) && goesOnByItself(gate, run.now);
@@ -151,8 +150,7 @@ export function reviseOutdated(run: Run): boolean {
 }
 
 const goesOnByItself = (gate: Gate, now: number): boolean =>
-  verdictOf(gate) === "approve" ||
-  (gate.expiry_action === "allow" && gate.due_at !== null && Date.parse(gate.due_at) <= now);
+  gate.expiry_action === "allow" && gate.due_at !== null && Date.parse(gate.due_at) <= now;
 
 /** The gate shows what the policy of now lets through; what it is kept from by such an error denies its step. */
 function showAgain(run: Run, gate: Gate, isDenial: (error: KernelError) => boolean): void {

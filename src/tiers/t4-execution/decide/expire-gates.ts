@@ -6,7 +6,6 @@ import { draft, type EventDraft } from "../../../contract/event.ts";
 import type { Gate } from "../../../contract/gate.ts";
 import { defaultEscalation } from "../../../contract/gate-spec.ts";
 import type { WorkflowRecord } from "../../../contract/workflow.ts";
-import { settleVotes } from "./cast-vote.ts";
 import { failStep, humanDenied } from "./end-step.ts";
 import { dueAfter } from "./open-gate.ts";
 import { isOutdated, type Run, scopeOf } from "./run.ts";
@@ -14,7 +13,6 @@ import { isOutdated, type Run, scopeOf } from "./run.ts";
 /** Notes what has fallen due, whoever comes next: whatever is said after a gate's time meets its expiry first (B-06). */
 export function expireGates(run: Run): void {
   if (run.log.record.gates.size === 0) return;
-  settleVotes(run);
   for (const gate of openGates(run)) if (dueOf(gate) <= run.now) expire(run, gate, run.now);
 }
 
