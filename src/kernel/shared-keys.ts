@@ -49,8 +49,9 @@ async function madeBefore(reading: LedgerReading, question: Question): Promise<S
 function callIn({ workflow_id, actions, keys }: WorkflowRecord, { key, knows }: Question): SharedKey | null {
   const entry = actions.get(keys.get(key) ?? "");
   if (entry === undefined || entry.seen === "unseen") return null;
-  const { action_id, result_payload: result, error } = entry.record;
-  const made = { claim: null, workflow_id, action_id, result, succeeded: entry.seen === "succeeded", failure: null };
+  const { action_id, payload_hash, result_payload: result, error } = entry.record;
+  const succeeded = entry.seen === "succeeded";
+  const made = { claim: null, workflow_id, action_id, payload_hash, result, succeeded, failure: null };
   if (!entry.seen.startsWith("failed")) return made;
   return isSpent(error) && !knows(action_id) ? { ...made, failure: error } : null;
 }

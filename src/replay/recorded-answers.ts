@@ -290,18 +290,26 @@ function sharedIn(next: LedgerEvent | null, key: string, log: RecordedLog): Shar
   // What was answered from a record was admitted as no call; so was what waited for a call that another step made first.
   const isAnswered = started === key && token === undefined && ended?.payload["cached"] === true;
   if (!isAnswered || isCalled(key, log, next.sequence)) return { claim };
-  return { claim: null, action_id, ...answerIn(ended) };
+  return { ...unknownCall, action_id, ...answerIn(ended) };
 }
 
-const unknownCall = { claim: null, workflow_id: "", action_id: "", result: null, failure: null } as const;
+const unknownCall = {
+  claim: null,
+  workflow_id: "",
+  action_id: "",
+  payload_hash: null,
+  result: null,
+  failure: null,
+} as const;
 const doneElsewhere: SharedKey = { ...unknownCall, succeeded: true };
+const doneOtherwise: SharedKey = { ...doneElsewhere, payload_hash: "of another payload" };
 const inDoubtElsewhere = { ...unknownCall, succeeded: false } satisfies SharedKey;
 
 function answerIn(ended: LedgerEvent) {
   if (ended.event_type === "ACTION_FAILED")
-    return { workflow_id: "", result: null, succeeded: false, failure: payloadOf(ended, "ACTION_FAILED").error };
+    return { succeeded: false, failure: payloadOf(ended, "ACTION_FAILED").error };
   const { result, answered_by = "" } = payloadOf(ended, "ACTION_SUCCEEDED");
-  return { workflow_id: answered_by, result, succeeded: true, failure: null };
+  return { workflow_id: answered_by, result, succeeded: true };
 }
 
 /** Whether a step of this workflow calls the key until then: its work was not done elsewhere. */
@@ -313,6 +321,7 @@ function isCalled(key: string, log: RecordedLog, until = Number.POSITIVE_INFINIT
 /** What its call gave elsewhere was screened here, and of no use; or nobody knows what became of it. */
 function inDoubt({ code, detail }: KernelError, isCalledHere: boolean): SharedKey {
   if (code === "T4_OUTPUT_INVALID" && !isCalledHere) return doneElsewhere;
+  if (code === "T4_IDEMPOTENCY_PAYLOAD_MISMATCH" && !isCalledHere) return doneOtherwise;
   if (code !== "T4_ACTION_IN_DOUBT") return { claim: 1 };
   return { ...inDoubtElsewhere, action_id: String(detail["action_id"]) };
 }

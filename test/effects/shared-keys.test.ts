@@ -1,6 +1,6 @@
 /** One idempotency key over a workflow and all that do its work again: it takes effect once, whoever calls first. */
 import { describe, expect, it } from "vitest";
-import { operatorError } from "../../src/index.ts";
+import { definePolicy, operatorError } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { type Counted, counted, intent, Note, payloads, step, story } from "../gates/story.ts";
 
@@ -98,6 +98,60 @@ describe("one key, in workflows that do the same work again", () => {
     await endAll(sent);
     expect(sent.send.calls.length).toBe(2);
     expect(await resultOf(t, two)).toEqual(await resultOf(t, one));
+  });
+
+  it("answers nobody who approved another payload than what was called under it: whoever asked is told so", async () => {
+    const send = counted("Note.Send", { effect: "write_draft" });
+    const rule = definePolicy({
+      name: "sender",
+      stages: ["action"],
+      evaluate: ({ auth }) => ({ decision: "TRANSFORM", transform: { from: auth.principal_id } }),
+    });
+    const capabilities = [story([send], [step("send", send, { gate: {} })])];
+    await using t = await createTestKernel({ capabilities, policies: [rule] });
+    const { workflow_id } = await t.run(intent);
+    await t.reject(workflow_id);
+    await t.rest(workflow_id);
+    const other = { tenant_id: 1, principal: { type: "user", id: 2, role: "user" } } as const;
+    const children = await Promise.all(
+      [testCaller, other].map((caller) => t.kernel.retry(workflow_id, { ...caller, mode: "replay" })),
+    );
+    const ends: unknown[] = [];
+    for (const { workflow_id: id } of children) await t.rest(id);
+    for (const { workflow_id: id } of children) {
+      await t.approve(id);
+      const { state, error } = await t.rest(id);
+      ends.push([state, error?.code ?? null, (await t.kernel.replay(id)).difference]);
+    }
+    expect(ends).toEqual([
+      ["completed", null, null],
+      ["failed", "T4_IDEMPOTENCY_PAYLOAD_MISMATCH", null],
+    ]);
+    expect(send.calls.map(({ input }) => input)).toEqual([{ from: 1 }]);
+  });
+
+  it("[IDM-06] is another for what a person edited, also where time lets that through", async () => {
+    const send = counted("Note.Send", { effect: "write_draft" });
+    const gate = { quorum: { approvals: 2 }, expiry: { after_ms: 1000, action: "allow" } } as const;
+    const params = { text: "as planned" };
+    await using t = await createTestKernel({ capabilities: [story([send], [step("send", send, { gate, params })])] });
+    const { workflow_id } = await t.run(intent);
+    const edit = { text: "as edited" };
+    await t.kernel.decideGate(workflow_id, {
+      ...testCaller,
+      gate_id: "gate-send",
+      decision: "approve",
+      payload: { edit },
+    });
+    await t.clock.advance(1000);
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    const child = (await t.kernel.retry(workflow_id, { ...testCaller, mode: "replay" })).workflow_id;
+    await t.rest(child);
+    await t.clock.advance(1000);
+    expect((await t.rest(child)).state).toBe("completed");
+    expect(send.calls.map(({ input }) => input)).toEqual([edit, params]);
+    expect(new Set(send.calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2);
+    for (const id of [workflow_id, child]) expect((await t.kernel.replay(id)).difference).toBeNull();
   });
 
   it("[IDM-03] takes effect once where what the second was approved on cannot be told any more: nothing is asked of it", async () => {

@@ -45,6 +45,8 @@ export type SharedKey =
       readonly claim: null;
       readonly workflow_id: string;
       readonly action_id: string;
+      /** Of what it was called with; null where the record asked does not say. */
+      readonly payload_hash: string | null;
       readonly result: Json | null;
       readonly succeeded: boolean;
       /** It was answered with what is of no use, and nobody has asked for another since. */
@@ -91,10 +93,23 @@ export function answerKey(run: Run, at: Asking): KeyState {
   const repeats = isRepeatable(prepared.operator);
   if (shared.claim !== null) return { ...own, claim: repeats ? null : shared.claim };
   const { action_id, result, workflow_id, failure } = shared;
-  if (shared.succeeded) return { seen: "succeeded", action_id, result, usage: {}, answered_by: workflow_id };
+  if (shared.succeeded) {
+    requireApproved(prepared, shared.payload_hash, key);
+    return { seen: "succeeded", action_id, result, usage: {}, answered_by: workflow_id };
+  }
   if (failure !== null && !repeats) return { seen: "spent", action_id, error: failure };
   return repeats ? own : { seen: "in_doubt", action_id };
 }
+
+/** What a person approved is no other payload than the one that took effect. */
+function requireApproved({ gate, hash }: Prepared, called: string | null, key: string): void {
+  if (gate !== null && called !== null && called !== hash) raise(otherPayload(key));
+}
+
+const otherPayload = (key: string): KernelError =>
+  kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", `key ${key} was used with another payload`, invokerRef, {
+    detail: { key },
+  });
 
 const unseen = (recovered: boolean) => ({ seen: "unseen", recovered, claim: null }) as const;
 
@@ -148,12 +163,7 @@ export const isKnownSpent = ({ log: { record } }: Run, actionId: string): boolea
 function readEntry(run: Run, { prepared, attempt, key }: Asking, entry: ActionEntry): KeyState {
   const { operator, hash } = prepared;
   const { action_id, payload_hash, result_payload, error } = entry.record;
-  if (payload_hash !== hash)
-    raise(
-      kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", `key ${key} was used with another payload`, invokerRef, {
-        detail: { key },
-      }),
-    );
+  if (payload_hash !== hash) raise(otherPayload(key));
   switch (entry.seen) {
     case "succeeded":
       return { seen: "succeeded", action_id, result: result_payload, usage: usageOf(entry), answered_by: null };

@@ -44,7 +44,7 @@ export function prepareStep(run: Run, stepId: string): Prepared {
   const gate = approvedGate(run, stepId);
   if (gate === null) return prepareShown(run, { step_id: stepId, payload: inputs });
   const shown = prepareShown(run, checkApproved(gate));
-  if (gate.decision?.edited === true && gate.target === null) return { ...shown, gate };
+  if (gate.edited && gate.target === null) return { ...shown, gate };
   return { ...shown, gate, inputs: canonicalJson(inputs) };
 }
 

@@ -243,9 +243,16 @@ const tooManyRounds = ({ settings: { limits }, log: { record } }: Run) =>
     detail: { rounds: record.round + 1, limit: limits.maxRounds },
   });
 
-const finalCodes: ReadonlySet<string> = new Set(["T5_HUMAN_DENIED", "T4_ACTION_IN_DOUBT"]);
+const finalCodes: ReadonlySet<string> = new Set([
+  "T5_HUMAN_DENIED",
+  "T4_ACTION_IN_DOUBT",
+  "T4_IDEMPOTENCY_PAYLOAD_MISMATCH",
+]);
 
-/** A person said no, nobody knows whether it was done, or it was done and its answer is of no use: it is not made again. */
+/**
+ * A person said no, nobody knows whether it was done, another payload was sent under its key, or it was done and its answer is
+ * of no use: it is not made again.
+ */
 function endsForGood(run: Run, failed: StepRecord): boolean {
   const { error, step } = failed;
   if (error === null || finalCodes.has(error.code)) return error !== null;
