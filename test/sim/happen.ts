@@ -73,6 +73,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   decide: (stage, action, process) => sayAt(stage, { action, process }, wordOn),
   say: (stage, action, process) => sayAt(stage, { action, process }, otherWordOn),
   say_again: sayAgain,
+  name_none: (stage, action, process) => sayAt(stage, { action, process, isNamed: false }, wordOn),
   edit: (stage, action, process) => sayAt(stage, { action, process }, (gate) => writtenOn(stage.world, gate, action)),
   foretell,
   withdraw: async (stage, action, process) => {

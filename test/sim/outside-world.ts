@@ -206,7 +206,9 @@ export class OutsideWorld {
     const { gates, steps } = this.records.get(call.workflow_id) ?? {};
     const gate = gates?.get(gateIdOf(call.step_id));
     const { status = null, payload_digest: shown = null, policy_version: policy = null } = gate ?? {};
-    const asks = steps?.get(call.step_id)?.step.gate != null || call.operator.ruling === "REQUIRE_APPROVAL";
+    const { ruling, asks: always } = call.operator;
+    const isGated = steps?.get(call.step_id)?.step.gate != null;
+    const asks = isGated || always === true || ruling === "REQUIRE_APPROVAL";
     const recovered = this.#startOf(call)?.payload["recovered"] === true;
     const called = { ...call, recovered, at: this.#rows, asks, policy, gate: status, shown, sent: false };
     this.calls.push(called);

@@ -74,10 +74,17 @@ export function hearSaid(
   });
 }
 
+interface Saying {
+  readonly action: Action;
+  readonly process: SimulatedProcess;
+  /** Whether the gate is named; else what it shows is. */
+  readonly isNamed?: boolean;
+}
+
 /** Somebody looks at a gate of theirs and says this. */
 export async function sayAt(
   stage: Stage,
-  { action, process }: { readonly action: Action; readonly process: SimulatedProcess },
+  { action, process, isNamed = true }: Saying,
   wordOf: (gate: Gate, action: Action) => GateWord,
 ): Promise<void> {
   const gate = await findGate(process, action.of);
@@ -87,7 +94,8 @@ export async function sayAt(
   hearSaid(stage, process, { gate, by: callerOf(action.by).principal.id, word });
   ask(stage, { process, what: "decide" }, async ({ decideGate }) => {
     const { gate_id, workflow_id } = gate;
-    await decideGate(workflow_id, { ...callerOf(action.by), gate_id, decision, payload });
+    const named = isNamed ? { gate_id } : {};
+    await decideGate(workflow_id, { ...callerOf(action.by), ...named, decision, payload });
     stage.world.acknowledge("decide", workflow_id, (event) => event.payload["gate_id"] === gate_id);
   });
 }

@@ -77,6 +77,7 @@ function storyOperator(hands: Hands, index: number, operator: StoryOperator) {
     timeoutSec,
     estimatedCost: cost,
     resources: { tokens: cost },
+    policyTags: operator.asks === true ? ["human_approval"] : [],
     input: Params,
     output: Output,
     run: (call) => {

@@ -6,6 +6,7 @@ import type { GateSpec } from "../../src/contract/gate-spec.ts";
 import type { Effect } from "../../src/contract/operator.ts";
 import { drawGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
+import { withContests } from "./story-contest.ts";
 import { type StoryDeploy, withDeploy } from "./story-deploy.ts";
 import { type Features, type Manner, type Shows, withFeatures } from "./story-features.ts";
 import { withMasks } from "./story-masks.ts";
@@ -46,6 +47,8 @@ export interface StoryOperator {
   readonly cost?: number;
   readonly timeoutSec?: number;
   readonly version?: "1.0" | "2.0";
+  /** Whether it asks for a person whatever policy says. */
+  readonly asks?: boolean;
 }
 
 /** Whether its calls may be made again, by what it says of itself. */
@@ -91,6 +94,7 @@ export const deeds = [
   "rebase",
   "remember",
   "edit",
+  "name_none",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -158,6 +162,7 @@ const weights: Readonly<Record<Deed, number>> = {
   rebase: 0,
   remember: 0,
   edit: 0,
+  name_none: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -185,7 +190,9 @@ export function drawStory(seed: number): Story {
 
 /** Each draws from a stream of its own: what one of them adds leaves the others as they are. */
 const enrich = (plain: Parameters<typeof withFeatures>[0]): Story =>
-  withMasks(withModels(withMemory(withPersons(withSignedWords(withDeploy(withSiblings(withFeatures(plain))))))));
+  withMasks(
+    withModels(withMemory(withPersons(withSignedWords(withDeploy(withSiblings(withContests(withFeatures(plain)))))))),
+  );
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {
   const draw = drawing(seed);
