@@ -1,5 +1,6 @@
 /** What happens in a story, one action at a time: people, time, faults. */
 import { ask, at, callerOf } from "./ask.ts";
+import { stop } from "./heal.ts";
 import type { Stage } from "./play-story.ts";
 import { findGate, foretell, otherWordOn, sayAgain, sayAt, wordOn } from "./say.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
@@ -122,6 +123,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     return undefined;
   },
   cut: (stage) => stage.cut(),
+  stop: leave,
   report: (stage, { of, how }, process) => {
     const id = at(stage.workflows, of);
     const report = { score: how };
@@ -146,6 +148,15 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
 };
 
 const hint = { intent_type: storyIntent, inputs: {} };
+
+/** A process is stopped in order, whatever it has under way; what it then still holds is told. */
+async function leave(stage: Stage, _: Action, process: SimulatedProcess): Promise<void> {
+  process.faults.heal();
+  stage.world.mark("stopped");
+  await stop(stage, process);
+  stage.drop(process);
+  stage.world.bury(process.name);
+}
 
 function crash({ world }: Stage, { faults }: SimulatedProcess): void {
   world.mark("crash between commits");

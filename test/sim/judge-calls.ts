@@ -37,7 +37,7 @@ function judgeGates(story: Story, { calls, records, releases }: OutsideWorld): r
   );
   // Where rules were changed under their names, which is told not to be done, no decision is bound to them.
   const isForgotten = story.deploy !== null && changed === null;
-  const denied = isForgotten ? [] : committed.filter(({ operator }) => operator.ruling === "DENY");
+  const denied = isForgotten ? [] : committed.filter((call) => isFirst(call) && call.operator.ruling === "DENY");
   const other = committed.filter((call) => call.shown !== null && digest(call.input as never) !== call.shown);
   return [
     ...early.map(

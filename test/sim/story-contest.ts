@@ -38,7 +38,7 @@ function drawContested(draw: Draw): GateInput {
 
 const words: readonly Deed[] = [
   ...(["decide", "decide", "decide", "say", "say", "say", "name_none", "name_none"] as const),
-  ...(["delegate", "delegate", "withdraw", "say_again", "rebase", "cancel"] as const),
+  ...(["delegate", "delegate", "withdraw", "say_again", "rebase", "cancel", "stop"] as const),
 ];
 const pauses: readonly Deed[] = ["end_call", "end_call", "next", "tick"];
 

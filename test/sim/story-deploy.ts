@@ -8,7 +8,7 @@
 import { enrichGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
 import type { GateInput, Story, StoryOperator } from "./story.ts";
-import type { Features } from "./story-features.ts";
+import { type Features, weave } from "./story-features.ts";
 
 export interface StoryRelease {
   /** Of the package it brings. */
@@ -32,12 +32,16 @@ export interface StoryDeploy {
 }
 
 const stream = 0x7feb352d;
+const rolling = ["stop", "open", "tick", "end_call"] as const;
 
 export function withDeploy(story: Story): Story {
   const draw = drawing(story.seed ^ stream);
   if (!draw.chance(0.2)) return story;
   const runs = Array.from({ length: 12 }, () => draw.chance(0.5));
-  return { ...story, deploy: { release: drawRelease(draw, story), runs } };
+  const deploy = { release: drawRelease(draw, story), runs };
+  // Processes of a release are stopped, and others opened, with what they have under way.
+  const actions = draw.chance(0.5) ? weave(draw, story.actions, rolling) : story.actions;
+  return { ...story, deploy, actions };
 }
 
 function drawRelease(draw: Draw, { operators, steps }: Story): StoryRelease {

@@ -95,6 +95,7 @@ export const deeds = [
   "remember",
   "edit",
   "name_none",
+  "stop",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -163,6 +164,7 @@ const weights: Readonly<Record<Deed, number>> = {
   remember: 0,
   edit: 0,
   name_none: 0,
+  stop: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
