@@ -14,6 +14,7 @@ export function judgeCalls(story: Story, world: OutsideWorld): readonly string[]
   return [
     ...judgeGates(story, world),
     ...judgeInputs(story, world.calls),
+    ...judgeLetThrough(story, world),
     ...judgeEffects(sent, world),
     ...judgeBlame(story, world.durable),
   ];
@@ -54,18 +55,39 @@ function judgeGates(story: Story, { calls, records, releases }: OutsideWorld): r
   ];
 }
 
-/** One key is one input, whoever calls with it, and whenever, while no rule is another. */
+/** One key is one input, whoever calls with it, and whenever; where a rule is another by now, in each workflow for itself. */
 function judgeInputs(story: Story, calls: readonly Called[]): readonly string[] {
-  if (story.deploy !== null) return [];
+  const scopeOf = ({ key, workflow_id }: Called): string => (story.deploy === null ? key : `${workflow_id} ${key}`);
   const byKey = Map.groupBy(
     calls.filter((call) => !needsNoCommit(story, call)),
-    ({ key }) => key,
+    scopeOf,
   );
   return [...byKey.values()].flatMap(([first, ...others]) =>
     others
       .filter(({ input }) => digest(input as never) !== digest(first?.input as never))
       .map(({ workflow_id, step_id }) => `input: ${step_id} of ${workflow_id} was called otherwise under its key`),
   );
+}
+
+/** What is called is what policy has last made of it; of what it masked no ledger has the whole. */
+function judgeLetThrough(story: Story, { calls, durable }: OutsideWorld): readonly string[] {
+  const decided = durable.filter(
+    ({ event }) => event.event_type === "POLICY_DECIDED" && event.payload["stage"] === "action",
+  );
+  const byStep = Map.groupBy(decided, ({ event }) => `${event.workflow_id} ${event.step_id}`);
+  const isOtherwise = ({ workflow_id, step_id, at, input }: Called): boolean => {
+    const last = byStep.get(`${workflow_id} ${step_id}`)?.findLast((one) => one.at <= at);
+    if (last === undefined) return false;
+    const { transform, redactions, payload_hash } = payloadOf(last.event, "POLICY_DECIDED");
+    const allowed = transform === null ? payload_hash : digest(transform);
+    return redactions.length === 0 && digest(input as never) !== allowed;
+  };
+  return calls
+    .filter((call) => call.shown === null && !needsNoCommit(story, call) && isOtherwise(call))
+    .map(
+      ({ workflow_id, step_id }) =>
+        `decided: ${step_id} of ${workflow_id} was called otherwise than policy let it through`,
+    );
 }
 
 function judgeEffects(sent: readonly Called[], world: OutsideWorld): readonly string[] {
