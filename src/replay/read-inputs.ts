@@ -172,6 +172,9 @@ function readWord(recorded: RecordedInput, log: RecordedLog): Word {
 
 const nobody: Principal = { type: "user", id: "", role: "" };
 
+/** Whether it stands for a word of which nothing is on record. */
+export const isUnknown = ({ request: { principal } }: Word): boolean => principal === nobody;
+
 interface Decided {
   readonly decision: "approve" | "reject";
   readonly principal: Principal;

@@ -184,13 +184,14 @@ function screened(result: unknown, { log, stepId }: Recorded) {
 function toldOfCall(at: Recorded): Answered {
   const { log, stepId, key, waitsFor, edits } = at;
   const standing = log.record.gates.get(gateIdOf(stepId ?? ""));
-  const isOfEdit = edits && !key.endsWith(`:${standing?.payload_digest}`);
+  const isOfEdit = edits && waitsFor === "judge" && !key.endsWith(`:${standing?.payload_digest}`);
   const isOfThis = ({ gate }: EventPayloads["GATE_OPENED"]): boolean => key.endsWith(`:${gate.payload_digest}`);
   // A gate is there at once, but for the judgement of what was said ahead, or of an edit that decides; a failure, but for the hooks on the way back.
-  const find = waitsFor === "kept" || (waitsFor === "judge" && isOfEdit) ? log.find.bind(log) : log.findLeft.bind(log);
+  const find = waitsFor === "kept" || isOfEdit ? log.find.bind(log) : log.findLeft.bind(log);
   const gates = [find("GATE_OPENED", stepId, isOfThis), find("GATE_REVISED", stepId, isOfThis)];
   const findEnd = isFailing(at) ? log.find.bind(log) : find;
-  const next = first([...gates, ...goingOn.map((type) => findEnd(type, stepId))]);
+  // While an edit is judged others may vote on what was shown before.
+  const next = first([...gates, ...(isOfEdit ? [] : goingOn.map((type) => findEnd(type, stepId)))]);
   if (next?.event_type === "STEP_FAILED") return failed(payloadOf(next, "STEP_FAILED").error);
   const shown = gates.find((opened) => opened === next)?.payload.gate;
   const gate = shown ?? standing;

@@ -19,7 +19,7 @@ import type { Question } from "../tiers/t4-execution/decide/intention.ts";
 import { oodaRef, type Settings } from "../tiers/t4-execution/decide/run.ts";
 import { putQuestion } from "../tiers/t4-execution/perform/ask.ts";
 import { questionName } from "../tiers/t4-execution/turn-trace.ts";
-import { readInput } from "./read-inputs.ts";
+import { isUnknown, readInput } from "./read-inputs.ts";
 import { answerOf, type Recorded } from "./recorded-answers.ts";
 import { type RecordedLog, replayOver } from "./recorded-log.ts";
 import { answersAfter, type RecordedInput, type RecordedRow } from "./recorded-rows.ts";
@@ -45,6 +45,8 @@ export class Replaying {
   /** Questions of the input that is decided which were not answered at once, by the record; and those that are not now. */
   #asks: string[] = [];
   #unforeseen: string[] = [];
+  /** Words of which nothing is on record, by scope: what they asked was answered, and they were refused then. */
+  readonly #refused = new Map<string, Input>();
   /** Gates of words that came with an edit, by scope. */
   readonly #edits = new Map<string, string>();
 
@@ -93,7 +95,7 @@ export class Replaying {
     this.#input = recorded;
     this.#asks = [...(recorded.told.asks ?? [])];
     const { in: type, of = "", edit = false } = recorded.told;
-    this.#log.begin(recorded, edit || this.#edits.has(of.slice(0, of.indexOf(" "))));
+    this.#log.begin(recorded, edit || this.#edits.has(scopeOf(of)));
     if (type === "answered") await this.#answer(run, of);
     else this.#decide(run, this.#read(recorded));
     while (!this.#log.isOver && this.#unforeseen.length > 0)
@@ -103,14 +105,16 @@ export class Replaying {
 
   #read(recorded: RecordedInput): Input {
     const input = readInput(recorded, this.#log);
-    if (input.type === "decided" && recorded.told.edit === true)
-      this.#edits.set(`command:${input.re}`, input.word.request.gate_id ?? "");
+    if (input.type !== "decided") return input;
+    const scope = `command:${input.re}`;
+    if (isUnknown(input.word)) this.#refused.set(scope, input);
+    if (recorded.told.edit === true) this.#edits.set(scope, input.word.request.gate_id ?? "");
     return input;
   }
 
   async #answer(run: ReplayedRun, name: string): Promise<void> {
     const held = run.take(name);
-    if (held === null) return this.#decide(run, { type: "woken" });
+    if (held === null) return this.#decide(run, this.#refused.get(scopeOf(name)) ?? { type: "woken" });
     const { scope, key, nr } = held;
     const answer =
       answerOf(held.question, this.#recorded(held)) ?? (await (held.asked ?? this.#ask(run, held.question)));
@@ -200,6 +204,9 @@ export class Replaying {
     return putQuestion(question, { run, runtime, services, parentId: null, signal: this.#signal, saved });
   }
 }
+
+/** Of a question's name. */
+const scopeOf = (name: string): string => name.slice(0, name.indexOf(" "));
 
 /** The step that is asked about: what a word asks says it, where it is about a call. Null where neither does. */
 function stepOf(scope: string, question: Question): string | null {

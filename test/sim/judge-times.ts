@@ -36,7 +36,7 @@ export function judgeTimes(story: Story, world: OutsideWorld): readonly string[]
     const record = records.get(id) ?? null;
     const gate = record?.gates.get(String(event.payload["gate_id"]));
     failures.push(...judgeNote(event, record), ...judgePersons(event, gate));
-    failures.push(...judgeAhead(event, record), ...judgeJudged(event, gate));
+    failures.push(...judgeAhead(event, record), ...judgeJudged(event, gate, world.writers[at - 1]));
     if (gate !== undefined) {
       const before = saidOf(said, { at, event, gate });
       failures.push(...judgeOne(event, gate, isAsked ? before : []));

@@ -84,26 +84,27 @@ const changes: ReadonlySet<string> = new Set(["GATE_REVISED", "GATE_ESCALATED", 
 /** What counts was let through by policy: this person's very word, on just this payload, at the gate as it stands. */
 export function judgedJudge() {
   const judgedAt = new Map<string, Map<unknown, Judgement>>();
-  /** Epoch ms of each gate's last change. */
-  const changed = new Map<string, number>();
-  const judge = (event: LedgerEvent, key: string): void => {
+  /** Each gate's last change, by the clock of who wrote it: others have clocks of their own. */
+  const changed = new Map<string, { readonly at: number; readonly writer: unknown }>();
+  const judge = (event: LedgerEvent, key: string, writer: unknown): void => {
     const judgement = payloadOf(event, "POLICY_DECIDED");
     const { by, asked_at = event.timestamp } = judgement;
-    const [asked, noted, last] = [Date.parse(asked_at), Date.parse(event.timestamp), changed.get(key) ?? 0];
-    const isOutdated = asked < last && last <= noted;
+    const last = changed.get(key);
+    const [asked, noted, moved] = [Date.parse(asked_at), Date.parse(event.timestamp), last?.at ?? 0];
+    const isOutdated = last?.writer === writer && asked < moved && moved <= noted;
     const judged = judgedAt.get(key) ?? new Map();
     judgedAt.set(key, isOutdated ? judged : judged.set(by?.principal.id, judgement));
   };
-  return (event: LedgerEvent, gate: Gate | undefined): readonly string[] => {
+  return (event: LedgerEvent, gate: Gate | undefined, writer: unknown): readonly string[] => {
     const { event_type: type, workflow_id, payload, timestamp } = event;
-    if (type === "POLICY_DECIDED") judge(event, `${workflow_id} ${String(payload["subject"])}`);
+    if (type === "POLICY_DECIDED") judge(event, `${workflow_id} ${String(payload["subject"])}`, writer);
     if (gate === undefined) return [];
     const key = `${workflow_id} ${gate.gate_id}`;
     const failures = judgeJudged(event, gate, judgedAt.get(key));
     // What an edit makes of it is another payload, and judged as that.
     if (!changes.has(type) || payload["cause"] === "edit") return failures;
     judgedAt.delete(key);
-    changed.set(key, Date.parse(timestamp));
+    changed.set(key, { at: Date.parse(timestamp), writer });
     return failures;
   };
 }
