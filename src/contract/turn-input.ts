@@ -8,13 +8,15 @@ import { z } from "zod";
 import { KernelError } from "./error.ts";
 
 /**
- * `opened`: whoever goes on has nothing but the ledger. `foreign`: the row of a process that does not own the workflow.
+ * `opened`: whoever goes on has nothing but the ledger. `foreign`: the row of a process that does not own the workflow, up to `owned`, where
+ * it was given it.
  * `again`: what was asked before counts no more, for another process's append came first, or a key was taken. `stopped`: the
  * owner stops, and begins nothing any more. All others are inputs of a workflow's mailbox.
  */
 const kinds = [
   "opened",
   "foreign",
+  "owned",
   "again",
   "stopped",
   "begin",

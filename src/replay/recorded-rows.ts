@@ -44,6 +44,18 @@ function readRow({ envelope, events }: Turn): RecordedRow {
   return { inputs: placed, foreign: told.some((one) => one.in === "foreign"), last: first + count - 1 };
 }
 
+/** The rows behind the first of these that its run may have written: who was given the workflow writes as its owner from there on. */
+function rowsOfRun([first, ...rows]: readonly RecordedRow[]): readonly RecordedRow[] {
+  const isTaken = (row: RecordedRow | undefined): boolean =>
+    row?.inputs.some(({ told }) => told.in === "owned") === true;
+  let isForeign = first?.foreign === true && !isTaken(first);
+  return rows.filter((row) => {
+    const isOwn = row.foreign === isForeign;
+    if (isOwn && isTaken(row)) isForeign = false;
+    return isOwn;
+  });
+}
+
 /**
  * The answers that the same run heard behind this input, of the questions that fit: those of its own rows, up to where it
  * began anew or asked everything again.
@@ -57,8 +69,7 @@ export function answersAfter(
   const row = rows[at];
   const found: RecordedInput[] = [];
   if (row === undefined) return found;
-  const own = rows.slice(at + 1).filter(({ foreign }) => foreign === row.foreign);
-  const later = own.flatMap(({ inputs }) => inputs);
+  const later = rowsOfRun(rows.slice(at)).flatMap(({ inputs }) => inputs);
   for (const one of [...row.inputs.slice(row.inputs.indexOf(input) + 1), ...later]) {
     if (one.told.in === "opened" || one.told.in === "again") return found;
     if (one.told.in === "answered" && fits(one.told.of ?? "")) found.push(one);

@@ -3,8 +3,8 @@
  *
  * P1  Each row says which inputs led to it; what they carried stands in their events.
  * P2  A question is answered at once where it was, and by a later input where the record says so.
- * P3  Who began with nothing but the ledger is a new run; who does not own the workflow is a run of its own; who was overtaken
- *     goes on as the run that it was.
+ * P3  Who began with nothing but the ledger is a new run; who does not own the workflow is a run of its own, also once it does;
+ *     who was overtaken goes on as the run that it was.
  */
 
 import { isPromise } from "../contract/maybe-promise.ts";
@@ -75,20 +75,27 @@ export class Replaying {
     const again = row.inputs.find(({ told }) => told.in === "again")?.told.of ?? "";
     this.#own = this.#runs.get(again) ?? this.#own;
     for (const input of row.inputs) {
-      const run = row.foreign ? this.#foreign : this.#own;
-      if (input.told.in === "opened") this.#open(row);
+      const run = log.foreign ? this.#foreign : this.#own;
+      if (input.told.in === "opened") this.#open();
+      else if (input.told.in === "owned") this.#takeOver();
       else if (input.told.in === "again") run.overtaken();
       else if (input.told.in === "stopped") run.interrupted = true;
       else if (input.told.in !== "foreign") await this.#give(run, input);
       if (log.isOver) return;
     }
     log.closeAt(row.last);
-    if (!row.foreign) this.#runs.set(String(row.last), this.#own);
+    if (!log.foreign) this.#runs.set(String(row.last), this.#own);
   }
 
-  #open({ foreign }: RecordedRow): void {
-    if (foreign) this.#foreign = this.#begin();
+  #open(): void {
+    if (this.#log.foreign) this.#foreign = this.#begin();
     else this.#own = this.#begin();
+  }
+
+  /** Who did not own the workflow does from here on, and knows what it knew. */
+  #takeOver(): void {
+    this.#own = this.#foreign;
+    this.#log.foreign = false;
   }
 
   async #give(run: ReplayedRun, recorded: RecordedInput): Promise<void> {

@@ -15,7 +15,7 @@ import { type Answered, type Input, isExternal, type Word } from "./decide/input
 import { callIdOf, type Handle, type RunMemory, type UnderWay } from "./decide/run.ts";
 
 /** What a row tells that no input led to. */
-type Mark = TurnInput & { readonly in: "opened" | "foreign" | "again" | "stopped" };
+type Mark = TurnInput & { readonly in: "opened" | "foreign" | "owned" | "again" | "stopped" };
 const isMark = (one: Traced | Mark): one is Mark => "in" in one;
 
 interface Traced {
@@ -59,6 +59,8 @@ export class TurnTrace {
   #kept: Kept[] = [];
   #current: Traced | null = null;
   #from = 0;
+  /** Whether the marks say that who decides does not own the workflow. */
+  #saysForeign = false;
   /** As of the last row, and as of the one that is under way. */
   #known: KnownCalls;
   #sealed: KnownCalls;
@@ -81,11 +83,19 @@ export class TurnTrace {
 
   /** Who goes on from here knows nothing but the ledger; of who does not own the workflow each row says so. */
   #open(): void {
-    if (this.#isForeign()) this.mark("foreign");
+    this.#tellOwner();
     this.mark("opened");
   }
 
+  /** Who did not own the workflow may have been given it since. */
+  #tellOwner(): void {
+    const isForeign = this.#isForeign();
+    if (isForeign !== this.#saysForeign) this.mark(isForeign ? "foreign" : "owned");
+    this.#saysForeign = isForeign;
+  }
+
   begin(input: Input, now: number, { position }: Place): void {
+    if (this.#saysForeign) this.#tellOwner();
     this.#from = position;
     this.#current = { input, now, asks: [], left: 0 };
     if (input.type === "answered") this.hears(input.scope, input.key, input.answer);
@@ -126,7 +136,8 @@ export class TurnTrace {
     });
     this.#sealedMarks = this.#traced.filter(isMark);
     this.#traced = [];
-    if (this.#isForeign()) this.mark("foreign");
+    this.#saysForeign = false;
+    this.#tellOwner();
     return told.length === 1 && isPlain(told[0] as TurnInput, drafts) ? undefined : told;
   }
 
@@ -156,7 +167,10 @@ export class TurnTrace {
     const marked = [...this.#sealedMarks, ...this.#traced.filter(isMark)];
     this.#sealedMarks = [];
     this.#traced = [];
-    if (this.#isForeign()) return this.#open();
+    if (this.#isForeign()) {
+      this.#saysForeign = false;
+      return this.#open();
+    }
     this.#traced = marked.filter((mark) => mark.in !== "again");
     this.mark("again", this.#last === 0 ? {} : { of: String(this.#last) });
   }
