@@ -285,11 +285,12 @@ function editOf({ step_id: stepId }: LedgerEvent, left: readonly LedgerEvent[], 
   const put = (stage: string) =>
     findAmong(before, { type: "POLICY_DECIDED", stepId, fits: (asked) => asked.stage === stage });
   const judged = put("outcome") ?? put("action");
-  const { payload: kept, payload_hash, redactions = [] } = judged?.payload ?? {};
+  const { payload: kept, payload_hash, transform = null, redactions = [] } = judged?.payload ?? {};
   const revised = findAmong(before, { type: "GATE_REVISED", stepId, fits: ({ cause }) => cause === "edit" });
   if (kept !== undefined)
     return revised !== null || digest(kept) === payload_hash ? kept : redact(kept, redactions, unknownText);
-  if (revised === null) return null;
+  // What policy replaced and masked is kept as that alone.
+  if (revised === null) return transform === null ? null : redact(transform, redactions, unknownText);
   const made = before.filter(({ sequence }) => sequence < revised.sequence);
   const drafted = findAmong(made, { type: "OUTCOME_DRAFTED", stepId });
   return drafted === null ? revised.payload.gate.payload : drafted.payload.outcome.content;

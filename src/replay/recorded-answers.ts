@@ -186,8 +186,10 @@ function toldOfCall(at: Recorded): Answered {
   const standing = log.record.gates.get(gateIdOf(stepId ?? ""));
   const isOfEdit = edits && waitsFor === "judge" && !key.endsWith(`:${standing?.payload_digest}`);
   const isOfThis = ({ gate }: EventPayloads["GATE_OPENED"]): boolean => key.endsWith(`:${gate.payload_digest}`);
-  // A gate is there at once, but for the judgement of what was said ahead, or of an edit that decides; a failure, but for the hooks on the way back.
-  const find = waitsFor === "kept" || isOfEdit ? log.find.bind(log) : log.findLeft.bind(log);
+  // A gate is there at once, but for the judgement of what was said ahead, or of an edit that decides, and where it is shown
+  // anew but for the check of its call; a failure, but for the hooks on the way back.
+  const isLater = waitsFor === "kept" || waitsFor === "check_call" || isOfEdit;
+  const find = isLater ? log.find.bind(log) : log.findLeft.bind(log);
   const gates = [find("GATE_OPENED", stepId, isOfThis), find("GATE_REVISED", stepId, isOfThis)];
   const findEnd = isFailing(at) ? log.find.bind(log) : find;
   // While an edit is judged others may vote on what was shown before.

@@ -13,7 +13,7 @@ export function judgeCalls(story: Story, world: OutsideWorld): readonly string[]
   const sent = world.calls.filter(({ sent, operator }) => sent && !mayRepeat(operator));
   return [
     ...judgeGates(story, world),
-    ...judgeInputs(story, world.calls),
+    ...judgeInputs(story, world),
     ...judgeLetThrough(story, world),
     ...judgeEffects(sent, world),
     ...judgeBlame(story, world.durable),
@@ -55,14 +55,15 @@ function judgeGates(story: Story, { calls, records, releases }: OutsideWorld): r
   ];
 }
 
-/** One key is one input, whoever calls with it, and whenever; where a rule is another by now, in each workflow for itself. */
-function judgeInputs(story: Story, calls: readonly Called[]): readonly string[] {
-  const scopeOf = ({ key, workflow_id }: Called): string => (story.deploy === null ? key : `${workflow_id} ${key}`);
-  const byKey = Map.groupBy(
-    calls.filter((call) => !needsNoCommit(story, call)),
-    scopeOf,
-  );
-  return [...byKey.values()].flatMap(([first, ...others]) =>
+/** One key is one input in its workflow; in all of them, where no rule is another by now, it has taken effect with one. */
+function judgeInputs(story: Story, { calls }: OutsideWorld): readonly string[] {
+  const committed = calls.filter((call) => !needsNoCommit(story, call));
+  const sent = story.deploy === null ? committed.filter((call) => call.sent) : [];
+  const alike = [
+    ...Map.groupBy(committed, ({ workflow_id, key }) => `${workflow_id} ${key}`).values(),
+    ...Map.groupBy(sent, ({ key }) => key).values(),
+  ];
+  return alike.flatMap(([first, ...others]) =>
     others
       .filter(({ input }) => digest(input as never) !== digest(first?.input as never))
       .map(({ workflow_id, step_id }) => `input: ${step_id} of ${workflow_id} was called otherwise under its key`),
@@ -137,9 +138,21 @@ function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean
   if (own.parent_workflow_id === null) return isRestarted(durable, call);
   if (own.draft_version !== other.draft_version || !isReplanned(durable, call)) return true;
   if (!hadMet(durable, { before, call })) return true;
+  if ([before, call].some((one) => wasEdited(durable, one))) return true;
   const outcome = approvedBefore(durable, call);
   return outcome !== null && outcome !== approvedBefore(durable, before);
 }
+
+/** What a person put in the place of what was planned is other work. */
+const wasEdited = (durable: readonly Durable[], { workflow_id, step_id, at }: Called): boolean =>
+  durable.some(
+    ({ at: row, event: { event_type: type, payload, ...event } }) =>
+      type === "GATE_REVISED" &&
+      payload["cause"] === "edit" &&
+      row <= at &&
+      event.workflow_id === workflow_id &&
+      event.step_id === step_id,
+  );
 
 /** Whether the other's call had begun as the step ended here that this one stands for; what made no call keeps its key, and meets any. */
 function hadMet(durable: readonly Durable[], { before, call }: Pair): boolean {
