@@ -52,26 +52,22 @@ export async function findGate(
   return at(found.gates.filter(isMeant), n);
 }
 
+interface Heard {
+  readonly gate: Pick<Gate, "workflow_id" | "gate_id">;
+  readonly by: unknown;
+  readonly word: GateWord;
+  /** It is said before the gate opens: then it is not late. */
+  readonly isAhead?: boolean;
+}
+
 /** What a person says to a gate, at what this process takes for now. */
 export function hearSaid(
   { world }: Stage,
   { wall }: SimulatedProcess,
-  {
-    gate,
-    by,
-    word,
-  }: { readonly gate: Pick<Gate, "workflow_id" | "gate_id">; readonly by: unknown; readonly word: GateWord },
+  { gate: { workflow_id, gate_id }, by, word: { decision, payload }, isAhead = false }: Heard,
 ): void {
-  const { workflow_id, gate_id } = gate;
-  const { decision, payload } = word;
-  world.say({
-    workflow_id,
-    gate_id,
-    by,
-    decision,
-    named: payload.edit === undefined ? payload : null,
-    now: wall.now(),
-  });
+  const named = payload.edit === undefined ? payload : null;
+  world.say({ workflow_id, gate_id, by, decision, named, now: isAhead ? Number.NEGATIVE_INFINITY : wall.now() });
 }
 
 interface Saying {
@@ -184,7 +180,12 @@ export function foretell(stage: Stage, action: Action, process: SimulatedProcess
     const decision = how % 5 === 4 ? "reject" : "approve";
     const gate_id = gateIdOf(step_id);
     const { principal } = callerOf(by);
-    hearSaid(stage, process, { gate: { workflow_id, gate_id }, by: principal.id, word: { decision, payload: word } });
+    hearSaid(stage, process, {
+      gate: { workflow_id, gate_id },
+      by: principal.id,
+      word: { decision, payload: word },
+      isAhead: true,
+    });
     const { status } = await decideGate(workflow_id, { ...callerOf(by), gate_id, decision, payload: word });
     stage.world.mark(`foretell ${status}`);
     if (status === "kept" && (word.edit !== undefined || word.payload_digest === undefined))

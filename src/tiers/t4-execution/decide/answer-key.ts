@@ -53,8 +53,9 @@ export type SharedKey =
       readonly failure: KernelError | null;
     };
 
-export function keyOf(run: Run, { step, operator, inputs, gate }: Prepared): string {
+export function keyOf(run: Run, { step, operator, inputs, gate, key }: Prepared): string {
   const { record } = run.log;
+  if (key !== undefined) return key;
   const target = step.idempotency.strategy === "applies" ? appliedBy(record, step, gate) : null;
   if (target !== null) return deriveApplyKey(record, target);
   return deriveKey({

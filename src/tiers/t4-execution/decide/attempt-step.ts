@@ -17,7 +17,7 @@ import { humanDenied, isBlocking } from "./end-step.ts";
 import { writeTimeout } from "./execution-context.ts";
 import { backOut, contextOf, readThrown, runBefore } from "./hooks.ts";
 import { approvalReasons, describeGate, noteRevised, notifyGate, openGate } from "./open-gate.ts";
-import { type Prepared, prepareStep } from "./prepare-step.ts";
+import { checkPayload, type Prepared, prepareStep } from "./prepare-step.ts";
 import { ask, callIdOf, parked, pending, type Run, stepOf } from "./run.ts";
 import { type Failed, settleFailure } from "./settle-failure.ts";
 
@@ -35,10 +35,23 @@ export function attemptStep(run: Run, stepId: string, recovered: boolean): void 
   const step = stepOf(run, stepId);
   const before = prepareStep(run, stepId);
   const attempt = recovered ? Math.max(1, step.attempt) : step.attempt + 1;
-  // A retry skips Policy: what the standing decision made of the payload holds for it too.
-  const prepared = attempt > 1 && step.decision !== null ? applyDecision(run, before, step.decision) : before;
+  const prepared = attempt > 1 || recovered ? asBegun(run, before, attempt > 1) : before;
   const passed = passBefore(run, { prepared, attempt, recovered });
   if (passed !== null) makeAttempt(run, passed);
+}
+
+/**
+ * A retry skips Policy: what the standing decision made of the payload holds for it too. Where its params have become others
+ * meanwhile it is the call that was begun all the same: nobody was asked about another, and its key keeps it from a second effect.
+ */
+function asBegun(run: Run, before: Prepared, isRetry: boolean): Prepared {
+  const { decision, action_id } = stepOf(run, before.step.step_id);
+  if (before.gate !== null || decision === null) return before;
+  if (decision.payload_hash === before.hash) return isRetry ? applyDecision(run, before, decision) : before;
+  const begun = run.log.record.actions.get(action_id ?? "")?.record;
+  if (begun === undefined) return before;
+  const { input_payload: payload, payload_hash: hash, idempotency_key: key } = begun;
+  return { ...before, payload, hash, key, input: checkPayload(run, { ...before, payload, hash }, "check:begun") };
 }
 
 /** The attempt as the before-chain let it through; null where a custom hook stopped it, which is noted. */
@@ -49,7 +62,7 @@ function passBefore(run: Run, at: Attempt): Attempt | null {
   const stopped = orBackOut(run, step.step_id, () =>
     runBefore(run, context, (name) => {
       if (name === "Policy") {
-        if (prepared.gate === null) prepared = admitPayload(run, prepared);
+        if (prepared.gate === null && prepared.key === undefined) prepared = admitPayload(run, prepared);
         context = contextOf(run, prepared, at.attempt, true);
       } else if (name === "Approval") askApproval(run, at, prepared);
       else if (name === "Timeout") writeTimeout(context, operator.metadata.timeout_sec);

@@ -29,6 +29,8 @@ export interface Prepared {
   readonly input: unknown;
   /** The approved gate of this step, if a person has approved it. */
   readonly gate: Gate | null;
+  /** Of the call that was begun, where the step's params would make another by now. */
+  readonly key?: string;
 }
 
 type Checked = Pick<Prepared, "operator" | "payload" | "hash">;
