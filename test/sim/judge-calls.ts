@@ -129,8 +129,9 @@ interface Pair {
 
 /**
  * Whoever begins a workflow by a retry, or restarts one, asks for its work under its own keys, whatever another retry has asked
- * for. What the kernel plans anew in it is of the work that all do who began with the same versions, but for what applies an
- * outcome of its own, which a person was shown and approved, and for what was called and ended here before the other's call: that had not met it.
+ * for. What the kernel plans anew in it is of the work that all do who began with the same versions, but for what was given other
+ * inputs, what applies an outcome of its own, which a person was shown and approved, and what was called and ended here before
+ * the other's call: that had not met it.
  */
 function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean {
   if (before.key === call.key || before.workflow_id === call.workflow_id) return false;
@@ -138,21 +139,10 @@ function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean
   if (own.parent_workflow_id === null) return isRestarted(durable, call);
   if (own.draft_version !== other.draft_version || !isReplanned(durable, call)) return true;
   if (!hadMet(durable, { before, call })) return true;
-  if ([before, call].some((one) => wasEdited(durable, one))) return true;
+  if (digest(call.input as never) !== digest(before.input as never)) return true;
   const outcome = approvedBefore(durable, call);
   return outcome !== null && outcome !== approvedBefore(durable, before);
 }
-
-/** What a person put in the place of what was planned is other work. */
-const wasEdited = (durable: readonly Durable[], { workflow_id, step_id, at }: Called): boolean =>
-  durable.some(
-    ({ at: row, event: { event_type: type, payload, ...event } }) =>
-      type === "GATE_REVISED" &&
-      payload["cause"] === "edit" &&
-      row <= at &&
-      event.workflow_id === workflow_id &&
-      event.step_id === step_id,
-  );
 
 /** Whether the other's call had begun as the step ended here that this one stands for; what made no call keeps its key, and meets any. */
 function hadMet(durable: readonly Durable[], { before, call }: Pair): boolean {
