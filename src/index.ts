@@ -247,6 +247,7 @@ export type {
 export { backupLedger, type MovedLedger, moveLedger } from "./kernel/move-ledger.ts";
 export type { KernelOptions } from "./kernel/options.ts";
 export type { Policies } from "./kernel/policies.ts";
+export { type ExportOptions, verifyEvidence } from "./kernel/verify-export.ts";
 export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel/whatif-report.ts";
 // Ports
 export type { ArtifactStore } from "./ports/artifact-store.ts";
@@ -336,12 +337,11 @@ export {
   type ReviewPipelineOptions,
 } from "./tiers/t5-ego/review-pipeline.ts";
 export { type CapabilitySpend, foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
-export {
-  type EvidenceBreak,
-  type EvidenceCheck,
-  type EvidenceSection,
-  type EvidenceVerdict,
-  verifyEvidence,
+export type {
+  EvidenceBreak,
+  EvidenceCheck,
+  EvidenceSection,
+  EvidenceVerdict,
 } from "./tiers/t6-metacognition/verify-evidence.ts";
 export { createModelRouter, type ModelRouter } from "./tiers/t7-orchestration/route-model.ts";
 // The token kernel

@@ -5,7 +5,9 @@
  *     kind in the stream; with trusted keys also when the key is one of the approver's.
  * V2  At a gate that asks for signatures a counted decision without one is as bad as a bad one; a decision that votes
  *     carry is good with as many standing votes as the gate takes, of those it names. What cannot be read is bad.
- * V3  What a signed decision said became of a call is what its ACTION_SETTLED says, result and all. Claims of earlier
+ * V3  A signed word is bound to what its gate shows: digests are computed again from what the gate holds, and not taken from
+ *     what the decision says. A call behind a gate that asks for signatures has the payload that was approved there.
+ * V4  What a signed decision said became of a call is what its ACTION_SETTLED says, result and all. Claims of earlier
  *     releases named neither result nor targets: the header of later ones says `claims: 2`, and nothing can be added to those.
  * Limits: without trusted keys this shows that the entry is whole, not that the key belonged to whom it names: who writes
  * the whole chain anew can sign it anew with a key of their own. A signature says who decided what (the claims), not their
@@ -17,8 +19,8 @@ import type { ChainBreak } from "../contract/chain.ts";
 import { digest } from "../contract/digest.ts";
 import type { GateDecided, LedgerEvent } from "../contract/event.ts";
 import { payloadOf } from "../contract/event.ts";
+import type { Gate } from "../contract/gate.ts";
 import { type GateQuorum, type GateSignature, type PrincipalRef, readKeys, refOf } from "../contract/gate-vote.ts";
-import { openTurns, type TurnRow } from "../contract/turn.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
 import { jwsVerifier } from "./jws-verifier.ts";
 
@@ -33,7 +35,7 @@ export async function verifySignatures(
   events: Iterable<LedgerEvent>,
   check: SignatureCheck = {},
 ): Promise<readonly ChainBreak[]> {
-  const seen: Seen = { gates: new Map(), signatures: new Set(), doubts: new Map() };
+  const seen: Seen = { gates: new Map(), approved: new Map(), signatures: new Set(), doubts: new Map() };
   const broken: ChainBreak[] = [];
   for (const event of events) {
     const isGood = await checkEvent(event, seen, check).catch(() => false);
@@ -48,10 +50,17 @@ interface SeenGate {
   readonly quorum: GateQuorum | null;
   /** Who has a counted vote on what it shows; one that is bad is told where it stands. */
   readonly votes: Map<string, "approve" | "reject">;
+  readonly kind: Gate["kind"];
+  readonly bound: Bound;
 }
+
+/** What a decision is bound to. */
+type Bound = Pick<GateDecided, "payload_digest" | "policy_version" | "outcome_id" | "outcome_version" | "basis_digest">;
 
 interface Seen {
   readonly gates: Map<string, SeenGate>;
+  /** By step behind a gate that asks for signatures: the digest of what was approved; null while nothing is. */
+  readonly approved: Map<string | null, string | null>;
   readonly signatures: Set<string>;
   /** By step: what a signed decision said of its call; null where one is still asked for. */
   readonly doubts: Map<string | null, Settlement | null>;
@@ -63,13 +72,21 @@ async function checkEvent(event: LedgerEvent, seen: Seen, check: SignatureCheck)
   switch (event.event_type) {
     case "GATE_OPENED":
     case "GATE_REVISED": {
-      const { gate_id, kind, signed, quorum = null } = payloadOf(event, "GATE_OPENED").gate;
+      const { gate } = payloadOf(event, "GATE_OPENED");
+      const { gate_id, kind, quorum = null } = gate;
       // A revision does not take back what the gate asked for.
-      const stillSigned = signed === true || seen.gates.get(gate_id)?.signed === true;
-      seen.gates.set(gate_id, { signed: stillSigned, quorum, votes: new Map() });
-      if (kind === "in_doubt" && stillSigned) seen.doubts.set(event.step_id, null);
+      const signed = gate.signed === true || seen.gates.get(gate_id)?.signed === true;
+      seen.gates.set(gate_id, { signed, quorum, votes: new Map(), kind, bound: boundBy(gate) });
+      if (signed) (kind === "in_doubt" ? seen.doubts : seen.approved).set(event.step_id, null);
       return true;
     }
+    case "GATE_EXPIRED": {
+      const { gate_id, action } = payloadOf(event, "GATE_EXPIRED");
+      if (action === "allow") approve(event, seen, seen.gates.get(gate_id));
+      return true;
+    }
+    case "ACTION_STARTED":
+      return checkStarted(event, seen);
     case "GATE_VOTE_WITHDRAWN": {
       const { gate_id, principal } = payloadOf(event, "GATE_VOTE_WITHDRAWN");
       seen.gates.get(gate_id)?.votes.delete(nameOf(principal));
@@ -87,23 +104,61 @@ async function checkEvent(event: LedgerEvent, seen: Seen, check: SignatureCheck)
   }
 }
 
+/** Computed from what the gate shows, whatever it says of it. */
+const boundBy = ({ payload, policy_version, target, basis }: Gate): Bound => ({
+  payload_digest: digest(payload),
+  policy_version,
+  outcome_id: target?.outcome_id ?? null,
+  outcome_version: target?.version ?? null,
+  ...(basis === undefined ? {} : { basis_digest: digest(basis) }),
+});
+
+/** Whether a decision or a vote names what its gate shows. */
+function isBound(given: Bound, { bound }: SeenGate): boolean {
+  const names = ["payload_digest", "policy_version", "outcome_id", "outcome_version", "basis_digest"] as const;
+  return names.every((name) => given[name] === bound[name]);
+}
+
+function approve({ step_id }: LedgerEvent, { approved }: Seen, gate: SeenGate | undefined): void {
+  if (gate?.signed === true && gate.kind === "approval") approved.set(step_id, gate.bound.payload_digest);
+}
+
+/** A call behind a gate that asks for signatures is made with what was approved there. */
+function checkStarted(event: LedgerEvent, { approved }: Seen): boolean {
+  const { payload_hash, input } = payloadOf(event, "ACTION_STARTED");
+  const wanted = approved.get(event.step_id);
+  if (wanted === undefined) return true;
+  return payload_hash === wanted && (input === undefined || digest(input) === wanted);
+}
+
 const nameOf = ({ type, id }: PrincipalRef): string => JSON.stringify([type, String(id)]);
 
 async function checkVote(event: LedgerEvent, seen: Seen, check: SignatureCheck): Promise<boolean> {
-  const { gate_id, advisory, decision, principal, signature } = payloadOf(event, "GATE_VOTED");
+  const vote = payloadOf(event, "GATE_VOTED");
+  const { gate_id, advisory, decision, principal, signature } = vote;
   const gate = seen.gates.get(gate_id);
-  if (!advisory) gate?.votes.set(nameOf(principal), decision);
-  return signature === null ? advisory || gate?.signed !== true : isSound(event, seen, check);
+  if (gate === undefined) return false;
+  if (!advisory) gate.votes.set(nameOf(principal), decision);
+  if (signature === null) return advisory || !gate.signed;
+  return isBound(vote, gate) && isSound(event, seen, check);
 }
 
 async function checkVerdict(event: LedgerEvent, seen: Seen, check: SignatureCheck): Promise<boolean> {
-  const { gate_id, signature = null, carried_by, resolution, result_digest } = payloadOf(event, "USER_APPROVED");
+  const decided = payloadOf(event, "USER_APPROVED");
+  const { gate_id, signature = null, resolution, result_digest } = decided;
   const gate = seen.gates.get(gate_id);
+  if (gate === undefined) return false;
+  if (event.event_type === "USER_APPROVED") approve(event, seen, gate);
   if (resolution != null && signature === null) seen.doubts.delete(event.step_id);
   if (resolution != null && signature !== null) seen.doubts.set(event.step_id, { resolution, result_digest });
-  if (signature !== null) return isSound(event, seen, check);
-  if (gate?.signed !== true) return true;
-  const { quorum, votes } = gate;
+  if (signature === null && !gate.signed) return true;
+  if (!isBound(decided, gate)) return false;
+  return signature === null ? isCarried(event, gate) : isSound(event, seen, check);
+}
+
+/** Whether as many standing votes as the gate takes carry the decision. */
+function isCarried(event: LedgerEvent, { quorum, votes }: SeenGate): boolean {
+  const { carried_by } = payloadOf(event, "USER_APPROVED");
   if (quorum === null || carried_by === undefined) return false;
   const [decision, needed] =
     event.event_type === "USER_APPROVED" ? ["approve", quorum.approvals] : ["reject", quorum.rejections];
@@ -153,44 +208,4 @@ async function isSignedBy(
   const { decodeProtectedHeader } = await import("jose");
   const saysAll = decodeProtectedHeader(signature.jws)["claims"] !== undefined;
   return !saysAll && verified.text === signedInput(event, true);
-}
-
-/** Rows of any number of streams, mixed, each stream in its order and its chain sound; then what is wrong with them. */
-export interface SignatureAudit {
-  readonly see: (row: TurnRow) => void;
-  /** @param read the rows of a stream, all that were seen or more. */
-  readonly end: (read: ReadRows) => Promise<readonly ChainBreak[]>;
-}
-
-type ReadRows = (stream: string) => readonly TurnRow[] | Promise<readonly TurnRow[]>;
-
-/** As verifySignatures, for whoever reads a whole ledger: only streams with signatures are read, once more and whole. */
-export function createSignatureAudit(check: SignatureCheck = {}): SignatureAudit {
-  const signed = new Set<string>();
-  return {
-    see({ stream, body }) {
-      if (body !== null && /"jws":|"signed":true/.test(body)) signed.add(stream);
-    },
-    async end(read) {
-      const broken: ChainBreak[] = [];
-      for (const stream of signed) {
-        const events = readSigned(await read(stream));
-        broken.push(
-          ...(events === null
-            ? [{ stream, sequence: 0, reason: "format" as const }]
-            : await verifySignatures(events, check)),
-        );
-      }
-      return broken;
-    },
-  };
-}
-
-/** Null for rows of which nothing can be made, though their chain is sound. */
-function readSigned(rows: readonly TurnRow[]): readonly LedgerEvent[] | null {
-  try {
-    return openTurns(rows).filter(({ event_type }) => /^(GATE_|USER_|ACTION_SETTLED$)/.test(event_type));
-  } catch {
-    return null;
-  }
 }

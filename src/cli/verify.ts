@@ -3,14 +3,13 @@
  *
  * INV-1  The first broken entry is named by line, stream and sequence; a broken chain ends with exit 1.
  * INV-2  The file check opens no ledger and runs nothing: only `verifyEvidence` over the file's lines.
- * Limits: rows missing at the end of an export without evidence leave a sound chain; compare `heads` with the ledger's.
  */
 import type { Command } from "commander";
-import { createSignatureAudit, type SignatureCheck } from "../adapters/verify-signatures.ts";
+import type { SignatureCheck } from "../adapters/verify-signatures.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { EvidenceCheck, EvidenceVerdict, IndexBreak } from "../index.ts";
+import type { EvidenceVerdict, IndexBreak } from "../index.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { readApproverKeys } from "./approver-keys.ts";
 import { withKernel } from "./open-kernel.ts";
@@ -59,10 +58,10 @@ async function verify(workflowId: string | undefined, session: Session<VerifyOpt
 }
 
 function verifyLedger(workflowId: string | undefined, session: Session): Promise<Verdict> {
-  return withKernel(session, async ({ kernel, caller }) => {
-    if (workflowId !== undefined) await kernel.workflow(workflowId, caller);
-    return kernel.verify(workflowId, checkOf(session.options));
-  });
+  // Of the whole ledger nobody but its host may be told.
+  return withKernel(session, ({ kernel, caller }) =>
+    kernel.verify(workflowId, checkOf(session.options), workflowId === undefined ? undefined : caller),
+  );
 }
 
 /** With `--keys` a signature also has to be of one of the approver's keys. */
@@ -74,35 +73,19 @@ async function verifyFile(
   workflowId: string | undefined,
   { options, terminal: { signal } }: Session,
 ): Promise<Verdict> {
-  const check = checkOf(options);
   const { verifyEvidence } = await import("../index.ts");
-  const verdict = await verifyEvidence(readFileLines(path, signal), {
-    ...(workflowId === undefined ? {} : { stream: workflowId }),
-    checks: [checkSignatures(check)],
-  });
-  if (verdict.checked === 0 && verdict.ok)
+  const verdict = await verifyEvidence(readFileLines(path, signal), { stream: workflowId, ...checkOf(options) });
+  if (verdict.checked === 0)
     throw new UsageError(`${path} holds no row${workflowId === undefined ? "" : ` of ${workflowId}`}`);
   return verdict;
 }
 
-/** The signed approvals of a stream whose chain is sound; each is told with the line that holds it. */
-const checkSignatures =
-  (check: SignatureCheck): EvidenceCheck =>
-  async ({ rows }) => {
-    const audit = createSignatureAudit(check);
-    for (const { content } of rows) audit.see(content);
-    const lineOf = (sequence: number): number =>
-      rows.find(({ content }) => content.last_sequence >= sequence)?.line ?? 0;
-    const contents = rows.map(({ content }) => content);
-    return (await audit.end(() => contents)).map((found) => ({ line: lineOf(found.sequence), ...found }));
-  };
-
 export function renderVerdict(
-  { ok, checked, erased = 0, broken, heads = [], evidence = [] }: Verdict,
+  { ok, checked, broken, heads = [], evidence = [] }: Verdict,
   { paint }: Pick<Terminal, "paint">,
 ): string {
   const head = ok
-    ? paint("green", `sound: ${checked} entries checked${erased === 0 ? "" : `, ${erased} of them erased`}`)
+    ? paint("green", `sound: ${checked} entries checked`)
     : paint("red", `broken: ${broken.length} of what was checked`);
   const breaks = broken.map((found) => `${describePlace(found)}: ${describeBreak(found)}`);
   const ends = heads.map(({ stream, sequence, hash }) => `${stream} up to ${sequence}, head ${hash}`);
@@ -118,13 +101,16 @@ const describePlace = ({ line, stream, sequence, index }: Break): string =>
 const meanings: Readonly<Record<string, string>> = {
   hash: "the hash does not fit the entry",
   body: "the body is not the one that was hashed",
+  missing: "the body is missing, and no event says that it was erased",
+  spelling: "the JSON of the entry is not spelled as the kernel spells it",
   link: "the entry does not follow the one before it",
   sequence: "the numbering has a gap or a wrong number",
   format: "the entry cannot be read",
   index: "the index does not say what the log does",
   audit: "the audit is not what the events say",
-  signature: "a decision's signature is missing or not good",
+  signature: "a decision's signature is missing or not good, or the call is not what was approved",
   closing: "the export does not end as it was closed",
+  cut: "the file stops here, without the end that an export names",
 };
 
 const describeBreak = ({ reason, index }: Break): string => {

@@ -64,7 +64,7 @@ async function show(
 }
 
 export function renderReport(report: WhatIfReport, rows: readonly WhatIfFinding[], terminal: Terminal): string {
-  const { workflows, decisions, differing, unknown, erased_rows, policy_version, changes } = report;
+  const { workflows, decisions, differing, unknown, policy_version, changes } = report;
   const hidden = differing + unknown - rows.length;
   const lines = [
     ...(rows.length === 0 ? [] : [renderTable(rows, columnsFor(terminal), terminal), ""]),
@@ -72,7 +72,6 @@ export function renderReport(report: WhatIfReport, rows: readonly WhatIfFinding[
     `${differing} of ${decisions} decisions in ${workflows} workflows would differ under ${showLine(policy_version)}`,
     ...Object.entries(changes).map(([change, n]) => `  ${n}  ${showLine(change)}`),
     ...(unknown === 0 ? [] : [`${unknown} cannot be told`]),
-    ...(erased_rows === 0 ? [] : [`${erased_rows} rows were erased; what they decided cannot be told`]),
   ];
   return lines.join("\n");
 }

@@ -24,9 +24,7 @@ const startedBy = (name: string): Expected<EventPlace> => told(({ own }) => own.
 
 export const actionStarted = form(startNames, [
   told(({ own }) => own.step?.["operator"]),
-  told(({ own: { action }, context }) =>
-    typeof action?.["attempt"] === "number" ? action["attempt"] + 1 : context.orUsual(undefined, 1),
-  ),
+  told(({ own: { action } }) => (typeof action?.["attempt"] === "number" ? action["attempt"] + 1 : 1)),
   startedBy("action_id"),
   told(({ own: { step }, context: { shared } }) => {
     const { operator, draft_version } = step ?? empty;
@@ -36,11 +34,9 @@ export const actionStarted = form(startNames, [
   told(({ own }) => own.step?.["operator_version"]),
   told(({ own }) => own.payload_hash),
   told(({ own, context }) => timeoutOf(context, own.step?.["operator"])),
-  told(({ own: { action, gate }, context }) =>
-    action === undefined ? context.orUsual(undefined, gate?.["payload"]) : undefined,
-  ),
+  told(({ own: { action, gate } }) => (action === undefined ? gate?.["payload"] : undefined)),
   undefined,
-  told(({ own: { action }, context }) => action?.["outcome_id"] ?? context.orUsual(undefined, null)),
+  told(({ own: { action } }) => action?.["outcome_id"] ?? null),
   undefined,
   form(
     ["id", "cost", "resources"],
@@ -49,7 +45,7 @@ export const actionStarted = form(startNames, [
 ]);
 
 const timeoutOf = (context: StreamContext, operator: unknown): unknown =>
-  context.timeouts.get(operator) ?? context.orUsual(undefined, plainTimeoutMs);
+  context.timeouts.get(operator) ?? plainTimeoutMs;
 
 const succeededNames = [
   ...["operator_name", "attempt", "action_id", "result", "usage", "cached"],

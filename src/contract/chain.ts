@@ -2,13 +2,14 @@
  * The chain of a stream: each row's hash covers its bytes and the hash of the row before it.
  *
  * Owns: the chain rule, and the words for where a chain is broken. Never: reads what a row says.
- * INV-1  hash = H(previous ‖ envelope bytes ‖ H(body bytes)), over the bytes stored, so that a body can be erased and
- *        the chain still verifies. The first row's previous hash is `genesisHash`, and its envelope names the stream.
+ * INV-1  hash = H(previous ‖ envelope bytes ‖ H(body bytes)), over the bytes stored. The first row's previous hash is
+ *        `genesisHash`, and its envelope names the stream.
+ * INV-2  A row without a body is damaged: no event records that a body was erased.
  */
 import { sha256 } from "./digest.ts";
 import { kernelError } from "./error-codes.ts";
 import type { JsonObject } from "./json.ts";
-import { raise } from "./kernel-error.ts";
+import { KernelErrorException, raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
 import type { TurnRow } from "./turn.ts";
 
@@ -33,15 +34,25 @@ export function refuseDamage(broken: ChainBreak): never {
   raise(kernelError("T0_LEDGER_CORRUPT", message, readRef, { detail: { broken } }));
 }
 
+/** The damage that reading a row threw. What threw anything else holds what no kernel of this release writes. */
+export function damageIn(row: TurnRow, thrown: unknown): ChainBreak {
+  const { broken } = (thrown instanceof KernelErrorException ? thrown.error.detail : {}) as { broken?: ChainBreak };
+  return broken ?? { ...placeOf(row), reason: "format" };
+}
+
+/** What is wrong with the bytes of a row by themselves. */
+type RowDamage = "missing" | "body" | "hash";
+
 /** What is wrong with a chain, at the first row that is wrong; null for a sound one. */
 export interface ChainBreak {
   readonly stream: string;
   readonly sequence: number;
   /**
-   * `signature`: the chain is sound there, and a signed approval in it is not. `index`: the log is sound, and a row of an
-   * index beside it does not say what the log does.
+   * `missing`: the row has no body. `spelling`: its JSON is not spelled as a kernel spells it. `signature`: the chain is
+   * sound there, and a signed approval in it is not. `index`: the log is sound, and a row of an index beside it does not
+   * say what the log does.
    */
-  readonly reason: "hash" | "body" | "link" | "sequence" | "format" | "signature" | "index";
+  readonly reason: RowDamage | "link" | "sequence" | "format" | "spelling" | "signature" | "index";
   /** Of an index: which row, and what is wrong with it. */
   readonly index?: IndexBreak;
 }
@@ -64,7 +75,7 @@ export function checkRow(row: TurnRow, prevHash: string, expectedFirst: number):
 }
 
 /** What is wrong with a row's hashes, where the row before it has this one. */
-export const checkBytes = (row: TurnRow, prevHash: string): "link" | "body" | "hash" | null =>
+export const checkBytes = (row: TurnRow, prevHash: string): RowDamage | "link" | null =>
   row.prev_hash === prevHash ? findDamage(row) : "link";
 
 /** What of an envelope binds its row to its place. */
@@ -81,9 +92,9 @@ export function standsAt(row: TurnRow, { stream, first, count }: Linked, expecte
   return isWhole && (stream === undefined ? expectedFirst > 1 : stream === row.stream);
 }
 
-/** What is wrong with the bytes of a row by themselves. */
-function findDamage(row: TurnRow): "body" | "hash" | null {
-  if (row.body !== null && sha256(row.body) !== row.body_hash) return "body";
+function findDamage(row: TurnRow): RowDamage | null {
+  if (row.body === null) return "missing";
+  if (sha256(row.body) !== row.body_hash) return "body";
   return chainHash(row.prev_hash, row.envelope, row.body_hash) === row.hash ? null : "hash";
 }
 

@@ -5,7 +5,8 @@
  *
  * INV-1  A line of evidence has the key `evidence`, which no row has.
  * INV-2  Each is chained to the one before it, the first to the head of the rows: hash = H(previous ‖ text without hash).
- * INV-3  Evidence ends with its closing line; without one it was cut.
+ * INV-3  An export names its own end: the closing line of each stream says how many lines there are, and the sequence and
+ *        hash of the last row. Without one the export was cut.
  */
 import { z } from "zod";
 import { AuditEntry } from "./audit.ts";
@@ -29,8 +30,6 @@ export const EvidenceLine = z.discriminatedUnion("evidence", [
     evidence: z.literal("closing"),
     stream: z.string(),
     rows: count,
-    /** Rows whose body was erased when this was exported; one more is a row that was altered. */
-    erased: count,
     audit_entries: count,
     reports: count,
     head: z.strictObject({ sequence: count, hash }),

@@ -121,15 +121,14 @@ const outcomeNames = [
 ];
 
 /** The step that made it: its own, or the one that applies it. */
-const makerOf = ({ context, step: stepId, own }: EventPlace): string | null => {
-  const step = own.step ?? context.orUsual(undefined, empty);
-  if (step === undefined) return null;
+const makerOf = ({ step: stepId, own }: EventPlace): string | null => {
+  const step = own.step ?? empty;
   return typeof step["applies"] === "string" ? step["applies"] : stepId;
 };
 
 /** The version before it. */
 const before = (place: EventPlace): JsonObject =>
-  place.context.of(makerOf(place)).outcome ?? place.context.orUsual(empty, firstOf(place.own.step ?? empty));
+  place.context.of(makerOf(place)).outcome ?? firstOf(place.own.step ?? empty);
 const beforeBy = (name: string): Expected<EventPlace> => told((place) => before(place)[name]);
 
 /** A draft holds what its step made; a final one what the draft before it holds. */

@@ -121,7 +121,7 @@ const gatesIn = told((_, plan) => {
 
 /** As of the step before it that calls the same operator. */
 const like = (name: string, plain: unknown): Expected<EventPlace> =>
-  told((place, { operator }) => place.callerOf(operator)?.[name] ?? place.context.orUsual(undefined, plain));
+  told((place, { operator }) => place.callerOf(operator)?.[name] ?? plain);
 
 /** A step is as the one before it that calls the same operator, and depends on the one before it. */
 const planStep = form(stepNames, [

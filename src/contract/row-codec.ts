@@ -13,7 +13,7 @@
  * The id of a row's first event is in the envelope; each further one is the next after the one before it (`idAfter`).
  *
  * Owns: entries. Never: hashes, knows a store.
- * R1  unpackEvents(packed events) gives the events again, to the byte of their JSON text, in the same context.
+ * R1  unpackEvents(parsed packed events) gives the events again, to the byte of their JSON text, in the same context.
  * R2  An event is packed once, when it is noted: what is no JSON is refused then, and leaves no trace.
  */
 import { kernelError } from "./error-codes.ts";
@@ -152,13 +152,13 @@ export class UnknownEvent extends Error {
   }
 }
 
-/** The events of a body; the context goes on behind them. @throws UnknownEvent; whatever a body leads to that no kernel wrote. */
+/** The events of a body that was parsed; the context goes on behind them. @throws UnknownEvent; whatever a body leads to that no kernel wrote. */
 export function unpackEvents(
-  body: string,
+  body: unknown,
   { now, count, id }: PackedRow,
   context: StreamContext,
 ): readonly TurnEvent[] {
-  const entries = JSON.parse(body) as readonly (number | JsonObject | Entry)[];
+  const entries = body as readonly (number | JsonObject | Entry)[];
   const walk = new RowWalk(context, now);
   const events: TurnEvent[] = [];
   let at = 0;
@@ -215,7 +215,7 @@ class RowWalk {
 
   moreOf(type: EventType, payload: JsonObject): More {
     const id = this.#id === null ? null : idAfter(this.#id);
-    const plan = type === "PLAN_CREATED" ? this.#planIn(payload) : this.#context.plan;
+    const plan = type === "PLAN_CREATED" ? this.#planIn(payload) : this.#context.facts.plan;
     return { id, plan, actor: byPerson.has(type) ? personIn(payload) : undefined };
   }
 

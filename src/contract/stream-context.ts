@@ -4,8 +4,6 @@
  *
  * Owns: which fact of which event is kept. Never: reads or writes a row.
  * C1  The same events give the same context, to whoever writes and to whoever reads.
- * C2  What an erased body said is not known: then nothing learned before is believed either, and what later rows left out
- *     because of it is missing in their events. Nothing wrong is ever told.
  */
 import { genesisHash } from "./chain.ts";
 import type { EventType } from "./event.ts";
@@ -38,8 +36,8 @@ class Facts {
   decided: { readonly gate_id: unknown; readonly step_id: string | null } | undefined = undefined;
   gate_id: unknown = undefined;
   output_text: unknown = undefined;
-  /** Of the plan that the workflow follows, where it is not the one that its envelope names; null: none was told. */
-  plan: string | undefined | null = null;
+  /** The plan of the next event, where it is not the one that the envelope names. */
+  plan: string | undefined = undefined;
 }
 
 export const noFacts: Readonly<StepFacts> = Object.freeze(new StepFacts());
@@ -54,8 +52,6 @@ export class StreamContext {
   /** The instant of the first row, epoch ms; null where it is not known. */
   began: number | null = null;
   facts = new Facts();
-  /** Facts from before are not known. */
-  #isPartial = false;
   readonly #steps = new Map<string, StepFacts>();
   /** By operator: the last step of a plan that calls it. */
   readonly operators = new Map<unknown, JsonObject>();
@@ -63,8 +59,10 @@ export class StreamContext {
 
   /** A row that says all by itself: what was known before counts no more. */
   begin(shared: Shared, began: number | null): void {
-    this.forget();
-    this.#isPartial = false;
+    this.facts = new Facts();
+    this.#steps.clear();
+    this.operators.clear();
+    this.timeouts.clear();
     this.shared = shared;
     this.began = began;
   }
@@ -75,7 +73,6 @@ export class StreamContext {
     const { shared, last, head, now, began } = this;
     Object.assign(copy, { shared, last, head, now, began });
     Object.assign(copy.facts, this.facts);
-    copy.#isPartial = this.#isPartial;
     for (const [step, facts] of this.#steps) copy.#steps.set(step, Object.assign(new StepFacts(), facts));
     for (const [operator, step] of this.operators) copy.operators.set(operator, step);
     for (const [operator, timeout] of this.timeouts) copy.timeouts.set(operator, timeout);
@@ -88,26 +85,6 @@ export class StreamContext {
     this.head = head;
     this.now = now;
     this.facts.decider = undefined;
-  }
-
-  /** A body was erased. */
-  forget(): void {
-    this.#isPartial = true;
-    this.facts = new Facts();
-    this.#steps.clear();
-    this.operators.clear();
-    this.timeouts.clear();
-  }
-
-  /** The plan of the next event, where it is not the one that the envelope names; null where that is not known. */
-  get plan(): string | null | undefined {
-    const { plan } = this.facts;
-    return plan === null ? this.orUsual<string | null | undefined>(null, undefined) : plan;
-  }
-
-  /** What a fact is where nothing was said of it: `usual`, unless something may have been said that is not known. */
-  orUsual<T>(unknown: T, usual: T): T {
-    return this.#isPartial ? unknown : usual;
   }
 
   of(step: string | null): Readonly<StepFacts> {

@@ -6,7 +6,8 @@
  * INV-1  Hashes are over the bytes stored (chain.ts).
  * INV-2  Readers see single events; nobody outside this file and the codec knows that a row holds several.
  * INV-3  No row holds an event whose type is not in the closed list.
- * INV-4  A row that is not as it was sealed is never read as if it were: T0_LEDGER_CORRUPT names stream and sequence.
+ * INV-4  A row that is not as it was sealed is never read as if it were: T0_LEDGER_CORRUPT names stream and sequence. That
+ *        holds for its spelling too: envelope and body are the text that JSON.stringify gives of what they say.
  * INV-5  A row whose envelope names its stream says all by itself; the first of a stream does. Any other goes on from the
  *        context that the rows before it left (`StreamContext`), and is not read without.
  */
@@ -16,7 +17,7 @@ import { kernelError } from "./error-codes.ts";
 import type { Actor, EventType, LedgerEvent } from "./event.ts";
 import { Foretold, isSameJson, packMembers, unpackMembers } from "./foretold.ts";
 import { instantText } from "./instant.ts";
-import type { JsonObject } from "./json.ts";
+import { isPlainObject, type JsonObject } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
 import { RowPacker, UnknownEvent, unpackEvents } from "./row-codec.ts";
@@ -47,13 +48,13 @@ export interface TurnEvent {
   readonly id: string;
   readonly type: EventType;
   readonly step: string | null;
-  /** Present where the event's plan or actor is not the envelope's; null for a plan that an erased body told. */
+  /** Present where the event's plan or actor is not the envelope's; null for no plan. */
   readonly plan?: string | null | undefined;
   readonly actor?: Actor | undefined;
   readonly payload: JsonObject;
 }
 
-/** A row as stores keep it. `body` is null once erased; `body_hash` stays. */
+/** A row as stores keep it. A row whose `body` is null is damaged. */
 export interface TurnRow {
   readonly stream: string;
   readonly first_sequence: number;
@@ -169,7 +170,7 @@ export function sharedOf(envelope: Shared): Shared {
 }
 
 /**
- * The single events of a row that says all by itself; none where the body was erased.
+ * The single events of a row that says all by itself.
  * @throws KernelErrorException T0_LEDGER_CORRUPT for a row that is not as it was sealed, or that does not; T0_LEDGER_FORMAT
  * for one of another version.
  */
@@ -187,12 +188,11 @@ export function openTurns(rows: readonly TurnRow[], context = new StreamContext(
 /** As openTurn, of the row that is next in its stream; the context goes on behind it. */
 export function openNext(context: StreamContext, row: TurnRow): readonly LedgerEvent[] {
   const { envelope, events } = takeTurn(context, row);
-  if (events.length === 0) return [];
   const timestamp = readRow(row, () => instantText(envelope.now));
   return events.map((event, i) => toLedgerEvent(envelope, event, envelope.first + i, timestamp));
 }
 
-/** A row's parts; no events where the body was erased. */
+/** A row's parts. */
 export interface Turn {
   readonly envelope: TurnEnvelope;
   readonly events: readonly TurnEvent[];
@@ -201,10 +201,8 @@ export interface Turn {
 /** As openNext, with what the events share beside them. */
 export function takeTurn(context: StreamContext, row: TurnRow): Turn {
   const envelope = enterRow(context, row);
-  const { body } = row;
-  if (body !== null) return { envelope, events: readRow(row, () => unpackEvents(body, envelope, context)) };
-  context.forget();
-  return { envelope, events: [] };
+  const entries = readText(row, row.body ?? "");
+  return { envelope, events: readRow(row, () => unpackEvents(entries, envelope, context)) };
 }
 
 type OpenedEnvelope = TurnEnvelope & { readonly id: string };
@@ -228,7 +226,8 @@ type StoredEnvelope = Pick<TurnEnvelope, "now" | "first" | "count" | "inputs"> &
   Partial<Shared> & { readonly v: number; readonly id: string };
 
 function readStored(row: TurnRow): StoredEnvelope {
-  const stored = readRow(row, () => JSON.parse(row.envelope) as StoredEnvelope);
+  const found = readText(row, row.envelope);
+  const stored = isPlainObject(found) ? (found as unknown as StoredEnvelope) : refuseRow(row, "format");
   if (stored.v === turnSchemaVersion) return stored;
   return refuseFormat(row, `row format ${stored.v}; this version reads ${turnSchemaVersion}`);
 }
@@ -237,6 +236,12 @@ function readStored(row: TurnRow): StoredEnvelope {
 function refuseFormat({ stream, first_sequence }: TurnRow, what: string): never {
   const message = `${stream} at sequence ${first_sequence} holds what this version does not know: ${what}`;
   return raise(kernelError("T0_LEDGER_FORMAT", message, readRef, { detail: { stream, sequence: first_sequence } }));
+}
+
+/** What a text of the row says, where it is spelled as it was sealed. */
+function readText(row: TurnRow, text: string): unknown {
+  const parsed: unknown = readRow(row, () => JSON.parse(text));
+  return JSON.stringify(parsed) === text ? parsed : refuseRow(row, "spelling");
 }
 
 function readRow<T>(row: TurnRow, read: () => T): T {

@@ -2,8 +2,7 @@
  * From the rows of a log to the appends that wrote them, indexes included, by the derivation that their writers used.
  *
  * Owns: the records of workflows under way, so that each row is folded once. Never: writes, or knows what rows are for.
- * INV-1  Rows come in the order of their stream. One that the log does not tell any more (its body was erased, or what comes
- *        before cannot be read) gives null.
+ * INV-1  Rows come in the order of their stream. One that cannot be read gives null, and so do those behind it.
  */
 import type { EventDraft, LedgerEvent } from "../contract/event.ts";
 import type { Shared } from "../contract/stream-context.ts";
@@ -24,7 +23,6 @@ export class AppendDerivation {
 
   /** What the row's own writer appended, but for who held the workflow. */
   async of(row: TurnRow): Promise<Append | null> {
-    if (row.body === null) return null;
     const before = await this.#before(row);
     // Told before the fold goes on: it works on the record itself.
     const known = before?.record == null ? unwritten : knownOf(before.record);

@@ -4,8 +4,8 @@
  * Owns: feeding the log, row by row, to the derivation that wrote the indexes (derive-appends.ts) and to an empty ledger in
  *       memory; and the comparison, of all tables and all columns that the store names.
  * Never: knows a table that migrations may add; but for what I3 and I4 say.
- * I1  What a stream that is broken, or a body that was erased, would have added is not known: its rows are left out, and so
- *     are tables whose rows belong to no workflow.
+ * I1  What a stream that is broken would have added is not known: its rows are left out, and so are tables whose rows
+ *     belong to no workflow.
  * I2  A record is compared as its readers read it: the gate of an older kernel with what is new since.
  * I3  A head's columns that an older kernel did not write are null until it is first listed. How a gate is listed follows
  *     from its record.
@@ -78,7 +78,7 @@ export class IndexRebuild {
   }
 
   async #derive(row: TurnRow): Promise<Append | null> {
-    if (row.body === null || this.#unknown.has(row.stream)) return null;
+    if (this.#unknown.has(row.stream)) return null;
     const entry = await this.#derivation.of(row);
     if (entry === null) this.#broken.push({ stream: row.stream, sequence: row.first_sequence, reason: "format" });
     else this.#noteInstant(row.stream, entry);

@@ -1,15 +1,18 @@
 /**
- * Verifying a ledger: the chain of each stream, the signed approvals in it, and the indexes beside it.
+ * Verifying a ledger: the chain of each stream, what its rows say, the signed approvals in it, and the indexes beside it.
  *
- * Owns: the one pass over the store. Never: writes to it.
+ * Owns: the pass over the store for the chains, and the read of each stream for what its rows say. Never: writes to it.
  * V1  A damaged row breaks its stream and no other. What was damaged first is what is told of a stream.
- * V2  Indexes are verified with the whole ledger, up to the position at which they were read: others may write meanwhile.
+ * V2  Every body is parsed, whatever its text looks like.
+ * V3  Indexes are verified with the whole ledger, up to the position at which they were read: others may write meanwhile.
  */
-import { createSignatureAudit, type SignatureAudit, type SignatureCheck } from "../adapters/verify-signatures.ts";
-import { type ChainBreak, genesisHash, verifyChain } from "../contract/chain.ts";
+import { type SignatureCheck, verifySignatures } from "../adapters/verify-signatures.ts";
+import { type ChainBreak, damageIn, genesisHash, verifyChain } from "../contract/chain.ts";
 import { raise } from "../contract/error.ts";
+import type { LedgerEvent } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { TurnRow } from "../contract/turn.ts";
+import { StreamContext } from "../contract/stream-context.ts";
+import { openNext, type TurnRow } from "../contract/turn.ts";
 import { workflowNotFound } from "../contract/workflow.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
@@ -23,11 +26,21 @@ const verifyRef = moduleRef(0, "kernel", "verify");
 export async function verifyOne(store: LedgerStore, stream: string, check?: SignatureCheck): Promise<Verification> {
   const rows = await store.read(stream);
   if (rows.length === 0) raise(workflowNotFound(stream, verifyRef));
-  const link = verifyChain(rows);
-  const audit = createSignatureAudit(check);
-  if (link === null) rows.forEach(audit.see);
-  const broken = link === null ? await audit.end(() => rows) : [link];
+  const broken = await verifyRows(rows, check);
   return { ok: broken.length === 0, checked: rows.length, broken };
+}
+
+/** What is wrong with all rows of a stream: the first that cannot be read, or else each signature that is not good. */
+async function verifyRows(rows: readonly TurnRow[], check?: SignatureCheck): Promise<readonly ChainBreak[]> {
+  const context = new StreamContext();
+  const events: LedgerEvent[] = [];
+  for (const row of rows)
+    try {
+      events.push(...openNext(context, row));
+    } catch (thrown) {
+      return [damageIn(row, thrown)];
+    }
+  return verifySignatures(events, check);
 }
 
 const chunk = 1000;
@@ -38,7 +51,7 @@ export async function verifyAll(
   check?: SignatureCheck,
   signal?: AbortSignal,
 ): Promise<Verification> {
-  const chains = new Chains(createSignatureAudit(check));
+  const chains = new Chains();
   const rebuild = await beginRebuild(store);
   let checked = 0;
   for (let position = 0; ; ) {
@@ -52,7 +65,12 @@ export async function verifyAll(
     position = last.position;
     await yieldToEventLoop();
   }
-  const broken = [...(await chains.end(store)), ...((await rebuild?.end()) ?? [])];
+  const found = [...chains.broken.values(), ...(await verifyStreams(store, chains.sound, { check, signal }))];
+  const damaged = new Set(found.map(({ stream }) => stream));
+  const rebuilt = ((await rebuild?.end()) ?? []).filter(
+    ({ reason, stream }) => reason === "index" || !damaged.has(stream),
+  );
+  const broken = [...found, ...rebuilt];
   return { ok: broken.length === 0, checked, broken };
 }
 
@@ -64,28 +82,39 @@ async function beginRebuild(store: LedgerStore): Promise<IndexRebuild | null> {
   return new IndexRebuild({ store, stored, scratch });
 }
 
+interface StreamCheck {
+  readonly check: SignatureCheck | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What the rows of these streams say, one stream after another. */
+async function verifyStreams(
+  store: LedgerStore,
+  streams: Iterable<string>,
+  { check, signal }: StreamCheck,
+): Promise<readonly ChainBreak[]> {
+  const broken: ChainBreak[] = [];
+  for (const stream of streams) {
+    signal?.throwIfAborted();
+    broken.push(...(await verifyRows(await store.read(stream), check)));
+    await yieldToEventLoop();
+  }
+  return broken;
+}
+
 /** How far the chain of each stream was found sound, and the first break of each that is not. */
 class Chains {
   readonly broken = new Map<string, ChainBreak>();
   readonly #heads = new Map<string, { readonly prev: string; readonly next: number }>();
-  readonly #audit: SignatureAudit;
-
-  constructor(audit: SignatureAudit) {
-    this.#audit = audit;
-  }
 
   check(row: TurnRow): void {
     if (this.broken.has(row.stream)) return;
     const wrong = verifyChain([row], this.#heads.get(row.stream) ?? { prev: genesisHash, next: 1 });
     if (wrong !== null) this.broken.set(row.stream, wrong);
-    else this.#audit.see(row);
     this.#heads.set(row.stream, { prev: row.hash, next: row.last_sequence + 1 });
   }
 
-  /** Of a stream that is broken the break is told; its signatures are not read. */
-  async end(store: LedgerStore): Promise<readonly ChainBreak[]> {
-    const read = async (stream: string): Promise<readonly TurnRow[]> =>
-      this.broken.has(stream) ? [] : await store.read(stream);
-    return [...this.broken.values(), ...(await this.#audit.end(read))];
+  get sound(): readonly string[] {
+    return [...this.#heads.keys()].filter((stream) => !this.broken.has(stream));
   }
 }

@@ -41,8 +41,6 @@ export interface WhatIfReport {
   readonly decisions: number;
   readonly differing: number;
   readonly unknown: number;
-  /** Rows of the ledger that were erased: their decisions can be neither told nor counted. */
-  readonly erased_rows: number;
   /** How often each change of decision was found, such as `ALLOW → DENY`. */
   readonly changes: Readonly<Record<string, number>>;
 }

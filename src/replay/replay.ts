@@ -148,13 +148,6 @@ function openRecord(rows: readonly TurnRow[]): readonly LedgerEvent[] {
         { detail: { broken } },
       ),
     );
-  const erased = rows.find((row) => row.body === null);
-  if (erased !== undefined)
-    raise(
-      kernelError("T4_WORKFLOW_CONFLICT", `the body at sequence ${erased.first_sequence} was erased`, replayRef, {
-        detail: { sequence: erased.first_sequence },
-      }),
-    );
   const events = openTurns(rows);
   if (new Set(events.map((event) => event.event_id)).size < events.length)
     raise(

@@ -64,7 +64,6 @@ interface Counts {
   decisions: number;
   differing: number;
   unknown: number;
-  erased_rows: number;
   readonly changes: Record<string, number>;
 }
 
@@ -82,7 +81,7 @@ export async function* whatIf(asked: WhatIf, parts: WhatIfParts): AsyncGenerator
     effectToday: (step: PlanStep) => parts.registry.findOperator(step.operator, step.operator_version)?.metadata.effect,
     tenant: tenantOf(parts.caller),
   };
-  const counts: Counts = { workflows: 0, decisions: 0, differing: 0, unknown: 0, erased_rows: 0, changes: {} };
+  const counts: Counts = { workflows: 0, decisions: 0, differing: 0, unknown: 0, changes: {} };
   for await (const head of headsIn(walk)) yield* askWorkflow(walk, head.workflow_id, counts);
   return { policy_version: walk.engine.version, ...counts };
 }
@@ -105,10 +104,8 @@ async function* headsIn({ store, scope, tenant }: Walk): AsyncGenerator<Workflow
 }
 
 async function* askWorkflow(walk: Walk, workflowId: string, counts: Counts): AsyncGenerator<WhatIfFinding, void, void> {
-  const rows = await walk.store.read(workflowId);
-  const events = openTurns(rows);
+  const events = openTurns(await walk.store.read(workflowId));
   counts.workflows += 1;
-  counts.erased_rows += rows.filter((row) => row.body === null).length;
   let record: WorkflowRecord | null = null;
   for (const [index, event] of events.entries()) {
     const finding = isInScope(event, walk.scope) ? await askAgain(walk, { record, event, events, index }) : undefined;

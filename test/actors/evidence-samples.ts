@@ -9,7 +9,6 @@ const report = { applied: 1, stale: ["old"], rejected: [{ key: "k", reason: "rep
 const closing = {
   evidence: "closing",
   stream: "wf_01KDVDNA0047C4FEZDQK8YZG0N",
-  erased: 0,
   rows: 3,
   audit_entries: 2,
   reports: 0,

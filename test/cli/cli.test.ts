@@ -203,7 +203,7 @@ describe("reading", () => {
     writeFileSync(file, out.slice(0, out.lastIndexOf('{"evidence":"closing"')));
     const cut = await runHere("verify", "--file", file);
     expect(cut).toMatchObject({ code: 1 });
-    expect(cut.err).toMatch(/first at line \d+, wf_\S+ at sequence \d+ \(closing\)[\s\S]*T0_LEDGER_CORRUPT/);
+    expect(cut.err).toMatch(/first at line \d+, wf_\S+ at sequence \d+ \(cut\)[\s\S]*T0_LEDGER_CORRUPT/);
     writeFileSync(file, out.replace("add a lantern", "add a cannon "));
     const broken = await runHere("verify", "--file", file, "--json");
     expect(broken.code).toBe(1);

@@ -5,6 +5,7 @@ import { renderVerdict } from "../../src/cli/verify.ts";
 import { genesisHash } from "../../src/contract/chain.ts";
 import { sealTurn, type TurnRow } from "../../src/contract/turn.ts";
 import { verifyEvidence } from "../../src/index.ts";
+import { composeEvidence } from "../../src/tiers/t6-metacognition/compose-evidence.ts";
 
 const workflow = "wf_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 const other = "wf_01BX5ZZKBKACTAV9WEVGEMMVRZ";
@@ -41,6 +42,11 @@ async function* linesOf(rows: readonly unknown[]): AsyncGenerator<string> {
   for (const row of rows) yield typeof row === "string" ? row : JSON.stringify(row);
 }
 
+/** As `export` writes them: the rows of each stream, and the closing line that names its end. */
+const exported = (...streams: readonly (readonly TurnRow[])[]): readonly string[] =>
+  streams.flatMap((rows) => composeEvidence(rows, []));
+const closingOf = (rows: readonly TurnRow[]): string => exported(rows).at(-1) as string;
+
 const check = (rows: readonly unknown[], only?: string) =>
   verifyEvidence(linesOf(rows), only === undefined ? {} : { stream: only });
 const change = (index: number, with_: Partial<TurnRow>) =>
@@ -49,7 +55,7 @@ const change = (index: number, with_: Partial<TurnRow>) =>
 describe("verify --file", () => {
   it("finds sound chains sound, mixed and with blank lines, and names their heads", async () => {
     const [a, b] = [chain(workflow, 2), chain(other, 1)];
-    const verdict = await check([a[0], b[0], "", a[1]]);
+    const verdict = await check([a[0], b[0], "", a[1], closingOf(b), closingOf(a)]);
     expect(verdict).toMatchObject({ ok: true, checked: 3, broken: [] });
     expect(verdict.heads).toEqual([
       { stream: workflow, sequence: 2, hash: a[1]?.hash },
@@ -69,21 +75,22 @@ describe("verify --file", () => {
     expect(verdict).toMatchObject({ ok: false, broken: [{ stream: workflow, sequence, reason }] });
   });
 
-  it("accepts an erased body: the chain holds its hash", async () => {
-    const verdict = await check(change(1, { body: null }));
-    expect(verdict).toMatchObject({ ok: true, erased: 1 });
-    expect(renderVerdict(verdict, { paint: (_style, line) => line })).toContain("4 entries checked, 1 of them erased");
+  it("finds a body that is missing, at its own row", async () => {
+    const rows = change(1, { body: null });
+    const verdict = await check([...rows, closingOf(chain(workflow, 4))]);
+    expect(verdict.broken).toEqual([{ line: 2, stream: workflow, sequence: 2, reason: "missing" }]);
+    expect(renderVerdict(verdict, { paint: (_style, line) => line })).toContain("the body is missing");
   });
 
   it("finds lines that are no rows", async () => {
-    const verdict = await check([...chain(workflow, 1), "{half", "3"]);
+    const verdict = await check([...exported(chain(workflow, 1)), "{half", "3"]);
     expect(verdict.ok).toBe(false);
     expect(verdict.broken.map(({ reason }) => reason)).toEqual(["format", "format"]);
   });
 
   it("looks at one workflow where asked", async () => {
     const broken = chain(other, 2).map((row) => ({ ...row, body: "[]" }));
-    expect(await check([...chain(workflow, 2), ...broken], workflow)).toMatchObject({ ok: true, checked: 2 });
+    expect(await check([...exported(chain(workflow, 2)), ...broken], workflow)).toMatchObject({ ok: true, checked: 2 });
   });
 
   it("says in words what is broken where", async () => {

@@ -251,7 +251,8 @@ describe("checked offline", () => {
   it("finds a signature used twice, and a key that is not the approver's", async () => {
     await using story = await signedStory();
     const votes = story.events.filter((e) => e.event_type === "GATE_VOTED");
-    expect(await verifySignatures([...votes, ...votes.slice(0, 1)])).toHaveLength(1);
+    const [first] = votes as [LedgerEvent];
+    expect(await verifySignatures(story.events.toSpliced(story.events.indexOf(first), 0, first))).toHaveLength(1);
     const swapped = { keys: () => keys.thief.known };
     expect(await verifySignatures(story.events, swapped)).toHaveLength(2);
     expect(await story.t.kernel.verify(undefined, swapped)).toMatchObject({

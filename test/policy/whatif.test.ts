@@ -46,7 +46,6 @@ describe("the same set", () => {
       decisions: decided.length,
       differing: 0,
       unknown: 0,
-      erased_rows: 0,
       changes: {},
     });
     expect(new Set(decided.map(({ decided: { stage, decision } }) => `${stage} ${decision}`))).toEqual(

@@ -123,11 +123,10 @@ describe("verifyEvidence", () => {
     await using _closing = t;
     const rows = lines.filter((line) => !line.startsWith('{"evidence"')).length;
     for (const [i, line] of lines.entries()) {
-      // Rows alone are a sound export of the old form, so only the evidence may not be cut at its end.
       const without = lines.toSpliced(i, 1);
       expect([i, (await check(without)).ok]).toEqual([i, false]);
       expect([i, (await check(lines.toSpliced(i, 0, line))).ok]).toEqual([i, false]);
-      if (i > rows) expect([i, (await check(lines.slice(0, i))).ok]).toEqual([i, false]);
+      expect([i, (await check(lines.slice(0, i))).ok]).toEqual([i, false]);
     }
     expect((await check([...lines.slice(rows), ...lines.slice(0, rows)])).ok).toBe(false);
   });
@@ -160,18 +159,16 @@ describe("verifyEvidence", () => {
     expect(await check(await gathered(t, workflow_id))).toMatchObject({ ok: true, broken: [] });
   });
 
-  it("[RLH-05] a body that is taken away after the export is told; one that was erased before it is counted", async () => {
+  it("[RLH-05] a body that is missing is damage, whether it was taken from the export or from the ledger before", async () => {
     const { t, id, lines } = await published();
     await using _closing = t;
     const rows = parse(lines).filter((line) => line.evidence === undefined) as unknown as readonly TurnRow[];
+    const evidence = lines.slice(rows.length);
     for (const [i, row] of rows.entries()) {
-      const without = lines.with(i, JSON.stringify({ ...row, body: null }));
-      expect([i, (await check(without)).ok]).toEqual([i, false]);
-      const { composeEvidence } = await import("../../src/tiers/t6-metacognition/compose-evidence.ts");
-      const exported = composeEvidence(rows.with(i, { ...row, body: null }), []);
-      expect(await check(exported)).toMatchObject({ ok: true, erased: 1, heads: [{ stream: id }] });
+      const emptied = rows.with(i, { ...row, body: null }).map((one) => JSON.stringify(one));
+      const place = { line: i + 1, stream: id, sequence: row.first_sequence, reason: "missing" };
+      expect((await check([...emptied, ...evidence])).broken).toEqual([place]);
     }
-    expect(await check(lines)).toMatchObject({ ok: true, erased: 0 });
   });
 
   it("[RLH-05] line ends of another system, and the same export twice, are told", async () => {
@@ -201,7 +198,7 @@ describe("verifyEvidence", () => {
     expect({ ok, broken }).toMatchObject({ ok: false, broken: [{ line: rows.length + first + 1, reason: "audit" }] });
   });
 
-  it("[RLH-05] exports of several workflows may follow one another, and rows alone verify as before", async () => {
+  it("[RLH-05] exports of several workflows may follow one another; rows alone were cut from theirs", async () => {
     const [a, b] = [await published(), await published()];
     await using _first = a.t;
     await using _second = b.t;
@@ -209,7 +206,8 @@ describe("verifyEvidence", () => {
     const both = [...a.lines, ...(await gathered(a.t, other.workflow_id))];
     expect(await check(both)).toMatchObject({ ok: true, evidence: [{ stream: a.id }, { stream: other.workflow_id }] });
     const rows = b.lines.filter((line) => !line.startsWith('{"evidence"'));
-    expect(await check(rows)).toMatchObject({ ok: true, checked: rows.length, evidence: [] });
+    const { last_sequence: sequence } = JSON.parse(rows.at(-1) as string) as TurnRow;
+    expect((await check(rows)).broken).toEqual([{ line: rows.length, stream: b.id, sequence, reason: "cut" }]);
   });
 
   it("[RLH-05] further checks run on what is otherwise sound, and speak for the stream", async () => {
@@ -224,13 +222,13 @@ describe("verifyEvidence", () => {
       broken: [{ stream: id, reason: "unsigned" }],
     });
     const cut = lines.slice(0, -1);
-    expect((await verifyEvidence(cut, { checks: [unsigned] })).broken).toMatchObject([{ reason: "closing" }]);
+    expect((await verifyEvidence(cut, { checks: [unsigned] })).broken).toMatchObject([{ reason: "cut" }]);
   });
 
   it.each(["{half", "3", "null", "[]", '{"evidence":"other"}', '{"a":1}', ' {"stream":"x"}'])(
     "[RLH-05] a line such as %s is named and not read further",
     async (line) => {
-      expect((await check([line])).broken).toMatchObject([{ line: 1, reason: "format" }]);
+      expect((await check([line])).broken[0]).toMatchObject({ line: 1, reason: "format" });
     },
   );
 

@@ -63,7 +63,6 @@ const Report = z.object({
   decisions: z.int(),
   differing: z.int(),
   unknown: z.int(),
-  erased_rows: z.int(),
   changes: z.record(z.string(), z.int()),
   told: z.int().describe("Findings that were told; there may be more."),
 });

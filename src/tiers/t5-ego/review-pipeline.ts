@@ -159,7 +159,6 @@ class Pipeline {
       evidence: "closing",
       stream,
       rows: 0,
-      erased: 0,
       audit_entries,
       reports: this.#lines.length - audit_entries,
       head: { sequence: 0, hash: genesisHash },

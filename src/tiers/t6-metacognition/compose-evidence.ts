@@ -29,7 +29,6 @@ export function composeEvidence(rows: readonly TurnRow[], reports: readonly Eval
       evidence: "closing",
       stream,
       rows: rows.length,
-      erased: rows.filter(({ body }) => body === null).length,
       audit_entries: entries.length,
       reports: reports.length,
       head: { sequence: head?.last_sequence ?? 0, hash: head?.hash ?? genesisHash },

@@ -1,18 +1,19 @@
 /**
- * Checking an export without a kernel and without a ledger: rows, audit entries, closing line, and what further checks are
+ * Checks an export without a kernel and without a ledger: rows, audit entries, closing line, and what further checks are
  * given (signatures).
  *
  * Owns: which entry is the first that is broken. Never: reads a file, opens a ledger, runs anything.
  * V1  Each line is exactly as it was written: what parses to the same and reads otherwise is broken too.
  * V2  The audit is projected again from the rows and compared entry by entry.
- * V3  An export of rows alone, as earlier versions wrote them, is checked for its chain; its end may be missing unnoticed,
- *     so `heads` says where it ends. With evidence nothing can be missing.
+ * V3  An export that lacks the closing line of one of its streams was cut: the last line that is left of the stream is named.
+ *     So is an export without any row.
  * V4  The checks of a stream run in order; the first that finds something speaks for the stream.
  */
 
-import { checkRowSafely, genesisHash, rowText } from "../../contract/chain.ts";
+import { damageIn, genesisHash, rowText } from "../../contract/chain.ts";
 import { type EvidenceLine, followsEvidence, readEvidence, readExact } from "../../contract/evidence.ts";
-import { openTurns, type TurnRow } from "../../contract/turn.ts";
+import { StreamContext } from "../../contract/stream-context.ts";
+import { openNext, openTurns, type TurnRow } from "../../contract/turn.ts";
 import { yieldToEventLoop } from "../../runtime/yield-to-event-loop.ts";
 import { projectAudit } from "./project-audit.ts";
 
@@ -21,7 +22,7 @@ export interface EvidenceBreak {
   readonly line: number;
   readonly stream: string;
   readonly sequence: number;
-  /** `hash body link sequence format` of a chain; `audit`, `closing` of evidence; or what a further check says. */
+  /** As of a ledger's chain; `audit`, `closing`, `cut` of evidence; or what a further check says. */
   readonly reason: string;
 }
 
@@ -40,7 +41,7 @@ export interface EvidenceSection {
 /** Looks at one stream whose earlier checks found nothing. */
 export type EvidenceCheck = (section: EvidenceSection) => readonly EvidenceBreak[] | Promise<readonly EvidenceBreak[]>;
 
-/** The last link of a stream: what a shortened copy lacks. */
+/** The last link of a stream. */
 export interface ChainHead {
   readonly stream: string;
   readonly sequence: number;
@@ -52,41 +53,39 @@ export interface EvidenceVerdict {
   readonly ok: boolean;
   /** Rows looked at, and lines that are none. */
   readonly checked: number;
-  /** Of the rows those without a body: what happened in them cannot be told, though the chain holds. */
-  readonly erased: number;
   /** By line: the first is the first broken entry. */
   readonly broken: readonly EvidenceBreak[];
   readonly heads: readonly ChainHead[];
-  /** Streams that are followed by evidence, with what there is of it. */
+  /** By stream: what there is beside its rows. */
   readonly evidence: readonly { readonly stream: string; readonly audit_entries: number; readonly reports: number }[];
 }
 
 export interface EvidenceOptions {
   /** Look at this stream only. */
-  readonly stream?: string;
+  readonly stream?: string | undefined;
   /** Run after the chain, the evidence and the audit were found sound. */
-  readonly checks?: readonly EvidenceCheck[];
+  readonly checks?: readonly EvidenceCheck[] | undefined;
 }
 
 /** Lines of any number of streams, mixed, each stream in its order; empty lines count as lines and say nothing. */
-export async function verifyEvidence(
+export async function checkEvidence(
   lines: Iterable<string> | AsyncIterable<string>,
   { stream, checks = [] }: EvidenceOptions = {},
 ): Promise<EvidenceVerdict> {
-  const { sections, broken } = await readSections(lines, stream);
+  const { sections, broken, read } = await readSections(lines, stream);
   const checked = broken.length + sections.reduce((sum, { rows }) => sum + rows.length, 0);
   for (const section of sections) {
     await yieldToEventLoop();
     broken.push(...(await checkSection(section, [...standing, ...checks])));
   }
+  if (sections.length === 0) broken.push({ line: read + 1, stream: stream ?? "", sequence: 0, reason: "cut" });
   broken.sort((a, b) => a.line - b.line);
   return {
     ok: broken.length === 0,
     checked,
-    erased: sections.reduce((sum, { rows }) => sum + countErased(rows), 0),
     broken,
     heads: sections.flatMap(({ rows }) => headOf(rows)),
-    evidence: sections.filter(({ evidence }) => evidence.length > 0).map(countEvidence),
+    evidence: sections.map(countEvidence),
   };
 }
 
@@ -111,6 +110,8 @@ async function checkSection(
 interface Reading {
   readonly sections: readonly EvidenceSection[];
   readonly broken: EvidenceBreak[];
+  /** How many lines there are. */
+  readonly read: number;
 }
 
 type MutableSection = { readonly [K in "rows" | "evidence"]: EvidenceSection[K][number][] } & {
@@ -138,7 +139,7 @@ async function readSections(
     else section.rows.push({ line, content });
     if (content !== null) sections.set(stream, section);
   }
-  return { sections: [...sections.values()], broken };
+  return { sections: [...sections.values()], broken, read: line };
 }
 
 /** A row or a line of evidence; null for anything else. */
@@ -150,15 +151,16 @@ function readLine(text: string): TurnRow | EvidenceLine | null {
   return isRow ? (found as TurnRow) : null;
 }
 
-function checkChain({ rows }: EvidenceSection): readonly EvidenceBreak[] {
-  let prev = genesisHash;
-  let next = 1;
-  for (const { line, content } of rows) {
-    const wrong = checkRowSafely(content, prev, next);
-    if (wrong !== null) return [{ line, ...wrong }];
-    prev = content.hash;
-    next = content.last_sequence + 1;
-  }
+/** Rows as any reader of a ledger opens them: hashes, links, places, spelling, and what they say. */
+function checkRows({ rows }: EvidenceSection): readonly EvidenceBreak[] {
+  const context = new StreamContext();
+  for (const { line, content } of rows)
+    try {
+      openNext(context, content);
+    } catch (thrown) {
+      const { stream, sequence, reason } = damageIn(content, thrown);
+      return [{ line, stream, sequence, reason }];
+    }
   return [];
 }
 
@@ -169,21 +171,22 @@ function checkClosing({ stream, rows, evidence }: EvidenceSection): readonly Evi
   let prev = head?.hash ?? genesisHash;
   for (const [i, { line, content }] of evidence.entries()) {
     if (!followsEvidence(prev, content)) return [{ line, stream, sequence, reason: "hash" }];
-    const isLast = i === evidence.length - 1;
-    if ((content.evidence === "closing") !== isLast) return [{ line, stream, sequence, reason: "closing" }];
+    if (content.evidence === "closing" && i < evidence.length - 1)
+      return [{ line, stream, sequence, reason: "closing" }];
     prev = content.hash;
   }
-  const last = evidence.at(-1);
-  const counted = { rows: rows.length, erased: countErased(rows), ...countEvidence({ stream, rows, evidence }) };
-  const told = last?.content.evidence === "closing" ? last.content : null;
-  const same = told === null || Object.entries(counted).every(([key, n]) => told[key as keyof typeof told] === n);
-  const ends = told === null || (told.head.hash === (head?.hash ?? genesisHash) && told.head.sequence === sequence);
-  return last === undefined || (same && ends) ? [] : [{ line: last.line, stream, sequence, reason: "closing" }];
+  const last = [...rows, ...evidence].at(-1);
+  const place = { line: last?.line ?? 0, stream, sequence };
+  const end = evidence.at(-1)?.content;
+  if (head === undefined || end?.evidence !== "closing") return [{ ...place, reason: "cut" }];
+  const { audit_entries, reports } = countEvidence({ stream, rows, evidence });
+  const isCounted = end.rows === rows.length && end.audit_entries === audit_entries && end.reports === reports;
+  const isHead = end.head.hash === head.hash && end.head.sequence === sequence;
+  return isCounted && isHead ? [] : [{ ...place, reason: "closing" }];
 }
 
 /** What the rows say was decided, against what the export says. */
 function checkAudit({ stream, rows, evidence }: EvidenceSection): readonly EvidenceBreak[] {
-  if (evidence.length === 0) return [];
   const events = openTurns(rows.map(({ content }) => content));
   const places = new Map(events.map(({ event_id, sequence }) => [event_id, sequence]));
   const expected = projectAudit(events);
@@ -196,10 +199,7 @@ function checkAudit({ stream, rows, evidence }: EvidenceSection): readonly Evide
   return [{ line, stream, sequence: places.get(entry?.interaction_id ?? "") ?? 0, reason: "audit" }];
 }
 
-const standing: readonly EvidenceCheck[] = [checkChain, checkClosing, checkAudit];
-
-const countErased = (rows: EvidenceSection["rows"]): number =>
-  rows.filter(({ content }) => content.body === null).length;
+const standing: readonly EvidenceCheck[] = [checkRows, checkClosing, checkAudit];
 
 function headOf(rows: EvidenceSection["rows"]): readonly ChainHead[] {
   const last = rows.at(-1)?.content;

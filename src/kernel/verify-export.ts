@@ -1,0 +1,52 @@
+/**
+ * Verifies an export: its rows, its audit, its end, and the signed decisions in it.
+ *
+ * Never: opens a ledger, runs anything.
+ */
+import { z } from "zod";
+import { verifySignatures } from "../adapters/verify-signatures.ts";
+import { readStrictly } from "../contract/known-keys.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { openTurns } from "../contract/turn.ts";
+import type { ApproverKeys } from "../ports/signature-verifier.ts";
+import {
+  checkEvidence,
+  type EvidenceCheck,
+  type EvidenceOptions,
+  type EvidenceVerdict,
+} from "../tiers/t6-metacognition/verify-evidence.ts";
+
+/** How an export is verified. */
+export interface ExportOptions extends EvidenceOptions {
+  /** Whose keys count; without it the keys that are stored beside the signatures do. */
+  readonly keys?: ApproverKeys | undefined;
+}
+
+const Options = z.strictObject({
+  stream: z.string().optional(),
+  checks: z.array(z.custom<EvidenceCheck>((check) => typeof check === "function")).optional(),
+  keys: z.custom<ApproverKeys>((keys) => typeof keys === "function").optional(),
+});
+const source = moduleRef(0, "kernel", "verifyEvidence");
+
+/**
+ * Verifies an export from its lines, as `kernel.evidence` or `countersign export` wrote them. The lines may be of any number
+ * of streams, mixed, each stream in its order; empty lines count as lines and say nothing.
+ */
+export function verifyEvidence(
+  lines: Iterable<string> | AsyncIterable<string>,
+  options: ExportOptions = {},
+): Promise<EvidenceVerdict> {
+  const { keys, stream, checks = [] } = readStrictly(Options, options, { what: "verifyEvidence", source });
+  return checkEvidence(lines, { stream, checks: [signaturesOf(keys), ...checks] });
+}
+
+/** Checks the signed decisions of a stream that is otherwise sound; each is named with the line that holds it. */
+const signaturesOf =
+  (keys: ApproverKeys | undefined): EvidenceCheck =>
+  async ({ rows }) => {
+    const broken = await verifySignatures(openTurns(rows.map(({ content }) => content)), { keys });
+    const lineOf = (sequence: number): number =>
+      rows.find(({ content }) => content.last_sequence >= sequence)?.line ?? 0;
+    return broken.map(({ stream, sequence, reason }) => ({ line: lineOf(sequence), stream, sequence, reason }));
+  };
