@@ -55,11 +55,12 @@ const rewrite =
 
 /** What a later release may write: under fitting hashes, with a word that this one does not know. */
 const renew =
-  (column: "envelope" | "body", from: string, to: string): Damage =>
+  (column: "envelope" | "body", from: string | RegExp, to: string): Damage =>
   (db, stream) => {
     const rows = db.prepare("SELECT * FROM events WHERE stream = ? ORDER BY first_sequence").all(stream);
     const last = rows.at(-1) as unknown as TurnRow;
     const { envelope, body } = { ...last, [column]: last[column]?.replace(from, to) } as TurnRow & { body: string };
+    expect({ envelope, body }).not.toEqual({ envelope: last.envelope, body: last.body });
     const hash = chainHash(last.prev_hash, envelope, sha256(body));
     db.prepare("UPDATE events SET envelope = ?, body = ?, body_hash = ?, hash = ? WHERE hash = ?").run(
       envelope,
@@ -73,6 +74,20 @@ const renew =
 const damages: readonly (readonly [string, Damage])[] = [
   ["a row of a later format, under fitting hashes", renew("envelope", '"v":2', '"v":3')],
   ["an event of a later release, under fitting hashes", renew("body", "GATE_OPENED", "GATE_WIDENED")],
+  ["a body that is missing", set("body", "NULL")],
+  [
+    "a body that is missing at the beginning",
+    (db, stream) =>
+      void db.prepare("UPDATE events SET body = NULL WHERE stream = ? AND first_sequence = 1").run(stream),
+  ],
+  ["all bodies missing", (db, stream) => void db.prepare("UPDATE events SET body = NULL WHERE stream = ?").run(stream)],
+  ["an empty body", set("body", "''")],
+  ["a body of null, with hashes that fit", renew("body", /^.*$/s, "null")],
+  ["an envelope of null, with hashes that fit", renew("envelope", /^.*$/s, "null")],
+  ["a body with a space, with hashes that fit", renew("body", ",", ", ")],
+  ["a body with an escape, with hashes that fit", renew("body", "GATE_OPENED", "GATE_OPEN\\u0045D")],
+  ["a body with a member twice, with hashes that fit", renew("body", '"reasons":', '"reasons":[],"reasons":')],
+  ["an envelope with a member twice, with hashes that fit", renew("envelope", '"now":', '"now":1,"now":')],
   ["a body that is no JSON", set("body", "'{['")],
   ["a body cut short", set("body", "substr(body, 1, length(body) / 2)")],
   ["a body with one word changed", set("body", "replace(body, 'GATE_OPENED', 'GATE_CLOSED')")],
@@ -127,6 +142,8 @@ const reads: Readonly<Record<string, (t: TestKernel, id: string) => Promise<unkn
   settled: (t, id) => t.kernel.settled(id),
   execute: (t, id) => t.kernel.execute(id),
   approve: (t, id) => t.approve(id, "gate-s2"),
+  retry: (t, id) => t.kernel.retry(id, { ...who, mode: "resume_failed_steps" }),
+  reject: (t, id) => t.kernel.decideGate(id, { ...who, gate_id: "gate-s2", decision: "reject" }),
   cancel: (t, id) => t.kernel.cancel(id, { ...who, reason: "enough" }),
 };
 
