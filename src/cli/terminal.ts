@@ -66,6 +66,7 @@ const guardParts =
       .join("");
 
 const guardText = guardParts(nameForbidden);
+const asIs: Guard = (text) => text;
 
 /** Our own symbols in ASCII; all else that is not ASCII is named by its number. */
 const symbols: Readonly<Record<string, string>> = { "█": "#", "░": "-", "…": "...", "‹": "<", "›": ">", "→": "->" };
@@ -96,8 +97,8 @@ const guardScreen = (screen: Screen): Screen => ({
   show: (lines) => screen.show(lines.map((line) => guardText(line).replaceAll("\n", " "))),
 });
 
-async function* guardLines(lines: AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const line of lines) yield guardText(line);
+async function* guardLines(lines: AsyncIterable<string>, adapt: Guard = asIs): AsyncGenerator<string> {
+  for await (const line of lines) yield adapt(guardText(line));
 }
 
 /** Why the program ends early, and its exit code: 130 and the like after a signal, 0 after a closed pipe. */
@@ -179,7 +180,7 @@ export function openTerminal(json: boolean): Terminal {
   const shown = stdout.isTTY === true && !json;
   const live = shown && env["TERM"] !== "dumb";
   const interactive = shown && stdin.isTTY === true;
-  const adapt: Guard = stdout.isTTY === true && showsAsciiOnly(env) ? toAscii : (text) => text;
+  const adapt: Guard = stdout.isTTY === true && showsAsciiOnly(env) ? toAscii : asIs;
   return {
     interactive,
     live,
@@ -194,7 +195,7 @@ export function openTerminal(json: boolean): Terminal {
     print: (line) => void stdout.write(`${adapt(line)}\n`),
     write: (text) => void stdout.write(adapt(text)),
     complain: (line) => void stderr.write(`${adapt(line)}\n`),
-    printAll: (lines, as) => printAll(as === "exact" && stdout.isTTY === true ? guardLines(lines) : lines, stop.signal),
+    printAll: (lines) => printAll(stdout.isTTY === true ? guardLines(lines, adapt) : lines, stop.signal),
     settle: () => settle(stop.signal),
   };
 }
