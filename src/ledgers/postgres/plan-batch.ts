@@ -136,7 +136,7 @@ class Planning {
       closedGates: gates
         .filter(({ gate }) => !isOpenGate(gate))
         .map(({ gate: { workflow_id, gate_id } }) => [workflow_id, gate_id]),
-      keys: sorted(this.#keys),
+      keys: [...this.#keys.values()],
       charges: [...this.#charges].sort(byKey).map(([, charge]) => charge),
       memory: sorted(this.#memory),
       documents: sorted(this.#documents),
