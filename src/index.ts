@@ -90,7 +90,7 @@ export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
 export { Intent, Principal, Scope, SubmitRequest, SubmitResponse } from "./contract/intent.ts";
-export { ListedGate } from "./contract/listed-gate.ts";
+export { CutGate, ListedGate } from "./contract/listed-gate.ts";
 export {
   ModelEndpoint,
   ModelPrice,

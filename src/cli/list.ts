@@ -161,6 +161,10 @@ async function listGates(options: GateOptions, terminal: Terminal): Promise<void
 
 /** What was cut is not shown as if it were all: fields that a cut preview lacks are listed, a cut payload is pointed to. */
 function printHidden(gate: ListedGate, { terminal, options }: Session): void {
+  if (!gate.checked) {
+    const message = "what is shown here was not checked against its log: decide on what `show` prints";
+    return terminal.print(`\n${showLine(`${gate.gate_id} of ${gate.workflow_id}: ${message}`)}`);
+  }
   const isCut = gate.truncated && gate.payload === null;
   const hidden = isCut ? `all of it: ${commandLine(options, "show", gate.workflow_id)}` : renderHidden(gate);
   if (hidden === "") return;

@@ -1,5 +1,6 @@
 /**
- * A gate as lists over many workflows show it: a Gate whose long parts are cut, and which says so.
+ * A gate as lists over many workflows show it: a Gate whose long parts are cut, and which says so and whether the log says
+ * the same.
  *
  * INV-1  Bounded: whatever a gate holds, its listed form has at most `maxListedGateChars` characters of JSON.
  * INV-2  `truncated` is true whenever anything is cut or left out: who decides then reads the gate itself.
@@ -9,10 +10,20 @@ import { z } from "zod";
 import { cutText } from "./cut-text.ts";
 import { Gate } from "./gate.ts";
 
-/** A gate in a list; long parts are cut in lists over many workflows. */
-export const ListedGate = Gate.extend({
+/** A gate with its long parts cut, as an index keeps it. */
+export const CutGate = Gate.extend({
   /** Something is cut or left out; the gate itself, by workflow and gate id, has all. */
   truncated: z.boolean(),
+});
+export type CutGate = z.infer<typeof CutGate>;
+
+/** A gate in a list; long parts are cut in lists over many workflows. */
+export const ListedGate = CutGate.extend({
+  /**
+   * Whether what is shown is what the workflow's log says. False where the log cannot be read, is too long to be read for a
+   * list (`limits.maxListedLog`), or does not hold the gate as open: then an index says it, and `payload_digest` is empty.
+   */
+  checked: z.boolean(),
 });
 export type ListedGate = z.infer<typeof ListedGate>;
 
@@ -24,16 +35,16 @@ const maxText = 1000;
 const maxPhrase = 200;
 
 /** The gate for a list. */
-export function listGate(gate: Gate | ListedGate): ListedGate {
+export function listGate(gate: Gate | CutGate): CutGate {
   const listed = cutGate(gate, 8);
   return JSON.stringify(listed).length <= maxListedGateChars ? listed : cutGate(gate, 1);
 }
 
 /** The gate as it is, where a list shows all of it. */
-export const wholeGate = (gate: Gate): ListedGate => ({ ...gate, truncated: false });
+export const wholeGate = (gate: Gate): CutGate => ({ ...gate, truncated: false });
 
 /** Of each list the newest `most`. */
-function cutGate(gate: Gate | ListedGate, most: number): ListedGate {
+function cutGate(gate: Gate | CutGate, most: number): CutGate {
   let truncated = "truncated" in gate && gate.truncated;
   const text = (whole: string, max = maxText): string => {
     const cut = cutText(whole, max);

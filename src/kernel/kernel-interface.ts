@@ -230,7 +230,7 @@ export interface Kernel extends AsyncDisposable {
    * written. Rejects for a broken chain, and for what is not registered here.
    */
   replay(workflowId: string, caller?: Caller): Promise<Replay>;
-  /** The workflow's rows as they lie in the ledger. */
+  /** The workflow's rows as they lie in the ledger. A file for `verifyEvidence` is made of `evidence`, which names its own end. */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
   /** What is known of documents outside of workflows; gives the event's id. */
   readonly documents: { readonly record: (record: DocumentRecord) => Promise<string> };

@@ -1,12 +1,15 @@
 /**
- * The kernel's lists: workflows and open gates, newest first, from the indexes alone.
+ * The kernel's lists: workflows and open gates, newest first. Indexes say what is on a page.
  *
- * Owns: what the filters mean. Never: folds a workflow, but once for one that an older kernel left without a title.
+ * Owns: what the filters mean. Never: folds a workflow of a list of workflows, but once for one that an older kernel left
+ *       without a title.
  * L1  An item is bounded, whatever its workflow or gate holds; the gates of one workflow alone are shown whole.
  * L2  `after` goes on in the list (to what is older), `before` goes back. A cursor that the list could not have given is
  *     refused.
  * L3  What no index answers (text, a role, "mine") is looked for a segment at a time, others running between, in no more
  *     than `limits.maxListScanned` items.
+ * L4  A gate is shown as its workflow's log says, as far as the logs of a page are short (check-listed.ts): people decide on
+ *     what they see there.
  */
 
 import { z } from "zod";
@@ -18,7 +21,7 @@ import { GateId, PrincipalId, ThreadId, WorkflowId } from "../contract/ids.ts";
 import { instantText } from "../contract/instant.ts";
 import { withoutUnset } from "../contract/json.ts";
 import { readStrictly } from "../contract/known-keys.ts";
-import { type ListedGate, listGate, wholeGate } from "../contract/listed-gate.ts";
+import { type CutGate, type ListedGate, listGate, wholeGate } from "../contract/listed-gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { gateCursor } from "../contract/page.ts";
 import { WorkflowStateName } from "../contract/progress.ts";
@@ -35,6 +38,7 @@ import { fillingOf } from "../runtime/derive-indexes.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import type { Registry } from "../runtime/registry.ts";
 import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
+import { createGateCheck, uncheckedGate } from "./check-listed.ts";
 import { describeGate } from "./describe-gate.ts";
 import { isVoter, type SeatParts, seatDescriber, seatFinder } from "./describe-seat.ts";
 import type { Kernel } from "./kernel-interface.ts";
@@ -192,19 +196,16 @@ async function listGates(
   const { workflow_id } = selection;
   const find = mine === true ? await seatFinder(parts, requireCaller(caller)) : null;
   const describeSeat = caller === undefined ? null : await seatDescriber(parts, caller);
-  const scan: Scan<GatePlace, ListedGate> = {
+  const scan: Scan<GatePlace, CutGate> = {
     page: { ...withoutUnset({ after: readCursor(after, "\u{10ffff}"), before: readCursor(before, "") }), limit },
     read: (page) =>
-      readAll(page, async () => {
-        const found = await store.listGates({ ...selection, ...page });
-        return workflow_id === undefined ? found.map(complete) : readWhole(store, found);
-      }),
+      readAll(page, async () => (await store.listGates({ ...selection, ...page })).map((gate) => complete(gate))),
     keeps:
       role === undefined && find === null
         ? null
         : async (listed) => {
             // What was cut of it may be what decides.
-            const [gate = listed] = listed.truncated ? await readWhole(store, [listed]) : [listed];
+            const gate = listed.truncated ? await readWhole(store, listed) : listed;
             return (
               (role === undefined || gate.roles?.includes(role) === true) && (find === null || isVoter(find, gate))
             );
@@ -212,10 +213,14 @@ async function listGates(
     count: () => store.countGates(selection),
     most: parts.runtime.limits.maxListScanned,
   };
-  return tell(scan, total, (gate) => {
-    // What was cut of it may be what decides.
-    const seat = describeSeat === null || gate.truncated ? {} : { seat: describeSeat(gate) };
-    return showGate({ ...gate, ...seat }, registry, workflow_id === undefined);
+  const isOfOne = workflow_id !== undefined;
+  const findInLog = createGateCheck(store, isOfOne ? Number.POSITIVE_INFINITY : parts.runtime.limits.maxListedLog);
+  return tell(scan, total, async (listed) => {
+    const gate = await findInLog(listed);
+    if (gate === null) return uncheckedGate(listed);
+    const seat = describeSeat === null ? {} : { seat: describeSeat(gate) };
+    const shown = describeGate({ ...gate, ...seat }, registry);
+    return { ...(isOfOne ? wholeGate(shown) : listGate(shown)), checked: true };
   });
 }
 
@@ -226,27 +231,14 @@ async function seatAt(parts: ListParts, gate: Gate, caller: Caller | undefined):
   return caller === undefined ? {} : { seat: (await seatDescriber(parts, caller))(gate) };
 }
 
-/** With what may be edited, in a list over many as far as it is short; of what was cut nothing is to be edited. */
-function showGate(gate: ListedGate, registry: Registry, isCut: boolean): ListedGate {
-  if (gate.truncated) return { ...gate, editable: null };
-  const whole = describeGate(gate, registry);
-  return isCut ? listGate(whole) : wholeGate(whole);
-}
-
 /** The index keeps gates as they were written; those of an older kernel lack what is new. */
 const complete = <G extends Gate>(gate: G): G => ({ ...plainGate, ...gate });
 
-/** The gates as they are, of those that are still open. */
-async function readWhole(store: LedgerStore, listed: readonly ListedGate[]): Promise<readonly ListedGate[]> {
-  const whole: ListedGate[] = [];
-  for (const id of new Set(listed.map((gate) => gate.workflow_id))) {
-    const gates = new Map((await store.gates({ workflow_id: id })).map((gate) => [gate.gate_id, gate]));
-    for (const { workflow_id, gate_id } of listed) {
-      const gate = workflow_id === id ? gates.get(gate_id) : undefined;
-      if (gate !== undefined) whole.push(wholeGate(complete(gate)));
-    }
-  }
-  return whole;
+/** The gate as the index has it whole. */
+async function readWhole(store: LedgerStore, listed: CutGate): Promise<Gate> {
+  const gates = await store.gates({ workflow_id: listed.workflow_id });
+  const whole = gates.find(({ gate_id }) => gate_id === listed.gate_id);
+  return whole === undefined ? listed : complete(whole);
 }
 
 /** `<workflow_id>/<gate_id>`; a workflow alone is all of its gates. */

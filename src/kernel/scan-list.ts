@@ -44,9 +44,10 @@ export interface Scan<Place, T extends Place> {
 export async function tell<Place, T extends Place, S>(
   scan: Scan<Place, T>,
   total: boolean,
-  show: (item: T) => S,
+  show: (item: T) => S | Promise<S>,
 ): Promise<Listed<S>> {
-  const list = (await readPage(scan)).map(show);
+  const list: S[] = [];
+  for (const item of await readPage(scan)) list.push(await show(item));
   return total ? Object.assign(list, { total: await countAll(scan) }) : list;
 }
 

@@ -13,7 +13,7 @@
 import type { Ceiling, Charge } from "../contract/budget.ts";
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
 import type { Gate } from "../contract/gate.ts";
-import type { ListedGate } from "../contract/listed-gate.ts";
+import type { CutGate } from "../contract/listed-gate.ts";
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { TurnRow } from "../contract/turn.ts";
 
@@ -316,7 +316,7 @@ export interface LedgerStore {
     readonly limit?: number;
   }): Promise<readonly Gate[]>;
   /** Open gates as `listGate` cuts them; those of the newest workflow first, of one workflow by gate id. */
-  listGates(page: GatePageFilter): Promise<readonly ListedGate[]>;
+  listGates(page: GatePageFilter): Promise<readonly CutGate[]>;
   countGates(selection: GateSelection): Promise<number>;
   /** Which workflow holds a key that is shared between workflows, and what the key stands for. */
   findKey(tenantId: Id, key: string): Promise<{ readonly workflow_id: string; readonly action_id: string } | null>;

@@ -66,6 +66,8 @@ export interface Limits {
   readonly maxGateEntries: number;
   /** Items that one list looks at for what no index answers: a text, a role, "mine". */
   readonly maxListScanned: number;
+  /** Characters of logs that one list of gates over many workflows is checked against; gates beyond say that they were not. */
+  readonly maxListedLog: number;
   /** Restarts of one tier after crashes, before it stays down. */
   readonly maxTierRestarts: number;
   /** Rows of one transaction. */
@@ -138,6 +140,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxRoutes: 32,
   maxGateEntries: 1_000,
   maxListScanned: 100_000,
+  maxListedLog: 1_000_000,
   maxTierRestarts: 1_000,
   maxBatch: 64,
   maxBurst: 16,

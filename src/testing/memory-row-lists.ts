@@ -2,7 +2,7 @@
  * The lists of the store of plain rows: the port's words as filters over all there is.
  */
 import type { Gate } from "../contract/gate.ts";
-import { type ListedGate, listGate } from "../contract/listed-gate.ts";
+import { type CutGate, listGate } from "../contract/listed-gate.ts";
 import type {
   GatePageFilter,
   GatePlace,
@@ -52,7 +52,7 @@ function selectHeads({ workflows, gates }: ListTables, selection: HeadSelection 
     .map((head) => ({ ...head, open_gates: open.filter((id) => id === head.workflow_id).length }));
 }
 
-function selectGates({ gates }: ListTables, selection: GateSelection | GatePageFilter): readonly ListedGate[] {
+function selectGates({ gates }: ListTables, selection: GateSelection | GatePageFilter): readonly CutGate[] {
   const { tenant_id, workflow_id, operator, due_before } = selection;
   const wanted = Object.entries({ tenant_id, workflow_id, operator });
   return [...gates.values()]

@@ -213,7 +213,10 @@ export function faceSamples(parts: Parts): Readonly<Record<string, Sample>> {
     FeedItem: fields(bookmark, { type: "page" }),
     FeedWorkflow: fields(feedOf(parts), { gates: feedGate }),
     EventPage: fields({ workflow_id: ids.wf, events: [event], next: 13 }, { next: "13" }),
-    GatePage: fields({ gates: [{ ...(gate as object), truncated: false }], next: null, total: 1 }, { gates: gate }),
+    GatePage: fields(
+      { gates: [{ ...(gate as object), truncated: false, checked: true }], next: null, total: 1 },
+      { gates: gate },
+    ),
     WorkflowPage: fields({ workflows: [summaryOf(parts)], next: ids.wf, total: 7 }, { next: 5 }),
     WorkflowSummary: fields(summaryOf(parts), { open_gates: "1" }),
     JobPending: fields(

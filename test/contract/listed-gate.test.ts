@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { cutText } from "../../src/contract/cut-text.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { Json } from "../../src/contract/json.ts";
-import { ListedGate, listGate, maxListedGateChars } from "../../src/contract/listed-gate.ts";
+import { CutGate, listGate, maxListedGateChars } from "../../src/contract/listed-gate.ts";
 import { maxTitleChars, titleOf } from "../../src/contract/workflow-summary.ts";
 import { testGate, testStream } from "../../src/testing/ledger-turns.ts";
 
@@ -59,7 +59,7 @@ describe("[API-08] a gate in a list", () => {
   });
 
   it("keeps the digest of what is approved, and what is small stays whole", () => {
-    const listed = ListedGate.parse(listGate({ ...small, payload: "x".repeat(2000) }));
+    const listed = CutGate.parse(listGate({ ...small, payload: "x".repeat(2000) }));
     expect([listed.truncated, listed.payload, listed.payload_digest]).toEqual([true, null, small.payload_digest]);
     expect(listGate(small)).toEqual({ ...small, truncated: false });
   });

@@ -89,7 +89,7 @@ describe("[LED-01] the list of workflows", () => {
       expect((await refusalOf(t.kernel.gates({ after }, testCaller))).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
   });
 
-  it("reads no log: 48 workflows of a hundred kilobytes each are a page of some", async () => {
+  it("reads no log, and of gates no more than limits.maxListedLog: 48 workflows of a hundred kilobytes each are a page of some", async () => {
     const { store: ledger, counts } = countingLedger(memoryLedger());
     const draft = counted("Note.Draft", {}, () => ({ text: "x".repeat(100_000) }));
     const send = counted("Note.Send", { effect: "write_draft", preview: () => ({ preview: "y".repeat(100_000) }) });
@@ -99,9 +99,15 @@ describe("[LED-01] the list of workflows", () => {
     for (let i = 0; i < 48; i += 1) await t.run(intent, { text: "z".repeat(10_000) });
     const before = { ...counts };
     const workflows = await t.kernel.workflows({ total: true }, testCaller);
+    expect(counts).toEqual(before);
     const gates = await t.kernel.gates({ total: true }, testCaller);
     expect([workflows.length, workflows.total, gates.length, gates.total]).toEqual([48, 48, 48, 48]);
-    expect(counts).toEqual(before);
+    const checked = gates.filter((gate) => gate.checked);
+    expect(checked.length).toBeGreaterThan(0);
+    expect(checked.length).toBeLessThan(10);
+    expect(gates.slice(0, checked.length)).toEqual(checked);
+    for (const gate of gates) expect(gate.payload_digest).toMatch(gate.checked ? /^[0-9a-f]{64}$/ : /^$/);
+    expect(counts["read"]).toBeLessThanOrEqual((before["read"] ?? 0) + 48);
     expect(JSON.stringify(workflows).length).toBeLessThan(48 * 1_000);
     expect(JSON.stringify(gates).length).toBeLessThan(48 * 5_000);
     expect(5_000).toBeLessThan(maxListedGateChars);
@@ -109,7 +115,8 @@ describe("[LED-01] the list of workflows", () => {
     const [{ workflow_id, gate_id, payload_digest } = { workflow_id: "", gate_id: "", payload_digest: "" }] = gates;
     const [whole] = await t.kernel.gates({ workflow_id }, testCaller);
     expect(whole).toMatchObject({ truncated: false, payload_digest, payload: { text: "x".repeat(100_000) } });
-    expect({ ...(await t.kernel.gate(workflow_id, gate_id, testCaller)), truncated: false }).toEqual(whole);
+    const alone = await t.kernel.gate(workflow_id, gate_id, testCaller);
+    expect({ ...alone, truncated: false, checked: true }).toEqual(whole);
   });
 
   it("folds what an older kernel left without a title, once", async () => {

@@ -1,6 +1,6 @@
 /** A forged approval in a chain that was computed again is found by each way of verifying a record. */
 import { describe, expect, it } from "vitest";
-import type { TurnRow } from "../../src/contract/turn.ts";
+import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
 import { verifyEvidence } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { runHere } from "../cli/command-line.ts";
@@ -8,6 +8,7 @@ import { keepAs } from "../cli/workplace.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";
 import { approverKeys, composeForged, forgeries, keysFile, openOn, signIn } from "./forged-approvals.ts";
 import { freshPaths, withDatabase } from "./ledger-files.ts";
+import { putTogether, takeApart } from "./reseal.ts";
 
 const freshPath = freshPaths();
 
@@ -63,6 +64,38 @@ describe("a signed approval that nobody touched", () => {
     const path = freshPath();
     const rows = await signIn(sqliteLedger({ path }));
     expect(await verdictsOf(path, rows)).toEqual(ways.map((way) => [way, undefined]));
+  });
+});
+
+/** The rows up to the event of this type, which is the last of its row. */
+function endWith(rows: readonly TurnRow[], last: string): readonly TurnRow[] {
+  const whole = takeApart(rows);
+  const at = whole.findIndex(({ events }) => events.some(({ type }) => type === last));
+  return putTogether(
+    whole.slice(0, at + 1).map((row, i) => {
+      const events = row.events.slice(0, i < at ? undefined : row.events.findIndex(({ type }) => type === last) + 1);
+      return { envelope: { ...row.envelope, count: events.length }, events };
+    }),
+  );
+}
+
+describe("verifyEvidence", () => {
+  it("[GAT-02] with keys takes no signature of another key, and names the line and sequence of the decision", async () => {
+    const rows = await signIn(sqliteLedger({ path: freshPath() }));
+    const at = takeApart(rows).findIndex(({ events }) => events.some(({ type }) => type === "USER_APPROVED"));
+    // The decision lies within its row, and at the end of it.
+    for (const kept of [rows, endWith(rows, "USER_APPROVED")]) {
+      const lines = composeForged(kept);
+      expect((await verifyEvidence(lines, { keys: approverKeys })).ok).toBe(true);
+      const { sequence } = openTurns(kept).find(({ event_type }) => event_type === "USER_APPROVED") ?? {};
+      expect((await verifyEvidence(lines, { keys: () => null })).broken).toEqual([
+        { line: at + 1, stream: rows[0]?.stream, sequence, reason: "signature" },
+      ]);
+    }
+  });
+
+  it("refuses an option that it does not know", () => {
+    expect(() => verifyEvidence([], { key: approverKeys } as never)).toThrow("key");
   });
 });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { GateNotice } from "../../src/contract/gate-notice.ts";
-import { ListedGate } from "../../src/contract/listed-gate.ts";
+import { CutGate } from "../../src/contract/listed-gate.ts";
 import { mailNotifier, slackNotifier, webhookNotifier } from "../../src/notifiers/index.ts";
 import { never, notice } from "./notices.ts";
 import { receiveHttp, receiveMail } from "./receivers.ts";
@@ -86,5 +86,5 @@ it("a webhook with a link only holds a gate as lists show it, which says that it
   await webhookAt(`http://127.0.0.1:${receiver.port}/in`).deliver(notice(), { signal: never });
   const [posted] = await receiver.inbox.count(1);
   const { data } = JSON.parse(posted?.body ?? "{}") as { data: { gate: unknown } };
-  expect(ListedGate.parse(data.gate)).toMatchObject({ truncated: true, payload: null, title: notice().gate.operator });
+  expect(CutGate.parse(data.gate)).toMatchObject({ truncated: true, payload: null, title: notice().gate.operator });
 });

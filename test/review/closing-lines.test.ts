@@ -1,4 +1,5 @@
 /** The evidence of an export, written anew by somebody who can compute hashes: each word of it is compared with the rows. */
+import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type EvidenceContent, type EvidenceLine, sealEvidence } from "../../src/contract/evidence.ts";
 import { type EvidenceBreak, type TurnRow, verifyEvidence } from "../../src/index.ts";
@@ -39,6 +40,18 @@ const closingSaying = (change: (closing: Line & { head: Record<string, unknown> 
   contents().map((line) => (line.evidence === "closing" ? ({ ...line, ...change(line as never) } as Line) : line));
 
 describe("a closing line whose links fit", () => {
+  it("[RLH-05] has the SHA-256 of the hash before it and of its own text, as anybody can compute it", () => {
+    let prev = rows.at(-1)?.hash as string;
+    for (const { hash, ...content } of evidence) {
+      expect(hash).toBe(
+        createHash("sha256")
+          .update(`${prev}${JSON.stringify(content)}`)
+          .digest("hex"),
+      );
+      prev = hash;
+    }
+  });
+
   it("[RLH-05] is sound where it says what there is", async () => {
     expect(await found(exportSaying(contents()))).toEqual([]);
   });

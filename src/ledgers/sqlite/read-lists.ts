@@ -4,7 +4,7 @@
  * Owns: running them, and the search for a text.
  */
 import type { Gate } from "../../contract/gate.ts";
-import { type ListedGate, listGate } from "../../contract/listed-gate.ts";
+import { type CutGate, listGate } from "../../contract/listed-gate.ts";
 import type {
   GatePageFilter,
   GateSelection,
@@ -71,7 +71,7 @@ export function defineSearch(db: Connection["db"]): void {
   );
 }
 
-export function listGates(connection: Connection, page: GatePageFilter): readonly ListedGate[] {
+export function listGates(connection: Connection, page: GatePageFilter): readonly CutGate[] {
   const gates = all(connection, gatePageQuery(page)).map(({ listed }) => listGate(parseCell<Gate>(listed, "listed")));
   return isBackward(page) ? gates.reverse() : gates;
 }

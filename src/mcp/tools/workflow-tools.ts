@@ -166,7 +166,7 @@ const listGates = makeTool({
   name: "list-gates",
   title: "List gates",
   description:
-    "What waits for a person: of one workflow whole (what would run, its digest, what each answer does), over many with long parts cut where truncated says so.",
+    "What waits for a person: of one workflow whole (what would run, its digest, what each answer does), over many with long parts cut where truncated says so; where checked is false it was not checked against the log and has no digest: list the gates of its workflow before anybody decides.",
   input: z.strictObject({
     workflow_id: WorkflowId.optional(),
     mine: z.boolean().optional().describe("Those that the caller may decide."),
@@ -181,7 +181,7 @@ const listGates = makeTool({
     if (filter.mine === true) requireCommand(context, "gate");
     const found = await context.kernel.gates({ ...withoutUnset(filter), limit }, await requireGranted(context, "read"));
     const last = found.length < limit ? undefined : found.at(-1);
-    const gates = found.map((gate) => ({ ...toMcpGate(gate), truncated: gate.truncated }));
+    const gates = found.map((gate) => ({ ...toMcpGate(gate), truncated: gate.truncated, checked: gate.checked }));
     return structured({ gates, next: last === undefined ? null : gateCursor(last), ...totalOf(found) });
   },
 });

@@ -1,7 +1,7 @@
 /**
  * Several gates that are alike, approved or rejected together: one request each, each with the digest of what was shown.
  *
- * K1  Alike: of one operation with one effect, none that makes something final, none that is cut, none with changes or a
+ * K1  Alike: of one operation with one effect, none that makes something final, none that is cut or not checked, none with changes or a
  *     basis that are shown at the gate alone, no quorum's, at most 20.
  */
 import { useSignal } from "@preact/signals";
@@ -16,7 +16,8 @@ const mostAtOnce = 20;
 /** Whether the gate may be chosen beside those that are. */
 export function mayJoin(gate: ListedGate, picked: readonly ListedGate[]): boolean {
   const [first] = picked;
-  if (gate.effect === "final_write" || gate.truncated || gate.signed || gate.kind !== "approval") return false;
+  if (gate.effect === "final_write" || gate.truncated || !gate.checked || gate.signed || gate.kind !== "approval")
+    return false;
   if (gate.target !== null || gate.quorum !== null || gate.diff !== null || gate.basis_digest !== undefined)
     return false;
   if (gate.seat?.may !== true) return false;

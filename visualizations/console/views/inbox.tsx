@@ -195,6 +195,7 @@ function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
         )}
       </div>
       <p class="chips">
+        {!gate.checked && <strong>Not checked against the ledger</strong>}
         <Risk level={gate.risk_level} />
         {gate.estimated_cost > 0 && <span>cost {gate.estimated_cost}</span>}
         {gate.quorum !== null && (
