@@ -50,7 +50,6 @@ interface SeenGate {
   readonly quorum: GateQuorum | null;
   /** Who has a counted vote on what it shows; one that is bad is told where it stands. */
   readonly votes: Map<string, "approve" | "reject">;
-  readonly kind: Gate["kind"];
   readonly bound: Bound;
 }
 
@@ -76,7 +75,7 @@ async function checkEvent(event: LedgerEvent, seen: Seen, check: SignatureCheck)
       const { gate_id, kind, quorum = null } = gate;
       // A revision does not take back what the gate asked for.
       const signed = gate.signed === true || seen.gates.get(gate_id)?.signed === true;
-      seen.gates.set(gate_id, { signed, quorum, votes: new Map(), kind, bound: boundBy(gate) });
+      seen.gates.set(gate_id, { signed, quorum, votes: new Map(), bound: boundBy(gate) });
       if (signed) (kind === "in_doubt" ? seen.doubts : seen.approved).set(event.step_id, null);
       return true;
     }
@@ -120,7 +119,7 @@ function isBound(given: Bound, { bound }: SeenGate): boolean {
 }
 
 function approve({ step_id }: LedgerEvent, { approved }: Seen, gate: SeenGate | undefined): void {
-  if (gate?.signed === true && gate.kind === "approval") approved.set(step_id, gate.bound.payload_digest);
+  if (gate?.signed === true) approved.set(step_id, gate.bound.payload_digest);
 }
 
 /** A call behind a gate that asks for signatures is made with what was approved there. */
