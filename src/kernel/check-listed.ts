@@ -23,14 +23,23 @@ const rowsAtOnce = 100;
 const unreadable: ReadonlySet<string> = new Set(["T0_LEDGER_CORRUPT", "T0_LEDGER_FORMAT"]);
 const none: Gates = new Map();
 
+interface CheckOptions {
+  /** Whose gates are shown; undefined: everybody's. */
+  readonly tenant: string | number | undefined;
+  readonly maxChars: number;
+}
+
 /**
- * Finds gates of one page in their logs; null for one that the log does not hold as open, and beyond `maxChars`. Gates of one
- * workflow that come one after another cost one read.
+ * Finds gates of one page in their logs; null for one that the log does not hold as open or as the tenant's, and beyond
+ * `maxChars`. Gates of one workflow that come one after another cost one read.
  */
-export function createGateCheck(store: Store, maxChars: number): (listed: CutGate) => Promise<Gate | null> {
+export function createGateCheck(
+  store: Store,
+  { tenant, maxChars }: CheckOptions,
+): (listed: CutGate) => Promise<Gate | null> {
   let left = maxChars;
   let last: { readonly id: string; readonly gates: Gates } | null = null;
-  return async ({ workflow_id, gate_id, tenant_id }) => {
+  return async ({ workflow_id, gate_id }) => {
     if (last?.id !== workflow_id) {
       await yieldToEventLoop();
       const { rows, chars } = await readUpTo(store, workflow_id, left);
@@ -38,7 +47,8 @@ export function createGateCheck(store: Store, maxChars: number): (listed: CutGat
       last = { id: workflow_id, gates: left < 0 ? none : gatesIn(workflow_id, rows) };
     }
     const gate = last.gates.get(gate_id);
-    return gate !== undefined && isOpenGate(gate) && gate.tenant_id === tenant_id ? gate : null;
+    const isShown = gate !== undefined && isOpenGate(gate) && (tenant ?? gate.tenant_id) === gate.tenant_id;
+    return isShown ? gate : null;
   };
 }
 

@@ -214,7 +214,8 @@ async function listGates(
     most: parts.runtime.limits.maxListScanned,
   };
   const isOfOne = workflow_id !== undefined;
-  const findInLog = createGateCheck(store, isOfOne ? Number.POSITIVE_INFINITY : parts.runtime.limits.maxListedLog);
+  const maxChars = isOfOne ? Number.POSITIVE_INFINITY : parts.runtime.limits.maxListedLog;
+  const findInLog = createGateCheck(store, { tenant: tenantOf(caller), maxChars });
   return tell(scan, total, async (listed) => {
     const gate = await findInLog(listed);
     if (gate === null) return uncheckedGate(listed);

@@ -94,6 +94,40 @@ describe("a row that the log does not bear out", () => {
     await expect(said).rejects.toMatchObject({ error: { code: "T5_GATE_NOT_FOUND" } });
   });
 
+  it("[GAT-05] of a gate that is decided, or of another tenant, says that it was not checked", async () => {
+    await using w = await waiting();
+    const { t, id, other, path } = w;
+    withDatabase(path, (db) => db.exec("CREATE TABLE kept AS SELECT * FROM gates"));
+    await t.kernel.decideGate(id, { ...who, gate_id: "gate-s1", decision: "approve" });
+    await t.rest(id);
+    withDatabase(path, (db) => db.exec(`INSERT INTO gates SELECT * FROM kept WHERE workflow_id = '${id}'`));
+    const shown = (gates: readonly ListedGate[]) => gates.map((gate) => [gate.workflow_id, gate.checked]);
+    expect(shown(await t.kernel.gates({}, who))).toEqual([
+      [other, true],
+      [id, false],
+    ]);
+    withDatabase(path, (db) => db.exec("UPDATE gates SET tenant_id = '2'"));
+    const foreign = { ...who, tenant_id: 2 };
+    expect(shown(await t.kernel.gates({}, foreign))).toEqual([
+      [other, false],
+      [id, false],
+    ]);
+  });
+
+  it("[GAT-05] beyond limits.maxListedLog says that it was not checked, in a list over many alone", async () => {
+    const { capability } = gatedSteps(1);
+    await using t = await createTestKernel({ capabilities: [capability], limits: { maxListedLog: 1 } });
+    const [{ workflow_id }] = [await t.run(intent), await t.run(intent)];
+    expect((await t.kernel.gates({}, who)).map((gate) => [gate.checked, gate.payload_digest])).toEqual([
+      [false, ""],
+      [false, ""],
+    ]);
+    const whole = await t.kernel.gate(workflow_id, "gate-s1", who);
+    expect(await t.kernel.gates({ workflow_id }, who)).toEqual([{ ...whole, truncated: false, checked: true }]);
+    const said = t.kernel.decideGate(workflow_id, { ...who, decision: "approve", payload: { payload_digest: "" } });
+    await expect(said).rejects.toMatchObject({ error: { code: "T5_GATE_CONFLICT" } });
+  });
+
   it("[GAT-05] of a workflow whose log is damaged says that it was not checked, and hides no other", async () => {
     await using w = await waiting();
     const { t, id, other, path } = w;
