@@ -47,7 +47,7 @@ export const replayRows = async (rows: readonly TurnRow[], options: KernelOption
 
 /**
  * As `replayRows`, with what a kernel has registered.
- * @throws KernelErrorException T0_LEDGER_CORRUPT for a broken chain, T4_WORKFLOW_CONFLICT where a body was erased,
+ * @throws KernelErrorException T0_LEDGER_CORRUPT for a broken chain or a body that is missing,
  * T4_WORKFLOW_NOT_FOUND for the log of a refused request, T1_NORMALIZE_UNKNOWN_INTENT or T4_OPERATOR_UNKNOWN for what is not
  * registered in this process.
  */
