@@ -251,6 +251,9 @@ export const errorCodes = Object.freeze({
   T5_CSRF_REJECTED: policy("Send the X-CSRF-Token that /v1/session names, from a page of this host."),
   T5_POLICY_DENIED: policy("See the rule and its reason; change the request or the policy."),
   T5_POLICY_FAILED: policy("Repair the policy rule that threw; until then it denies."),
+  T5_POLICY_UNSETTLED: policy(
+    "Change the rules that the reason names, so that a payload which they have changed is left as it is when they see it again.",
+  ),
   T5_POLICY_INVALID: input("Correct the rules and fields named in the detail; until then none of the set applies."),
   T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),

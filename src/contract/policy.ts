@@ -40,15 +40,28 @@ export const RuleAnswer = z.object({
 });
 export type RuleAnswer = z.input<typeof RuleAnswer>;
 
+/** A change that rules made of a payload before all of them judged it again. */
+export const PolicyChange = z.object({
+  /** The rules that transformed or masked it. */
+  policies: z.array(z.string()),
+  /** The payload that they left, masked. */
+  payload: JsonValue,
+});
+export type PolicyChange = z.infer<typeof PolicyChange>;
+
 /** The engine's decision with every rule that matched, in evaluation order. */
 export const PolicyDecision = z.object({
   decision: z.enum(decisionNames),
+  /** The error code of a denial that no rule gave; T5_POLICY_DENIED where it is absent. */
+  code: z.literal("T5_POLICY_UNSETTLED").optional(),
   reason: z.string(),
   transform: JsonValue.nullable(),
   redactions: z.array(z.string()),
   policies: z.array(z.string()).default([]),
   /** Of these the one whose answer stands; nothing where none matched. */
   decided_by: z.string().optional(),
+  /** What the rules made of the payload, change by change, where it was changed more than once before all of them let it be. */
+  changes: z.array(PolicyChange).optional(),
   policy_version: z.string().default("1"),
 });
 export type PolicyDecision = z.infer<typeof PolicyDecision>;

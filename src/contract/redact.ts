@@ -15,3 +15,16 @@ function maskPath(value: Json, [key, ...rest]: readonly string[], mask: string):
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return value;
   return { ...value, [key]: maskPath((value as Record<string, Json>)[key] as Json, rest, mask) };
 }
+
+/** Whether a path leads to something that a mask can stand for. A part that is masked already, or an empty list, is such a place. */
+export const hasPlace = (value: Json, path: string): boolean => leadsOn(value, path.split("."));
+
+function leadsOn(value: Json, [key, ...rest]: readonly string[]): boolean {
+  if (key === undefined || value === redactedMarker) return true;
+  if (Array.isArray(value)) {
+    const items = value.filter((_item, i) => key === "*" || String(i) === key);
+    return (key === "*" && items.length === 0) || items.some((item) => leadsOn(item, rest));
+  }
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return false;
+  return leadsOn((value as Record<string, Json>)[key] as Json, rest);
+}

@@ -44,7 +44,7 @@ import { defaultLimits, type Limits } from "../runtime/runtime.ts";
 import { guardSamePerson } from "../runtime/same-person.ts";
 import type { Inspect } from "../runtime/supervision.ts";
 import { checkCustomMiddleware } from "../tiers/t4-execution/decide/middleware.ts";
-import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
+import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-round.ts";
 import { defaultDomainPipelines, type Pipeline } from "../tiers/t6-metacognition/route-activation.ts";
 import { checkKernelOptions, scorerMembers, securityMembers } from "./options-shape.ts";
 import { assemblePolicies, type Policies } from "./policies.ts";
@@ -190,7 +190,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     random: options.random ?? machineRandom,
     logger,
     telemetry: guardTelemetry(options.telemetry ?? quietTelemetry),
-    engine: { ...policies, clock, timeoutMs: limits.policyTimeoutMs },
+    engine: { ...policies, clock, timeoutMs: limits.policyTimeoutMs, maxRounds: limits.maxPolicyRounds },
     authenticator: options.authenticator ?? roleAuthenticator(options.roles),
     security: { ...openSecurity, ...boundMembers<Partial<Security>>(options.security ?? {}, securityMembers) },
     scorers: guardScorers(boundMembers<Partial<Scorers>>(options.scorers ?? {}, scorerMembers), logger),

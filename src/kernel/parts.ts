@@ -36,7 +36,7 @@ import { Executor } from "../tiers/t4-execution/executor.ts";
 import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
 import { createBudgetLimiter } from "../tiers/t5-ego/admission/budget-limiter.ts";
 import { type CapabilityRegistry, createCapabilityRegistry } from "../tiers/t5-ego/admission/capability-registry.ts";
-import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
+import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-round.ts";
 import { feedAfter, feedOfHead, markFeed } from "../tiers/t6-metacognition/project-feed.ts";
 import { createHostWork, guardHost, restedOf } from "./host-work.ts";
 import type { KernelLedger, KernelOptions, Resolved, TierPatch } from "./options.ts";

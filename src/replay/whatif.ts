@@ -25,7 +25,8 @@ import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
 import { eachHead } from "../runtime/each-head.ts";
 import { readable } from "../runtime/read-turns.ts";
 import type { Registry } from "../runtime/registry.ts";
-import { evaluatePolicies, type PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
+import { evaluatePolicies } from "../tiers/t5-ego/policy/evaluate-policies.ts";
+import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-round.ts";
 import { type PastDecision, pastQuestion } from "./past-question.ts";
 
 export interface WhatIfParts {
@@ -33,7 +34,7 @@ export interface WhatIfParts {
   readonly registry: Registry;
   /** Whether the kernel itself has the default stance. */
   readonly withDefault: boolean;
-  readonly engine: Pick<PolicyEngine, "clock" | "timeoutMs">;
+  readonly engine: Pick<PolicyEngine, "clock" | "timeoutMs" | "maxRounds">;
   readonly caller: Caller | undefined;
 }
 
@@ -161,7 +162,8 @@ async function askAgain(
     was,
   };
   if (typeof question === "string") return { kind: "unknown", ...base, would_be: null, reason: question };
-  const would_be = await evaluatePolicies(engine, question);
+  const standing = decided.stage === "action" ? record?.steps.get(event.step_id ?? "")?.decision : null;
+  const would_be = await evaluatePolicies(engine, question, standing?.redactions);
   const difference = differenceOf(was, would_be, scope.names);
   return difference === null ? null : { kind: "differs", ...base, would_be, reason: difference };
 }

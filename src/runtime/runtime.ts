@@ -76,6 +76,8 @@ export interface Limits {
   readonly maxBurst: number;
   /** How long a planner, or a package's plan function, may take. */
   readonly plannerTimeoutMs: number;
+  /** How often rules may change one payload, each time judged again by all of them, before it is denied. */
+  readonly maxPolicyRounds: number;
   /** How long one rule may take before it denies. */
   readonly policyTimeoutMs: number;
   /** How long the classifier may take. */
@@ -145,6 +147,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxBatch: 64,
   maxBurst: 16,
   plannerTimeoutMs: 30_000,
+  maxPolicyRounds: 4,
   policyTimeoutMs: 5_000,
   classifierTimeoutMs: 5_000,
   securityTimeoutMs: 5_000,

@@ -42,7 +42,7 @@ const auth = {
 const questionAt = (stage: string): PolicyQuestion =>
   ({
     stage,
-    subject: { name: "s1", tags: [], payload: {} },
+    subject: { name: "s1", tags: [], payload: { text: "as asked" } },
     auth,
     intent: { constraints: {} },
     context: null,

@@ -165,7 +165,9 @@ describe("what a rule does", () => {
 
   it("[PLC-03] short names stand for the long ones", () => {
     expect(askSet(oneRule({ decision: "REQUIRE_APPROVAL" })).decision).toBe("REQUIRE_HUMAN_APPROVAL");
-    expect(askSet(oneRule({ decision: "REDACT", redactions: ["a"] })).decision).toBe("ALLOW_WITH_REDACTION");
+    expect(
+      askSet(oneRule({ decision: "REDACT", redactions: ["a"] }), { subject: { payload: { a: 1 } } }).decision,
+    ).toBe("ALLOW_WITH_REDACTION");
   });
 
   it("[PLC-02] carries the reason, and the version of its set", () => {

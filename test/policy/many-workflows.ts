@@ -140,10 +140,15 @@ const lineOf = (intentId: string, what: string, decided: PolicyDecision | null):
 function spyFor(differing: string[]) {
   const ask = ({ rules }: RuleSet, question: PolicyQuestion): PolicyDecision =>
     evaluatePolicies({ rules, version: "" }, question) as PolicyDecision;
+  const seen = new Set<string>();
   return definePolicy({
     name: "spy",
     stages: ["plan", "action", "outcome", "gate"],
     evaluate(question) {
+      // What a rule changed is judged again, as part of the same decision.
+      const decision = [question.intent.intent_id, question.stage, question.subject.name].join();
+      if (seen.has(decision)) return null;
+      seen.add(decision);
       const [was, would] = [ask(base, question), ask(stricter, question)];
       const name = question.stage === "plan" ? "plan" : question.subject.name;
       const [before, after] = [was, would].map((decided) =>

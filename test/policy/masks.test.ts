@@ -6,7 +6,12 @@ import { counted, eventsOf, intentType, listOf, oneStep, ruleOf } from "../journ
 
 const secret = "+43-660-1234567";
 const mask = (stage: "action" | "outcome") =>
-  ruleOf([stage], () => ({ decision: "ALLOW_WITH_REDACTION", redactions: ["phone"] }), "mask");
+  ruleOf(
+    [stage],
+    ({ subject: { payload } }) =>
+      "phone" in (payload as object) ? { decision: "ALLOW_WITH_REDACTION", redactions: ["phone"] } : null,
+    "mask",
+  );
 
 /** What the ledger and the streams tell, but for what the operator itself gave. */
 async function toldOf({ kernel, ...t }: TestKernel, workflow_id: string): Promise<string> {

@@ -17,7 +17,7 @@ const rule = (
   evaluate: typeof answer === "function" ? answer : () => answer,
 });
 const ask = async (rules: readonly PolicyRule[], stage: PolicyStage = "action"): Promise<PolicyDecision> =>
-  evaluatePolicies({ rules, version: "v" }, question({ stage }));
+  evaluatePolicies({ rules, version: "v" }, question({ stage, subject: { payload: { a: 0, b: 0, c: 0 } } }));
 
 const deny = rule("deny", { decision: "DENY", reason: "no" });
 const approve = rule("approve", { decision: "REQUIRE_APPROVAL", reason: "ask" });

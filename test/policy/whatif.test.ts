@@ -185,7 +185,7 @@ describe("another set", () => {
       "REQUIRE_HUMAN_APPROVAL in place of DENY",
       "another transform",
       "another transform",
-      "other redactions",
+      "another transform, other redactions",
     ]);
     expect(report.differing).toBe(kinds.length);
     const names = await askPast(past.t, { policies: [later], names: true });
@@ -283,7 +283,7 @@ describe("the ledger", () => {
 
   it("that lacks what a question needs says so, decision by decision", async () => {
     await using t = await createTestKernel({
-      capabilities: [oneStep(counted("Notes.Write"), { gate: { reason: "look" } })],
+      capabilities: [oneStep(counted("Notes.Write"), { params: { iban: "none" }, gate: { reason: "look" } })],
       policies: [
         definePolicy({
           name: "mask",
@@ -293,7 +293,7 @@ describe("the ledger", () => {
       ],
     });
     const { workflow_id } = await t.run(intentType);
-    await t.approve(workflow_id, "gate-s1", { edit: { iban: "DE02" } });
+    await t.approve(workflow_id, "gate-s1", { edit: { iban: "DE02", by: "Ann" } });
     await t.rest(workflow_id);
     expect(JSON.stringify(await eventsOf(t, workflow_id))).not.toContain("DE02");
     const { findings, report } = await askPast(t, { policies: [], defaultPolicies: false });

@@ -71,16 +71,14 @@ describe("a word that came with an edit", () => {
     "[INV-12] of which an older release kept nothing, since policy masked some, replays: %s",
     async (_of, make, edit, stage) => {
       const capabilities = [make()];
-      for (const masked of [Object.keys(edit), ["nothing there"]]) {
-        const masks = { decision: "ALLOW_WITH_REDACTION", redactions: masked } as const;
-        const policies = [ruling(stage, (text) => (text.includes("DE02") ? masks : null))];
-        await using t = await createTestKernel({ capabilities, policies });
-        const { workflow_id } = await t.run(intent);
-        await approve(t, workflow_id, edit);
-        await t.rest(workflow_id);
-        const rows = reseal(await Array.fromAsync(t.kernel.export(workflow_id)), { event: withoutMasked });
-        expect((await replayRows(rows, { capabilities, policies })).difference).toBeNull();
-      }
+      const masks = { decision: "ALLOW_WITH_REDACTION", redactions: Object.keys(edit) } as const;
+      const policies = [ruling(stage, (text) => (text.includes("DE02") ? masks : null))];
+      await using t = await createTestKernel({ capabilities, policies });
+      const { workflow_id } = await t.run(intent);
+      await approve(t, workflow_id, edit);
+      await t.rest(workflow_id);
+      const rows = reseal(await Array.fromAsync(t.kernel.export(workflow_id)), { event: withoutMasked });
+      expect((await replayRows(rows, { capabilities, policies })).difference).toBeNull();
     },
   );
 

@@ -21,7 +21,8 @@ import type { Signal } from "../../contract/signal.ts";
 import { answerData } from "../../runtime/answer.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { checkSignature, type Signatures } from "./check-signature.ts";
-import { evaluatePolicies, type PolicyEngine } from "./policy/evaluate-policies.ts";
+import { evaluatePolicies } from "./policy/evaluate-policies.ts";
+import type { PolicyEngine } from "./policy/evaluate-round.ts";
 import { forbid, isRequester, type Seat, seatVoter, whyNoSeat } from "./seat-voter.ts";
 
 export interface GateJudge {

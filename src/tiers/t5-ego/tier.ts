@@ -33,7 +33,8 @@ import { type AuthorizeQuestion, authorize, mayUse, requireScope } from "./autho
 import type { Signatures } from "./check-signature.ts";
 import { judgeChanges } from "./judge-changes.ts";
 import { judgeDecision, judgeDelegation } from "./judge-gate.ts";
-import { evaluatePolicies, type PolicyEngine } from "./policy/evaluate-policies.ts";
+import { evaluatePolicies } from "./policy/evaluate-policies.ts";
+import type { PolicyEngine } from "./policy/evaluate-round.ts";
 
 export interface EgoTierOptions {
   readonly authenticator: Authenticator;
@@ -225,6 +226,8 @@ interface StepQuestion {
   readonly step: PlanStep;
   readonly metadata: OperatorMetadata;
   readonly payload: Json;
+  /** The redactions of the step's standing decision: the payload may be what that one has made. */
+  readonly redacted: readonly string[];
   readonly auth: AuthContext;
   readonly intent: Intent;
   readonly bundle: ContextBundle | null;
@@ -245,7 +248,7 @@ function admitStep(
   if (refusal !== null) raise(refusal);
   requireUse(auth, "effect", metadata.effect, step);
   requireUse(auth, "operator", metadata.name, step);
-  return follow(evaluatePolicies(engine, actionQuestion(question)), (decision) => {
+  return follow(evaluatePolicies(engine, actionQuestion(question), question.redacted), (decision) => {
     const fits = checkWork(capabilityRegistry, work) === null;
     const data = { decision, fits, unlimited: isUnlimited(capabilityRegistry, work), reservation: null };
     return answerData(runtime, signal, { data, schema: "StepAnswer", ref: refs.policy });

@@ -69,8 +69,11 @@ const lines: EventReaders<string> = {
 
 /** What is told of a step, or of the plan as a whole. */
 const stepLines: EventReaders<string> = {
-  POLICY_DECIDED: ({ stage, decision, reason, policies = [], subject }) =>
-    `policy at stage ${stage} said ${decision} on "${subject}" because ${reason}${policies.length > 0 ? ` [${listed(policies)}]` : ""}`,
+  POLICY_DECIDED: ({ stage, decision, reason, policies = [], changes = [], subject }) => {
+    const changed = changes.map((one, i) => `${i + 1}. ${listed(one.policies)}`);
+    const after = changed.length === 0 ? "" : `, after changes by ${listed(changed)}`;
+    return `policy at stage ${stage} said ${decision} on "${subject}" because ${reason}${policies.length > 0 ? ` [${listed(policies)}]` : ""}${after}`;
+  },
   GATE_OPENED: ({ gate }) => `${gate.gate_id} asked a person because ${gate.reasons.map((r) => r.reason).join("; ")}`,
   GATE_REVISED: ({ gate, cause }) => `${gate.gate_id} was opened again on a new version (${cause})`,
   USER_APPROVED: (decided) =>

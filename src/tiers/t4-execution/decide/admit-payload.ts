@@ -54,7 +54,8 @@ export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | 
   const { step, payload } = of;
   const { metadata } = of.operator;
   const work = callWorkOf(run, step.step_id, metadata);
-  return { step, metadata, payload, auth, intent, bundle, spent, now, work };
+  const redacted = stepOf(run, step.step_id).decision?.redactions ?? [];
+  return { step, metadata, payload, redacted, auth, intent, bundle, spent, now, work };
 }
 
 function admit(

@@ -85,11 +85,12 @@ export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked):
 
 type Decided = { -readonly [K in keyof EventPayloads["POLICY_DECIDED"]]: EventPayloads["POLICY_DECIDED"][K] };
 
-/** @throws KernelErrorException T5_POLICY_DENIED, with the rules that said so. */
-export function requireAllowed({ decision, reason, policies }: PolicyDecision, denied: Denied): void {
+/** @throws KernelErrorException T5_POLICY_DENIED, or the code of the decision, with the rules that said so. */
+export function requireAllowed(decided: PolicyDecision, denied: Denied): void {
+  const { decision, code = "T5_POLICY_DENIED", reason, policies } = decided;
   if (decision !== "DENY") return;
   const { otherwise, source, of } = denied;
-  raise(kernelError("T5_POLICY_DENIED", reason || otherwise, source, { detail: { policies, ...of } }));
+  raise(kernelError(code, reason || otherwise, source, { detail: { policies, ...of } }));
 }
 
 interface Denied {

@@ -1,0 +1,228 @@
+/**
+ * Evaluates all rules of a stage once, on one payload, and combines their answers into one decision (seed 003 section 5.5).
+ *
+ * P1  DENY > REQUIRE_HUMAN_APPROVAL > TRANSFORM and ALLOW_WITH_REDACTION > ALLOW; among equals the first one names decision
+ *     and reason. Every rule that matched is named, in the order of evaluation.
+ * P2  A rule that throws, answers nonsense, never answers, or answers what its stage cannot honour denies. So does a
+ *     redaction that finds no place. Nothing is let through by accident.
+ * P3  A transform and all redactions of matching rules hold together, and also where approval is asked on top: first the
+ *     payload is transformed, then masked. The answer holds nothing of what is masked.
+ * P4  Rules see the payload of the question, never one another's changes. Two that transform it differently deny.
+ * P5  A question is frozen, to the bottom: what a rule is shown is what runs, and no rule can change it.
+ */
+import { z } from "zod";
+import { digest } from "../../../contract/digest.ts";
+import { deepFreeze, type Json, toJson } from "../../../contract/json.ts";
+import { isPromise } from "../../../contract/maybe-promise.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
+import {
+  type DecisionName,
+  decisionsAt,
+  type PolicyDecision,
+  type PolicyQuestion,
+  type PolicyRule,
+  type PolicyStage,
+  RuleAnswer,
+} from "../../../contract/policy.ts";
+import { hasPlace, redact } from "../../../contract/redact.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import { callWithin, messageOf, type Within } from "../../../runtime/within.ts";
+
+/** The strictness of each decision. */
+export const rank: Readonly<Record<DecisionName, number>> = {
+  DENY: 3,
+  REQUIRE_HUMAN_APPROVAL: 2,
+  TRANSFORM: 1,
+  ALLOW_WITH_REDACTION: 1,
+  ALLOW: 0,
+};
+export const engineRef = moduleRef(5, "policy", "evaluate");
+
+export interface PolicyEngine {
+  readonly rules: readonly PolicyRule[];
+  readonly version: string;
+  readonly timeoutMs?: number;
+  readonly clock?: Clock;
+  /** `limits.maxPolicyRounds`. */
+  readonly maxRounds?: number;
+}
+
+interface Matched {
+  readonly name: string;
+  readonly answer: z.output<typeof RuleAnswer>;
+}
+
+/**
+ * Evaluates the rules of the question's stage once, and freezes the question. Synchronous when all rules are. Redactions that
+ * are in force already need no place: the payload may have been masked or transformed since they found one.
+ */
+export function evaluateRound(
+  engine: PolicyEngine,
+  question: PolicyQuestion,
+  inForce: readonly string[],
+): Evaluated | Promise<Evaluated> {
+  const { at, unmatched } = known.get(engine) ?? know(engine);
+  deepFreeze(question);
+  const matched: (Matched | Promise<Matched | null>)[] = [];
+  for (const rule of at[question.stage]) {
+    const answer = ask(rule, question);
+    if (answer !== null) matched.push(answer);
+  }
+  if (matched.length === 0) return unmatched;
+  const on = { payload: question.subject.payload, inForce, version: engine.version };
+  if (!matched.some(isPromise)) return combine(matched as Matched[], on);
+  return Promise.all(matched).then((all) => {
+    const some = all.filter((one) => one !== null);
+    return some.length === 0 ? unmatched : combine(some, on);
+  });
+}
+
+/** The decision of a round, and the rules that transformed or masked the payload in it. */
+export interface Evaluated {
+  readonly decision: PolicyDecision;
+  readonly changers: readonly string[];
+}
+
+/** A rule and how long it may take; an engine without a clock waits. */
+interface Limited {
+  readonly rule: PolicyRule;
+  readonly within: Within | null;
+}
+
+/** What is the same for all questions of an engine. */
+interface Known {
+  readonly at: Readonly<Record<PolicyStage, readonly Limited[]>>;
+  readonly unmatched: Evaluated;
+}
+
+const known = new WeakMap<PolicyEngine, Known>();
+
+function know(engine: PolicyEngine): Known {
+  const { rules, clock, timeoutMs = 5000, version } = engine;
+  const limited = rules.map((rule) => ({ rule, within: clock === undefined ? null : limitOf(rule, clock, timeoutMs) }));
+  const at = (stage: PolicyStage) => limited.filter(({ rule }) => rule.stages.includes(stage));
+  const made: Known = {
+    at: { plan: at("plan"), action: at("action"), outcome: at("outcome"), gate: at("gate") },
+    unmatched: deepFreeze({
+      decision: {
+        decision: "ALLOW",
+        reason: "no rule matched",
+        transform: null,
+        redactions: [],
+        policies: [],
+        policy_version: version,
+      },
+      changers: [],
+    }),
+  };
+  known.set(engine, made);
+  return made;
+}
+
+function ask({ rule, within }: Limited, question: PolicyQuestion): Matched | null | Promise<Matched | null> {
+  try {
+    const answer = within === null ? rule.evaluate(question) : callWithin(() => rule.evaluate(question), within);
+    if (!isPromise(answer)) return read(rule, answer, question);
+    // What has a `then` need not be a whole promise.
+    return Promise.resolve(answer).then(
+      (a) => read(rule, a, question),
+      (thrown: unknown) => denied(rule, messageOf(thrown)),
+    );
+  } catch (thrown) {
+    return denied(rule, messageOf(thrown));
+  }
+}
+
+const limitOf = ({ name }: PolicyRule, clock: Clock, timeoutMs: number): Within => ({
+  clock,
+  timeoutMs,
+  source: engineRef,
+  onTimeout: "T5_POLICY_FAILED",
+  onThrow: "T5_POLICY_FAILED",
+  what: `policy ${name}`,
+});
+
+function read(rule: PolicyRule, answer: RuleAnswer | null, { stage, subject }: PolicyQuestion): Matched | null {
+  if (answer === null || answer === undefined) return null;
+  const parsed = RuleAnswer.safeParse(answer);
+  if (!parsed.success) return denied(rule, `it answered what is no decision: ${z.prettifyError(parsed.error)}`);
+  const { decision, transform, redactions } = parsed.data;
+  if (!decisionsAt[stage].includes(decision)) return denied(rule, `${decision} cannot be honoured at stage ${stage}`);
+  if (redactions.length > 0 && decision !== "DENY" && !decisionsAt[stage].includes("ALLOW_WITH_REDACTION"))
+    return denied(rule, `redactions cannot be honoured at stage ${stage}`);
+  const changes = decision === "TRANSFORM";
+  if (transform !== null && !changes && decision !== "DENY")
+    return denied(rule, `a transform needs TRANSFORM, not ${decision}`);
+  if (transform === null && changes && subject.payload !== null) return denied(rule, "TRANSFORM needs a transform");
+  if (transform === null) return { name: rule.name, answer: parsed.data };
+  try {
+    return { name: rule.name, answer: { ...parsed.data, transform: toJson(transform) } };
+  } catch (thrown) {
+    return denied(rule, `its transform is no JSON: ${messageOf(thrown)}`);
+  }
+}
+
+const denied = (rule: PolicyRule, why: string): Matched => ({
+  name: rule.name,
+  answer: {
+    decision: "DENY",
+    reason: `policy ${rule.name} failed, which denies: ${why}`,
+    transform: null,
+    redactions: [],
+  },
+});
+
+/** What the answers of a round are about. */
+interface Judged {
+  readonly payload: Json;
+  readonly inForce: readonly string[];
+  readonly version: string;
+}
+
+/** Combines the answers of the rules that matched, of which there is at least one. */
+function combine(matched: readonly Matched[], on: Judged): Evaluated {
+  const changes = matched.filter((m) => m.answer.decision === "TRANSFORM");
+  const winner = matched.reduce((best, m) => (rank[m.answer.decision] > rank[best.answer.decision] ? m : best));
+  const base = { policies: matched.map((m) => m.name), policy_version: on.version };
+  const { decision, reason } = winner.answer;
+  const deny = (by: string, why: string): Evaluated => ({
+    decision: { decision: "DENY", reason: why, decided_by: by, transform: null, redactions: [], ...base },
+    changers: [],
+  });
+  if (decision === "DENY") return deny(winner.name, reason);
+  const transform = changes[0]?.answer.transform ?? null;
+  const other = changes.slice(1).find((m) => digest(m.answer.transform) !== digest(transform));
+  if (other !== undefined) return deny(other.name, disagreement(changes[0] as Matched, other));
+  const lost = findLost(matched, { ...on, transform });
+  if (lost !== null) return deny(lost.name, `policy ${lost.name} failed, which denies: ${lost.why}`);
+  const redactions = [...new Set(matched.flatMap((m) => m.answer.redactions))];
+  const changers = matched.filter((m) => m.answer.transform !== null || m.answer.redactions.length > 0);
+  return {
+    decision: {
+      decision,
+      reason,
+      decided_by: winner.name,
+      transform: redact(transform, redactions),
+      redactions,
+      ...base,
+    },
+    changers: changers.map((m) => m.name),
+  };
+}
+
+const disagreement = (one: Matched, other: Matched): string =>
+  `policies ${one.name} and ${other.name} transform the payload differently, which denies`;
+
+/** Finds the first rule whose redaction has no place in the payload, nor in what transforms make of it. */
+function findLost(
+  matched: readonly Matched[],
+  { payload, transform, inForce }: Judged & { readonly transform: Json },
+): { readonly name: string; readonly why: string } | null {
+  const isFound = (path: string): boolean =>
+    inForce.includes(path) || hasPlace(payload, path) || hasPlace(transform, path);
+  for (const { name, answer } of matched) {
+    const path = answer.redactions.find((one) => !isFound(one));
+    if (path !== undefined) return { name, why: `the payload has no place for the redaction ${path}` };
+  }
+  return null;
+}
