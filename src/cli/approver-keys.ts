@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
 import { isPlainObject, type JsonObject } from "../contract/json.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
+import { decodeUtf8 } from "../protocol/decode-utf8.ts";
 import { readJson } from "./options.ts";
 import { UsageError } from "./report-error.ts";
 
@@ -32,7 +33,7 @@ function readKeysFile(path: string): JsonObject {
 /** A private Ed25519 key: a JWK, or PKCS #8 in PEM. */
 export function readSigningKey(path: string): object | string {
   try {
-    const text = readFileSync(path, "utf8");
+    const text = decodeUtf8(readFileSync(path));
     return text.trimStart().startsWith("{") ? (JSON.parse(text) as object) : text;
   } catch (error) {
     throw new InvalidArgumentError(`The key cannot be read: ${(error as Error).message}.`);

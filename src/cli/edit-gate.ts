@@ -14,6 +14,7 @@ import { join } from "node:path";
 import type { Gate } from "../contract/gate.ts";
 import { isPlainObject, type JsonObject } from "../contract/json.ts";
 import { unifiedDiff } from "../operators/files/unified-diff.ts";
+import { decodeUtf8 } from "../protocol/decode-utf8.ts";
 import { readJsonObject } from "./options.ts";
 import { type Section, showDiff, styleOfDiff } from "./render-gate.ts";
 import type { Terminal } from "./terminal.ts";
@@ -59,25 +60,32 @@ async function editText(name: string, text: string, terminal: Terminal): Promise
   try {
     await writeFile(file, text, { mode: 0o600 });
     const { editor } = terminal;
-    return await (editor === null ? askForFile(file, terminal) : editWith(editor, file));
+    return await (editor === null ? askForFile(file, terminal) : editWith(editor, file, terminal));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
 /** The variable may hold arguments, as in `code --wait`; the shell takes it apart, as git's does. */
-async function editWith(editor: string, file: string): Promise<string | null> {
+async function editWith(editor: string, file: string, terminal: Terminal): Promise<string | null> {
   const child = spawn(`${editor} "${file}"`, { shell: true, stdio: "inherit" });
   const [code] = (await once(child, "exit")) as [number | null];
-  return code === 0 ? readFile(file, "utf8") : null;
+  return code === 0 ? readEdited(file, terminal) : null;
+}
+
+/** The text of a file; null where it cannot be read as text, which the person is told. */
+async function readEdited(file: string, terminal: Terminal): Promise<string | null> {
+  try {
+    return decodeUtf8(await readFile(file));
+  } catch (error) {
+    terminal.print(`${file} cannot be read: ${(error as Error).message}. Nothing is changed.`);
+    return null;
+  }
 }
 
 async function askForFile(file: string, terminal: Terminal): Promise<string | null> {
   const question = `No $EDITOR is set. Change ${file}, or name another file, then press Enter ("-" for no change): `;
   const answer = await terminal.ask(question);
   if (answer === null || answer.trim() === "-") return null;
-  return readFile(answer.trim() || file, "utf8").catch(() => {
-    terminal.print(`${answer.trim()} cannot be read; nothing is changed.`);
-    return null;
-  });
+  return readEdited(answer.trim() || file, terminal);
 }

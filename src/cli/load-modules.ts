@@ -16,6 +16,7 @@ import type { Operator } from "../contract/operator.ts";
 import type { PolicyRule, RuleSet } from "../contract/policy.ts";
 import { definePolicySet } from "../define/define-policy-set.ts";
 import type { Notifier } from "../ports/notifier.ts";
+import { decodeUtf8 } from "../protocol/decode-utf8.ts";
 import { readYaml } from "../protocol/read-yaml.ts";
 import { UsageError } from "./report-error.ts";
 
@@ -80,7 +81,7 @@ const maxRuleBytes = 2 ** 20;
 async function readRules(path: string): Promise<RuleSet> {
   try {
     if (statSync(path).size > maxRuleBytes) throw new Error(`rules take at most ${maxRuleBytes} bytes`);
-    return definePolicySet(await readYaml(readFileSync(path, "utf8")));
+    return definePolicySet(await readYaml(decodeUtf8(readFileSync(path))));
   } catch (error) {
     throw new UsageError(`${path}: ${(error as Error).message.trimEnd()}`);
   }

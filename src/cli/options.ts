@@ -9,6 +9,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { defaultRoles } from "../adapters/role-authenticator.ts";
 import type { Caller } from "../contract/auth-context.ts";
 import type { JsonObject } from "../contract/json.ts";
+import { decodeUtf8 } from "../protocol/decode-utf8.ts";
 import { Instant } from "../protocol/query-values.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
@@ -165,7 +166,7 @@ export function readJson(value: string): unknown {
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return decodeUtf8(readFileSync(path));
   } catch (error) {
     throw new InvalidArgumentError(`The file cannot be read: ${(error as Error).message}.`);
   }

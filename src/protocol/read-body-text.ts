@@ -44,6 +44,11 @@ export async function readBodyText(
   const bytes = await readBytes(request, maxBodyBytes);
   if (type === null && bytes.length > 0)
     raise(kernelError("T0_HTTP_MEDIA_TYPE", "the body has no content type", bodyRef));
+  return decodeBody(bytes);
+}
+
+/** The text of a body's bytes. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if they are not UTF-8. */
+export function decodeBody(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

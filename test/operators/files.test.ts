@@ -153,6 +153,16 @@ describe("File.Write", () => {
     expect(readdirSync(folder)).toEqual(["a.md"]);
   });
 
+  it("the preview shows no difference to a file that is no text, and rests on its bytes all the same", async () => {
+    const bytes = Buffer.from([0x66, 0xfc, 0x72]);
+    writeFileSync(join(folder, "a.bin"), bytes);
+    expect(await preview({ path: "a.bin", content: "x" })).toEqual({
+      preview: "x",
+      diff: null,
+      basis: [{ name: "a.bin", digest: hash("sha256", bytes) }],
+    });
+  });
+
   operatorContract({ it, expect, operator: fileWrite, input: () => ({ folder, path: "c.md", content: "x" }) });
 });
 

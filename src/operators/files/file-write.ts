@@ -7,6 +7,7 @@
 // INV-3  What somebody approved is written over the file that their diff was made against, and over no other: a new file is
 //        linked into place, which never replaces one; an existing one is compared as the last thing before the rename.
 
+import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { link, lstat, mkdir, open, readFile, rename, rm } from "node:fs/promises";
@@ -198,13 +199,14 @@ async function previewWrite({ folder, path, content }: FileWriteInput) {
 /** In place of a digest where no file stands. */
 const absent = "absent";
 
-/** What stands, and its digest, of one reading; text is null where nothing stands, undefined where it is too large to compare. */
+/** What stands, and its digest, of one reading; text is null where nothing stands, undefined where it is too large to compare or no text. */
 async function readStanding(place: Location): Promise<{ readonly text?: string | null; readonly digest: string }> {
   const standing = await inspect(place);
   if (standing === null) return { text: null, digest: absent };
   if (standing.size > maxContentChars) return { digest: await digestStanding(place, standing) };
   const bytes = await readFile(place.absolute);
-  return { text: bytes.toString("utf8"), digest: hash("sha256", bytes) };
+  const digest = hash("sha256", bytes);
+  return isUtf8(bytes) ? { text: bytes.toString("utf8"), digest } : { digest };
 }
 
 const digestStanding = async (place: Location, standing: Standing | null): Promise<string> =>

@@ -17,6 +17,7 @@ import { raise } from "../../contract/kernel-error.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { operatorError } from "../../define/define-operator.ts";
+import { decodeUtf8 } from "../../protocol/decode-utf8.ts";
 import { checkModels } from "./ask-model.ts";
 
 /** What of an error says what kind it is (model-error.ts). */
@@ -189,7 +190,7 @@ function readRecording(path: string): z.infer<typeof Recording> {
   readStrictly(z.string(), path, { what: "replayModel: path", source: recordRef });
   let recording: unknown;
   try {
-    recording = JSON.parse(readFileSync(path, "utf8"));
+    recording = JSON.parse(decodeUtf8(readFileSync(path)));
   } catch (thrown) {
     const message = `${path} holds no recorded conversation, which recordModel makes: ${(thrown as Error).message}`;
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, recordRef, { detail: { path } }));
