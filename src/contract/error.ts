@@ -268,8 +268,24 @@ export function fromExecutorError(error: ExecutorError, source: ModuleRef = oper
 }
 
 function toKernelCode({ code, category }: ExecutorError): string {
-  const words = category === "transient" ? code.toUpperCase().match(/[A-Z0-9]+/g) : null;
-  return words === null ? kernelCodes[category] : `T4_OPERATOR_${words.join("_")}`;
+  return (category === "transient" ? toOwnCode(code) : null) ?? kernelCodes[category];
+}
+
+/** A code of the operators' own space. Null where the code holds no letter or digit. */
+function toOwnCode(code: string): string | null {
+  const words = code.toUpperCase().match(/[A-Z0-9]+/g);
+  return words === null ? null : `T4_OPERATOR_${words.join("_")}`;
+}
+
+/**
+ * The KernelError for what an operator threw. Only T5 speaks for policy, for people and for the budget: an operator that says
+ * `authorization` or `policy_denied`, or uses a code of T5, gets T4_OPERATOR_<CODE>, and its words stand in `detail.executor`.
+ */
+export function fromOperatorError(error: ExecutorError): KernelError {
+  const isOwn = error.category !== "authorization" && error.category !== "policy_denied";
+  if (isOwn && !error.code.startsWith("T5_")) return fromExecutorError(error);
+  const row = errorCodes[isRetryable(error) ? "T4_TOOL_EXECUTION_FAILED" : "T4_DEPENDENCY_FAILED"];
+  return withTrace(build(toOwnCode(error.code) ?? "T4_DEPENDENCY_FAILED", row, error, operatorRef), error);
 }
 
 function build(

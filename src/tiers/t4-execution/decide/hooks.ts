@@ -96,10 +96,10 @@ function markAfter(run: Run, { step_id, operator, estimated_cost }: PlanStep, na
   if (name === "Trace") run.mark?.("trace.append", { step_id });
 }
 
-/** The KernelError of whatever an operator threw: its own operator error, a KernelError, or a plain throw (C-09). */
-export function readThrown(thrown: unknown): KernelError {
+/** The KernelError of whatever a hook or an operator threw: an operator error, a KernelError, or a plain throw (C-09). */
+export function readThrown(thrown: unknown, convert = fromExecutorError): KernelError {
   try {
-    const error = identify(thrown);
+    const error = identify(thrown, convert);
     toJson(error.detail);
     return error;
   } catch (unreadable) {
@@ -110,10 +110,10 @@ export function readThrown(thrown: unknown): KernelError {
   }
 }
 
-function identify(thrown: unknown): KernelError {
+function identify(thrown: unknown, convert: (error: ExecutorError) => KernelError): KernelError {
   if (thrown instanceof KernelErrorException && isKernelError(thrown.error)) return boundError(thrown.error);
   const structured = ExecutorError.safeParse((thrown as { readonly executorError?: unknown } | null)?.executorError);
-  if (structured.success) return fromExecutorError(structured.data);
+  if (structured.success) return convert(structured.data);
   const name = thrown instanceof Error ? thrown.name : "";
   if (name === "TimeoutError") return kernelError("T4_TOOL_TIMEOUT", messageOf(thrown), invokerRef);
   return kernelError("T4_TOOL_EXECUTION_FAILED", messageOf(thrown), invokerRef, {

@@ -11,7 +11,13 @@
  */
 import { z } from "zod";
 import { addUsage, Usage } from "../../../contract/action.ts";
-import { isRetryable, type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
+import {
+  fromOperatorError,
+  isRetryable,
+  type KernelError,
+  KernelErrorException,
+  raise,
+} from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { EventDraft } from "../../../contract/event.ts";
 import { type Json, type JsonObject, toJson } from "../../../contract/json.ts";
@@ -120,7 +126,7 @@ function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
     return follow(answer, (screened): Outcome => ({ ok: true, screened }));
   };
   const failed = (thrown: unknown): Outcome => {
-    const error = readThrown(thrown);
+    const error = readThrown(thrown, fromOperatorError);
     return { ok: false, error: made.stage === "answered" ? asAnswered(error) : error, known: made.stage !== "running" };
   };
   try {
