@@ -47,6 +47,29 @@ const decided = (type: "USER_APPROVED" | "USER_REJECTED", payload_digest = "d", 
 
 const two = { approvals: 2, rejections: 2 };
 
+describe("a vote that says whom it was held against", () => {
+  const a = { type: "user", id: "a" } as const;
+  const b = { type: "user", id: "b" } as const;
+  const lent = by("a", "approve", { on_behalf_of: b });
+
+  it.each<readonly [string, readonly GateVote[], object, boolean]>([
+    ["everybody who has voted", [by("a")], { apart_from: [a] }, true],
+    ["nobody, where nobody has voted", [], { apart_from: [] }, true],
+    ["nobody, where one has voted meanwhile", [by("a")], { apart_from: [] }, false],
+    ["one of the two who have voted", [by("a"), by("b", "reject")], { apart_from: [a] }, false],
+    ["somebody of another type under the same id", [by("a")], { apart_from: [{ type: "service", id: "a" }] }, false],
+    ["who voted and not whose seat that was", [lent], { apart_from: [a] }, false],
+    ["whose seat it was and not who voted", [lent], { apart_from: [b] }, false],
+    ["who voted and whose seat that was", [lent], { apart_from: [a, b] }, true],
+    ["nobody, where one has advised", [by("a", "approve", { advisory: true })], { apart_from: [] }, true],
+    ["nobody, as advice itself", [by("a")], { apart_from: [], advisory: true }, true],
+    ["nothing at all, as hosts without samePerson record it", [by("a")], {}, true],
+  ])("[GAT-07] fits the gate only where those are all who count: %s", (_whom, votes, more, fits) => {
+    const gate = gateWith({ quorum: { approvals: 3, rejections: 2 }, votes: [...votes] });
+    expect(acceptsEvent(recordWith(gate), voted("c", more))).toBe(fits);
+  });
+});
+
 describe("the count", () => {
   it("[GAT-02] is of people who count, each once; a verdict comes with the first side that has enough", () => {
     const vote = fc.record({
