@@ -41,18 +41,22 @@ export const mcpToolClient = (tool: McpTool): ToolClient => ({
 
 async function callMcpTool(known: McpTool, params: JsonObject, call: ToolCallContext | undefined): Promise<ToolResult> {
   const { tool, print, connection, repeatable } = known;
-  let begun = false;
+  let begun: McpLine | null = null;
   const work = async (line: McpLine): Promise<CallToolResult> => {
     requireSame(tool.name, print, line.tools);
     if (line.isBroken) throw mcpError("T4_TOOL_EXECUTION_FAILED", "the connection has just ended");
-    begun = true;
+    begun = line;
     return send(known, line, { arguments: params["arguments"] as JsonObject, call });
   };
   try {
     return readResult(known, await connection.use(work, { signal: call?.signal }));
   } catch (thrown) {
-    if (!begun) throw thrown;
-    throw readCallFailure(thrown, { tool: tool.name, repeatable, aborted: call?.signal.aborted === true });
+    if (begun === null) throw thrown;
+    throw readCallFailure((begun as McpLine).fault ?? thrown, {
+      tool: tool.name,
+      repeatable,
+      aborted: call?.signal.aborted === true,
+    });
   }
 }
 

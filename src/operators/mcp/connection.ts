@@ -70,7 +70,7 @@ export class McpConnection {
       return line;
     } catch (thrown) {
       if (!isAnswered(thrown)) line.retire();
-      throw readConnectFailure(thrown);
+      throw readConnectFailure(line.fault ?? thrown);
     }
   }
 

@@ -45,7 +45,7 @@ export interface DefinedTools {
 }
 
 export function defineTools(listed: readonly Tool[], how: Defining): DefinedTools {
-  const schemas = createSchemaReader();
+  const schemas = createSchemaReader(how.limits);
   const clashing = repeated(listed.map(({ name }) => operatorName(how.prefix, name)));
   const defined: DefinedTool[] = [];
   const leftOut: LeftOutTool[] = [];

@@ -4,8 +4,17 @@
 // INV-1  After a notice that tools changed they are listed again before a call that comes then; a notice that comes during
 //        a listing makes the next call list again.
 // INV-2  A line that broke takes no new call, and is closed when its last one has ended.
+// INV-3  A server that sends more than `limits.maxMessages` while no call begins or ends loses its connection.
 
-import { Client, type Implementation, type Root, type Tool, type Transport } from "@modelcontextprotocol/client";
+import {
+  Client,
+  type Implementation,
+  type JSONRPCMessage,
+  type jsonSchemaValidator,
+  type Root,
+  type Tool,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { orAborted } from "../llm/read-answer.ts";
 import { mcpError } from "./mcp-error.ts";
 import type { McpClientLimits } from "./mcp-limits.ts";
@@ -28,7 +37,9 @@ export class McpLine {
   #listing: Promise<void> | null = null;
   #stale = true;
   #calls = 0;
+  #messages = 0;
   #broken = false;
+  #fault: Error | null = null;
 
   constructor(options: LineOptions, makeTransport: () => Transport | Promise<Transport>) {
     this.#options = options;
@@ -46,6 +57,11 @@ export class McpLine {
     return this.#broken;
   }
 
+  /** Why this side ended the connection, if it did so for what the server sent. */
+  get fault(): Error | null {
+    return this.#fault;
+  }
+
   /** Lists the tools where the last listing is not good any more, or is not good enough. */
   async list(anew: boolean): Promise<void> {
     // One that is under way may have begun before what its caller wants to see.
@@ -61,10 +77,12 @@ export class McpLine {
   /** Works with the line; it is not closed meanwhile for being broken. */
   async hold<T>(work: () => Promise<T>): Promise<T> {
     this.#calls += 1;
+    this.#messages = 0;
     try {
       return await work();
     } finally {
       this.#calls -= 1;
+      this.#messages = 0;
       if (this.#broken) this.retire();
     }
   }
@@ -76,7 +94,7 @@ export class McpLine {
 
   async close(): Promise<void> {
     this.#broken = true;
-    this.#ended.abort(new Error("the connection was closed"));
+    this.#ended.abort(this.#fault ?? new Error("the connection was closed"));
     await this.client.close().catch(this.#options.onError);
   }
 
@@ -84,6 +102,7 @@ export class McpLine {
     const { answerTimeoutMs: timeout } = this.#options.limits;
     const connect = async (): Promise<void> => {
       const transport = await makeTransport();
+      guardMessages(transport, () => this.#admit());
       if (!this.#broken) await this.client.connect(transport, { timeout });
     };
     try {
@@ -96,6 +115,18 @@ export class McpLine {
     }
   }
 
+  /** Counts a message and says whether it is read. The first one too many ends the connection. */
+  #admit(): boolean {
+    const { limits, onError } = this.#options;
+    this.#messages += 1;
+    if (this.#messages > limits.maxMessages && this.#fault === null) {
+      this.#fault = new Error(`the server sent more than limits.maxMessages = ${limits.maxMessages} messages at once`);
+      onError(this.#fault);
+      void this.close();
+    }
+    return this.#fault === null;
+  }
+
   #createClient({ clientInfo, negotiation, roots, limits, onError }: LineOptions): Client {
     const onChanged = (): void => {
       this.#stale = true;
@@ -105,6 +136,7 @@ export class McpLine {
       versionNegotiation: { mode: negotiation },
       inputRequired: { autoFulfill: roots !== undefined },
       listMaxPages: limits.maxPages,
+      jsonSchemaValidator: noValidator,
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
     });
     if (roots !== undefined) client.setRequestHandler("roots/list", () => ({ roots: [...roots] }));
@@ -128,6 +160,24 @@ export class McpLine {
 }
 
 const ignore = (): void => undefined;
+
+/** Makes a transport deliver only messages that `admit` takes, before anything else is done with them. */
+function guardMessages(transport: Transport, admit: () => boolean): void {
+  let deliver: Transport["onmessage"];
+  Object.defineProperty(transport, "onmessage", {
+    configurable: true,
+    enumerable: true,
+    get: () => deliver,
+    set(next: Transport["onmessage"]) {
+      deliver = next && ((message: JSONRPCMessage, extra) => void (admit() && next(message, extra)));
+    },
+  });
+}
+
+/** The SDK compiles no schema of a server: operators judge arguments and results themselves (tool-schema.ts). */
+const noValidator: jsonSchemaValidator = {
+  getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+};
 
 const tooMany = (count: number, most: number): Error =>
   mcpError("T0_VALIDATION_PAYLOAD_TOO_LARGE", `the server lists ${count} tools, more than limits.maxTools = ${most}`);

@@ -14,6 +14,10 @@ export interface McpClientLimits {
   readonly maxProgress: number;
   /** The text of one of them. */
   readonly maxProgressChars: number;
+  /** Messages of the server while no call begins or ends, whatever they are; one more ends the connection. */
+  readonly maxMessages: number;
+  /** The time that compiling one schema, or judging one value by it, may block the thread. */
+  readonly schemaTimeoutMs: number;
   /** The wait for one answer while connecting and listing; calls have the timeout of their operator. */
   readonly answerTimeoutMs: number;
 }
@@ -26,5 +30,7 @@ export const defaultMcpClientLimits: McpClientLimits = Object.freeze({
   maxResultChars: 16_000_000,
   maxProgress: 1_000,
   maxProgressChars: 2_000,
+  maxMessages: 10_000,
+  schemaTimeoutMs: 250,
   answerTimeoutMs: 30_000,
 });
