@@ -4,11 +4,10 @@
 // INV-1  The parts 0..n-1 of n of one list are disjoint and together the whole list.
 
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
 import { z } from "zod";
 import { defineOperator, OperatorError } from "../../define/define-operator.ts";
 import { withFileErrors } from "./file-error.ts";
+import { openFile } from "./open-inside.ts";
 import { FolderPath, locate, RelativePath } from "./safe-path.ts";
 
 const maxListed = 10_000;
@@ -80,13 +79,13 @@ async function digestOne(input: FileDigestInput, path: string, signal: AbortSign
 }
 
 async function digestFile(input: FileDigestInput, path: string, signal: AbortSignal): Promise<DigestedFile> {
-  const { absolute } = await locate(input.folder, path);
-  const stats = await stat(absolute);
+  await using file = await openFile(await locate(input.folder, path));
+  const stats = await file.stat();
   const empty = { path, bytes: stats.size, sha256: null, lines: null, words: null };
   if (!stats.isFile()) return { ...empty, problem: "FILE_NOT_A_FILE" };
   if (stats.size > input.max_bytes) return { ...empty, problem: "FILE_TOO_LARGE" };
   // The size was read a moment ago; the stream stays inside the bound whatever has become of the file.
-  const chunks = createReadStream(absolute, { signal, end: input.max_bytes - 1 });
+  const chunks = file.createReadStream({ signal, autoClose: false, end: input.max_bytes - 1 });
   return { path, ...(await measure(chunks)), problem: null };
 }
 

@@ -9,6 +9,7 @@ type Row = Pick<OperatorErrorOptions, "code" | "category" | "message">;
 const rows: Readonly<Record<string, Row>> = {
   ENOENT: { code: "FILE_NOT_FOUND", category: "dependency", message: "does not exist" },
   ENOTDIR: { code: "FILE_NOT_A_FOLDER", category: "validation", message: "lies below something that is not a folder" },
+  ELOOP: { code: "FILE_NOT_A_FILE", category: "validation", message: "is a link" },
   EISDIR: { code: "FILE_NOT_A_FILE", category: "validation", message: "is a folder" },
   EACCES: { code: "FILE_FORBIDDEN", category: "authorization", message: "may not be opened" },
   EPERM: { code: "FILE_FORBIDDEN", category: "authorization", message: "may not be changed" },

@@ -1,6 +1,6 @@
 // File.List: the plain files below a folder, by path, with their sizes.
 // Owns: the walk, its order and its bounds (files, depth, entries looked at).
-// Never: follows a symbolic link, enters .git or node_modules, opens a file.
+// Never: follows a symbolic link, enters a folder of git or node_modules, opens a file.
 // INV-1  Same tree, same answer: entries are visited and listed in code unit order of their names, not the disk's.
 
 import { lstat, readdir } from "node:fs/promises";
@@ -8,11 +8,11 @@ import { extname, join, posix } from "node:path";
 import { z } from "zod";
 import { defineOperator } from "../../define/define-operator.ts";
 import { withFileErrors } from "./file-error.ts";
-import { FolderPath, locate, RelativePath } from "./safe-path.ts";
+import { openFolder } from "./open-inside.ts";
+import { FolderPath, isGitFolder, isGitName, locate, RelativePath } from "./safe-path.ts";
 
 const maxFiles = 10_000;
 const maxEntries = 200_000;
-const skippedFolders: ReadonlySet<string> = new Set([".git", "node_modules"]);
 
 export const FileListInput = z.object({
   folder: FolderPath,
@@ -88,7 +88,12 @@ async function walk(input: FileListInput, signal: AbortSignal): Promise<z.input<
 }
 
 async function visit(state: Walk, folder: OpenFolder, input: FileListInput): Promise<void> {
-  const entries = await readdir(join(state.root, folder.path), { withFileTypes: true });
+  await using opened = await openFolder(state.root, folder.path === "" ? [] : folder.path.split("/"));
+  const entries = await readdir(opened.path, { withFileTypes: true });
+  if (isGitFolder(entries.map(({ name }) => name))) {
+    state.skipped += 1;
+    return;
+  }
   const inside: OpenFolder[] = [];
   for (const entry of entries.sort((a, b) => compareText(a.name, b.name))) {
     state.entries += 1;
@@ -97,23 +102,29 @@ async function visit(state: Walk, folder: OpenFolder, input: FileListInput): Pro
     const path = folder.path === "" ? entry.name : `${folder.path}/${entry.name}`;
     if (entry.isDirectory()) inside.push({ path, depth: folder.depth + 1 });
     else if (!entry.isFile() || !isReadableName(entry.name)) state.skipped += 1;
-    else if (isWanted(path, input)) await addFile(state, path, input);
+    else if (isWanted(path, input)) await addFile(state, { path, absolute: join(opened.path, entry.name) }, input);
   }
   state.open.push(...inside.filter((next) => isOpened(state, next, input)).reverse());
 }
 
-async function addFile(state: Walk, path: string, input: FileListInput): Promise<void> {
+interface FoundFile {
+  readonly path: string;
+  readonly absolute: string;
+}
+
+async function addFile(state: Walk, { path, absolute }: FoundFile, input: FileListInput): Promise<void> {
   if (state.files.length === input.max_files) {
     state.full = true;
     return;
   }
-  const stats = await lstat(join(state.root, path)).catch(() => null);
+  const stats = await lstat(absolute).catch(() => null);
   if (stats === null) state.skipped += 1;
   else state.files.push({ path, bytes: stats.size });
 }
 
 function isOpened(state: Walk, { path, depth }: OpenFolder, input: FileListInput): boolean {
-  if (skippedFolders.has(path.slice(path.lastIndexOf("/") + 1)) || input.exclude.includes(path)) return false;
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  if (isGitName(name) || name === "node_modules" || input.exclude.includes(path)) return false;
   state.tooDeep ||= depth > input.max_depth;
   return depth <= input.max_depth;
 }

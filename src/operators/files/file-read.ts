@@ -2,13 +2,12 @@
 // Owns: the bound on its size and the demand that it is UTF-8.
 // Never: leaves the folder, guesses an encoding, yields half a file.
 
-import { constants } from "node:fs";
-import { open } from "node:fs/promises";
 import { z } from "zod";
 import { defineOperator, operatorError } from "../../define/define-operator.ts";
 import { measure } from "./file-digest.ts";
 import { withFileErrors } from "./file-error.ts";
-import { FolderPath, locate, RelativePath } from "./safe-path.ts";
+import { openFile } from "./open-inside.ts";
+import { FolderPath, type Location, locate, RelativePath } from "./safe-path.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -48,15 +47,14 @@ export const fileRead = defineOperator({
 
 async function readText(input: FileReadInput, signal: AbortSignal): Promise<z.input<typeof FileReadOutput>> {
   const place = await locate(input.folder, input.path);
-  const bytes = await readBounded(place.absolute, input, signal);
+  const bytes = await readBounded(place, input, signal);
   const { lines, words, ...measures } = await measure([bytes]);
   if (lines === null || words === null) throw refused("FILE_NOT_TEXT", input.path, "is not text");
   return { path: place.path, content: decode(bytes, input.path), ...measures, lines, words };
 }
 
-async function readBounded(absolute: string, { path, max_bytes }: FileReadInput, signal: AbortSignal): Promise<Buffer> {
-  // Without O_NONBLOCK the opening of a pipe that nobody writes to would never end.
-  await using file = await open(absolute, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+async function readBounded(place: Location, { path, max_bytes }: FileReadInput, signal: AbortSignal): Promise<Buffer> {
+  await using file = await openFile(place);
   const stats = await file.stat();
   if (!stats.isFile()) throw refused("FILE_NOT_A_FILE", path, "is not a plain file");
   if (stats.size > max_bytes) throw refused("FILE_TOO_LARGE", path, `has ${stats.size} bytes, more than ${max_bytes}`);

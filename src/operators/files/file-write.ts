@@ -1,23 +1,25 @@
 // File.Write: makes a text file stand in a folder, whole or not at all.
 // Owns: the atomic replacement (temporary file beside it, fsync, rename, fsync of the folder), the check of the place before
 //       anybody is asked, and the preview at the gate with its basis: the file that stands there.
-// Never: leaves the folder, follows a symbolic link, appends, or touches a file that already says the same.
+// Never: leaves the folder, replaces a symbolic link, appends, or touches a file that already says the same.
 // INV-1  A reader sees the old text or the new one, also after a crash.
 // INV-2  Same content already there: nothing is written, `unchanged` says so. The same key again gets its first answer.
 // INV-3  What somebody approved is written over the file that their diff was made against, and over no other: a new file is
 //        linked into place, which never replaces one; an existing one is compared as the last thing before the rename.
+// INV-4  The preview and its basis name the real path; a write whose path leads elsewhere by then is refused. It goes to the
+//        folder that was opened for it, whatever stands at that folder's path by then (open-inside.ts).
 
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { link, lstat, mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { link, lstat, open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
 import type { Basis } from "../../contract/basis.ts";
 import { defineOperator, operatorError } from "../../define/define-operator.ts";
 import { measure } from "./file-digest.ts";
 import { errnoOf, withFileErrors } from "./file-error.ts";
-import { FolderPath, type Location, locate, RelativePath } from "./safe-path.ts";
+import { entryOf, type OpenedFolder, openFile, openParent } from "./open-inside.ts";
+import { FolderPath, type Location, locateEntry, RelativePath } from "./safe-path.ts";
 import { unifiedDiff } from "./unified-diff.ts";
 
 const maxContentChars = 4_000_000;
@@ -89,18 +91,27 @@ interface WriteCall {
 
 async function makeStand({ input, idempotencyKey, signal, basis }: WriteCall): Promise<FileWriteOutput> {
   const bytes = Buffer.from(input.content);
-  const place = await locate(input.folder, input.path);
-  const standing = await inspect(place);
+  const place = await locateEntry(input.folder, input.path);
+  await inspect(place);
   const answer = { path: place.path, bytes: bytes.length, sha256: hash("sha256", bytes) };
-  const temporary = temporaryName(place, idempotencyKey);
-  if (standing?.size === bytes.length && bytes.equals(await readFile(place.absolute, { signal }))) {
+  await using parent = await openParent(place, { make: true });
+  const temporary = join(parent.path, temporaryName(place, idempotencyKey));
+  const standing = await inspectIn(parent, place);
+  if (standing?.size === bytes.length && (await digestStanding(place)) === answer.sha256) {
     await rm(temporary, { force: true });
     return { ...answer, written: false, unchanged: true };
   }
-  await mkdir(dirname(place.absolute), { recursive: true });
-  const approved = basis.find(({ name }) => name === place.path)?.digest ?? null;
-  await replaceFile({ place, temporary, bytes, mode: standing?.mode ?? null, approved, signal });
+  const approved = findApproved(place, basis);
+  await replaceFile({ input, place, parent, temporary, bytes, mode: standing?.mode ?? null, approved, signal });
   return { ...answer, written: true, unchanged: false };
+}
+
+/** The digest that was approved, null where none was. @throws OperatorError FILE_CHANGED where another place was. */
+function findApproved(place: Location, basis: Basis): string | null {
+  if (basis.length === 0) return null;
+  const approved = basis.find(({ name }) => name === place.real);
+  if (approved === undefined) throw changed(place);
+  return approved.digest;
 }
 
 interface Standing {
@@ -110,7 +121,17 @@ interface Standing {
 
 /** The file that stands, or null. @throws OperatorError FILE_NOT_A_FILE for a folder, a link, a device. */
 async function inspect(place: Location): Promise<Standing | null> {
-  const stats = await lstat(place.absolute).catch((failure: unknown) => {
+  try {
+    await using parent = await openParent(place);
+    return await inspectIn(parent, place);
+  } catch (failure) {
+    if (errnoOf(failure) === "ENOENT") return null;
+    throw failure;
+  }
+}
+
+async function inspectIn(parent: OpenedFolder, place: Location): Promise<Standing | null> {
+  const stats = await lstat(entryOf(parent, place)).catch((failure: unknown) => {
     if (errnoOf(failure) === "ENOENT") return null;
     throw failure;
   });
@@ -121,11 +142,13 @@ async function inspect(place: Location): Promise<Standing | null> {
 
 // By key and path: what a crashed attempt left behind is replaced by the next one with its key.
 function temporaryName(place: Location, key: string): string {
-  return join(dirname(place.absolute), `.countersign-${hash("sha256", `${key}\0${place.path}`).slice(0, 16)}.tmp`);
+  return `.countersign-${hash("sha256", `${key}\0${place.path}`).slice(0, 16)}.tmp`;
 }
 
 interface Replacement {
+  readonly input: FileWriteInput;
   readonly place: Location;
+  readonly parent: OpenedFolder;
   readonly temporary: string;
   readonly bytes: Buffer;
   /** The permissions of the file that is replaced; null for a new one. */
@@ -135,35 +158,44 @@ interface Replacement {
   readonly signal: AbortSignal;
 }
 
-async function replaceFile({ place, temporary, bytes, mode, approved, signal }: Replacement): Promise<void> {
+async function replaceFile(replacement: Replacement): Promise<void> {
+  const { parent, temporary, bytes, mode, approved, signal } = replacement;
   await rm(temporary, { force: true });
   try {
     await writeSynced(temporary, bytes, mode);
     signal.throwIfAborted();
-    if (approved === absent) await linkNew(temporary, place);
-    else await renameOver(temporary, place, approved);
+    await requireSamePlace(replacement);
+    if (approved === absent) await linkNew(replacement);
+    else await renameOver(replacement);
   } finally {
     await rm(temporary, { force: true });
   }
-  await syncFolder(dirname(place.absolute));
+  await syncFolder(parent.path);
+}
+
+/** @throws OperatorError FILE_OUTSIDE_FOLDER, FILE_CHANGED where the path does not lead where it led when it was judged. */
+async function requireSamePlace({ input, place }: Replacement): Promise<void> {
+  const { root, real } = await locateEntry(input.folder, input.path);
+  if (root !== place.root || real !== place.real) throw changed(place);
 }
 
 /** Puts a file where none stands. A file system without links leaves the moment between the look and the rename. */
-async function linkNew(temporary: string, place: Location): Promise<void> {
+async function linkNew(replacement: Replacement): Promise<void> {
+  const { temporary, parent, place } = replacement;
   try {
-    await link(temporary, place.absolute);
+    await link(temporary, entryOf(parent, place));
   } catch (failure) {
     if (errnoOf(failure) === "EEXIST") throw changed(place);
     if (!withoutLinks.has(errnoOf(failure))) throw failure;
-    await renameOver(temporary, place, absent);
+    await renameOver(replacement);
   }
 }
 
 const withoutLinks: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
-async function renameOver(temporary: string, place: Location, approved: string | null): Promise<void> {
-  if (approved !== null && (await digestStanding(place, await inspect(place))) !== approved) throw changed(place);
-  await rename(temporary, place.absolute);
+async function renameOver({ temporary, parent, place, approved }: Replacement): Promise<void> {
+  if (approved !== null && (await digestStanding(place)) !== approved) throw changed(place);
+  await rename(temporary, entryOf(parent, place));
 }
 
 function changed({ path }: Location): Error {
@@ -186,14 +218,14 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 async function checkPlace({ folder, path }: FileWriteInput): Promise<void> {
-  await inspect(await locate(folder, path));
+  await inspect(await locateEntry(folder, path));
 }
 
 async function previewWrite({ folder, path, content }: FileWriteInput) {
-  const place = await locate(folder, path);
+  const place = await locateEntry(folder, path);
   const { text, digest } = await readStanding(place);
-  const diff = text === undefined ? null : clip(unifiedDiff({ path: place.path, before: text, after: content }));
-  return { preview: clip(content), diff, basis: [{ name: place.path, digest }] };
+  const diff = text === undefined ? null : clip(unifiedDiff({ path: place.real, before: text, after: content }));
+  return { preview: clip(content), diff, basis: [{ name: place.real, digest }] };
 }
 
 /** In place of a digest where no file stands. */
@@ -203,14 +235,18 @@ const absent = "absent";
 async function readStanding(place: Location): Promise<{ readonly text?: string | null; readonly digest: string }> {
   const standing = await inspect(place);
   if (standing === null) return { text: null, digest: absent };
-  if (standing.size > maxContentChars) return { digest: await digestStanding(place, standing) };
-  const bytes = await readFile(place.absolute);
+  if (standing.size > maxContentChars) return { digest: await digestStanding(place) };
+  await using file = await openFile(place);
+  const bytes = await file.readFile();
   const digest = hash("sha256", bytes);
   return isUtf8(bytes) ? { text: bytes.toString("utf8"), digest } : { digest };
 }
 
-const digestStanding = async (place: Location, standing: Standing | null): Promise<string> =>
-  standing === null ? absent : (await measure(createReadStream(place.absolute))).sha256;
+async function digestStanding(place: Location): Promise<string> {
+  if ((await inspect(place)) === null) return absent;
+  await using file = await openFile(place);
+  return (await measure(file.createReadStream({ autoClose: false }))).sha256;
+}
 
 function clip(text: string): string {
   if (text.length <= maxPreviewChars) return text;
