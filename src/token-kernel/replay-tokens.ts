@@ -126,9 +126,9 @@ class TokenReplaying {
       const before = this.core.stream.length;
       this.#feed();
       if (this.core.stream.length > before) continue;
-      if (this.#begins() || this.#open.size === 0) this.#take();
-      else if (!(await this.#awaitEnd())) return;
-      if (this.core.stream.length === before && this.#open.size === 0) return;
+      if ((this.#begins() || this.#open.size === 0) && this.#take()) continue;
+      // Nothing is ready: what comes next, if anything, comes from an executor that has not ended.
+      if (this.#open.size === 0 || !(await this.#awaitEnd())) return;
     }
     // What still runs has an end, which the record lacks.
     while (this.core.stream.length === this.#recorded.length && this.#open.size > 0)
@@ -187,17 +187,18 @@ class TokenReplaying {
     return kind === "started" || kind.endsWith("_violation");
   }
 
-  #take(): void {
+  /** Takes what is next, and returns whether there was anything to take. */
+  #take(): boolean {
     const { label = null, detail = {} } = this.#next ?? {};
-    if (label === rolledBack) {
-      this.#try(() => this.core.rollback(detail["restores"] as number));
-      return;
-    }
+    if (label === rolledBack) return this.#try(() => this.core.rollback(detail["restores"] as number));
     this.#register();
     const answer = this.core.processNext();
-    if (!isPromise(answer)) return;
+    if (!isPromise(answer)) return answer !== null;
     const open: Promise<unknown> = answer.finally(() => this.#open.delete(open));
+    // One that ends after the difference is known is awaited by nobody.
+    open.catch(() => undefined);
     this.#open.add(open);
+    return true;
   }
 
   /** A capability is registered when the record first shows it. */

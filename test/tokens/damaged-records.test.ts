@@ -88,6 +88,74 @@ describe("replayTokens", () => {
   });
 });
 
+/** Takes its time as its payload says, in turns of the event loop, so that several tokens are open at once. */
+const slow: TokenExecutor = async (token, context) => {
+  for (let turns = (token.id * 3) % 5; turns > 0; turns -= 1) await Promise.resolve();
+  return executor(token, context);
+};
+
+async function recordSlow(): Promise<readonly string[]> {
+  const kernel = createTokenKernel({ seed: 1, executor: slow });
+  for (const dependencies of [[], [], [1], [2, 3], [], [4]]) kernel.submitToken(draft({ dependencies }));
+  await Promise.all([kernel.processNext(), kernel.processNext(), kernel.processNext()]);
+  await kernel.run();
+  return kernel.toJsonl().trimEnd().split("\n");
+}
+
+describe("replayTokens with executors that take their time", () => {
+  it("[EVT-13] waits for what is open and names the difference where the end that a dependent waits for is missing", async () => {
+    const lines = await recordSlow();
+    expect(await replayTokens(lines.join("\n"), { seed: 1, executor: slow })).toMatchObject({ identical: true });
+    const ends = lines.filter((line) => line.includes('"kind":"completed"'));
+    for (const end of ends) {
+      const { identical, difference } = await replayTokens(lines.filter((line) => line !== end).join("\n"), {
+        seed: 1,
+        executor: slow,
+      });
+      expect(identical).toBe(false);
+      expect(difference).toMatchObject({ timestamp: lines.indexOf(end) + 1, actual: JSON.parse(end) });
+    }
+  });
+
+  it("[EVT-13] comes to an end whatever lines are dropped, doubled, renumbered, exchanged or cut", async () => {
+    const lines = await recordSlow();
+    const place = fc.nat(lines.length - 1);
+    const damage = fc.record({
+      what: fc.constantFrom("drop", "double", "renumber", "exchange", "cut"),
+      at: place,
+      to: place,
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(damage, { minLength: 1, maxLength: 3 }), fc.boolean(), async (damages, inTurn) => {
+        const damaged = damages.reduce(damageLines, lines);
+        const text = inTurn ? damaged.map(renumber).join("\n") : damaged.join("\n");
+        await answered(() => replayTokens(text, { seed: 1, executor: slow }));
+        await answered(() => replayTokens(text, { seed: 1, executor }));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+interface Damage {
+  readonly what: string;
+  readonly at: number;
+  readonly to: number;
+}
+
+function damageLines(lines: readonly string[], { what, at, to }: Damage): readonly string[] {
+  const line = lines[at];
+  if (line === undefined) return lines;
+  if (what === "drop") return lines.toSpliced(at, 1);
+  if (what === "double") return lines.toSpliced(to, 0, line);
+  if (what === "renumber") return lines.with(at, renumber(line, to));
+  if (what === "exchange") return lines[to] === undefined ? lines : lines.with(at, lines[to]).with(to, line);
+  return [...lines.slice(0, at), line.slice(0, to)];
+}
+
+/** A line that says another place in the stream. A line that is cut has none. */
+const renumber = (line: string, at: number): string => line.replace(/"timestamp":\d+/, `"timestamp":${at + 1}`);
+
 describe("verifySnapshots", () => {
   it("[EVT-14] names a break, or finds none, whatever stands in the place of something", () => {
     const places = placesOf(sound.chain).filter((place) => place.length > 0);
