@@ -26,6 +26,7 @@ export { Budgets, createBudgetAccount } from "./contract/budget.ts";
 export {
   type CapabilityDefinition,
   CapabilityPackage,
+  type ChangedCall,
   type OperatorList,
   type OutcomeSchemas,
   type PlanningSituation,

@@ -8,8 +8,9 @@ import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { defaultRoles } from "../adapters/role-authenticator.ts";
 import type { Caller } from "../contract/auth-context.ts";
-import type { JsonObject } from "../contract/json.ts";
+import { type JsonObject, NotJson } from "../contract/json.ts";
 import { decodeUtf8 } from "../protocol/decode-utf8.ts";
+import { parseSafeJson } from "../protocol/parse-json.ts";
 import { Instant } from "../protocol/query-values.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
@@ -157,8 +158,9 @@ export function readJsonObject(value: string): JsonObject {
 export function readJson(value: string): unknown {
   const text = value.startsWith("@") ? readText(value.slice(1)) : value;
   try {
-    return JSON.parse(text);
+    return parseSafeJson(text);
   } catch (error) {
+    if (error instanceof NotJson) throw new InvalidArgumentError(`It loses its meaning: ${error.message}.`);
     const what = (error as Error).message.replace(/ (in JSON )?at position .*$/, "");
     throw new InvalidArgumentError(`${what} at ${describePosition(text)}.`);
   }

@@ -8,6 +8,7 @@ import type { ContextBundle } from "./context-bundle.ts";
 import { UiAction } from "./gate.ts";
 import { zodSchema } from "./host-object.ts";
 import type { Intent } from "./intent.ts";
+import type { Json } from "./json.ts";
 import { explainKeys, problemsOf } from "./known-keys.ts";
 import { type Operator, OperatorName } from "./operator.ts";
 import { ExecutionPlan } from "./plan.ts";
@@ -59,14 +60,35 @@ export type OutcomeSchemas = Readonly<Record<string, z.ZodType>>;
 /** `Name@major.minor` */
 export const capabilityRef = (intentType: string, version: string): string => `${intentType}@${version}`;
 
+/** How a person or a rule changed the call that a step had planned. */
+export interface ChangedCall {
+  /** What the operator was called with. */
+  readonly input: Json;
+  /** Each change, the rules' first. */
+  readonly changes: readonly {
+    readonly by: "person" | "rule";
+    /** The person's comment, the rule's reason; null where none was given. */
+    readonly reason: string | null;
+  }[];
+}
+
 /** What went before a plan: nothing (round 0), or what was completed and what failed. */
 export interface PlanningSituation {
   /** 0 for the first plan of a workflow. */
   readonly round: number;
-  /** Steps of earlier plans that succeeded. */
-  readonly completed: readonly { readonly step_id: string; readonly output: unknown }[];
+  /** Steps of earlier plans that succeeded; `changed` is there where the call was not made as it was planned. */
+  readonly completed: readonly {
+    readonly step_id: string;
+    readonly output: unknown;
+    readonly changed?: ChangedCall;
+  }[];
   /** Steps of earlier plans that failed. */
-  readonly failed: readonly { readonly step_id: string; readonly code: string; readonly message: string }[];
+  readonly failed: readonly {
+    readonly step_id: string;
+    readonly code: string;
+    readonly message: string;
+    readonly changed?: ChangedCall;
+  }[];
   /** The objective where a pivot replaced the intent's own. */
   readonly objective: string | null;
 }

@@ -143,10 +143,12 @@ function copyObject(value: object, left: number): Json | undefined {
 }
 
 /**
- * Refuses what would change its meaning on the way through a store: unsafe integers, half surrogate pairs, keys called
- * `__proto__`. @throws NotJson, also for what is nested deeper than `left`.
+ * Refuses what would change its meaning on the way through a store: unsafe integers, numbers out of range, half surrogate
+ * pairs, keys called `__proto__`. @throws NotJson, also for what is nested deeper than `left`.
  */
 export function requireSafeJson(value: unknown, left = 64): void {
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+    throw new NotJson("a number is too large to be kept; send it as text", "");
   if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value))
     throw new NotJson(`the integer ${value} is beyond what can be kept exactly; send it as text`, "");
   if (typeof value === "string" && !value.isWellFormed())

@@ -11,11 +11,12 @@ import { type InputRequest, inputRequired, inputResponse } from "@modelcontextpr
 import { z } from "zod";
 import { digest } from "../contract/digest.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { isPlainObject, type JsonObject, NotJson, requireSafeJson } from "../contract/json.ts";
+import { isPlainObject, type JsonObject, NotJson } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Gate, GateRequest, WorkflowState } from "../index.ts";
 import { namedTargets } from "../protocol/named-targets.ts";
+import { parseSafeJson } from "../protocol/parse-json.ts";
 import { describeGate, openGates } from "./describe-workflow.ts";
 import { type McpContext, requireCommand } from "./mcp-context.ts";
 
@@ -140,9 +141,7 @@ function readEdit(text: string): JsonObject {
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 function readJson(text: string, what: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    requireSafeJson(value);
-    return value;
+    return parseSafeJson(text);
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError || thrown instanceof NotJson)) throw thrown;
     return refuseJson(`the ${what} is not JSON that keeps its meaning: ${thrown.message}`);

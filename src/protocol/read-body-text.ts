@@ -2,14 +2,15 @@
  * The body of a request as text and as JSON, for every face that is spoken to over HTTP.
  *
  * B1  No more than `maxBodyBytes` is ever read, whatever the request says of its length.
- * B2  An object that names a member twice is refused: JSON.parse would keep the last, another reader the first.
+ * B2  The text is read as `parse-json.ts` reads it: nothing is lost or replaced on the way.
  * B3  A body that was encoded is refused, whatever by: nothing is unpacked here, so that nothing grows while it is read.
  * B4  Bytes that are not UTF-8, text that is not JSON, and trees that are too deep are input errors; nothing is guessed.
  */
 import { kernelError } from "../contract/error-codes.ts";
-import { NotJson, requireSafeJson } from "../contract/json.ts";
+import { NotJson } from "../contract/json.ts";
 import { KernelErrorException, raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { parseSafeJson } from "./parse-json.ts";
 
 export interface BodyLimits {
   /** Bytes of a request's body. */
@@ -23,10 +24,7 @@ const bodyRef = moduleRef(0, "bridge", "read_body");
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function parseJson(text: string, maxDepth: number): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    requireSafeJson(value, maxDepth);
-    if (countMembers(value) !== countColons(text)) return refuse("an object names a member twice");
-    return value;
+    return parseSafeJson(text, maxDepth);
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError || thrown instanceof NotJson)) throw thrown;
     return refuse(thrown instanceof NotJson ? thrown.message : "it is not JSON");
@@ -88,27 +86,6 @@ export async function readBytes(request: Request, most: number): Promise<Uint8Ar
     return refuse("it broke off");
   }
   return Buffer.concat(parts);
-}
-
-/** Members of all objects of a tree. */
-function countMembers(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  let count = Array.isArray(value) ? 0 : Object.keys(value).length;
-  for (const member of Object.values(value)) count += countMembers(member);
-  return count;
-}
-
-/** Colons outside texts: each member of valid JSON has one, also the member that its namesake has replaced. */
-function countColons(text: string): number {
-  let count = 0;
-  let isInText = false;
-  for (let i = 0; i < text.length; i += 1) {
-    const sign = text[i];
-    if (sign === '"') isInText = !isInText;
-    else if (isInText && sign === "\\") i += 1;
-    else if (!isInText && sign === ":") count += 1;
-  }
-  return count;
 }
 
 const refuse = (reason: string): never =>

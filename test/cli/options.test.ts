@@ -35,6 +35,8 @@ describe("JSON options", () => {
 
   it("names the place, over lines too", () => {
     expect(() => readJson('{\n  "a": x}')).toThrow(/position 9, line 2, column 8/);
+    for (const lost of ['{"a":1,"a":2}', '{"a":9007199254740993}', '{"a":1e400}', '{"__proto__":{}}'])
+      expect(() => readJson(lost)).toThrow(/loses its meaning/);
     expect(() => readJsonObject("[1]")).toThrow(/JSON object/);
     expect(() => readJson("@/does/not/exist.json")).toThrow(/cannot be read/);
   });

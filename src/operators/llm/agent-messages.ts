@@ -3,15 +3,18 @@
 // Never: calls a model or a tool.
 // M1  What a model wants is checked where it is said: a call of no tool, or with input that its tool does not take, has a
 //     `problem`, which the model is told; it is no step.
+// M2  The ids of calls are distinct in a conversation: a model that repeats one gets its results apart all the same.
+// M3  A call that a person or a rule has changed is told to the model with what it was made with.
 
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
-import { isPlainObject, JsonObject, JsonValue } from "../../contract/json.ts";
+import { isPlainObject, JsonObject, JsonValue, NotJson } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import { inputSchemaOf } from "../../define/describe-capability.ts";
+import { parseSafeJson } from "../../protocol/parse-json.ts";
 import type { WantedCall } from "./read-answer.ts";
 
 /** A call that a model wants: `tool` is the operator's name. */
@@ -34,6 +37,8 @@ export const AgentMessage = z.discriminatedUnion("role", [
     output: JsonValue.optional(),
     /** In place of the output: why there is none. */
     error: z.string().optional(),
+    /** Where the call was not made as the model wrote it: what it was made with, and who changed it why. */
+    changed: z.strictObject({ input: JsonValue, note: z.string() }).optional(),
   }),
 ]);
 export type AgentMessage = z.infer<typeof AgentMessage>;
@@ -59,34 +64,52 @@ export function describeTools(tools: readonly Operator[]): readonly LanguageMode
   return described;
 }
 
-/** What a model wants, by the tools that there are (M1). At most so many calls of one answer are made. */
-export function readCalls(wanted: readonly WantedCall[], tools: readonly Operator[], most: number): AgentCall[] {
+export interface CallReading {
+  readonly tools: readonly Operator[];
+  /** Calls of one answer that are made; further ones are refused. */
+  readonly most: number;
+  /** Ids of earlier calls of the conversation. */
+  readonly taken: readonly string[];
+}
+
+/** What a model wants, by the tools that there are (M1, M2). */
+export function readCalls(wanted: readonly WantedCall[], { tools, most, taken }: CallReading): AgentCall[] {
+  const ids = new Set(taken);
   return wanted.map(({ call_id, name, input: written }, i) => {
     const tool = tools.find(({ metadata }) => nameForModels(metadata.name) === name);
-    const input = readInput(written);
-    const problem =
-      tool === undefined
-        ? `there is no tool ${name}`
-        : input === null
-          ? "its input is no JSON object"
-          : refusalOf(tool, input);
+    const { input, problem } = tool === undefined ? unknownTool(name) : readInput(tool, written);
     const late = i < most ? problem : `at most ${most} calls are made at once; make it again if it is still needed`;
-    return { call_id, tool: tool?.metadata.name ?? name, input: input ?? {}, problem: late };
+    return { call_id: takeId(ids, call_id || "call"), tool: tool?.metadata.name ?? name, input, problem: late };
   });
 }
 
-function readInput(written: string): JsonObject | null {
-  try {
-    const read: unknown = JSON.parse(written === "" ? "{}" : written);
-    return isPlainObject(read) ? read : null;
-  } catch {
-    return null;
-  }
+/** Returns the id, or the id with the first number behind it that makes it distinct, and marks it as taken. */
+function takeId(ids: Set<string>, wanted: string): string {
+  let id = wanted;
+  for (let n = 2; ids.has(id); n += 1) id = `${wanted}_${n}`;
+  ids.add(id);
+  return id;
 }
 
-function refusalOf({ input: schema }: Operator, input: JsonObject): string | null {
-  const { error } = schema.safeParse(input);
-  return error === undefined ? null : z.prettifyError(error);
+interface ReadInput {
+  readonly input: JsonObject;
+  readonly problem: string | null;
+}
+
+const unknownTool = (name: string): ReadInput => ({ input: {}, problem: `there is no tool ${name}` });
+
+/** Reads the arguments of a call as strictly as the body of a request; what is refused is told to the model. */
+function readInput({ input: schema }: Operator, written: string): ReadInput {
+  try {
+    const input = parseSafeJson(written === "" ? "{}" : written);
+    if (!isPlainObject(input)) return { input: {}, problem: "its input is no JSON object" };
+    const { error } = schema.safeParse(input);
+    return { input, problem: error === undefined ? null : z.prettifyError(error) };
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return { input: {}, problem: "its input is no JSON object" };
+    if (thrown instanceof NotJson) return { input: {}, problem: `its input would lose its meaning: ${thrown.message}` };
+    throw thrown;
+  }
 }
 
 /** The conversation as a model is asked. */
@@ -110,12 +133,15 @@ function describeMessage(message: AgentMessage): LanguageModelV4Message {
 
 type ToolMessage = Extract<AgentMessage, { readonly role: "tool" }>;
 
-const describeResult = ({ call_id, tool, output = null, error }: ToolMessage) => ({
+const describeResult = ({ call_id, tool, output = null, error, changed }: ToolMessage) => ({
   type: "tool-result" as const,
   toolCallId: call_id,
   toolName: nameForModels(tool),
   output:
     error === undefined
-      ? { type: "json" as const, value: output as never }
-      : { type: "error-text" as const, value: error },
+      ? { type: "json" as const, value: (changed === undefined ? output : { ...changed, output }) as never }
+      : { type: "error-text" as const, value: changed === undefined ? error : `${error}\n${describeChange(changed)}` },
 });
+
+const describeChange = ({ input, note }: NonNullable<ToolMessage["changed"]>): string =>
+  `${note}\nIt was made with ${JSON.stringify(input)}.`;

@@ -6,9 +6,10 @@
 // A2  The last turn has no tools: it has to answer. So an agent ends, whatever its model wants.
 // A3  A call that fails is told to the model, while limits.maxReplans allows; what policy or a person denies ends the work.
 // A4  What a model writes is text to the letter, whatever braces it holds.
+// A5  A call that a person or a rule has changed is told to the model as it was made, with the comment or the reason.
 
 import { z } from "zod";
-import type { CapabilityDefinition, PlanningSituation } from "../../contract/capability.ts";
+import type { CapabilityDefinition, ChangedCall, PlanningSituation } from "../../contract/capability.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -92,15 +93,15 @@ interface Loop {
 
 /** What the rounds before have given, by the names that their steps were planned under. */
 interface Gone {
-  readonly outputs: ReadonlyMap<string, { readonly step_id: string; readonly output: unknown }>;
-  readonly failures: ReadonlyMap<string, string>;
+  readonly outputs: ReadonlyMap<string, PlanningSituation["completed"][number]>;
+  readonly failures: ReadonlyMap<string, PlanningSituation["failed"][number]>;
 }
 
 const plannedAs = (stepId: string): string => stepId.replace(/_r\d+$/, "");
 
 const readGone = ({ completed, failed }: PlanningSituation): Gone => ({
   outputs: new Map(completed.map((one) => [plannedAs(one.step_id), one])),
-  failures: new Map(failed.map(({ step_id, message }) => [plannedAs(step_id), message])),
+  failures: new Map(failed.map((one) => [plannedAs(one.step_id), one])),
 });
 
 /** Goes through the conversation to where it stands; what comes next is the plan. */
@@ -137,8 +138,19 @@ function planCall({ gone, step }: Loop, { tool, input, problem }: AgentCall, ste
 
 /** What became of a call, for the model. */
 function describeCall({ outputs, failures }: Gone, { call_id, tool, problem }: AgentCall, stepId: string): JsonObject {
-  const message = { role: "tool", call_id: text`${call_id}`, tool: text`${tool}` };
-  const made = outputs.get(stepId);
+  const [made, failure] = [outputs.get(stepId), failures.get(stepId)];
+  const message = { role: "tool", call_id: text`${call_id}`, tool: text`${tool}`, ...describeChange(made ?? failure) };
   if (made !== undefined) return { ...message, output: ref(`${made.step_id}.output`) };
-  return { ...message, error: text`${problem ?? failures.get(stepId) ?? "it was not made"}` };
+  return { ...message, error: text`${problem ?? failure?.message ?? "it was not made"}` };
+}
+
+/** What a person or a rule made of the call, where one did (A5). */
+function describeChange({ changed }: { readonly changed?: ChangedCall } = {}): JsonObject {
+  if (changed === undefined) return {};
+  const notes = changed.changes.map(({ by, reason }) => {
+    const who = by === "person" ? "A person" : "A rule";
+    return `${who} changed this call before it was made${reason === null ? "." : `: ${reason}`}`;
+  });
+  const input = mapTexts(changed.input, (value) => text`${value}`);
+  return { changed: { input, note: text`${notes.join("\n")}` } };
 }

@@ -85,11 +85,11 @@ export function readWhole(result: LanguageModelV4GenerateResult, reading: Readin
 
 /** A call of one of our tools; what a provider executes by itself is none, and is refused. */
 function wantedBy(part: LanguageModelV4ToolCall, { maxChars }: Reading): WantedCall {
-  const { toolCallId: call_id, toolName: name, input } = part;
+  const { input } = part;
   if (part.providerExecuted === true)
     throw operatorError({ code: "MODEL_UNSUPPORTED", category: "dependency", message: "a tool of the provider's own" });
   if (input.length > maxChars) refuseLong(maxChars);
-  return { call_id, name, input };
+  return { call_id: part.toolCallId.toWellFormed(), name: part.toolName.toWellFormed(), input };
 }
 
 function refuseLong(limit: number): never {

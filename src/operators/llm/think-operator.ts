@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { Operator, OperatorCall } from "../../contract/operator.ts";
 import { defineOperator, type OperatorOptions } from "../../define/define-operator.ts";
-import { AgentCall, AgentMessage, describeTools, promptOf, readCalls } from "./agent-messages.ts";
+import { AgentCall, AgentMessage, type CallReading, describeTools, promptOf, readCalls } from "./agent-messages.ts";
 import { type AskOptions, askModel, type Chosen, chooserOf, type ModelChoice, requireEnd } from "./ask-model.ts";
 import type { ModelAnswer } from "./read-answer.ts";
 
@@ -68,15 +68,18 @@ export function thinkOperator(options: ThinkOptions): Operator {
       const { maxOutputTokens, temperature, maxAnswerChars, streaming } = options;
       const asked = { prompt, maxOutputTokens, temperature, maxAnswerChars, streaming };
       const answer = await askModel(call, chosen, last ? asked : { ...asked, tools: [...described] });
-      const data = readThought(answer, chosen, last ? null : tools);
+      const taken = messages.flatMap((one) =>
+        one.role === "assistant" ? one.calls.map(({ call_id }) => call_id) : [],
+      );
+      const data = readThought(answer, chosen, last ? null : { tools, taken, most: maxCalls });
       return { data, output_text: data.text, status: "COMPLETED" as const };
     },
   });
 }
 
 /** @throws OperatorError where there is neither an answer nor a call. */
-function readThought(answer: ModelAnswer, { name: model }: Chosen, tools: readonly Operator[] | null): Thought {
-  const calls = tools === null ? [] : readCalls(answer.calls, tools, maxCalls);
+function readThought(answer: ModelAnswer, { name: model }: Chosen, reading: CallReading | null): Thought {
+  const calls = reading === null ? [] : readCalls(answer.calls, reading);
   const finish_reason = requireEnd(answer, model, calls.length > 0);
   return { text: answer.text, calls, finish_reason, model };
 }

@@ -1,45 +1,13 @@
 /** An agent's loop: its turns and its calls of tools are steps, under policy, gates and budgets, and they replay. */
-import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineOperator, definePolicySet } from "../../../src/index.ts";
-import { type AgentOptions, defineAgent } from "../../../src/operators/llm/index.ts";
-import { createTestKernel, memoryLedger, type TestKernelOptions } from "../../../src/testing/index.ts";
+import { defineAgent } from "../../../src/operators/llm/index.ts";
+import { createTestKernel, memoryLedger } from "../../../src/testing/index.ts";
 import { payloads } from "../../execution/flow.ts";
-import { finish, modelThat, says } from "../../routing/model-fixture.ts";
+import { modelThat, says } from "../../routing/model-fixture.ts";
 import { ann, begin, shop } from "./shop.ts";
-
-interface Wanted {
-  readonly tool: string;
-  readonly input: unknown;
-}
-
-/** A turn in which the model wants these calls. */
-const wants = (...calls: readonly Wanted[]): readonly LanguageModelV4StreamPart[] => [
-  ...calls.map(({ tool, input }, i): LanguageModelV4StreamPart => {
-    const written = typeof input === "string" ? input : JSON.stringify(input);
-    return { type: "tool-call", toolCallId: `c${i + 1}`, toolName: tool, input: written };
-  }),
-  finish("tool-calls"),
-];
-
-type Turn = readonly LanguageModelV4StreamPart[];
-
-function talking(
-  turns: readonly Turn[],
-  more: Partial<AgentOptions> & { readonly kernel?: Partial<TestKernelOptions> } = {},
-) {
-  const { calls, tools } = shop();
-  const { kernel, ...rest } = more;
-  const asked: LanguageModelV4CallOptions[] = [];
-  const model = modelThat((options, n) => {
-    asked.push(options);
-    return turns[n - 1] ?? says("I have nothing more to say");
-  });
-  const agent = defineAgent({ intentType: "Shop.Help", version: "1.0", tools, model, ...rest });
-  const opened = createTestKernel({ capabilities: [agent], ...kernel });
-  return { calls, asked, agent, opened };
-}
+import { talking, wants } from "./talk.ts";
 
 const lookTurn = wants({ tool: "Shop_Look", input: { order: "A-7" } });
 const payTurn = wants({ tool: "Shop_Pay", input: { order: "A-7", cents: 1999 } });

@@ -5,13 +5,15 @@
  * P2  The plan passes policy before any of its steps runs (PLN-11).
  * P3  Steps beyond the limit are dropped with an event each (C-13).
  */
+import type { ChangedCall } from "../../../contract/capability.ts";
 import type { ContextBundle } from "../../../contract/context-bundle.ts";
+import { digest } from "../../../contract/digest.ts";
 import { type KernelError, KernelErrorException } from "../../../contract/error.ts";
 import { draft, type EventDraft, type EventPayloads } from "../../../contract/event.ts";
-import { gatesIn } from "../../../contract/gate.ts";
+import { gateIdOf, gatesIn } from "../../../contract/gate.ts";
 import type { Plan, PlanStep } from "../../../contract/plan.ts";
 import { planSubject } from "../../../contract/policy-subject.ts";
-import type { WorkflowRecord } from "../../../contract/workflow.ts";
+import type { StepRecord, WorkflowRecord } from "../../../contract/workflow.ts";
 import { workOf } from "./admit-call.ts";
 import { judgeSubject, requireAllowed } from "./note-decision.ts";
 import { ask, oodaRef, type Run } from "./run.ts";
@@ -99,13 +101,38 @@ function situationOf(record: WorkflowRecord, round: number, objective: string | 
   const steps = [...record.steps.values()];
   return {
     round,
-    completed: steps.filter((s) => s.state === "succeeded").map((s) => ({ step_id: s.step.step_id, output: s.output })),
+    completed: steps
+      .filter((s) => s.state === "succeeded")
+      .map((s) => ({ step_id: s.step.step_id, output: s.output, ...changeOf(record, s) })),
     failed: steps
       .filter((s) => s.state === "failed")
-      .map((s) => ({ step_id: s.step.step_id, code: s.error?.code ?? "", message: s.error?.message ?? "" })),
+      .map((s) => ({
+        step_id: s.step.step_id,
+        code: s.error?.code ?? "",
+        message: s.error?.message ?? "",
+        ...changeOf(record, s),
+      })),
     objective,
   };
 }
+
+const changing: ReadonlySet<unknown> = new Set(["TRANSFORM", "ALLOW_WITH_REDACTION"]);
+
+/** What a person's edit, a transform or a redaction made of the call; nothing where it was made as it was planned. */
+function changeOf(record: WorkflowRecord, { step, action_id, input, policy_events }: StepRecord) {
+  const ran = record.actions.get(action_id ?? "")?.record.input_payload ?? input;
+  if (action_id === null || digest(ran) === digest(step.params)) return {};
+  const gate = record.gates.get(gateIdOf(step.step_id));
+  const byRules = (policy_events as unknown as readonly PolicyEvent[])
+    .filter(({ stage, decision }) => stage === "action" && changing.has(decision))
+    .map(({ reason }) => ({ by: "rule" as const, reason: reason || null }));
+  const byPerson = gate?.edited === true ? [{ by: "person" as const, reason: gate.decision?.comment ?? null }] : [];
+  const changes = [...byRules, ...byPerson];
+  const changed: ChangedCall = { input: ran, changes };
+  return changes.length === 0 ? {} : { changed };
+}
+
+type PolicyEvent = Pick<EventPayloads["POLICY_DECIDED"], "stage" | "decision" | "reason">;
 
 /** Policy at stage plan; a demand for approval becomes a gate on the plan's first steps. */
 function judgePlan(run: Run, plan: Plan): Plan {

@@ -1,0 +1,36 @@
+/**
+ * JSON text as the value that its writer meant, for every face and for what models write.
+ *
+ * 1. An object that names a member twice is refused: JSON.parse would keep the last, another reader the first.
+ * 2. What would change its meaning on the way through a store is refused (`requireSafeJson`).
+ */
+import { NotJson, requireSafeJson } from "../contract/json.ts";
+
+/** Reads text as JSON of at most so many levels. @throws SyntaxError if it is not JSON; NotJson if it loses its meaning. */
+export function parseSafeJson(text: string, maxDepth?: number): unknown {
+  const value: unknown = JSON.parse(text);
+  requireSafeJson(value, maxDepth);
+  if (countMembers(value) !== countColons(text)) throw new NotJson("an object names a member twice", "");
+  return value;
+}
+
+/** Members of all objects of a tree. */
+function countMembers(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let count = Array.isArray(value) ? 0 : Object.keys(value).length;
+  for (const member of Object.values(value)) count += countMembers(member);
+  return count;
+}
+
+/** Colons outside texts: each member of valid JSON has one, also the member that its namesake has replaced. */
+function countColons(text: string): number {
+  let count = 0;
+  let isInText = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const sign = text[i];
+    if (sign === '"') isInText = !isInText;
+    else if (isInText && sign === "\\") i += 1;
+    else if (!isInText && sign === ":") count += 1;
+  }
+  return count;
+}
