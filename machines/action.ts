@@ -4,7 +4,7 @@
  * Owns: when a key may run again. Never: the result (the action ledger keeps it).
  * A1  succeeded answers from the record for ever.
  * A2  running answers "in progress"; a timeout of a call that may still take effect leaves it running (C-38).
- * A3  failed_final answers with the same failure until the workflow is restarted (IDM-05).
+ * A3  failed_final answers with the same failure until the workflow is restarted (IDM-05) or a new plan makes the call again.
  * A4  in_doubt is left only by an explicit settlement: done, retry or failed. Nothing is guessed.
  */
 import { setup } from "xstate";
@@ -50,8 +50,8 @@ export const actionMachine = setup({
       on: { ACTION_STARTED: "running", ACTION_SUCCEEDED: "succeeded" },
     },
     failed_final: {
-      description: "Every further call is answered with this failure.",
-      on: { WORKFLOW_RESTARTED: "failed_retryable" },
+      description: "Every further call of the plan is answered with this failure.",
+      on: { WORKFLOW_RESTARTED: "failed_retryable", ACTION_STARTED: "running" },
     },
     in_doubt: {
       description: "Nobody knows whether it took effect.",

@@ -115,27 +115,32 @@ describe("an answer that cannot be read", () => {
     { content: [{ type: "?" }] },
   ];
 
-  it.each(unreadable)("[RPC-14] of a tool (%j) fails its call for good: it is not called again", async (answer) => {
-    let asked = 0;
-    const client: ToolClient = {
-      request: async () => {
-        asked += 1;
-        return answer;
-      },
-    };
-    const tool = defineTool({ name: "Note.Tool", tool: "note", client, effect: "write_draft" });
-    const capability = story([{ operator: tool } as Counted], [step("s1", { operator: tool } as Counted)]);
-    await using t = await createTestKernel({ capabilities: [capability] });
-    const { state, gates } = await t.run(intent);
-    await t.clock.advance(minute);
-    expect([state, gates.length, asked]).toEqual(["failed", 0, 1]);
-  });
+  it.each(unreadable)(
+    "[RPC-14] of a tool (%j) leaves its call in doubt: it is not called again unasked",
+    async (answer) => {
+      let asked = 0;
+      const client: ToolClient = {
+        request: async () => {
+          asked += 1;
+          return answer;
+        },
+      };
+      const tool = defineTool({ name: "Note.Tool", tool: "note", client, effect: "write_draft" });
+      const capability = story([{ operator: tool } as Counted], [step("s1", { operator: tool } as Counted)]);
+      await using t = await createTestKernel({ capabilities: [capability] });
+      const { state, gates } = await t.run(intent);
+      await t.clock.advance(minute);
+      expect([state, gates.map(({ kind }) => kind), asked]).toEqual(["waiting_for_user", ["in_doubt"], 1]);
+    },
+  );
 
-  it("[RTY-05] of an operator fails its call for good: it is not planned again under another key", async () => {
+  it("[RTY-05] of an operator leaves its call in doubt, which says why: nothing is planned anew", async () => {
     const work = counted("Note.Work", write, () => ({ n: Number.NaN }));
     await using t = await createTestKernel({ capabilities: [one(work)] });
-    const { state, steps } = await t.run(intent);
-    expect([state, work.calls.length, steps[0]?.error?.code]).toEqual(["failed", 1, "T4_OUTPUT_INVALID"]);
+    const { state, workflow_id, plan } = await t.run(intent);
+    expect([state, work.calls.length, plan?.round]).toEqual(["waiting_for_user", 1, 0]);
+    const [doubted] = await payloads(t, workflow_id, "ACTION_IN_DOUBT");
+    expect(doubted?.reason).toMatch(/^the call has ended and its result was refused: .*a number must be finite/);
   });
 });
 

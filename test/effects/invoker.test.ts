@@ -169,6 +169,7 @@ function answerOf(seen: string | null, { here = false, idempotent = false, resul
   const error = { code: "X" };
   const record = {
     action_id: "act_1",
+    idempotency_key: "key 1",
     payload_hash: digest({}),
     result_payload: result,
     error,
@@ -180,7 +181,8 @@ function answerOf(seen: string | null, { here = false, idempotent = false, resul
   const keys = new Map(seen === null ? [] : [["key 1", "act_1"]]);
   const handles = new Map(here ? [["s1/act_1/1/1", { key: "key 1", charged: null }]] : []);
   const steps = new Map([["other", { action_id: "act_1", attempt: made }]]);
-  const run = { log: { record: { keys, actions, steps, parent_workflow_id: null } }, handles };
+  const plan = { steps: [{ step_id: "other" }] };
+  const run = { log: { record: { keys, actions, steps, plan, parent_workflow_id: null } }, handles };
   const prepared = { operator, payload: {}, hash: digest({}) } as never;
   return answerKey(run as never, { prepared, attempt: 2, key: "key 1" });
 }

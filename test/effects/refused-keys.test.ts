@@ -54,7 +54,7 @@ describe("a step whose key", () => {
     const preview = ({ context }: { readonly context: { readonly step_id: string } }) =>
       context.step_id === "b" ? shown.promise : { preview: "it" };
     const more = { effect: "final_write", output: Note, preview: preview as never } as const;
-    const publish = counted("Note.Publish", more, () => ({ text: 7 }));
+    const publish = counted("Note.Publish", more, noSuchBoard);
     const shared = ["a", "b"].map((id) => step(id, publish, { applies: "draft" }));
     const rows = [step("draft", draft, { outcome: "Draft.Note" }), ...shared];
     const capabilities = [story([draft, publish], rows, { outcomes: { "Draft.Note": Note } })];

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { definePolicy, operatorError } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { type Counted, counted, intent, Note, payloads, step, story } from "../gates/story.ts";
+import { type Counted, counted, decide, intent, Note, payloads, step, story } from "../gates/story.ts";
 
 type Mode = "replay" | "resume_failed_steps";
 const again = async (t: TestKernel, id: string, mode: Mode = "replay"): Promise<string> =>
@@ -242,6 +242,7 @@ describe("one key, in workflows that do the same work again", () => {
     "[IDM-04] takes effect once where the call was answered with what is of no use; who asks again by %s, knowing of it, has it made",
     async (mode) => {
       const send = counted("Note.Send", { effect: "external_send" }, () => ({ at: 7n }));
+      const gate_id = "gate-send_doubt1";
       const look = counted("Note.Look");
       const gate = { reason: "a person looks" };
       const capability = story(
@@ -260,10 +261,12 @@ describe("one key, in workflows that do the same work again", () => {
       for (const id of ids) {
         await t.approve(id, "gate-look");
         await t.rest(id);
+        if (id === ids[0]) await decide(t, id, { decision: "reject", gate_id });
+        await t.rest(id);
       }
       const errors = await Promise.all(ids.map(async (id) => (await t.kernel.workflow(id)).error));
-      expect([send.calls.length, errors[1]]).toEqual([1, errors[0]]);
-      expect(errors[0]?.code).toBe("T4_OUTPUT_INVALID");
+      expect([send.calls.length, errors[1]?.code]).toEqual([1, "T4_OUTPUT_INVALID"]);
+      expect(errors[0]?.message).toBe("a person settled the lost call as failed");
       const after = await again(t, ids[1], mode);
       await t.clock.settle();
       if (mode === "replay") await t.rest(after);

@@ -17,11 +17,13 @@ describe("the record of an idempotency key", () => {
     expect(stateAfter("ACTION_STARTED", event("ACTION_FAILED", { pending: true, final: true }))).toBe("running");
   });
 
-  it("a final failure is left by a restart of the workflow and by nothing else", () => {
+  it("a final failure is left by a restart of the workflow, by a call that a new plan makes, and by nothing else", () => {
     const failed = ["ACTION_STARTED", event("ACTION_FAILED", { final: true })] as const;
-    for (const type of eventsOf(actionMachine).filter((name) => name !== "WORKFLOW_RESTARTED"))
+    const leaving = ["WORKFLOW_RESTARTED", "ACTION_STARTED"];
+    for (const type of eventsOf(actionMachine).filter((name) => !leaving.includes(name)))
       expect(stateAfter(...failed, type)).toBe("failed_final");
     expect(stateAfter(...failed, "WORKFLOW_RESTARTED", "ACTION_STARTED")).toBe("running");
+    expect(stateAfter(...failed, "ACTION_STARTED")).toBe("running");
   });
 
   it("a doubt is settled as done, retry or failed", () => {

@@ -26,11 +26,12 @@ const statusIn: Readonly<Record<string, string>> = {
 
 /**
  * No walk comes by here: what is to be repeated is started again in the turn that allows it, or after a wait in which the
- * key is running still if its call may end late. The chart has it for ledgers in which that was not so.
+ * key is running still if its call may end late. The chart has it for ledgers in which that was not so. These walks make no
+ * second plan, which makes a call again that failed for good (test/effects/replanned-keys.test.ts).
  */
-const notTaken = ["failed_retryable + ACTION_SUCCEEDED"];
-const isTaken = (path: ChartPath): boolean =>
-  namesOf(eventsOf(path)) !== "ACTION_STARTED ACTION_FAILED ACTION_SUCCEEDED";
+const notTaken = ["failed_retryable + ACTION_SUCCEEDED", "failed_final + ACTION_STARTED"];
+const untaken = ["ACTION_STARTED ACTION_FAILED ACTION_SUCCEEDED", "ACTION_STARTED ACTION_FAILED(final) ACTION_STARTED"];
+const isTaken = (path: ChartPath): boolean => !untaken.includes(namesOf(eventsOf(path)));
 
 const namesOf = (route: readonly ChartEvent[]): string => route.map(nameOf).join(" ");
 
@@ -111,7 +112,7 @@ describe("[CARD-10] each path through the record of a key, on the real kernel", 
 });
 
 describe("what these walks have covered", () => {
-  it("[CARD-10] every transition that the record of a key declares was taken by the kernel, but for one", () => {
+  it("[CARD-10] every transition that the record of a key declares was taken by the kernel, but for two", () => {
     expect(model.pairs.filter((pair) => !coverage.pairs.has(pair))).toEqual(notTaken);
   });
 

@@ -180,7 +180,7 @@ describe("what a server answers", () => {
     const options = { limits: { maxResultChars: 4_000 }, defaults: { retry: "AGGRESSIVE" } };
     const { step } = await callOnce(server, { options });
     expect(step?.error).toMatchObject({
-      code: "T0_VALIDATION_PAYLOAD_TOO_LARGE",
+      code: "T4_OUTPUT_INVALID",
       message: expect.stringContaining("maxResultChars"),
     });
     expect(server.calls()).toHaveLength(1);

@@ -7,7 +7,7 @@ import { payloadOf } from "../../src/contract/event.ts";
 import { judgeBlame } from "./judge-blame.ts";
 import type { Called, Durable, OutsideWorld } from "./outside-world.ts";
 import { mayRepeat, type Story } from "./story.ts";
-import { baseOf } from "./story-plan.ts";
+import { baseOf, findStep } from "./story-plan.ts";
 
 export function judgeCalls(story: Story, world: OutsideWorld): readonly string[] {
   const sent = world.calls.filter(({ sent, operator }) => sent && !mayRepeat(operator));
@@ -16,6 +16,7 @@ export function judgeCalls(story: Story, world: OutsideWorld): readonly string[]
     ...judgeInputs(story, world),
     ...judgeLetThrough(story, world),
     ...judgeEffects(sent, world),
+    ...judgeKeys(story, world),
     ...judgeBlame(story, world.durable),
   ];
 }
@@ -106,6 +107,31 @@ function judgeEffects(sent: readonly Called[], world: OutsideWorld): readonly st
       );
     }
   return failures;
+}
+
+/**
+ * What the kernel plans anew by itself is called under the key that the same call had before: an operator that says it may be
+ * repeated does it once. What applies an outcome has a key for each version.
+ */
+function judgeKeys(story: Story, { calls, durable }: OutsideWorld): readonly string[] {
+  const repeated = calls.filter(
+    ({ sent, operator: { effect }, operator, step_id }) =>
+      sent && mayRepeat(operator) && !mayRepeat({ effect }) && findStep(story, step_id)?.applies === null,
+  );
+  const alike = Map.groupBy(
+    repeated,
+    ({ workflow_id, step_id, input }) => `${workflow_id} ${baseOf(step_id)} ${digest(input as never)}`,
+  );
+  const isOther = (before: Called, call: Called): boolean =>
+    before.key !== call.key && isReplanned(durable, call) && !hasWord(durable, String, { before, call });
+  return [...alike.values()].flatMap((same) =>
+    same.flatMap((call, i) => {
+      const before = same[i - 1];
+      return before !== undefined && isOther(before, call)
+        ? [`key: ${call.step_id} of ${call.workflow_id} was called under another key than ${before.step_id}`]
+        : [];
+    }),
+  );
 }
 
 type RootOf = (workflowId: string | null) => string;

@@ -103,14 +103,14 @@ function requireNoDenial({ name }: Tool, { isError, structuredContent }: CallToo
   if (denied !== undefined) throw mcpError("T5_HUMAN_DENIED", `${name}: ${denied.error.message.slice(0, 1_000)}`);
 }
 
-/** @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE, T4_OUTPUT_INVALID: the tool has been called. */
+/** @throws KernelErrorException T4_OUTPUT_INVALID: the tool has been called. */
 function readResult({ tool, limits }: McpTool, answer: CallToolResult): ToolResult {
   requireNoDenial(tool, answer);
   const { content, structuredContent, isError } = answer;
   const size = JSON.stringify([content, structuredContent]).length;
   if (size > limits.maxResultChars)
     throw mcpError(
-      "T0_VALIDATION_PAYLOAD_TOO_LARGE",
+      "T4_OUTPUT_INVALID",
       `${tool.name} answered with ${size} characters, more than limits.maxResultChars = ${limits.maxResultChars}`,
     );
   const parsed = ToolResult.safeParse({ content, structuredContent, isError });

@@ -106,14 +106,12 @@ async function exchange(
   }
 }
 
-/** What a server answers is checked like all that comes from outside; a malformed answer is a failed call (RPC-14), and the same again may be a second effect. */
+/** Checks a server's answer like all that comes from outside. The tool was called: a malformed answer is a refused result (RPC-14). */
 function readToolResult(answer: unknown): JsonObject {
   const parsed = ToolResult.safeParse(answer);
   if (parsed.success) return parsed.data;
   const message = `the tool's answer is no tool result: ${z.prettifyError(parsed.error)}`;
-  return raise(
-    kernelError("T4_TOOL_EXECUTION_FAILED", message, bridgeRef, { retry: false, detail: { answered: true } }),
-  );
+  return raise(kernelError("T4_OUTPUT_INVALID", message, bridgeRef, { detail: { answered: true } }));
 }
 
 const toolRef = moduleRef(4, "tool_execution", "call");

@@ -2,8 +2,9 @@
  * What an idempotency key answers (seed 003 sections 5.7, 7.1): the one place that says whether an attempt is a call.
  *
  * K1  An unseen key runs; a succeeded one answers from the record; a running one gives its handle; a failed one gives the
- *     same failure unless it may be begun again. No key, no call.
- * K2  An allowance of attempts is a key's: steps that share it wait for one another's calls, and are answered by them.
+ *     same failure unless it may be begun again, by a restart or by a new plan. No key, no call.
+ * K2  An allowance of attempts is a key's, in each plan: steps that share it wait for one another's calls, and are answered
+ *     by them.
  * K3  A call whose end nobody knows is made again only if it may be repeated.
  */
 import type { Usage } from "../../../contract/action.ts";
@@ -11,10 +12,11 @@ import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { Json } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
-import type { ActionEntry, WorkflowRecord } from "../../../contract/workflow.ts";
-import { deriveApplyKey, deriveKey } from "./derive-key.ts";
+import { type ActionEntry, stepsOf } from "../../../contract/workflow.ts";
+import { deriveApplyKey } from "./derive-key.ts";
+import { findKey } from "./find-work.ts";
 import { isRepeatable, type Prepared } from "./prepare-step.ts";
-import { appliedBy, ask, isUnderWay, nameAsked, type Run, stepBefore } from "./run.ts";
+import { appliedBy, ask, isUnderWay, nameAsked, type Run } from "./run.ts";
 
 export const invokerRef = moduleRef(4, "operator_invoker", "invoke");
 
@@ -53,27 +55,12 @@ export type SharedKey =
       readonly failure: KernelError | null;
     };
 
-export function keyOf(run: Run, { step, operator, inputs, gate, key }: Prepared): string {
+export function keyOf(run: Run, prepared: Prepared): string {
   const { record } = run.log;
+  const { step, gate, key } = prepared;
   if (key !== undefined) return key;
   const target = step.idempotency.strategy === "applies" ? appliedBy(record, step, gate) : null;
-  if (target !== null) return deriveApplyKey(record, target);
-  return deriveKey({
-    operator: step.operator,
-    version: operator.metadata.version,
-    tenantId: record.tenant_id,
-    intentId: record.intent.intent_id,
-    stepId: workIdOf(record, step.step_id),
-    inputs,
-    draftVersion: step.draft_version,
-  });
-}
-
-/** The step whose work it is: what is planned anew for one that made no call is that one's still, and shares its call with siblings. */
-function workIdOf(record: WorkflowRecord, stepId: string): string {
-  const before = stepBefore(record, stepId);
-  if (before === null || before.action_id !== null) return stepId;
-  return workIdOf(record, before.step.step_id);
+  return target === null ? findKey(record, prepared) : deriveApplyKey(record, target);
 }
 
 /** An attempt, and its key. */
@@ -126,7 +113,7 @@ function entryOf({ log: { record } }: Run, key: string): ActionEntry | null {
  */
 function sharedKey(run: Run, key: string): SharedKey | null {
   const { parent_workflow_id, run: round } = run.log.record;
-  const isShared = key.startsWith("apply:") || parent_workflow_id !== null || round > 1;
+  const isShared = isApplyKey(key) || parent_workflow_id !== null || round > 1;
   if (!isShared) return null;
   // A new version of an outcome gives the step another key between two passes: of that one nothing was asked yet.
   return ask<SharedKey>(run, nameAsked(run, "shared", key), { ask: "shared_key", key });
@@ -135,7 +122,7 @@ function sharedKey(run: Run, key: string): SharedKey | null {
 /** Whether nothing is called, so that nobody need be asked: the work was done by another workflow, or is refused by the key. */
 export function isCalledNoMore(run: Run, { hash }: Prepared, key: string): boolean {
   const entry = entryOf(run, key);
-  if (entry !== null) return entry.seen === "failed_final" || entry.record.payload_hash !== hash;
+  if (entry !== null) return failsAlike(run, entry) || entry.record.payload_hash !== hash;
   const shared = sharedKey(run, key);
   return shared !== null && shared.claim === null && shared.succeeded;
 }
@@ -173,7 +160,7 @@ function readEntry(run: Run, { prepared, attempt, key }: Asking, entry: ActionEn
         ? { seen: "spent", action_id, error }
         : unseen(false);
     case "failed_final":
-      return { seen: "failed_final", action_id, error: error as KernelError };
+      return failsAlike(run, entry) ? { seen: "failed_final", action_id, error: error as KernelError } : unseen(false);
     case "in_doubt":
       return { seen: "in_doubt", action_id };
     default:
@@ -182,9 +169,18 @@ function readEntry(run: Run, { prepared, attempt, key }: Asking, entry: ActionEn
   }
 }
 
-/** How many calls of its allowance a key has had: steps that share it count together. */
+/** How many calls of its allowance a key has had in the newest plan: steps that share it count together. */
 const callsMade = ({ log: { record } }: Run, actionId: string): number =>
-  Math.max(0, ...[...record.steps.values()].map((step) => (step.action_id === actionId ? step.attempt : 0)));
+  Math.max(0, ...stepsOf(record).map((step) => (step.action_id === actionId ? step.attempt : 0)));
+
+/**
+ * Whether the call's failure is that of whoever makes it again: of steps of the plan that it failed in. A new plan makes it
+ * again, but for what applies a version: that waits for a restart, or for another version.
+ */
+const failsAlike = (run: Run, { seen, record: { action_id, idempotency_key } }: ActionEntry): boolean =>
+  seen === "failed_final" && (isApplyKey(idempotency_key) || callsMade(run, action_id) > 0);
+
+const isApplyKey = (key: string): boolean => key.startsWith("apply:");
 
 function usageOf({ record: { tokens, cost, trace } }: ActionEntry): Usage {
   return {

@@ -10,6 +10,7 @@
  */
 
 import { agreesOnTargets, seatsOf, standingVote } from "../../../../machines/quorum.ts";
+import { isSpent } from "../../../contract/action.ts";
 import { bindBasis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
 import { KernelErrorException } from "../../../contract/error.ts";
@@ -243,8 +244,14 @@ function whoMayKnow(run: Run, { step_id }: PlanStep) {
 export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate {
   const { operator } = step;
   const { doubts, action_id } = stepOf(run, step.step_id);
-  const began = run.log.record.actions.get(action_id ?? "")?.record.timing.started_at ?? "a time that is not on record";
-  const reason = `${operator} was called at ${began}, and nobody knows how that ended; it may or may not have taken effect`;
+  const { timing, error = null } = run.log.record.actions.get(action_id ?? "")?.record ?? {};
+  const isAnswered = isSpent(error);
+  const began = timing?.started_at ?? "a time that is not on record";
+  const ended = isAnswered
+    ? `has ended: it has taken effect, and its result was refused (${error?.message})`
+    : "nobody knows how that ended; it may or may not have taken effect";
+  const reason = `${operator} was called at ${began}, and ${ended}`;
+  const again = step.applies === null && !isAnswered ? "A new plan or a retry" : "A retry";
   return {
     ...baseGate(run, step, payload),
     ...whoMayKnow(run, step),
@@ -259,7 +266,7 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
     effect: findKnownOperator(run, step)?.metadata.effect ?? "none",
     consequences: {
       approve: `With resolution "done" the step counts as done with the result that is given, or null, and ${operator} is not called again; with "retry" it is called again under the same key.`,
-      reject: `The call and its step count as failed, which undoes nothing. ${step.applies === null ? "A new plan or a retry" : "A retry"} may call ${operator} again, as another call.`,
+      reject: `The call and its step count as failed, which undoes nothing. ${again} may call ${operator} again, under the same key.`,
       edit: "An in-doubt call cannot be edited.",
     },
     ui_actions: [],

@@ -81,6 +81,10 @@ export function findOperator(run: Run, step: PlanStep): Operator {
 export const isRepeatable = (operator: Operator | null): boolean =>
   operator !== null && (operator.metadata.idempotent || isHarmless(operator.metadata.effect));
 
+/** Whether a call may have an effect outside. Of an operator that is not known here nobody can rule it out. */
+export const mayChange = (operator: Operator | null): boolean =>
+  operator === null || !isHarmless(operator.metadata.effect);
+
 function resolveInputs(run: Run, step: PlanStep): Json {
   const { value, unresolved } = resolveParams(step, outputsOf(run.log.record, step));
   if (unresolved.length > 0 && !stepOf(run, step.step_id).unresolved)

@@ -247,7 +247,7 @@ export const outputsOf =
   };
 
 /** Whether a step depends on another, directly or through others; the nearest are looked at first. */
-function restsOn(record: WorkflowRecord, of: PlanStep, id: string): boolean {
+export function restsOn(record: WorkflowRecord, of: PlanStep, id: string): boolean {
   if (of.depends_on.includes(id)) return true;
   const found = new Set<string>(needsOf(of));
   if (found.has(id)) return true;

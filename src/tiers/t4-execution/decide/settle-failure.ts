@@ -76,8 +76,7 @@ function scheduleRetry(
 /** The step's own call is asked about; on another step's or workflow's it has no gate to open, and would wait for ever. */
 function settleDoubtful(run: Run, stepId: string, { action_id, error }: Failed): void {
   const isOwn = stepOf(run, stepId).action_id === action_id;
-  const reason = "the call has not ended for this process and may have taken effect";
-  if (isOwn && openDoubtGate(run, stepId, reason)) return;
+  if (isOwn && openDoubtGate(run, stepId, whyDoubtful(error))) return;
   const message = `the same call, made as ${action_id}, may or may not have taken effect`;
   const detail = { action_id };
   failStep(
@@ -86,6 +85,11 @@ function settleDoubtful(run: Run, stepId: string, { action_id, error }: Failed):
     kernelError("T4_ACTION_IN_DOUBT", message, oodaRef("run_step"), { detail, cause: error ?? inDoubt(action_id) }),
   );
 }
+
+const whyDoubtful = (error: KernelError | null): string =>
+  isSpent(error)
+    ? `the call has ended and its result was refused: ${error?.message}`
+    : "the call has not ended for this process and may have taken effect";
 
 /** Opens the gate that asks a person about the step's lost call. False when there is none to ask about. */
 export function openDoubtGate(run: Run, stepId: string, reason: string): boolean {

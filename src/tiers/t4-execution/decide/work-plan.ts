@@ -3,7 +3,7 @@
  *
  * W1  waiting_for_user exactly when a gate is open and no step is running or ready (A-33).
  * W2  A failed step is replanned while rounds are left; a blocked one never (C-16), nor one whose effect nobody
- *     knows or that was done and gave what is of no use or was refused, unless its call may be repeated.
+ *     knows, nor one whose call was answered, and had an effect, though its answer is of no use or was refused.
  * W3  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
  * W4  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
  * W5  A plan that continues is followed by another once all of it has succeeded, up to limits.maxRounds of them.
@@ -28,7 +28,7 @@ import { beginStep, driveStep, type Phase, phaseOf } from "./drive-step.ts";
 import { failStep } from "./end-step.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
 import { hasGoneThrough, warnOfLoop } from "./plan-workflow.ts";
-import { findKnownOperator, isRepeatable } from "./prepare-step.ts";
+import { findKnownOperator, mayChange } from "./prepare-step.ts";
 import { oodaRef, type Run, scopeOf, stepOf } from "./run.ts";
 
 /** Whether anything of the workflow may be begun by this run. */
@@ -250,18 +250,19 @@ const finalCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A person said no, nobody knows whether it was done, another payload was sent under its key, or it was done and its answer is
- * of no use: it is not made again.
+ * Whether no plan follows: a person said no, nobody knows whether it was done, another payload was sent under its key, or it
+ * was done and its answer is of no use. A planner may write another payload, and with it a call of its own.
  */
 function endsForGood(run: Run, failed: StepRecord): boolean {
   const { error, step } = failed;
   if (error === null || finalCodes.has(error.code)) return error !== null;
-  return (isSpent(error) || wasDone(run, failed)) && !isRepeatable(findKnownOperator(run, step));
+  return (isSpent(error) || wasDone(run, failed)) && mayChange(findKnownOperator(run, step));
 }
 
 /** Its call went well, and what it gave was refused, or is no way on. */
 function wasDone({ log: { record } }: Run, { action_id, answered_by }: StepRecord): boolean {
   const call = record.actions.get(action_id ?? "");
+  if (isSpent(call?.record.error ?? null)) return true;
   return (
     answered_by !== null || (call?.seen === "succeeded" && toStepResult(call.record.result_payload).status !== "FAILED")
   );

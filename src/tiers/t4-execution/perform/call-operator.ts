@@ -7,7 +7,8 @@
  *     repeated or its operator says that it honours its abort (B-01).
  * I3  A plain throw of a call that may not be repeated leaves it in doubt: nobody knows what was done before it (B-02).
  * I4  An answer is an end: what cannot be read, kept or passed by the screening fails the call for good, and its error says
- *     `answered`, for the effect may be there. The operator's time is over with its answer: screening has a limit of its own.
+ *     `answered`, for the effect is there. A call that may not be repeated is then in doubt: a person says what it gave.
+ *     The operator's time is over with its answer: screening has a limit of its own.
  */
 import { z } from "zod";
 import { addUsage, Usage } from "../../../contract/action.ts";
@@ -254,11 +255,13 @@ function end(
 }
 
 function leavesDoubt(
-  { operator }: Made,
+  { operator, stage }: Made,
   { error, known, ranOut }: { readonly error: KernelError; readonly known: boolean; readonly ranOut: boolean },
 ): boolean {
   if (error.code === "T4_ACTION_IN_DOUBT") return true;
-  if (known || isRepeatable(operator)) return false;
+  if (isRepeatable(operator)) return false;
+  if (stage === "answered" || error.code === "T4_OUTPUT_INVALID") return true;
+  if (known) return false;
   if (ranOut) return !operator.metadata.honours_abort;
   return error.detail["unstructured"] === true || error.code === "T4_TOOL_TIMEOUT";
 }
