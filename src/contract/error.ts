@@ -152,13 +152,16 @@ export const ExecutorErrorCategory = z.enum([
 ]);
 export type ExecutorErrorCategory = z.infer<typeof ExecutorErrorCategory>;
 
+/** The longest pause that an operator may ask for before the next attempt: a year. */
+export const maxRetryAfterMs = 31_536_000_000;
+
 /** The operator's and executor's view of an error (seed 003, 8.1). retry_after_ms is in milliseconds. */
 export const ExecutorError = z
   .object({
     code: z.string(),
     message: z.string(),
     retryable: z.boolean(),
-    retry_after_ms: z.int().min(0).nullable().default(null),
+    retry_after_ms: z.int().min(0).max(maxRetryAfterMs).nullable().default(null),
     category: ExecutorErrorCategory,
     details: JsonObject.default({}),
   })
@@ -179,7 +182,7 @@ export function isRetryable(error: KernelError | ExecutorError): boolean {
 const ExecutorTrace = z.object({
   code: z.string(),
   category: ExecutorErrorCategory,
-  retry_after_ms: z.int().min(0).nullable(),
+  retry_after_ms: z.int().min(0).max(maxRetryAfterMs).nullable(),
   shadowed: z.unknown().optional(),
 });
 type ExecutorTrace = z.infer<typeof ExecutorTrace>;

@@ -4,7 +4,8 @@
 // its own round trip; JsonObject keeps the object by reference instead.
 // Never: sorts or hashes (digest.ts does), judges meaning (schemas do).
 // INV-1  `toJson` returns a fresh tree that shares nothing with its input, holds no `__proto__` key, no function, no
-//        cycle and no lone surrogate, and is at most `maxDepth` deep.
+//        cycle and no lone surrogate, is at most `maxDepth` deep, and at most `maxChars` long. Nothing is lost silently: what
+//        JSON has no form for is refused with its path.
 
 import { z } from "zod";
 
@@ -73,14 +74,42 @@ export class NotJson extends Error {
   }
 }
 
+/** Levels of data where nothing else is said. */
+export const usualDepth = 64;
+/** How much may be written where nothing else is said, in characters of JSON. */
+const defaultMaxChars = 16_000_000;
+
+/** A copy under way. */
+interface Copying {
+  /** Characters of JSON that may still be written; what is counted is never more than what JSON.stringify would write. */
+  left: number;
+  readonly maxChars: number;
+  /** Whether what would change its meaning is refused instead of mended. */
+  readonly isStrict: boolean;
+}
+
 /**
- * A deep copy of `value` as plain JSON. Undefined members are dropped; anything with `toJSON` is asked for its plain
- * form; lone surrogates become U+FFFD and -0 becomes 0, as they would on the way through a store.
- * @throws NotJson for cycles and trees deeper than `maxDepth`, functions, symbols, bigints and non-finite numbers.
+ * Copies `value` as plain JSON. Undefined members are dropped; anything with `toJSON` (a Date, a URL) is asked for its plain
+ * form; lone surrogates become U+FFFD and -0 becomes 0, as they would on the way through a store. A value that stands in
+ * several places is written in each, up to `maxChars` characters in all.
+ * @throws NotJson for cycles and trees deeper than `maxDepth`, more than `maxChars`, functions, symbols, bigints, non-finite
+ * numbers, invalid dates, bytes, and instances of classes without `toJSON`: a Map, a Set, an Error, a Response, a String object.
  */
-export function toJson(value: unknown, maxDepth = 64): Json {
+export function toJson(value: unknown, maxDepth = usualDepth, maxChars = defaultMaxChars): Json {
+  return copy(value, maxDepth, { left: maxChars, maxChars, isStrict: false });
+}
+
+/**
+ * Copies as `toJson` does, and refuses what would change its meaning on the way through a store: unsafe integers, numbers
+ * out of range, half surrogate pairs, keys called `__proto__`. @throws NotJson.
+ */
+export function toSafeJson(value: unknown, maxDepth = usualDepth, maxChars = defaultMaxChars): Json {
+  return copy(value, maxDepth, { left: maxChars, maxChars, isStrict: true });
+}
+
+function copy(value: unknown, maxDepth: number, copying: Copying): Json {
   try {
-    return copyJson(value, maxDepth) ?? null;
+    return copyJson(value, maxDepth, copying) ?? null;
   } catch (thrown) {
     throw thrown instanceof Unfit ? new NotJson(thrown.reason, pathOf(thrown.keys)) : thrown;
   }
@@ -102,66 +131,111 @@ const pathOf = (keys: readonly (string | number)[]): string =>
     return path === "" ? key : `${path}.${key}`;
   }, "");
 
-function copyMember(value: unknown, key: string | number, left: number): Json | undefined {
+function copyMember(value: unknown, key: string | number, left: number, copying: Copying): Json | undefined {
   try {
-    return copyJson(value, left);
+    return copyJson(value, left, copying);
   } catch (thrown) {
     if (thrown instanceof Unfit) thrown.keys.push(key);
     throw thrown;
   }
 }
 
-function copyJson(value: unknown, left: number): Json | undefined {
+function spend(copying: Copying, chars: number): void {
+  copying.left -= chars;
+  if (copying.left < 0) throw new NotJson(`more than ${copying.maxChars} characters of JSON`, "");
+}
+
+function copyJson(value: unknown, left: number, copying: Copying): Json | undefined {
   switch (typeof value) {
     case "string":
-      return value.isWellFormed() ? value : value.replace(loneSurrogate, "\uFFFD");
-    case "boolean":
+      spend(copying, value.length + 2);
+      return copyText(value, copying);
     case "undefined":
       return value;
+    case "boolean":
+      spend(copying, 4);
+      return value;
     case "number":
-      if (!Number.isFinite(value)) throw new Unfit("a number must be finite");
-      return value === 0 ? 0 : value;
+      spend(copying, 1);
+      return copyNumber(value, copying);
     case "object":
-      return value === null ? null : copyObject(value, left);
+      if (value !== null) return copyObject(value, left, copying);
+      spend(copying, 4);
+      return null;
     default:
       throw new Unfit(`a ${typeof value} is not JSON`);
   }
 }
 
-function copyObject(value: object, left: number): Json | undefined {
+function copyText(value: string, { isStrict }: Copying): string {
+  if (value.isWellFormed()) return value;
+  if (isStrict) throw new Unfit("a text holds half of a surrogate pair");
+  return value.replace(loneSurrogate, "\uFFFD");
+}
+
+function copyNumber(value: number, { isStrict }: Copying): number {
+  if (isStrict && Math.abs(value) === Number.POSITIVE_INFINITY)
+    throw new Unfit("a number is too large to be kept; send it as text");
+  if (!Number.isFinite(value)) throw new Unfit("a number must be finite");
+  if (isStrict && Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw new Unfit(`the integer ${value} is beyond what can be kept exactly; send it as text`);
+  return value === 0 ? 0 : value;
+}
+
+function copyObject(value: object, left: number, copying: Copying): Json | undefined {
   if (left === 0) throw new Unfit("nested too deeply or in a cycle");
-  const plain = (value as { readonly toJSON?: unknown }).toJSON;
-  if (typeof plain === "function") return copyJson(plain.call(value), left - 1);
-  if (Array.isArray(value)) return value.map((item, i) => copyMember(item, i, left - 1) ?? null);
+  if (Array.isArray(value)) return copyList(value, left, copying);
+  const plain = plainFormOf(value);
+  if (plain !== value) return copyJson(plain, left - 1, copying);
+  spend(copying, 2);
   const out: Record<string, Json> = {};
   for (const key of Object.keys(value)) {
+    if (copying.isStrict) requireSafeKey(key);
     if (key === "__proto__") continue;
-    const member = copyMember((value as JsonObject)[key], key, left - 1);
-    if (member !== undefined) out[key] = member;
+    const member = copyMember((value as JsonObject)[key], key, left - 1, copying);
+    if (member === undefined) continue;
+    spend(copying, key.length + 3);
+    out[key] = member;
   }
   return out;
 }
 
-/**
- * Refuses what would change its meaning on the way through a store: unsafe integers, numbers out of range, half surrogate
- * pairs, keys called `__proto__`. @throws NotJson, also for what is nested deeper than `left`.
- */
-export function requireSafeJson(value: unknown, left = 64): void {
-  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
-    throw new NotJson("a number is too large to be kept; send it as text", "");
-  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw new NotJson(`the integer ${value} is beyond what can be kept exactly; send it as text`, "");
-  if (typeof value === "string" && !value.isWellFormed())
-    throw new NotJson("a text holds half of a surrogate pair", "");
-  if (left === 0) throw new NotJson("nested too deeply or in a cycle", "");
-  if (Array.isArray(value)) for (const item of value) requireSafeJson(item, left - 1);
-  if (Array.isArray(value) || typeof value !== "object" || value === null) return;
-  for (const key of Object.keys(value)) {
-    if (key === "__proto__") throw new NotJson('a key is called "__proto__"', "");
-    if (!key.isWellFormed()) throw new NotJson("a key holds half of a surrogate pair", "");
-    requireSafeJson((value as JsonObject)[key], left - 1);
-  }
+/** A hole of a list is null, and costs as much: a list that is long and empty is bounded as well. */
+function copyList(list: readonly unknown[], left: number, copying: Copying): Json {
+  spend(copying, 2 + list.length);
+  return Array.from(list, (item, i) => copyMember(item, i, left - 1, copying) ?? null);
 }
+
+/** The object itself where it is plain, else what its `toJSON` gives. */
+function plainFormOf(value: object): unknown {
+  if (ArrayBuffer.isView(value)) throw new Unfit(`${nameKind(value)} is not JSON: give bytes as text, such as base64`);
+  if (value instanceof Date && Number.isNaN(value.getTime())) throw new Unfit("an invalid date is not JSON");
+  const { toJSON } = value as { readonly toJSON?: unknown };
+  if (typeof toJSON === "function") return toJSON.call(value);
+  if (isRecord(value)) return value;
+  throw new Unfit(`${nameKind(value)} is not JSON: give plain data, or let it have a toJSON`);
+}
+
+/** A plain object, also one of another realm: its prototype is nobody's heir. */
+export function isRecord(value: object): boolean {
+  const prototype: object | null = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
+}
+
+function nameKind(value: object): string {
+  const { constructor: made } = value as { readonly constructor?: { readonly name?: unknown } };
+  const name = typeof made?.name === "string" && made.name !== "" ? made.name : "class without a name";
+  return `an instance of ${name.slice(0, 100)}`;
+}
+
+function requireSafeKey(key: string): void {
+  if (key === "__proto__") throw new Unfit('a key is called "__proto__"');
+  if (!key.isWellFormed()) throw new Unfit("a key holds half of a surrogate pair");
+}
+
+/** Refuses of data read from a text what `toSafeJson` refuses. @throws NotJson, also for what is nested deeper than `left`. */
+export const requireSafeJson = (value: unknown, left = usualDepth): void =>
+  void toSafeJson(value, left, Number.MAX_SAFE_INTEGER);
 
 /** Without the members that were not given. */
 export const withoutUnset = <T extends object>(record: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } =>

@@ -9,6 +9,7 @@
  */
 import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
+import { isRecord, NotJson } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
 
@@ -124,37 +125,50 @@ const isMarked = (value: unknown, mark: symbol): boolean =>
 
 const maxDepth = 64;
 
-/** The same data with each text in it put through `change`, which is told where it stands; else it follows `toJson`. */
-export function mapTexts(
-  value: unknown,
-  change: (text: string | MarkedText | Reference, at: string) => unknown,
-  at = "",
-): unknown {
-  if (typeof value === "string" || isMarkedText(value) || isReference(value)) return change(value, at);
-  if (typeof value !== "object" || value === null || at.split("/").length > maxDepth) return value;
-  const plain = (value as { readonly toJSON?: unknown }).toJSON;
-  if (typeof plain === "function") return mapTexts(plain.call(value), change, at);
-  if (Array.isArray(value)) return value.map((item, i) => mapTexts(item, change, `${at}/${i}`));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key, mapTexts(member, change, `${at}/${pointerPart(key)}`)]),
-  );
+/** Values that a walk over data may come by: what stands in several places counts in each. */
+const maxPlaces = 1_000_000;
+
+type ChangeText = (text: string | MarkedText | Reference, at: string) => unknown;
+
+/**
+ * The same data with each text in it put through `change`, which is told where it stands; else it follows `toJson`.
+ * @throws NotJson for what holds more values than can be kept.
+ */
+export function mapTexts(value: unknown, change: ChangeText): unknown {
+  let left = maxPlaces;
+  const walk = (one: unknown, at: string): unknown => {
+    left -= 1;
+    if (left < 0) throw new NotJson(`more than ${maxPlaces} values`, "");
+    if (typeof one === "string" || isMarkedText(one) || isReference(one)) return change(one, at);
+    if (typeof one !== "object" || one === null || at.split("/").length > maxDepth) return one;
+    const plain = (one as { readonly toJSON?: unknown }).toJSON;
+    if (typeof plain === "function") return walk(plain.call(one), at);
+    if (Array.isArray(one)) return one.map((item, i) => walk(item, `${at}/${i}`));
+    if (!isRecord(one)) return one;
+    return Object.fromEntries(
+      Object.entries(one).map(([key, member]) => [key, walk(member, `${at}/${pointerPart(key)}`)]),
+    );
+  };
+  return walk(value, "");
 }
 
-/** Whether `isIt` finds any text in the data, walked as `mapTexts` does; nothing is made on the way. */
-export function someText(
-  value: unknown,
-  isIt: (text: string | MarkedText | Reference) => boolean,
-  left = maxDepth,
-): boolean {
-  if (typeof value === "string") return isIt(value);
-  if (typeof value !== "object" || value === null) return false;
-  if (isMarkedText(value) || isReference(value)) return isIt(value);
-  if (left === 0) return false;
-  const plain = (value as { readonly toJSON?: unknown }).toJSON;
-  if (typeof plain === "function") return someText(plain.call(value), isIt, left);
-  if (Array.isArray(value)) return value.some((item) => someText(item, isIt, left - 1));
-  for (const key in value) if (Object.hasOwn(value, key) && someText((value as Body)[key], isIt, left - 1)) return true;
-  return false;
+/** Whether `isIt` finds any text in the data, walked as `mapTexts` does; nothing is made on the way. @throws NotJson. */
+export function someText(value: unknown, isIt: (text: string | MarkedText | Reference) => boolean): boolean {
+  let places = maxPlaces;
+  const walk = (one: unknown, left: number): boolean => {
+    if (typeof one === "string") return isIt(one);
+    if (typeof one !== "object" || one === null) return false;
+    if (isMarkedText(one) || isReference(one)) return isIt(one);
+    places -= 1;
+    if (places < 0) throw new NotJson(`more than ${maxPlaces} values`, "");
+    if (left === 0) return false;
+    const plain = (one as { readonly toJSON?: unknown }).toJSON;
+    if (typeof plain === "function") return walk(plain.call(one), left - 1);
+    if (Array.isArray(one)) return one.some((item) => walk(item, left - 1));
+    for (const key in one) if (Object.hasOwn(one, key) && walk((one as Body)[key], left - 1)) return true;
+    return false;
+  };
+  return walk(value, maxDepth);
 }
 
 type Body = Readonly<Record<string, unknown>>;

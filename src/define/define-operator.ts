@@ -250,17 +250,19 @@ export interface OperatorErrorOptions {
    * outside.
    */
   readonly retryable?: boolean;
-  /** The pause before the next attempt is at least this. */
+  /** The pause before the next attempt is at least so many milliseconds: a whole number, a year at most. */
   readonly retry_after_ms?: number | null;
   /** What else a reader should know, as JSON. */
   readonly details?: Readonly<Record<string, unknown>>;
+  /** The error that it rests on: name, code and message of it and of its causes are kept beside the details. */
+  readonly cause?: unknown;
 }
 
 /** What `operatorError` makes: an operator's own failure. */
 export class OperatorError extends Error {
-  readonly executorError: Required<OperatorErrorOptions>;
-  constructor(options: OperatorErrorOptions) {
-    super(options.message);
+  readonly executorError: Required<Omit<OperatorErrorOptions, "cause">>;
+  constructor({ cause, ...options }: OperatorErrorOptions) {
+    super(options.message, cause === undefined ? {} : { cause });
     this.name = "OperatorError";
     const category = options.category ?? "dependency";
     const retryable = options.retryable ?? (category === "transient" || category === "timeout");

@@ -9,7 +9,7 @@
  */
 import type { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
-import { isPlainObject, type Json, type JsonObject, requireSafeJson, toJson } from "../contract/json.ts";
+import { isPlainObject, type Json, type JsonObject, toSafeJson } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { explainKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -40,9 +40,9 @@ export function definePolicySet(data: unknown): RuleSet {
 /** A copy that nobody changes afterwards. What would lose a condition on the way holds for everything: it is refused. */
 function toPlain(data: unknown): Json {
   try {
-    requireSafeJson(data);
+    const plain = toSafeJson(data);
     if (!isData(data)) throw new Error("it holds what is neither a plain object nor a list");
-    return toJson(data);
+    return plain;
   } catch (thrown) {
     return refuseSet([{ rule: null, field: "set", problem: `it is no JSON: ${(thrown as Error).message}` }]);
   }

@@ -13,6 +13,7 @@ import { BlockList, isIP, type LookupFunction } from "node:net";
 import { type ErrorCode, kernelError } from "../contract/error-codes.ts";
 import { KernelErrorException, raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { readRetryAfterMs } from "../protocol/read-retry-after.ts";
 
 export interface Address {
   readonly url: URL;
@@ -32,10 +33,10 @@ const maxRedirects = 3;
 export async function postText({ url, allowPrivate }: Address, posted: Posted): Promise<void> {
   let at = url;
   for (let redirects = 0; ; redirects += 1) {
-    const { status, location, retryAfter } = await send(at, allowPrivate, posted);
+    const { status, location, retryAfterMs } = await send(at, allowPrivate, posted);
     if (status >= 200 && status < 300) return;
     if (status < 300 || status >= 400)
-      return refuse("T6_NOTICE_REFUSED", `${at.host} answered ${status}`, { status, ...toPause(retryAfter) });
+      return refuse("T6_NOTICE_REFUSED", `${at.host} answered ${status}`, { status, ...toPause(retryAfterMs) });
     at = redirectOf(at, location, status);
     if (redirects === maxRedirects) refuse("T6_NOTICE_REDIRECTED", `${at.host} redirects without end`, { status });
   }
@@ -51,7 +52,7 @@ function redirectOf(from: URL, location: string, status: number): URL {
 interface Answer {
   readonly status: number;
   readonly location: string;
-  readonly retryAfter: string;
+  readonly retryAfterMs: number | null;
 }
 
 async function send(url: URL, allowPrivate: boolean, { headers, body, signal }: Posted): Promise<Answer> {
@@ -78,11 +79,11 @@ async function send(url: URL, allowPrivate: boolean, { headers, body, signal }: 
 const headOf = ({ statusCode = 0, headers }: IncomingMessage): Answer => ({
   status: statusCode,
   location: headers.location ?? "",
-  retryAfter: headers["retry-after"] ?? "",
+  retryAfterMs: readRetryAfterMs(headers),
 });
 
-const toPause = (retryAfter: string): { readonly retry_after_ms?: number } =>
-  /^\d{1,6}$/.test(retryAfter) ? { retry_after_ms: Number(retryAfter) * 1000 } : {};
+const toPause = (pauseMs: number | null): { readonly retry_after_ms?: number } =>
+  pauseMs === null ? {} : { retry_after_ms: pauseMs };
 
 /** @throws KernelErrorException T6_NOTICE_ADDRESS, for an address that is a number; names are checked when they are looked up. */
 function guardAddress({ hostname }: URL): { readonly lookup: LookupFunction } {

@@ -56,7 +56,7 @@ export interface Limits {
    * anybody else has written. 0 keeps none: each decision reads its workflow whole.
    */
   readonly maxRestingEvents: number;
-  /** Pieces of text that one call may stream; what comes after is left out. */
+  /** Pieces of text that one call may stream; what comes after, or is more than `maxOutputChars` in all, is left out. */
   readonly maxStreamChunks: number;
   /** Events and checkpoints that one call may record. */
   readonly maxCallRecords: number;

@@ -6,6 +6,10 @@
  *     caller, an operator or a model wrote may be in them.
  * R3  Tokens are taken out of every text that is shown, whatever its name.
  */
+import { hidden, scrubSecrets } from "../contract/secret.ts";
+
+export { hidden };
+
 const plainNames: ReadonlySet<string> = new Set([
   "action_id",
   "attempt",
@@ -47,17 +51,8 @@ const plainNames: ReadonlySet<string> = new Set([
 /** How much of a text, of frames and of causes one line shows. */
 const most = { chars: 256, frames: 8, causes: 4, names: 40 } as const;
 
-export const hidden = "[redacted]";
-
-/** JSON web tokens, and what follows the name of a scheme or stands behind a name for a secret. */
-const secrets: readonly RegExp[] = [
-  /\beyJ[\w-]{4,}\.[\w-]+\.[\w-]*/g,
-  /\b(?:bearer|basic|digest)\s+[\w.~+/=-]+/gi,
-  /\b(?:authorization|cookie|set-cookie|password|passwd|secret|token|api[_-]?key|idempotency-key)["']?\s*[:=]\s*["']?[^\s"',;]+/gi,
-];
-
 export const scrubText = (text: string): string => {
-  const scrubbed = secrets.reduce((left, pattern) => left.replace(pattern, hidden), text);
+  const scrubbed = scrubSecrets(text);
   return scrubbed.length > most.chars ? `${scrubbed.slice(0, most.chars)}…` : scrubbed;
 };
 

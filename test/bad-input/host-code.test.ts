@@ -99,7 +99,7 @@ describe("a security validator", () => {
           security: { validateOutput: failingFirst(validateOutput, () => ({ ok: true })) as never },
           limits: { maxReplans: 0 },
         },
-        { run: () => ({ secret: "hunter2" }) },
+        { effect: "read", run: () => ({ secret: "hunter2" }) },
       );
       await using _ = t;
       const { workflow_id: id } = await endOf(t, code);

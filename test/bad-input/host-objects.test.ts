@@ -190,10 +190,8 @@ describe("a thenable that is no whole promise", () => {
   });
 
   it("with nonsense in it fails the step, and not the process", async () => {
-    const { t } = await openActing({
-      security: { validateOutput: (() => later(null)) as never },
-      limits: { maxReplans: 0 },
-    });
+    const security = { validateOutput: (() => later(null)) as never };
+    const { t } = await openActing({ security, limits: { maxReplans: 0 } }, { effect: "read" });
     await using _ = t;
     await endOf(t, "T4_OUTPUT_INVALID");
   });

@@ -35,13 +35,13 @@ export function calling(operator: Operator, signal = new AbortController().signa
   const steps = new Map([["s1", { step: plan, checkpoint: null, token_id: null, state: "running" }]]);
   const record = { ...trialContext, feedback: null, steps, actions, gates: new Map(), routes: [] };
   const run = {
-    log: { record, lost: null },
+    log: { record, lost: null, identity: { workflow_id: "wf_1" } },
     settings: { registry: { findOperator: () => operator, retrievalFor: () => undefined } },
     mark: () => undefined,
   };
   const at = {
     run,
-    runtime: { clock, limits: defaultLimits },
+    runtime: { clock, limits: defaultLimits, logger: { debug: () => undefined } },
     services: { security: openSecurity, checkAllOutput: false, holdsStreams: false, timers: createTimers(clock) },
     signal,
     tell: (_call: unknown, end: CallEnd) => void ends.push(end),

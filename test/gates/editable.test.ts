@@ -155,7 +155,7 @@ describe("an edit", () => {
 
   it("[GAT-05] of an input that is no plain data counts, for nobody can say that it is the same", async () => {
     const at = z.object({ at: z.string().transform((text) => new Map([["at", text]])) });
-    const write = counted("Note.Write", { effect: "final_write", input: at });
+    const write = counted("Note.Write", { effect: "final_write", input: at }, () => ({}));
     const capability = story([write], [step("w", write, { params: { at: "1" } })]);
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);

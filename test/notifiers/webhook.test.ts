@@ -83,7 +83,13 @@ describe("a webhook", () => {
     [500, {}, {}],
     [404, {}, {}],
     [429, { "retry-after": "7" }, { retry_after_ms: 7000 }],
-    [503, { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }, {}],
+    [
+      503,
+      { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT", date: "Wed, 21 Oct 2026 07:27:15 GMT" },
+      { retry_after_ms: 45_000 },
+    ],
+    [503, { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT", date: "Wed, 21 Oct 2026 08:00:00 GMT" }, {}],
+    [503, { "retry-after": "soon" }, {}],
   ])(
     "answered with %i is refused, and says when to come again; the secret part of its address is not told",
     async (status, headers, more) => {

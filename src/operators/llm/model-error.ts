@@ -5,6 +5,7 @@
 // INV-1  The message is ours, for it is told to whoever asked for the work; a provider's own words are a detail (`said`).
 
 import { OperatorError, type OperatorErrorOptions, operatorError } from "../../define/define-operator.ts";
+import { readRetryAfterMs } from "../../protocol/read-retry-after.ts";
 
 interface Kind extends Pick<OperatorErrorOptions, "code" | "category" | "retryable"> {
   /** For whoever asked for the work. */
@@ -53,8 +54,6 @@ const kindByStatus: ReadonlyMap<number, Kind> = new Map([
   [429, rateLimited],
 ]);
 
-/** A pause that a provider asks for is heeded up to this. */
-const maxRetryAfterMs = 600_000;
 const maxWordChars = 500;
 
 /** What errors of the interface have beside their name. */
@@ -75,7 +74,7 @@ export function modelError(thrown: unknown, endpoint: string): OperatorError {
   return operatorError({
     ...kind,
     message: `${endpoint}: ${message}`,
-    retry_after_ms: kind.category === "transient" ? readRetryAfter(shape.responseHeaders) : null,
+    retry_after_ms: kind.category === "transient" ? readRetryAfterMs(shape.responseHeaders) : null,
     details: { endpoint, ...status, ...(kind.code === accessRefused.code ? {} : wordsOf(shape.message)) },
   });
 }
@@ -93,16 +92,3 @@ function kindOf({ name, statusCode, isRetryable }: Shape): Kind {
 
 const wordsOf = (message: unknown): { readonly said?: string } =>
   typeof message === "string" && message !== "" ? { said: message.slice(0, maxWordChars) } : {};
-
-/** Milliseconds, from `retry-after-ms`, or `retry-after` in seconds or as a date against the answer's own. */
-function readRetryAfter(headers: unknown): number | null {
-  if (typeof headers !== "object" || headers === null) return null;
-  const { "retry-after-ms": ms, "retry-after": after, date } = headers as Readonly<Record<string, unknown>>;
-  const waits = [
-    Number(ms ?? Number.NaN),
-    1000 * Number(after ?? Number.NaN),
-    Date.parse(`${after}`) - Date.parse(`${date}`),
-  ];
-  const wait = waits.find((candidate) => Number.isFinite(candidate) && candidate >= 0);
-  return wait === undefined ? null : Math.min(maxRetryAfterMs, Math.ceil(wait));
-}

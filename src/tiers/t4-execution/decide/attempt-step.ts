@@ -15,9 +15,10 @@ import { reopenIfMoved } from "./check-basis.ts";
 import { failureOf, noteScreening, outcomeIdOf, type Screened, successOf } from "./end-call.ts";
 import { humanDenied, isBlocking } from "./end-step.ts";
 import { writeTimeout } from "./execution-context.ts";
-import { backOut, contextOf, readThrown, runBefore } from "./hooks.ts";
+import { backOut, contextOf, runBefore } from "./hooks.ts";
 import { approvalReasons, describeGate, noteRevised, notifyGate, openGate } from "./open-gate.ts";
 import { checkPayload, type Prepared, prepareStep } from "./prepare-step.ts";
+import { readThrown } from "./read-thrown.ts";
 import { ask, callIdOf, parked, pending, type Run, stepOf } from "./run.ts";
 import { type Failed, settleFailure } from "./settle-failure.ts";
 

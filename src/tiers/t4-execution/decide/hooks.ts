@@ -3,20 +3,9 @@
  */
 
 import { digest } from "../../../contract/digest.ts";
-import {
-  boundError,
-  ExecutorError,
-  fromExecutorError,
-  isKernelError,
-  type KernelError,
-  KernelErrorException,
-} from "../../../contract/error.ts";
-import { kernelError } from "../../../contract/error-codes.ts";
-import { toJson } from "../../../contract/json.ts";
+import type { KernelError } from "../../../contract/error.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import type { SkillExecutionContext } from "../../../ports/middleware.ts";
-import { messageOf } from "../../../runtime/within.ts";
-import { invokerRef } from "./answer-key.ts";
 import { createExecutionContext } from "./execution-context.ts";
 import { type FixedName, isFixed, isSkippedOnRetry, orderOf } from "./middleware.ts";
 import type { Prepared } from "./prepare-step.ts";
@@ -94,29 +83,4 @@ const markedAs = { after: "after", onError: "on_error" } as const;
 function markAfter(run: Run, { step_id, operator, estimated_cost }: PlanStep, name: string): void {
   if (name === "Policy") run.mark?.("policy.record_step_cost", { step_id, skill: operator, estimated_cost });
   if (name === "Trace") run.mark?.("trace.append", { step_id });
-}
-
-/** The KernelError of whatever a hook or an operator threw: an operator error, a KernelError, or a plain throw (C-09). */
-export function readThrown(thrown: unknown, convert = fromExecutorError): KernelError {
-  try {
-    const error = identify(thrown, convert);
-    toJson(error.detail);
-    return error;
-  } catch (unreadable) {
-    // Looking at it threw, or its details are no JSON: it can be neither kept nor shown.
-    return kernelError("T4_TOOL_EXECUTION_FAILED", "it failed with what cannot be shown", invokerRef, {
-      detail: { thrown: messageOf(unreadable), unstructured: true },
-    });
-  }
-}
-
-function identify(thrown: unknown, convert: (error: ExecutorError) => KernelError): KernelError {
-  if (thrown instanceof KernelErrorException && isKernelError(thrown.error)) return boundError(thrown.error);
-  const structured = ExecutorError.safeParse((thrown as { readonly executorError?: unknown } | null)?.executorError);
-  if (structured.success) return convert(structured.data);
-  const name = thrown instanceof Error ? thrown.name : "";
-  if (name === "TimeoutError") return kernelError("T4_TOOL_TIMEOUT", messageOf(thrown), invokerRef);
-  return kernelError("T4_TOOL_EXECUTION_FAILED", messageOf(thrown), invokerRef, {
-    detail: { thrown: messageOf(thrown), unstructured: true },
-  });
 }

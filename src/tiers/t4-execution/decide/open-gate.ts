@@ -243,13 +243,15 @@ function whoMayKnow(run: Run, { step_id }: PlanStep) {
 /** The gate that asks a person what became of a lost call. */
 export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate {
   const { operator } = step;
-  const { doubts, action_id } = stepOf(run, step.step_id);
-  const { timing, error = null } = run.log.record.actions.get(action_id ?? "")?.record ?? {};
+  const { doubts, action_id, attempts } = stepOf(run, step.step_id);
+  const { timing } = run.log.record.actions.get(action_id ?? "")?.record ?? {};
+  // Of an attempt that was lost with its process there is none.
+  const { error = null } = attempts.at(-1) ?? {};
   const isAnswered = isSpent(error);
   const began = timing?.started_at ?? "a time that is not on record";
   const ended = isAnswered
     ? `has ended: it has taken effect, and its result was refused (${error?.message})`
-    : "nobody knows how that ended; it may or may not have taken effect";
+    : `nobody knows how that ended; it may or may not have taken effect${error === null ? "" : ` (${error.message})`}`;
   const reason = `${operator} was called at ${began}, and ${ended}`;
   const again = step.applies === null && !isAnswered ? "A new plan or a retry" : "A retry";
   return {

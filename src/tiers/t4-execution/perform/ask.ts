@@ -8,15 +8,16 @@ import { z } from "zod";
 import { Basis } from "../../../contract/basis.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
+import { type Json, toJson, usualDepth } from "../../../contract/json.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import type { Result } from "../../../contract/result.ts";
 import type { Runtime } from "../../../runtime/runtime.ts";
 import { hasFailedHere, isKnownSpent } from "../decide/answer-key.ts";
-import { readThrown } from "../decide/hooks.ts";
 import { type Answered, answered, failed } from "../decide/input.ts";
 import type { Question } from "../decide/intention.ts";
 import { operatorContext } from "../decide/operator-context.ts";
 import { findKnownOperator } from "../decide/prepare-step.ts";
+import { readThrown } from "../decide/read-thrown.ts";
 import { oodaRef, stepOf } from "../decide/run.ts";
 import { screenOutput } from "./screen-output.ts";
 import { type Asking, callHost } from "./services.ts";
@@ -96,7 +97,7 @@ function askHost(question: HostQuestion, at: Asking): unknown {
       return askOperator(at, question, "check");
     case "show": {
       const shown = askOperator(at, question, "preview");
-      return follow(shown, (given) => Shown.parse(given));
+      return follow(shown, (given) => Shown.parse(takeShown(at, given)));
     }
     case "hook":
       return callHook(at, question);
@@ -120,6 +121,9 @@ const Shown = z.object({
   diff: z.string().nullable().default(null),
   basis: Basis.default([]),
 });
+
+const takeShown = ({ runtime }: Asking, given: unknown): Json =>
+  toJson(given, usualDepth, runtime.limits.maxOutputChars);
 
 /** What an operator says on purpose (an operator error) is told as it is. */
 function askOperator(

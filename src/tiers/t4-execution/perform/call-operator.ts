@@ -21,7 +21,7 @@ import {
 } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { EventDraft } from "../../../contract/event.ts";
-import { type Json, type JsonObject, toJson } from "../../../contract/json.ts";
+import { type Json, type JsonObject, toJson, usualDepth } from "../../../contract/json.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import type { RouteQuestion } from "../../../contract/model-route.ts";
 import { isHarmless, type Operator } from "../../../contract/operator.ts";
@@ -29,11 +29,11 @@ import type { PlanStep } from "../../../contract/plan.ts";
 import { messageOf } from "../../../runtime/within.ts";
 import { invokerRef } from "../decide/answer-key.ts";
 import type { Screened } from "../decide/end-call.ts";
-import { readThrown } from "../decide/hooks.ts";
 import type { CallEnd, CallOf } from "../decide/input.ts";
 import type { IntentionOf } from "../decide/intention.ts";
 import { operatorContext } from "../decide/operator-context.ts";
 import { findKnownOperator, isRepeatable } from "../decide/prepare-step.ts";
+import { readThrown } from "../decide/read-thrown.ts";
 import { stepOf } from "../decide/run.ts";
 import { callTool } from "./call-tool.ts";
 import { CallRecords } from "./record-call.ts";
@@ -123,11 +123,15 @@ function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
     made.stage = "answered";
     made.stream.stop();
     at.run.mark?.("security.validate_output", { step_id: wanted.step_id });
-    const answer = screenOutput(at, plainOutput(operator, raw), operator.metadata.name);
+    const answer = screenOutput(at, plainOutput(made, raw), operator.metadata.name);
     return follow(answer, (screened): Outcome => ({ ok: true, screened }));
   };
   const failed = (thrown: unknown): Outcome => {
     const error = readThrown(thrown, fromOperatorError);
+    // With its stack: the ledger keeps name, code, message and causes alone.
+    const { workflow_id } = at.run.log.identity;
+    const about = { workflow_id, step_id: wanted.step_id, operator: operator.metadata.name };
+    at.runtime.logger.debug({ ...about, error: thrown }, "a call failed");
     return { ok: false, error: made.stage === "answered" ? asAnswered(error) : error, known: made.stage !== "running" };
   };
   try {
@@ -152,12 +156,14 @@ function requireKey(key: unknown): void {
 const asAnswered = (error: KernelError): KernelError => ({ ...error, detail: { ...error.detail, answered: true } });
 
 /** What a ledger cannot keep is refused for good: the call has been made and is not to be made again. */
-function plainOutput({ metadata: { name }, output }: Operator, raw: unknown): Json {
+function plainOutput({ operator: { metadata, output }, at }: Made, raw: unknown): Json {
+  const { name } = metadata;
   const given = output.safeParse(raw);
   if (!given.success)
     return refuseOutput(`${name} returned what its output schema refuses: ${z.prettifyError(given.error)}`);
   try {
-    return toJson(given.data);
+    // Data beside its text is measured once, by the screening.
+    return toJson(given.data, usualDepth, 2 * at.runtime.limits.maxOutputChars + 1_000);
   } catch (thrown) {
     return refuseOutput(`${name} returned no JSON: ${messageOf(thrown)}`);
   }

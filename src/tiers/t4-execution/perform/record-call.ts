@@ -9,7 +9,7 @@ import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft, type EventPayloads } from "../../../contract/event.ts";
-import { type Json, JsonObject, toJson } from "../../../contract/json.ts";
+import { type Json, JsonObject, toJson, usualDepth } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { OperatorCall } from "../../../contract/operator.ts";
 import { type CapabilityUsage, OwnLabel } from "../../../contract/token.ts";
@@ -70,7 +70,7 @@ export class CallRecords implements Pick<OperatorCall, "emit" | "checkpoint" | "
 function readJson({ runtime }: Calling, value: JsonObject): JsonObject {
   const { maxOutputChars } = runtime.limits;
   try {
-    const json = toJson(value) as JsonObject;
+    const json = toJson(value, usualDepth, maxOutputChars) as JsonObject;
     if (JSON.stringify(json).length <= maxOutputChars) return json;
   } catch (thrown) {
     refuse(`it is no JSON: ${messageOf(thrown)}`);

@@ -5,11 +5,15 @@
  * S1  Nothing is shown that is not in the ledger; batches carry a sequence that rises over the workflow.
  * S2  With an output validator and no validateChunk, chunks are held until the output has passed, and dropped if it does
  *     not (SEC-04).
+ *     Text alone is taken, and no more of it than `limits.maxOutputChars` in all.
  * S3  What is said after the operator's end is told to nobody, however long its output is checked.
  * S4  With validateChunk each chunk waits for its own check; chunks keep their order, whichever check ends first.
  */
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import { isPromise } from "../../../contract/maybe-promise.ts";
+import { invokerRef } from "../decide/answer-key.ts";
 import type { CallOf } from "../decide/input.ts";
 import { sanitizedMarker } from "../decide/redact.ts";
 import type { Calling } from "./call-operator.ts";
@@ -23,6 +27,7 @@ export class StepStream {
   #percent: number | null = null;
   #scheduled = false;
   #written = 0;
+  #chars = 0;
   #isOpen = true;
   #ended = false;
   #closed = false;
@@ -34,10 +39,14 @@ export class StepStream {
     this.#held = at.run.settings.holdsStreams && at.services.security.validateChunk === undefined;
   }
 
+  /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is no text, into the operator that gave it. */
   write(chunk: string): void {
-    if (!this.#isOpen || this.#written >= this.#at.runtime.limits.maxStreamChunks) return;
+    const { maxStreamChunks, maxOutputChars } = this.#at.runtime.limits;
+    if (typeof chunk !== "string") refuseChunk(chunk);
+    if (!this.#isOpen || this.#written >= maxStreamChunks || this.#chars + chunk.length > maxOutputChars) return;
     this.#written += 1;
-    const shown = checkChunk(this.#at, String(chunk));
+    this.#chars += chunk.length;
+    const shown = checkChunk(this.#at, chunk.toWellFormed());
     if (this.#checking === null && !isPromise(shown)) return this.#take(shown);
     const before = this.#checking;
     this.#checking = (async () => {
@@ -96,6 +105,11 @@ export class StepStream {
     this.#flush(true);
   }
 }
+
+const refuseChunk = (chunk: unknown): never =>
+  raise(
+    kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `stream takes text, not a value of type ${typeof chunk}`, invokerRef),
+  );
 
 /** The chunk as it may be shown; what the check refuses, or fails on, becomes the marker. */
 function checkChunk(at: Calling, chunk: string): string | Promise<string> {

@@ -1,0 +1,29 @@
+/** The pause that an HTTP answer asks for (RFC 9110 section 10.2.3), the same for models and for webhooks. */
+
+/** A pause that an answer asks for is heeded up to this. */
+const maxPauseMs = 600_000;
+
+/**
+ * Reads milliseconds from `retry-after-ms`, or from `retry-after` in seconds or as an HTTP date, which counts from the
+ * answer's own `date`: no clock of this machine is asked. Gives null for an answer that asks for none, or for a time that
+ * has passed.
+ */
+export function readRetryAfterMs(headers: unknown): number | null {
+  const told = namesOf(headers);
+  const [after, date] = [told.get("retry-after"), told.get("date")];
+  const waits = [readNumber(told.get("retry-after-ms")), 1000 * readNumber(after), readDate(after) - readDate(date)];
+  const wait = waits.find((candidate) => Number.isFinite(candidate) && candidate >= 0);
+  return wait === undefined ? null : Math.min(maxPauseMs, Math.ceil(wait));
+}
+
+/** Headers by their names in small letters, whether they are a Headers object or a record. */
+function namesOf(headers: unknown): ReadonlyMap<string, string> {
+  if (typeof headers !== "object" || headers === null) return new Map();
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers);
+  return new Map(entries.map(([name, value]) => [name.toLowerCase(), String(value).trim()]));
+}
+
+const readNumber = (text = ""): number => (/^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN);
+
+/** Of a text that begins like the date of a header; years alone are none. */
+const readDate = (text = ""): number => (/^[A-Za-z]{3,9},? /.test(text) ? Date.parse(text) : Number.NaN);
