@@ -7,6 +7,9 @@
 import type { EventPayloads } from "../src/contract/event.ts";
 import type { StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 
+/** Exact for amounts in whole millionths, as `src/contract/money.ts` adds them: no binary fraction adds up. */
+export const addCost = (spent: number, cost: number): number => Number((spent + cost).toFixed(6));
+
 /** One more token. */
 export function scheduleToken(record: WorkflowRecord): void {
   record.tokens += 1;

@@ -27,7 +27,7 @@ import {
   updateAction,
 } from "./fold-records.ts";
 import { countAgain } from "./fold-standing.ts";
-import { chargeCall, chargeCapability, scheduleAttempt, scheduleToken, startToken } from "./fold-usage.ts";
+import { addCost, chargeCall, chargeCapability, scheduleAttempt, scheduleToken, startToken } from "./fold-usage.ts";
 import type { ChartEvent } from "./table.ts";
 
 /** What records of schema version 1.0 may lack (SCH-06): the schemas' defaults, without their parsing. */
@@ -101,7 +101,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     record.plans.push(plan);
     record.plan_id = plan.plan_id;
     record.round = plan.round;
-    record.spent += planner_cost;
+    record.spent = addCost(record.spent, planner_cost);
     for (const step of plan.steps)
       if (!record.steps.has(step.step_id)) record.steps.set(step.step_id, newStep(step, plan.plan_id));
     rebindSteps(record, plan);
@@ -160,7 +160,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   STEP_SUCCEEDED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
-    record.spent += payload.cost;
+    record.spent = addCost(record.spent, payload.cost);
     if (step === null) return;
     Object.assign(step, {
       output: payload.output,

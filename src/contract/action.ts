@@ -6,18 +6,22 @@ import { z } from "zod";
 import { KernelError } from "./error.ts";
 import { ActionId, IntentId, PlanId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { JsonValue } from "./json.ts";
+import { addMoney, Money } from "./money.ts";
 
 export const actionStates = ["running", "succeeded", "failed", "in_doubt"] as const;
 
+/** Tokens of one call: at most a million million, so that sums of calls stay exact. */
+const Count = z.int().nonnegative().max(1_000_000_000_000);
+
 export const TokenCount = z
-  .object({ in: z.int().nonnegative(), out: z.int().nonnegative(), total: z.int().nonnegative() })
+  .object({ in: Count, out: Count, total: Count })
   .refine((t) => t.total === t.in + t.out, "total must equal in plus out");
 export const ProviderTrace = z.object({ trace_id: z.string(), trace_type: z.string() });
 
 /** What an operator call used; an operator reports it through `usage(...)`. */
 export const Usage = z.object({
   tokens: TokenCount.optional(),
-  cost: z.object({ total: z.number().nonnegative() }).optional(),
+  cost: z.object({ total: Money }).optional(),
   trace: ProviderTrace.optional(),
   /** The model endpoint that was used, where the call was routed to one. */
   model: z.string().min(1).max(256).optional(),
@@ -30,7 +34,7 @@ export function addUsage(one: Usage, other: Usage): Usage {
   const tokens =
     a === undefined || b === undefined ? (a ?? b) : { in: a.in + b.in, out: a.out + b.out, total: a.total + b.total };
   const [x, y] = [one.cost, other.cost];
-  const cost = x === undefined || y === undefined ? (x ?? y) : { total: x.total + y.total };
+  const cost = x === undefined || y === undefined ? (x ?? y) : { total: addMoney(x.total, y.total) };
   return { ...one, ...other, ...(tokens === undefined ? {} : { tokens }), ...(cost === undefined ? {} : { cost }) };
 }
 

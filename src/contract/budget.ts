@@ -3,7 +3,7 @@
  * A-51). Scoped budgets: what a tenant, principal, workflow or operator may use in all, reserved before a call and
  * settled after it (C-23).
  *
- * INV-1  Spent never decreases; a negative or non-finite cost is refused.
+ * INV-1  Spent never decreases; a negative, non-finite or unbounded cost is refused. Sums are exact (`money.ts`).
  * INV-2  The check is `spent < limit`: a breach found after a step blocks the next node, not the step that was running.
  * INV-3  A scoped budget is never passed: the call that would exceed it is refused, the one that exactly reaches it is not.
  */
@@ -11,14 +11,17 @@ import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
 import { type KernelError, raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
+import { addMoney, Money, maxMoney, maxSum } from "./money.ts";
 import { CapabilityLimits, GovernorLimits } from "./token.ts";
 
-const amount = z.number().nonnegative();
+/** Tokens, calls or milliseconds: more than this is refused where it comes in, and sums of it stay exact. */
+const maxCount = 1_000_000_000_000_000;
+const amount = z.number().nonnegative().max(maxCount);
 
 /** What a call uses: model tokens, money in the host's currency, calls, milliseconds of wall time. */
 export const Charge = z.object({
   tokens: amount.default(0),
-  money: amount.default(0),
+  money: Money.default(0),
   invocations: amount.default(0),
   wall_ms: amount.default(0),
 });
@@ -29,7 +32,7 @@ export const noCharge: Charge = Object.freeze({ tokens: 0, money: 0, invocations
 /** Sum of two charges; with `sign` -1 what is left of the first without the second. */
 export const addCharge = (a: Charge, b: Charge, sign: 1 | -1 = 1): Charge => ({
   tokens: a.tokens + sign * b.tokens,
-  money: a.money + sign * b.money,
+  money: addMoney(a.money, b.money, sign),
   invocations: a.invocations + sign * b.invocations,
   wall_ms: a.wall_ms + sign * b.wall_ms,
 });
@@ -53,8 +56,8 @@ export const BudgetLimit = z.strictObject({
   window: z.enum(["total", "month", "day", "hour"]).default("total"),
   /** Model tokens, in and out. */
   tokens: amount.optional(),
-  /** In a unit of the host's. */
-  money: amount.optional(),
+  /** In a unit of the host's, to a millionth of it. */
+  money: Money.optional(),
   /** Calls. */
   invocations: amount.optional(),
   /** Milliseconds from a call's start to its end. */
@@ -109,23 +112,16 @@ export interface BoundReservation extends Reservation {
   readonly ceilings?: readonly Ceiling[];
 }
 
-/** Sums of tenths are no tenths: what binary fractions add to a sum of money is no excess. */
-const rounding = 1e-9;
+/** What no counter is let past, whatever its ceiling: sums of more would not be exact. */
+export const maxSums: Charge = { tokens: maxCount, money: maxSum, invocations: maxCount, wall_ms: maxCount };
 
-/**
- * The first field of which the amounts are more than what is left, or null. `leeway`: how many roundings are no excess; a
- * second judge has more than the first, so that what the first let pass does not fail by a fraction.
- */
+/** The first field of which the amounts are more than what is left, or null. */
 export function fieldBeyond(
   ceiling: Ceiling,
   { charged, amounts }: { readonly charged: Charge; readonly amounts: Charge },
-  leeway = 1,
 ): (typeof chargeFields)[number] | null {
-  for (const field of chargeFields) {
-    const most = ceiling[field];
-    if (most !== undefined && charged[field] + amounts[field] - most > leeway * rounding * most) return field;
-  }
-  return null;
+  const sum = addCharge(charged, amounts);
+  return chargeFields.find((field) => sum[field] > Math.min(ceiling[field] ?? maxSums[field], maxSums[field])) ?? null;
 }
 
 /** The lower of two, field by field. */
@@ -140,7 +136,7 @@ export function lowerCeiling(a: Ceiling, b: Ceiling): Ceiling {
 /** The ceilings of a kernel, as a host writes them. */
 export const Budgets = z.strictObject({
   /** Abstract cost units of one request; null for no ceiling. */
-  maxCost: amount.nullable().default(null),
+  maxCost: Money.nullable().default(null),
   /** What the tokens of one step may cost, over all attempts of a run. */
   perToken: z.int().nonnegative().nullable().default(null),
   /** Ceilings on what the calls of one workflow may ask for in all. */
@@ -178,7 +174,7 @@ export interface BudgetAccount {
 export function createBudgetAccount(limit: number | null, alreadySpent = 0): BudgetAccount {
   let spent = alreadySpent;
   const add = (cost: number): number => {
-    spent += requireCost(cost);
+    spent = addMoney(spent, requireCost(cost));
     return spent;
   };
   return {
@@ -189,10 +185,10 @@ export function createBudgetAccount(limit: number | null, alreadySpent = 0): Bud
   };
 }
 
-/** The cost itself, when it may be charged. @throws KernelErrorException of category input. */
+/** The cost in whole units, rounded up, when it may be charged. @throws KernelErrorException of category input. */
 export function requireCost(cost: number): number {
-  if (Number.isFinite(cost) && cost >= 0) return cost;
-  return raise(
-    kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `a cost is a number of at least 0, not ${cost}`, budgetRef),
-  );
+  const { data, success } = Money.safeParse(cost);
+  if (success) return data;
+  const message = `a cost is a number of at least 0 and at most ${maxMoney}, not ${cost}`;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, budgetRef));
 }

@@ -7,6 +7,7 @@
  */
 import { z } from "zod";
 import type { KernelError } from "./kernel-error.ts";
+import { Money } from "./money.ts";
 
 const Name = z
   .string()
@@ -14,9 +15,11 @@ const Name = z
   .max(256)
   .refine((text) => text.isWellFormed(), "must be well-formed text");
 const Amount = z.number().nonnegative();
+/** Money for a million tokens: a price may have more digits than an amount. */
+const Price = z.number().nonnegative().max(1_000_000);
 
 /** Per million tokens, read and written; in whatever unit the budgets count. */
-export const ModelPrice = z.strictObject({ in: Amount, out: Amount });
+export const ModelPrice = z.strictObject({ in: Price, out: Price });
 export type ModelPrice = z.infer<typeof ModelPrice>;
 
 /** A deployment of a model that calls may be routed to. */
@@ -35,7 +38,7 @@ export const ModelEndpoint = z.strictObject({
   budget: z
     .strictObject({
       max_tokens: z.int().nonnegative().optional(),
-      max_money: Amount.optional(),
+      max_money: Money.optional(),
       max_invocations: z.int().nonnegative().optional(),
     })
     .optional(),
@@ -85,7 +88,7 @@ export type RouteAnswer = { readonly exhausted: readonly string[] } & (
 export const ModelSpent = z.strictObject({
   invocations: z.int().nonnegative().default(0),
   tokens: z.int().nonnegative().default(0),
-  money: Amount.default(0),
+  money: Money.default(0),
 });
 export type ModelSpent = z.infer<typeof ModelSpent>;
 /** What is spent by endpoint. */

@@ -11,6 +11,7 @@ import type { Basis } from "./basis.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { RouteDecision, RouteQuestion } from "./model-route.ts";
+import { Money } from "./money.ts";
 import { CapabilityLimits, type CapabilityUsage, ResourceRequest } from "./token.ts";
 import type { ToolClient } from "./tool.ts";
 
@@ -55,7 +56,7 @@ export const OperatorMetadata = z.strictObject({
   capabilities: z.array(z.string()).default([]),
   policy_tags: z.array(z.string()).default([]),
   risk_level: z.enum(["low", "medium", "high"]).default("low"),
-  estimated_cost: z.number().nonnegative().default(0),
+  estimated_cost: Money.default(0),
   resources: ResourceRequest.prefault({}),
   /** What its calls may use in one workflow. */
   limits: CapabilityLimits.prefault({}),

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { GateSpec } from "./gate-spec.ts";
 import { IntentId, PlanId, StepId, stepIdPattern, WorkflowId } from "./ids.ts";
 import { isPlainObject, JsonObject } from "./json.ts";
+import { Money } from "./money.ts";
 import { Effect, OperatorName, operatorNamePattern } from "./operator.ts";
 import { Literals } from "./reference.ts";
 
@@ -50,7 +51,7 @@ export const PlanStepDraft = z.strictObject({
   /** Of steps that could begin, the higher first: 0 to 255. */
   priority: z.int().min(0).max(255).optional(),
   /** The operator's where nothing is said. */
-  estimated_cost: z.number().nonnegative().optional(),
+  estimated_cost: Money.optional(),
 });
 export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
 
@@ -131,7 +132,7 @@ export const PlanStep = z.object({
   gate: GateSpec.nullable().default(null),
   idempotency: IdempotencyStrategy,
   weight: z.number().positive(),
-  estimated_cost: z.number().nonnegative(),
+  estimated_cost: Money,
   priority: z.int().min(0).max(255),
   /** Rises with each regeneration; part of the idempotency key. */
   draft_version: z.int().positive().default(1),

@@ -203,6 +203,18 @@ function addChargeTests({ test, expect }: SuiteParts): void {
     expect(await store.chargesOf("umbrella")).toEqual([]);
   });
 
+  test("money adds up as decimals do: tenths and millionths are exact, whatever is charged and given back", async (store) => {
+    let at = await putWorkflow(store, testStream(1));
+    for (const money of [0.1, 0.2, 0.000001, 1_000_000_000, -0.1, 0.7, -1_000_000_000, -0.000001]) {
+      const amounts = { tokens: 0, money, invocations: 0, wall_ms: 0 };
+      const turn = nextTurn(at, { indexes: { charges: [{ counter: "tenant", amounts }] } });
+      await store.append([turn.entry]);
+      at = turn.after;
+    }
+    const [standing] = await store.charges("acme", ["tenant"]);
+    expect(standing?.money).toEqual(0.9);
+  });
+
   test("amounts that are to stay within a ceiling reach it and never pass it, in one batch and in one entry", async (store) => {
     const within = { tokens: 10 };
     const none = { tokens: 0, money: 0, invocations: 0, wall_ms: 0 };

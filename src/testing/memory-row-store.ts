@@ -144,7 +144,7 @@ function isSpent({ charges: counted }: Tables, { tenant_id, indexes }: Append): 
     const id = join(ofAll === true ? null : tenant_id, counter);
     const charged = before.get(id) ?? counted.get(id) ?? noCharge;
     before.set(id, addCharge(charged, amounts));
-    return fieldBeyond(within, { charged, amounts }, 2) !== null;
+    return fieldBeyond(within, { charged, amounts }) !== null;
   });
 }
 

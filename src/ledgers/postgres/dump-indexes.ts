@@ -19,7 +19,7 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
   [
     "charges",
     ["tenant_id", "counter"],
-    `SELECT tenant_id, counter, sum(tokens) AS tokens, sum(money) AS money, sum(invocations) AS invocations,
+    `SELECT tenant_id, counter, sum(tokens) AS tokens, sum(money)::float8 AS money, sum(invocations) AS invocations,
       sum(wall_ms) AS wall_ms FROM charges GROUP BY tenant_id, counter`,
   ],
   ["counters", ["tenant_id", "thread_id"], "SELECT tenant_id, thread_id, position FROM counters"],

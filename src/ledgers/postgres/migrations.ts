@@ -224,7 +224,13 @@ const endpointsOfAll: Migration = {
   `,
 };
 
-const migrations: readonly Migration[] = [base, owners, endpointsOfAll];
+/** Money is decimal: sums of binary fractions are none. */
+const exactMoney: Migration = {
+  version: 4,
+  sql: "ALTER TABLE charges ALTER COLUMN money TYPE numeric USING round(money::numeric, 6);",
+};
+
+const migrations: readonly Migration[] = [base, owners, endpointsOfAll, exactMoney];
 
 /** The newest schema that this code reads and writes. */
 export const schemaVersion = (migrations.at(-1) ?? base).version;

@@ -74,7 +74,7 @@ const texts = {
     SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || tenant_id || ' ' || counter, 0))
     FROM ${listOf("tenant_id text, counter text")}`,
   readCounters: `
-    SELECT c.tenant_id, c.counter, sum(c.tokens) AS tokens, sum(c.money) AS money, sum(c.invocations) AS invocations,
+    SELECT c.tenant_id, c.counter, sum(c.tokens) AS tokens, sum(c.money)::float8 AS money, sum(c.invocations) AS invocations,
       sum(c.wall_ms) AS wall_ms
     FROM ${listOf("tenant_id text, counter text")} JOIN charges AS c USING (tenant_id, counter)
     GROUP BY c.tenant_id, c.counter`,
@@ -105,7 +105,7 @@ const texts = {
     WHERE gates.workflow_id = given.workflow_id AND gates.gate_id = given.gate_id`,
   addCharges: insertInto(
     "charges",
-    "tenant_id text, counter text, share smallint, tokens float8, money float8, invocations float8, wall_ms float8",
+    "tenant_id text, counter text, share smallint, tokens float8, money numeric, invocations float8, wall_ms float8",
     `ON CONFLICT (tenant_id, counter, share) DO UPDATE SET tokens = charges.tokens + excluded.tokens,
       money = charges.money + excluded.money, invocations = charges.invocations + excluded.invocations,
       wall_ms = charges.wall_ms + excluded.wall_ms`,
@@ -203,8 +203,8 @@ const texts = {
   gatesOfAll: "SELECT record FROM gates WHERE (workflow_id, gate_id) > ($1, $2) ORDER BY workflow_id, gate_id LIMIT $3",
   findKey: "SELECT workflow_id, action_id FROM keys WHERE tenant_id = $1 AND digest = $2",
   chargesOfTenant: `
-    SELECT counter, sum(tokens) AS tokens, sum(money) AS money, sum(invocations) AS invocations, sum(wall_ms) AS wall_ms
-    FROM charges WHERE tenant_id = $1 AND ($2::text[] IS NULL OR counter = ANY($2)) GROUP BY counter ORDER BY counter`,
+    SELECT counter, sum(tokens) AS tokens, sum(money)::float8 AS money, sum(invocations) AS invocations,
+      sum(wall_ms) AS wall_ms FROM charges WHERE tenant_id = $1 AND ($2::text[] IS NULL OR counter = ANY($2)) GROUP BY counter ORDER BY counter`,
   memoryOfThread: `
     SELECT position, record FROM memory WHERE tenant_id = $1 AND thread_id = $2
     AND ($3::text[] IS NULL OR key = ANY($3)) ORDER BY position DESC, ordinal DESC LIMIT $4`,

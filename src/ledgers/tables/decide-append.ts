@@ -79,7 +79,7 @@ export function refuseCharges(
     const payer = payerOf(tenant, charge);
     const name = `${payer}\n${counter}`;
     const charged = before.get(name) ?? standingOf(payer, counter);
-    if (fieldBeyond(within, { charged, amounts }, 2) !== null) return spent;
+    if (fieldBeyond(within, { charged, amounts }) !== null) return spent;
     before.set(name, addCharge(charged, amounts));
   }
   return null;

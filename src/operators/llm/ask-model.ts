@@ -12,6 +12,7 @@ import { raise } from "../../contract/kernel-error.ts";
 import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
 import { type ModelEndpoint, ModelPrice, type RoutePreference } from "../../contract/model-route.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import { priceOf } from "../../contract/money.ts";
 import type { OperatorCall } from "../../contract/operator.ts";
 import { operatorError } from "../../define/define-operator.ts";
 import { modelError } from "./model-error.ts";
@@ -156,7 +157,7 @@ function reportUsage(call: OperatorCall, { name, price, model }: Chosen, { usage
     ...(usage === null ? {} : { tokens: { in: read, out: written, total: read + written } }),
     ...(usage === null || price === undefined
       ? {}
-      : { cost: { total: (read * price.in + written * price.out) / 1_000_000 } }),
+      : { cost: { total: priceOf([read, price.in], [written, price.out]) } }),
     ...(response_id === null ? {} : { trace: { trace_id: response_id, trace_type: model.provider } }),
   });
 }

@@ -13,6 +13,7 @@ import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { Intent } from "../../contract/intent.ts";
 import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import { Money, maxMoney } from "../../contract/money.ts";
 import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Planner, PlannerAnswer } from "../../ports/planner.ts";
@@ -110,8 +111,10 @@ function compileAnswer(
 }
 
 function requirePlannerCost(cost: number | undefined): number {
-  if (typeof cost === "number" && Number.isFinite(cost) && cost >= 0) return cost;
-  return raise(kernelError("T3_PLAN_INVALID", "the planner states no usage.total_cost of at least 0", planRef));
+  const { success, data } = Money.safeParse(cost);
+  if (success) return data;
+  const message = `the planner states no usage.total_cost of at least 0 and at most ${maxMoney}`;
+  return raise(kernelError("T3_PLAN_INVALID", message, planRef));
 }
 
 /** T2 says which steps wait for one another in a circle. */

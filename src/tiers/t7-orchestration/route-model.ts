@@ -24,6 +24,7 @@ import {
   SpentByEndpoint,
 } from "../../contract/model-route.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import { addMoney } from "../../contract/money.ts";
 
 export const modelRouterRef = Object.freeze(moduleRef(7, "model_router", "route"));
 
@@ -88,13 +89,13 @@ export function createModelRouter(options: ModelRouting): ModelRouter {
 const addSpent = (a: ModelSpent, b: ModelSpent): ModelSpent => ({
   invocations: a.invocations + b.invocations,
   tokens: a.tokens + b.tokens,
-  money: a.money + b.money,
+  money: addMoney(a.money, b.money),
 });
 
 const withoutSpent = (a: ModelSpent, b: ModelSpent): ModelSpent => ({
   invocations: Math.max(0, a.invocations - b.invocations),
   tokens: Math.max(0, a.tokens - b.tokens),
-  money: Math.max(0, a.money - b.money),
+  money: Math.max(0, addMoney(a.money, b.money, -1)),
 });
 
 const largest = (a: ModelSpent, b: ModelSpent): ModelSpent => ({

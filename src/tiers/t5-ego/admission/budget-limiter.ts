@@ -11,12 +11,15 @@
  *     not be written.
  */
 import {
+  addCharge,
   type BoundReservation,
   type BudgetScope,
   type Ceiling,
   type Charge,
   fieldBeyond,
   lowerCeiling,
+  maxSums,
+  noCharge,
   type ParsedBudgetLimit,
 } from "../../../contract/budget.ts";
 import type { KernelError } from "../../../contract/error.ts";
@@ -160,8 +163,9 @@ interface Weighed extends Concerned {
 function exceeds({ counter, limit, charged, amounts }: Weighed): KernelError | null {
   const field = fieldBeyond(limit as Ceiling, { charged, amounts });
   if (field === null) return null;
-  const ceiling = limit[field] as number;
+  const ceiling = limit[field] ?? maxSums[field];
+  const left = addCharge({ ...noCharge, [field]: ceiling }, charged, -1)[field];
   const detail = { counter, resource: field, limit: ceiling, charged: charged[field], attempted: amounts[field] };
-  const message = `the ${limit.scope} budget ${counter} has ${ceiling - charged[field]} ${field} left of ${ceiling}; the call asks for ${amounts[field]}`;
+  const message = `the ${limit.scope} budget ${counter} has ${left} ${field} left of ${ceiling}; the call asks for ${amounts[field]}`;
   return kernelError("T5_BUDGET_EXHAUSTED", message, limiterRef, { detail: { kind: "scoped_budget", ...detail } });
 }
