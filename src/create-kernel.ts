@@ -12,7 +12,7 @@ import type { RetryRequest } from "./contract/retry.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import { awaitSettled } from "./kernel/await-settled.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
-import { checkArguments } from "./kernel/check-arguments.ts";
+import { checkArguments, checkClientArguments } from "./kernel/check-arguments.ts";
 import { examine } from "./kernel/doctor.ts";
 import type { Kernel } from "./kernel/kernel-interface.ts";
 import { createGateFinder } from "./kernel/open-gate.ts";
@@ -166,7 +166,7 @@ class RunningKernel {
         gateway: this.#gateway,
         serve: (work) => this.#serve(work),
       }),
-      of: (capability) => createCapabilityClient(this.kernel, capability),
+      of: (capability) => checkClientArguments(createCapabilityClient(this.kernel, capability)),
       registerCapability: (capability) => registry.registerCapability(capability),
       registerOperator: (operator) => registry.registerOperator(operator),
       capabilities: () => registry.capabilities(),

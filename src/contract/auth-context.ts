@@ -5,6 +5,7 @@ import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
 import { PrincipalId, TenantId } from "./ids.ts";
 import { raise } from "./kernel-error.ts";
+import { explainKeys } from "./known-keys.ts";
 import { type ModuleRef, moduleRef } from "./module-ref.ts";
 
 /** The scopes that public operations ask for; hosts add their own words (`operator:<name>`, `effect:<effect>`, …). */
@@ -43,14 +44,18 @@ export const AuthContext = z.preprocess((raw) => {
 export type AuthContext = z.infer<typeof Context>;
 
 /** The caller of an in-process read or command; absent means the embedding host itself. */
-export const Caller = z.object(
+export const Caller = z.strictObject(
   {
     tenant_id: TenantId,
-    principal: z.object({ type: z.string(), id: PrincipalId, role: z.string() }),
+    principal: z.strictObject({ type: z.string(), id: PrincipalId, role: z.string() }),
   },
-  { error: () => "must be an object with tenant_id and principal; the embedding host itself gives no caller" },
+  {
+    error: (issue) =>
+      explainKeys(issue) ?? "must be an object with tenant_id and principal; the embedding host itself gives no caller",
+  },
 );
-export type Caller = z.infer<typeof Caller>;
+/** `scopes: never`: the kernel judges roles. What a credential narrows is checked by the edge that knows it. */
+export type Caller = z.infer<typeof Caller> & { readonly scopes?: never };
 
 const callerRef = moduleRef(5, "identity", "caller");
 
@@ -69,6 +74,9 @@ export function tenantOf(caller: Caller | undefined): Caller["tenant_id"] | unde
 /** A caller with a credential. Without `scopes` they may do what the kernel grants the role. */
 export const ScopedCaller = Caller.extend({ scopes: z.array(z.string()).readonly().optional() });
 export type ScopedCaller = z.infer<typeof ScopedCaller>;
+
+/** Returns the caller as the kernel's methods take it, without the scopes of the credential. */
+export const withoutScopes = ({ tenant_id, principal }: ScopedCaller): Caller => ({ tenant_id, principal });
 
 /** What a command needs, of the credential and of the role, whichever face it is said at. */
 export const commandScopes = {

@@ -7,7 +7,7 @@ import { PrincipalId, TenantId, ThreadId } from "./ids.ts";
 import { JsonObject, JsonValue } from "./json.ts";
 
 /** One memory entry: typed, with source and confidence (LED-07). */
-export const MemoryRecord = z.object({
+export const MemoryRecord = z.strictObject({
   tenant_id: TenantId,
   thread_id: ThreadId.nullable().default(null),
   workflow_id: z.string().nullable().default(null),
@@ -26,13 +26,13 @@ export type MemoryRecord = z.input<typeof MemoryRecord>;
 export type ParsedMemoryRecord = z.output<typeof MemoryRecord>;
 
 /** One document ledger entry: the hash of its processed content and what it lacks (LED-08). */
-export const DocumentRecord = z.object({
+export const DocumentRecord = z.strictObject({
   tenant_id: TenantId,
   document_id: z.union([z.string().min(1).max(256), z.int()]),
   workflow_id: z.string().nullable().default(null),
   title: z.string().default(""),
   media_type: z.string().default("text/plain"),
-  processed_content: z.object({
+  processed_content: z.strictObject({
     hash: z.string().min(1),
     bytes: z.int().nonnegative(),
     summary: z.string().max(2000).default(""),

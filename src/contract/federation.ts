@@ -20,7 +20,7 @@ const name = z.string().min(1).max(256);
 const mergeRef = moduleRef(2, "federation", "merge");
 
 /** One write of one replica. `version` is its Lamport clock at the write; `capability` is what the writer needs. */
-export const FederatedChange = z.object({
+export const FederatedChange = z.strictObject({
   origin: name,
   key: z.string().min(1).max(512),
   value: JsonValue,
@@ -37,7 +37,7 @@ export const FederatedSyncReport = z.object({
 });
 export type FederatedSyncReport = z.infer<typeof FederatedSyncReport>;
 
-export const SyncRequest = z.object({ tenant_id: TenantId, changes: z.array(FederatedChange) });
+export const SyncRequest = z.strictObject({ tenant_id: TenantId, changes: z.array(FederatedChange) });
 export type SyncRequest = z.infer<typeof SyncRequest>;
 
 /** True or null allows the change; false forbids it, a text forbids it and says why. Throwing, or anything else, forbids. */

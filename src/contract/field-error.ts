@@ -30,8 +30,10 @@ export function fieldErrorsOf(error: z.ZodError, at: Path = []): readonly FieldE
 /** Of a choice, what is wrong with the alternative that fits best: the one that was read the furthest. */
 function placesOf(issue: Issue, at: Path): readonly Place[] {
   const path = [...at, ...issue.path];
-  if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => ({ path: [...path, key], detail: "nobody knows this key" }));
+  if (issue.code === "unrecognized_keys") {
+    const told = issue.message.split("\n");
+    return issue.keys.map((key, i) => ({ path: [...path, key], detail: told[i] ?? issue.message }));
+  }
   if (issue.code === "invalid_union") {
     const deepest = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0] ?? [];
     if (depthOf(deepest) > 0) return deepest.flatMap((inner) => placesOf(inner, path));

@@ -199,7 +199,7 @@ export const refuseUnnamed = (source: ModuleRef): never =>
   raise(kernelError("T5_GATE_UNNAMED", "the request names neither a gate nor what one shows", source));
 
 /** A person's decision. It names its gate, or what the gate shows; in process the one open gate need not be named. `edit` replaces the payload first; `resolution` answers an in-doubt gate. */
-export const GateRequest = z.object({
+export const GateRequest = z.strictObject({
   /** Whose workflow it is. */
   tenant_id: TenantId,
   /** Who decides. */
@@ -210,9 +210,9 @@ export const GateRequest = z.object({
   decision: z.enum(["approve", "reject"]),
   /** What the decision rests on, and brings. */
   payload: z
-    .object({
+    .strictObject({
       /** Only if the gate still applies this outcome. */
-      target: z.object({ type: z.string(), outcome_id: z.string() }).optional(),
+      target: z.strictObject({ type: z.string(), outcome_id: z.string() }).optional(),
       /** Where an outcome is to be applied; the operator reads it. */
       apply_targets: z.array(z.string()).default([]),
       /** Members that replace those of what the gate names as editable. */
@@ -236,7 +236,7 @@ export type GateRequest = z.input<typeof GateRequest>;
 export type ParsedGateRequest = z.output<typeof GateRequest>;
 
 /** Takes one's vote back while the gate is open. */
-export const WithdrawalRequest = z.object({
+export const WithdrawalRequest = z.strictObject({
   /** Whose workflow it is. */
   tenant_id: TenantId,
   /** Whose vote it is. */
@@ -249,7 +249,7 @@ export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>;
 /** Lends one's seat at a gate to somebody else until `expires_at` (ISO 8601, UTC). */
 export const DelegationRequest = WithdrawalRequest.extend({
   /** Who votes in one's place. */
-  to: z.object({ type: z.string().min(1).max(64).default("user"), id: PrincipalRef.shape.id }),
+  to: z.strictObject({ type: z.string().min(1).max(64).default("user"), id: PrincipalRef.shape.id }),
   /** Until when they may, ISO 8601 in UTC. */
   expires_at: z.iso.datetime(),
 });

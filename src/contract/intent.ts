@@ -7,7 +7,7 @@ import { CorrelationId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, Workf
 import { JsonObject } from "./json.ts";
 
 /** Who asks. `role` is looked up in the host's role table. */
-export const Principal = z.object({
+export const Principal = z.strictObject({
   /** Such as `user`, `agent` or `service`. */
   type: z.string().min(1).max(64),
   /** Unique within its type. */
@@ -18,7 +18,7 @@ export const Principal = z.object({
 export type Principal = z.infer<typeof Principal>;
 
 /** What a request is about: a generic pair, never a domain type of the kernel's own. */
-export const Scope = z.object({
+export const Scope = z.strictObject({
   scope_type: z.string().min(1).max(128),
   scope_id: z.union([z.string().min(1).max(256), z.int()]),
 });
@@ -28,7 +28,7 @@ export type Scope = z.infer<typeof Scope>;
 export const IdempotencyKey = z.string().regex(/^[\x20-\x7e]{1,255}$/, "1 to 255 printable ASCII characters");
 
 /** A request: on whose behalf, what is wanted, and under which key. */
-export const SubmitRequest = z.object({
+export const SubmitRequest = z.strictObject({
   /** How it came; for rules and reports. */
   source: z.enum(["chat", "api", "webhook"]).default("api"),
   /** Whose workflow it will be. */
@@ -41,15 +41,17 @@ export const SubmitRequest = z.object({
   scope: Scope.nullable().default(null),
   /** A text, and documents beside it. */
   input: z
-    .object({
+    .strictObject({
       mode: z.enum(["message", "data"]).default("message"),
       text: z.string().default(""),
-      attachments: z.object({ document_ids: z.array(z.union([z.string().min(1), z.int()])).default([]) }).prefault({}),
+      attachments: z
+        .strictObject({ document_ids: z.array(z.union([z.string().min(1), z.int()])).default([]) })
+        .prefault({}),
     })
     .prefault({}),
   /** The intent type and its inputs; without it the text is classified. */
   intent_hint: z
-    .object({ intent_type: z.string().min(1).max(256), inputs: JsonObject.default({}) })
+    .strictObject({ intent_type: z.string().min(1).max(256), inputs: JsonObject.default({}) })
     .nullable()
     .default(null),
   /** What the work must hold to; rules and operators read it, such as `allow_credential_use`. */

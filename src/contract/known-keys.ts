@@ -8,6 +8,7 @@
  */
 import type { z } from "zod";
 import { type ErrorCode, kernelError } from "./error-codes.ts";
+import { fieldErrorsOf } from "./field-error.ts";
 import { isPlainObject, type JsonObject } from "./json.ts";
 import { messageOf, raise } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
@@ -35,6 +36,23 @@ export function readStrictly<S extends z.ZodType>(schema: S, value: unknown, rea
     return { data, problems: error === undefined ? [] : problemsOf(error) };
   }, reading);
   return read.problems.length === 0 ? (read.data as z.output<S>) : refuseProblems(read.problems, reading);
+}
+
+/**
+ * Returns the plain JSON of a request as its schema reads it. `at` is where in the body the value stands; the refusal has
+ * the path of each problem in `detail.problems`, and its JSON pointer in `detail.errors`.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH that tells every problem.
+ */
+export function readRequest<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  { what, source, at = [] }: Omit<Reading, "code"> & { readonly at?: readonly string[] },
+): z.output<S> {
+  const { data, error } = schema.safeParse(value, { error: explainKeys });
+  if (error === undefined) return data;
+  const problems = problemsOf(error);
+  const issues = problems.map(({ path }) => path);
+  return refuseProblems(problems, { what, source }, { issues, errors: fieldErrorsOf(error, at) });
 }
 
 /** A getter, a proxy or a schema of the host's may throw anything when it is looked at. */
@@ -79,11 +97,15 @@ export function boundMembers<T extends object>(own: T, known: Readonly<Record<ke
 }
 
 /** @throws KernelErrorException always. */
-function refuseProblems(problems: readonly Problem[], { what, source, code }: Reading): never {
+function refuseProblems(
+  problems: readonly Problem[],
+  { what, source, code }: Reading,
+  more: Readonly<Record<string, unknown>> = {},
+): never {
   const told = problems.map(({ path, problem }) => (path === "" ? problem : `${path}: ${problem}`)).join("; ");
   raise(
     kernelError(code ?? "T0_VALIDATION_SCHEMA_MISMATCH", `${what}: ${told}`, source, {
-      detail: { problems: problems.map((one) => ({ ...one })) },
+      detail: { problems: problems.map((one) => ({ ...one })), ...more },
     }),
   );
 }

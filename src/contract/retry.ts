@@ -7,7 +7,7 @@ import { CorrelationId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
 
 /** Has a workflow's work done again: what failed, what is named, or all of it. */
-export const RetryRequest = z.object({
+export const RetryRequest = z.strictObject({
   /** Whose workflow it is. */
   tenant_id: TenantId,
   /** Who has it done again. */
@@ -37,7 +37,7 @@ export const RetryResponse = z.object({
 export type RetryResponse = z.infer<typeof RetryResponse>;
 
 /** Ends a workflow early. */
-export const CancelRequest = z.object({
+export const CancelRequest = z.strictObject({
   /** Whose workflow it is. */
   tenant_id: TenantId,
   /** Who ends it. */

@@ -6,13 +6,16 @@
  *     no route: another protocol, which tells of itself.
  * R2  What stands after the question mark holds the route's `query`, before the route runs: no other name, and none twice that
  *     is no list.
- * R3  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
+ * R3  An address that takes no body refuses one: what it says would be passed over.
+ * R4  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
  */
 import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
+import { readRequest } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { answerProblem } from "./answer.ts";
 import type { Call, Edge } from "./edge.ts";
+import { readJsonBody } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 
 /** An answer that a route may give. Without a schema it has no body that a document could tell. */
@@ -66,6 +69,7 @@ export interface Route<Q extends z.ZodObject = z.ZodObject> {
 const routeRef = moduleRef(0, "http", "add_route");
 
 const noQuery = z.object({});
+const noBody = z.strictObject({});
 
 /** `answer` is given the query as the route's schema reads it. */
 export function addRoute<Q extends z.ZodObject>(
@@ -75,7 +79,18 @@ export function addRoute<Q extends z.ZodObject>(
 ): void {
   const query = route.query ?? (noQuery as unknown as Q);
   edge.routes.push(route);
-  edge.app.on(route.method.toUpperCase(), route.path, (call) => answer(call, readQuery(call.req.url, query)));
+  const takesNoBody = route.method !== "get" && route.body === undefined && route.form === undefined;
+  edge.app.on(route.method.toUpperCase(), route.path, async (call) => {
+    const asked = readQuery(call.req.url, query);
+    if (takesNoBody) await requireNoBody(call, edge);
+    return answer(call, asked);
+  });
+}
+
+/** An empty object says nothing, as no body does. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+async function requireNoBody(call: Call, { options }: Edge): Promise<void> {
+  const body = await readJsonBody(call.req.raw, options.limits);
+  readRequest(noBody, body, { what: "request: this address takes no body", source: routeRef });
 }
 
 /** To be called when every route is there: what they do not answer, other methods get. */

@@ -1,14 +1,19 @@
 /**
  * A body on behalf of its caller: tenant and principal in a body are claims, which must match who calls (A-40).
  */
+import { z } from "zod";
 import { requireCredentialScope as requireScopeOf } from "../contract/auth-context.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { isPlainObject, type JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { readRequest } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { Principal } from "../index.ts";
 import type { HttpCaller } from "./http-options.ts";
 
 const claimRef = moduleRef(0, "http", "claim_caller");
+/** The rest of the body is read by the kernel. */
+const Claims = z.looseObject({ principal: Principal.partial().optional() });
 
 /**
  * The body with the caller's tenant and principal; what it says of them itself must be the same.
@@ -16,8 +21,8 @@ const claimRef = moduleRef(0, "http", "claim_caller");
  */
 export function claimCaller(body: unknown, { tenant_id, principal }: HttpCaller): JsonObject {
   if (!isPlainObject(body)) return refuse("the body is not an object");
-  const { tenant_id: tenant = tenant_id, principal: claimed = {} } = body;
-  if (!isPlainObject(claimed)) return refuse("principal is not an object");
+  const { tenant_id: tenant = tenant_id } = body;
+  const { principal: claimed = {} } = readRequest(Claims, body, { what: "request", source: claimRef });
   if (tenant !== tenant_id) refuseClaim("tenant_id");
   for (const key of ["type", "id", "role"] as const)
     if (claimed[key] !== undefined && claimed[key] !== principal[key]) refuseClaim(`principal.${key}`);

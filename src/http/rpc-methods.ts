@@ -5,11 +5,12 @@
  * M2  A method asks for the scope that its address asks for, before it reads or does anything.
  */
 import { z } from "zod";
+import type { Caller } from "../contract/auth-context.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { fieldErrorsOf } from "../contract/field-error.ts";
 import { PrincipalId, ThreadId } from "../contract/ids.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { readRequest } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Edge } from "./edge.ts";
 import type { HttpCaller } from "./http-options.ts";
@@ -44,17 +45,22 @@ const commandMethods = Object.entries(workflowCommands).map(([name, { needs, run
   return [`kernel/${name}`, { needs, run: command }] as const;
 });
 
-const reading = (read: (edge: Edge, caller: HttpCaller, params: JsonObject) => Promise<object>): RpcMethod => ({
+/** A caller who may read, as the kernel takes them and with the scopes of their credential. */
+interface Reader {
+  readonly caller: Caller;
+  readonly credential: HttpCaller;
+}
+type Read = (edge: Edge, reader: Reader, params: JsonObject) => Promise<object>;
+
+const reading = (read: Read): RpcMethod => ({
   needs: readScope,
-  run: async (edge, params, { caller }) => {
-    await requireMayRead(caller, edge);
-    return read(edge, caller, params);
-  },
+  run: async (edge, params, { caller: credential }) =>
+    read(edge, { caller: await requireMayRead(credential, edge), credential }, params),
 });
 
 /** `kernel/workflow`, `kernel/outcomes`, `kernel/trace`, `kernel/explain`, `kernel/audit`, `kernel/verify`. */
 const viewMethods = Object.entries(workflowViews).map(([path, { read, query = z.object({}) }]) => {
-  const view = reading(async ({ kernel }, caller, params) => {
+  const view = reading(async ({ kernel }, { caller }, params) => {
     const { workflowId, body } = takeWorkflow(params);
     return read(kernel, workflowId, { caller, ...takeParams(query, body) });
   });
@@ -62,17 +68,17 @@ const viewMethods = Object.entries(workflowViews).map(([path, { read, query = z.
 });
 
 const listMethods: Readonly<Record<string, RpcMethod>> = {
-  "kernel/workflows": reading((edge, caller, params) => {
+  "kernel/workflows": reading((edge, { caller }, params) => {
     const query = workflowQuery(edge.options.limits.maxPage).extend({
       thread_id: ThreadId.optional(),
       principal: PrincipalId.optional(),
     });
     return listWorkflows(edge, caller, takeParams(query, params));
   }),
-  "kernel/gates": reading((edge, caller, params) =>
-    listGates(edge, caller, takeParams(gateQuery(edge.options.limits.maxPage), params)),
+  "kernel/gates": reading((edge, { credential }, params) =>
+    listGates(edge, credential, takeParams(gateQuery(edge.options.limits.maxPage), params)),
   ),
-  "kernel/events": reading((edge, caller, params) => {
+  "kernel/events": reading((edge, { caller }, params) => {
     const { maxPage } = edge.options.limits;
     const { workflowId, body } = takeWorkflow(params);
     const { after = 0, limit = maxPage } = takeParams(eventQuery(maxPage), body);
@@ -80,9 +86,9 @@ const listMethods: Readonly<Record<string, RpcMethod>> = {
   }),
 };
 
-const budgetsMethod = reading(async ({ kernel }, { tenant_id, principal }, params) => {
+const budgetsMethod = reading(async ({ kernel }, { caller }, params) => {
   takeParams(z.object({}), params);
-  return { budgets: await kernel.tokens.budgets(tenant_id, { tenant_id, principal }) };
+  return { budgets: await kernel.tokens.budgets(caller.tenant_id, caller) };
 });
 
 export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([
@@ -100,9 +106,5 @@ function takeWorkflow({ workflow_id: workflowId, ...body }: JsonObject) {
 
 /** What nobody knows is refused here as it is in a query. */
 function takeParams<S extends z.ZodObject>(schema: S, params: JsonObject): z.output<S> {
-  const parsed = schema.strict().safeParse(params);
-  if (parsed.success) return parsed.data as z.output<S>;
-  const detail = { errors: fieldErrorsOf(parsed.error, ["params"]) };
-  const message = `params: ${z.prettifyError(parsed.error)}`;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, rpcRef, { detail }));
+  return readRequest(schema.strict(), params, { what: "params", source: rpcRef, at: ["params"] }) as z.output<S>;
 }

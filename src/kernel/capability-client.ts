@@ -10,9 +10,9 @@ import type { Caller } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { GateRequest, GateResponse } from "../contract/gate.ts";
-import type { Intent, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
+import { type Intent, SubmitRequest, type SubmitResponse } from "../contract/intent.ts";
 import { raise } from "../contract/kernel-error.ts";
-import { readStrictly } from "../contract/known-keys.ts";
+import { readStrictly, requireKnownKeys } from "../contract/known-keys.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Outcome } from "../contract/outcome.ts";
@@ -101,6 +101,7 @@ export function createCapabilityClient<C extends CapabilityDefinition>(
   return {
     async submit(asked) {
       const { inputs, ...request } = readStrictly(Submission, asked, { what: "request", source: clientRef });
+      requireKnownKeys(asked, submitKeys, { what: "request", source: clientRef });
       const intent_hint = { intent_type: capabilityRef(intentType, version), inputs: inputs as never };
       return kernel.submit({ ...request, intent_hint } as unknown as SubmitRequest);
     },
@@ -120,7 +121,8 @@ export function createCapabilityClient<C extends CapabilityDefinition>(
       return (await kernel.gates({ workflow_id: workflowId }, caller)) as unknown as readonly GateOf<C>[];
     },
     async decideGate(workflowId, request) {
-      await own(kernel.workflow(workflowId, request));
+      const { tenant_id, principal } = readStrictly(Decision, request, { what: "request", source: clientRef });
+      await own(kernel.workflow(workflowId, { tenant_id, principal } as Caller));
       return kernel.decideGate(workflowId, request as GateRequest);
     },
   };
@@ -129,5 +131,9 @@ export function createCapabilityClient<C extends CapabilityDefinition>(
 const clientRef = moduleRef(0, "gateway", "of");
 /** The rest is read where every request is. */
 const Submission = z.looseObject({ inputs: z.unknown() });
+const Decision = z.looseObject({ tenant_id: z.unknown(), principal: z.unknown() });
+const { intent_hint: _, ...requestKeys } = SubmitRequest.shape;
+/** The client makes the intent hint; a request that brings one means another intent. */
+const submitKeys = { ...requestKeys, inputs: null };
 
 const majorOf = (version: string): string => version.split(".")[0] as string;

@@ -4,15 +4,17 @@
  *
  * Owns: the shape of each argument. Never: the requests and records that are read as JSON behind it, who may, what is there.
  * C1  Once the kernel has stopped, its ledger is closed: what would read it says that the kernel has stopped.
- * C2  A promise rejects, a stream throws when its first item is asked for, and what answers at once throws.
+ * C2  An argument behind the last one is refused: it is an option that the method would pass over.
+ * C3  A promise rejects, a stream throws when its first item is asked for, and what answers at once throws.
  */
 import { z } from "zod";
 import { Caller } from "../contract/auth-context.ts";
-import { CapabilityPackage } from "../contract/capability.ts";
+import { type CapabilityDefinition, CapabilityPackage } from "../contract/capability.ts";
 import { hostFunction as fn } from "../contract/host-object.ts";
 import { TenantId } from "../contract/ids.ts";
 import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { CapabilityClient } from "./capability-client.ts";
 import type { AtSequence, Channels, FeedOptions, Follow, Kernel } from "./kernel-interface.ts";
 
 /** The arguments of a method by name, in order. */
@@ -43,6 +45,7 @@ const request = z.unknown();
 const { shape: ofPackage } = CapabilityPackage.pick({ intentType: true, version: true, outcomes: true });
 
 const promised: Methods<Kernel> = {
+  submit: { request },
   decideGate: { ...named, request },
   withdrawVote: { ...named, request },
   delegateGate: { ...named, request },
@@ -68,6 +71,9 @@ const promised: Methods<Kernel> = {
   replay: read,
   deliveries: {},
   redeliver: { notifier: z.string() },
+  ready: {},
+  lag: {},
+  ask: { tier: request, signal: request },
 };
 
 /** Also of a kernel that has stopped: how a workflow stood that never came to rest is still known. */
@@ -97,12 +103,22 @@ const immediate: Methods<Kernel> = {
   of: { capability: z.looseObject(ofPackage) },
   findOperator: { name: z.string(), version: z.string().optional() },
   getCapability: { intentType: z.string(), version: z.string().optional() },
+  registerCapability: { capability: request },
+  registerOperator: { operator: request },
+  capabilities: {},
+  machines: {},
+  vitals: {},
   lifecycles: named,
 };
 
 const memory: Methods<Kernel["memory"]> = {
+  write: { record: request },
   sync: { request, caller },
   changes: { query: request, caller },
+};
+
+const documents: Methods<Kernel["documents"]> = {
+  record: { record: request },
 };
 
 const tokens: Methods<Kernel["tokens"]> = {
@@ -112,6 +128,16 @@ const tokens: Methods<Kernel["tokens"]> = {
   governor: read,
   charges: { tenantId: TenantId, caller },
   budgets: { tenantId: TenantId, caller },
+};
+
+const ofOnePackage: { readonly [K in keyof CapabilityClient<CapabilityDefinition>]: Arguments } = {
+  submit: { request },
+  workflow: read,
+  settled: named,
+  execute: named,
+  outcomes: read,
+  gates: read,
+  decideGate: { ...named, request },
 };
 
 type Method = (...given: readonly unknown[]) => unknown;
@@ -135,9 +161,15 @@ export function checkArguments(kernel: Kernel, requireOpen: () => void): Kernel 
     ...guard(kernel, streamed, { refuse: end, requireOpen }),
     ...guard(kernel, immediate, { refuse: fail }),
     ...guard(kernel, lasting, { refuse: reject }),
+    documents: { ...kernel.documents, ...guard(kernel.documents, documents, reads) },
     memory: { ...kernel.memory, ...guard(kernel.memory, memory, reads) },
     tokens: { ...kernel.tokens, ...guard(kernel.tokens, tokens, reads) },
   };
+}
+
+/** The same client for one package, behind the check of what it is passed. */
+export function checkClientArguments<C extends CapabilityDefinition>(client: CapabilityClient<C>): CapabilityClient<C> {
+  return { ...client, ...guard(client, ofOnePackage, { refuse: reject }) } as CapabilityClient<C>;
 }
 
 interface Guard {
@@ -159,15 +191,22 @@ function guardMethod(
   { shape, refuse, requireOpen }: Guard & { readonly shape: Arguments },
 ): Method {
   const names = Object.keys(shape);
-  const schema = z.object(shape);
+  const schema = z.strictObject(shape);
   const source = moduleRef(0, "kernel", what);
   return (...given) => {
     try {
       requireOpen?.();
-      readStrictly(schema, Object.fromEntries(names.map((name, i) => [name, given[i]])), { what, source });
+      readStrictly(schema, nameArguments(names, given), { what, source });
     } catch (thrown) {
       return refuse(thrown);
     }
     return method(...given);
   };
+}
+
+/** The arguments by name. One behind the last gets a name that the strict schema refuses; undefined stands for none. */
+function nameArguments(names: readonly string[], given: readonly unknown[]): Readonly<Record<string, unknown>> {
+  const surplus = given.slice(names.length).map((value, i) => [`argument ${names.length + i + 1}`, value] as const);
+  const named = names.map((name, i) => [name, given[i]] as const);
+  return Object.fromEntries([...named, ...surplus.filter(([, value]) => value !== undefined)]);
 }

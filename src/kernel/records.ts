@@ -34,7 +34,7 @@ export interface RecordParts {
 
 /** What a host writes; origin and version are the kernel's to give. */
 const HostMemory = MemoryRecord.omit({ origin: true, version: true });
-const ChangeQuery = z.object({ tenant_id: TenantId, limit: z.int().positive().optional() });
+const ChangeQuery = z.strictObject({ tenant_id: TenantId, limit: z.int().positive().optional() });
 
 export function createRecords(parts: RecordParts): Pick<Kernel, "documents" | "memory" | "attachReport"> {
   const { gateway, serve } = parts;

@@ -54,10 +54,10 @@ export async function beginTask(
   return orProtocolError(context.options.logger, async () => {
     const tool = await findTool(context, call.name);
     if (tool.begin === undefined) return modern ? null : refuseTask(tool.name);
-    await requireGranted(context, "read");
+    const caller = await requireGranted(context, "read");
     const args = readToolArguments(call.arguments, maxDepth);
     const workflowId = await tool.begin(context, args, readCallMeta(ctx.mcpReq._meta));
-    const state = await context.kernel.workflow(workflowId, context.caller);
+    const state = await context.kernel.workflow(workflowId, caller);
     if (modern) return { ...toExtensionTask(state, pollIntervalMs), resultType: "task" };
     return { task: toTask(state, pollIntervalMs) };
   });
@@ -101,9 +101,10 @@ export function addTasks(server: Server, context: McpContext, declared: Declared
     guard(ctx, async () => {
       const { state } = await readTask(context, taskId);
       if (isTerminal(state)) return isModern(ctx) ? {} : refuseEnded(taskId, state);
-      await context.kernel.cancel(taskId, { ...requireCommand(context, "cancel"), reason: "cancelled by its task" });
+      const caller = requireCommand(context, "cancel");
+      await context.kernel.cancel(taskId, { ...caller, reason: "cancelled by its task" });
       if (isModern(ctx)) return {};
-      return toTask(await waitForRest(context, taskId, ctx.mcpReq), limits.pollIntervalMs);
+      return toTask(await waitForRest({ ...context, caller }, taskId, ctx.mcpReq), limits.pollIntervalMs);
     }),
   );
   server.setRequestHandler("tasks/list", { params: Page }, ({ cursor }) =>

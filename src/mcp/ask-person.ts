@@ -13,6 +13,7 @@ import { digest } from "../contract/digest.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { isPlainObject, type JsonObject, NotJson } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { readRequest } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Gate, GateRequest, WorkflowState } from "../index.ts";
 import { namedTargets } from "../protocol/named-targets.ts";
@@ -22,7 +23,7 @@ import { type McpContext, requireCommand } from "./mcp-context.ts";
 
 const askRef = moduleRef(0, "mcp", "ask_person");
 
-const Approval = z.object({
+const Approval = z.strictObject({
   decision: z.enum(["approve", "reject"]),
   edit: z.string().max(65_536).optional(),
   comment: z.string().max(4096).optional(),
@@ -108,9 +109,13 @@ function readAnswer(gate: Gate, answers: Readonly<Record<string, unknown>>, key:
   const view = inputResponse(answers as Record<string, unknown>, key);
   if (view.kind !== "elicit" || view.action === "cancel") return null;
   if (view.action === "decline") return gate.kind === "in_doubt" ? null : decisionOf(gate, { decision: "reject" });
+  // Whoever accepts without a decision has not answered yet.
+  if (view.content?.["decision"] === undefined) return null;
   const schema = gate.kind === "in_doubt" ? Doubt : Approval;
-  const { data } = schema.safeParse(view.content);
-  return data === undefined ? null : decisionOf(gate, data);
+  return decisionOf(
+    gate,
+    readRequest<typeof Approval | typeof Doubt>(schema, view.content, { what: "answer", source: askRef }),
+  );
 }
 
 function decisionOf(

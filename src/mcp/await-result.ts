@@ -5,7 +5,9 @@
  * A1  A question that is no longer open, because somebody else decided or what it showed has changed, is taken back.
  * A2  An answer that comes too late decides nothing: what is open now is asked anew.
  */
+
 import { RELATED_TASK_META_KEY, type Result, type Server, type ServerContext } from "@modelcontextprotocol/server";
+import { withoutScopes } from "../contract/auth-context.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { Gate, WorkflowState } from "../index.ts";
 import { waitForRest } from "../protocol/wait-for-rest.ts";
@@ -27,7 +29,7 @@ export async function awaitResult(server: Server, context: McpContext, { taskId,
   const caller = await requireGranted(context, "read");
   const mayAsk = hasForms(server.getClientCapabilities() ?? {}) && (await isGranted(context, "gate"));
   for (let after = -1; ; ) {
-    const state = await waitForRest(context, taskId, { signal, after });
+    const state = await waitForRest({ ...context, caller }, taskId, { signal, after });
     if (isTerminal(state.state)) return { ...resultOf(state), _meta: { [RELATED_TASK_META_KEY]: { taskId } } };
     const gate = mayAsk ? askableGates(state).find((open) => !put.has(questionKey(open))) : undefined;
     after = gate === undefined ? state.sequence : -1;
@@ -73,7 +75,9 @@ interface Closing {
 }
 
 /** Resolves when the gate no longer shows what the question showed, and when nobody waits for that any more. */
-async function untilClosed({ kernel, caller }: McpContext, { state, gate, signal }: Closing): Promise<void> {
+async function untilClosed(context: McpContext, { state, gate, signal }: Closing): Promise<void> {
+  const { kernel } = context;
+  const caller = withoutScopes(context.caller);
   const { workflow_id, sequence: after } = state;
   const key = questionKey(gate);
   for await (const { item } of kernel.channel("events", workflow_id, { after, signal }, caller)) {

@@ -61,13 +61,20 @@ export function createListening(
       streams.set(end, owner);
       try {
         const context = { kernel, caller, options };
-        await requireGranted(context, "read");
+        const reader = await requireGranted(context, "read");
         const addresses = [...uris].map((uri) => ({ uri, ...readAddress(uri) }));
         const response = await handler.fetch(request, { parsedBody: message, authInfo: authInfoOf(caller) });
         if (response.body === null || !response.ok) return await endWith(response, end);
         for (const { uri, workflowId } of addresses) {
           const tell = () => bus.publish({ kind: "resource_updated", uri });
-          await watchWorkflow({ context, caller, workflowId, signal: stop.signal, tell, onEnd: () => undefined });
+          await watchWorkflow({
+            context,
+            caller: reader,
+            workflowId,
+            signal: stop.signal,
+            tell,
+            onEnd: () => undefined,
+          });
         }
         return new Response(endingStream(response.body, { onEnd: end }), response);
       } catch (thrown) {

@@ -7,7 +7,7 @@ import { ScopedCaller } from "../contract/auth-context.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { requireKernel, takeOptions } from "../contract/host-object.ts";
 import { raise } from "../contract/kernel-error.ts";
-import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
+import { type KeysOf, readStrictly, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, type Logger, wallClock } from "../index.ts";
 
@@ -107,7 +107,7 @@ export function resolveMcpOptions(options: McpOptions): ResolvedMcpOptions {
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: this is nobody who could call. */
 export function requireCaller(given: unknown): ScopedCaller {
-  return ScopedCaller.safeParse(given).data ?? refuseOptions("a connection speaks for a tenant_id and a principal");
+  return readStrictly(ScopedCaller, given, { what: "createMcpServer: caller", source: optionsRef });
 }
 
 function refuseOptions(reason: string): never {

@@ -8,6 +8,7 @@
  *     twice, and no other question is answered by it.
  */
 import { inputRequired, type ServerContext } from "@modelcontextprotocol/server";
+import { withoutScopes } from "../contract/auth-context.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { KernelProgress, WorkflowState } from "../index.ts";
 import { waitForRest } from "../protocol/wait-for-rest.ts";
@@ -28,7 +29,7 @@ export async function runWorkflow(
   const workflowId = state?.workflow_id ?? (await submit());
   const dismissed = await applyAnswers(
     context,
-    await context.kernel.workflow(workflowId, context.caller),
+    await context.kernel.workflow(workflowId, withoutScopes(context.caller)),
     answersTo(state, call),
   );
   return answerRest(context, call, { workflowId, dismissed });
@@ -54,7 +55,10 @@ async function answerRest(
   const waiting = { signal: call.ctx.mcpReq.signal, onProgress: progressReporter(call.ctx) };
   const mayAsk = call.hasForms && (await isGranted(context, "gate"));
   for (let after = -1; ; ) {
-    const state = await waitForRest(context, workflowId, { ...waiting, after });
+    const state = await waitForRest({ ...context, caller: withoutScopes(context.caller) }, workflowId, {
+      ...waiting,
+      after,
+    });
     const gate = mayAsk ? askableGates(state).find((open) => !dismissed.has(questionKey(open))) : undefined;
     if (gate !== undefined) {
       const question = questionKey(gate);

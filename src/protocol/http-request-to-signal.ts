@@ -2,11 +2,9 @@
 // Owns: telling a JobRequest (TEXT) from any other structured body (DATA).
 // Never: authenticates or submits. The Signal has no parent: every chain of parents ends here.
 
-import { kernelError } from "../contract/error-codes.ts";
-import { fieldErrorsOf } from "../contract/field-error.ts";
 import { JobRequest } from "../contract/http.ts";
 import { isPlainObject } from "../contract/json.ts";
-import { raise } from "../contract/kernel-error.ts";
+import { readRequest } from "../contract/known-keys.ts";
 import { type ModuleRef, moduleRef } from "../contract/module-ref.ts";
 import { ambientSignals, type Signal, type SignalFactory } from "../contract/signal.ts";
 
@@ -44,15 +42,7 @@ function looksLikeJob(request: unknown): boolean {
 }
 
 function parseJob(request: unknown): JobRequest {
-  const parsed = JobRequest.safeParse(request);
-  if (parsed.success) return parsed.data;
-  const invalid = parsed.error.issues.map((issue) => issue.path.join("."));
-  const message = `job request: ${invalid.join(", ")}`;
-  return raise(
-    kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, bridgeRef, {
-      detail: { invalid, errors: fieldErrorsOf(parsed.error) },
-    }),
-  );
+  return readRequest(JobRequest, request, { what: "job request", source: bridgeRef });
 }
 
 function jobTags({ job_type, depth, max_steps }: JobRequest): Readonly<Record<string, string>> {

@@ -11,9 +11,13 @@ import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
 import {
+  answerOf,
   expectAlive,
   expectCoded,
   expectRefused,
+  type Method,
+  methodOf,
+  methodsOf,
   neighbour,
   openKernel,
   refusal,
@@ -101,28 +105,6 @@ const ofPackage: typeof methods = {
   gates: read,
   decideGate: () => [id, { ...who, decision: "approve", gate_id: "gate-s9" }],
 };
-
-type Method = (...given: readonly unknown[]) => unknown;
-
-function methodsOf(object: object, prefix = ""): readonly string[] {
-  return Object.entries(object).flatMap(([name, member]) => {
-    if (typeof member === "function") return [`${prefix}${name}`];
-    return ["bus", "system"].includes(name) ? [] : methodsOf(member, `${name}.`);
-  });
-}
-
-const methodOf = (object: object, path: string): Method =>
-  path.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], object) as Method;
-
-/** What it answers; of a stream its first item. */
-async function answerOf(method: Method, given: readonly unknown[]): Promise<unknown> {
-  const answer = method(...given);
-  if (typeof answer !== "object" || answer === null || !(Symbol.asyncIterator in answer)) return answer;
-  const stream = answer as AsyncGenerator<unknown, unknown, void>;
-  const { value } = await stream.next();
-  await stream.return(undefined);
-  return value;
-}
 
 async function tryAll(method: Method, good: readonly unknown[]): Promise<void> {
   for (const at of good.keys())

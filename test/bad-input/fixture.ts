@@ -76,3 +76,26 @@ export const never = (): Promise<never> => new Promise(() => undefined);
 export const throws = (thrown: unknown) => (): never => {
   throw thrown;
 };
+
+export type Method = (...given: readonly unknown[]) => unknown;
+
+/** The names of all methods of a kernel, or of its client for one package. */
+export function methodsOf(object: object, prefix = ""): readonly string[] {
+  return Object.entries(object).flatMap(([name, member]) => {
+    if (typeof member === "function") return [`${prefix}${name}`];
+    return ["bus", "system"].includes(name) ? [] : methodsOf(member, `${name}.`);
+  });
+}
+
+export const methodOf = (object: object, path: string): Method =>
+  path.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], object) as Method;
+
+/** What it answers; of a stream its first item. */
+export async function answerOf(method: Method, given: readonly unknown[]): Promise<unknown> {
+  const answer = method(...given);
+  if (typeof answer !== "object" || answer === null || !(Symbol.asyncIterator in answer)) return answer;
+  const stream = answer as AsyncGenerator<unknown, unknown, void>;
+  const { value } = await stream.next();
+  await stream.return(undefined);
+  return value;
+}

@@ -33,6 +33,12 @@ describe("JSON options", () => {
     ['"abc', 4],
   ])("finds where %s goes wrong", (text, position) => expect(findJsonError(text)).toBe(position));
 
+  it("refuses an object that names a member twice, of which JSON.parse would drop the first", () => {
+    expect(() => readJson('{"amount":1,"amount":2}')).toThrow(/names a member twice/);
+    expect(() => readJsonObject('{"a":{"b":1,"b":2}}')).toThrow(/names a member twice/);
+    expect(readJson('{"a":{"b":":"},"c":[{"b":1}]}')).toEqual({ a: { b: ":" }, c: [{ b: 1 }] });
+  });
+
   it("names the place, over lines too", () => {
     expect(() => readJson('{\n  "a": x}')).toThrow(/position 9, line 2, column 8/);
     for (const lost of ['{"a":1,"a":2}', '{"a":9007199254740993}', '{"a":1e400}', '{"__proto__":{}}'])

@@ -238,11 +238,12 @@ describe("bad input", () => {
     expect(pulled).toBeLessThan(20);
   });
 
-  it("fields that the kernel does not know are left out of the record", async () => {
+  it("a field that the kernel does not know is refused, and nothing begins", async () => {
     await using edge = await openEdge(publish());
-    const told = await edge.post<{ workflow_id: string }>(submitPath, { ...hint, shoe_size: 44 });
-    expect(told.status).toBe(202);
-    expect(JSON.stringify(await edge.t.kernel.workflow(told.body.workflow_id))).not.toContain("shoe_size");
+    const told = await edge.post(submitPath, { ...hint, shoe_size: 44 });
+    expect([told.status, codeOf(told)]).toEqual([400, "T0_VALIDATION_SCHEMA_MISMATCH"]);
+    expect(told.body["errors"]).toEqual([{ pointer: "#/shoe_size", detail: "there is no such key" }]);
+    expect(await edge.t.kernel.workflows()).toEqual([]);
   });
 
   it("a failure of the server's own tells nothing of itself", async () => {

@@ -147,7 +147,7 @@ describe("a path", () => {
     const commands = ["retry", "cancel"].map((name) => [pathOf("ID", `/${name}`), {}] as const);
     const streams = ["events", "progress"].map((name) => [`/v1/kernel/stream/ID/${name}`, undefined] as const);
     const gate = [pathOf("ID", "/gate"), { decision: "approve", gate_id: "gate-publish" }] as const;
-    const seat = { type: "user", id: "bo", role: "user" };
+    const seat = { type: "user", id: "bo" };
     const others = [
       [pathOf("ID", "/withdraw"), { gate_id: "gate-publish" }],
       [pathOf("ID", "/delegate"), { gate_id: "gate-publish", to: seat, expires_at: "2026-01-02T00:00:00Z" }],

@@ -149,17 +149,18 @@ describe("/rpc", () => {
     async (name, { needs }) => {
       await using edge = await openEdge(publish());
       const { workflow_id } = await edge.t.run(intent);
-      const params = {
-        workflow_id,
-        gate_id: "gate-publish",
-        decision: "reject",
-        to: { id: "bo" },
-        expires_at: "2030-01-31T12:00:00.000Z",
+      const gate_id = "gate-publish";
+      const params: Readonly<Record<string, object>> = {
+        "kernel/submit": hint,
+        "kernel/gates": {},
+        "kernel/workflows": {},
+        "kernel/gate": { workflow_id, gate_id, decision: "reject" },
+        "kernel/withdraw": { workflow_id, gate_id },
+        "kernel/delegate": { workflow_id, gate_id, to: { id: "bo" }, expires_at: "2030-01-31T12:00:00.000Z" },
       };
       const turnedAway = ["T5_AUTHN_FAILED", "T5_AUTHZ_FORBIDDEN", "T5_IDENTITY_VIOLATION"];
       for (const { token, tenant_id, principal, scopes = ["*"] } of tokens.filter((one) => one.tenant_id === 1)) {
-        const sent =
-          name === "kernel/submit" ? hint : name === "kernel/gates" || name === "kernel/workflows" ? {} : params;
+        const sent = params[name] ?? { workflow_id };
         const code = (await rpc(edge, request(name, sent), token)).body.error?.data?.kernel?.code ?? "";
         const may = hasScope(scopes, needs) && hasScope(defaultRoles[principal.role]?.scopes ?? [], needs);
         expect([tenant_id, token, turnedAway.includes(code)]).toEqual([1, token, !may]);

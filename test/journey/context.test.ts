@@ -106,7 +106,7 @@ describe("what a bundle holds", () => {
     const maxBundleChars = 4_000;
     await using t = await createTestKernel({ limits: { maxBundleChars } });
     const text = "It rained all day. ".repeat(270_000);
-    await t.kernel.documents.record({ ...document, text, content: text } as never);
+    await t.kernel.documents.record({ ...document, content: text });
     for (let i = 0; i < 20; i += 1)
       await t.kernel.memory.write({ ...fact, thread_id: "t", key: `long-${i}`, value: "x".repeat(1_000) });
     const { bundle } = await build(t);

@@ -110,7 +110,8 @@ describe("the answer", () => {
     const answer = await t.kernel.submit(fullRequest);
     const { workflow_id, intent_id, correlation_id } = answer;
     await t.rest(workflow_id);
-    await t.kernel.decideGate(workflow_id, { ...fullRequest, decision: "approve" });
+    const { tenant_id, principal } = fullRequest;
+    await t.kernel.decideGate(workflow_id, { tenant_id, principal, decision: "approve" });
     expect((await t.rest(workflow_id)).state).toBe("completed");
     const events = await eventsOf(t, workflow_id);
     expect(events.length).toBeGreaterThan(20);

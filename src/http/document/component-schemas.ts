@@ -14,7 +14,7 @@ type Io = "input" | "output";
 type Registry = ReturnType<typeof z.registry<{ id: string }>>;
 
 export interface SchemaOptions {
-  /** Objects say that they hold nothing else: for tests. Clients must be ready for fields that come later. */
+  /** Objects of answers say that they hold nothing else: for tests. Clients must be ready for fields that come later. */
   readonly closed?: boolean;
 }
 
@@ -73,7 +73,8 @@ function describeAll(registry: Registry, { io, closed }: { readonly io: Io; read
     override: ({ jsonSchema }) => {
       // In OpenAPI `readOnly` says who may send a field; zod's says only that our own code does not change it.
       delete jsonSchema.readOnly;
-      if (!closed && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      const isOpen = io === "output" && !closed;
+      if (isOpen && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       // Without a word on its fields, makers of clients read an object as an empty one.
       if (isFree(jsonSchema)) jsonSchema.additionalProperties = true;
       if (io === "input") describeDefault(jsonSchema);

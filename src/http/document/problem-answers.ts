@@ -19,19 +19,11 @@ const descriptions: Readonly<Record<string, string>> = {
 };
 
 /** Statuses of the problems that this route may answer with beside its own answers. */
-export function problemStatuses({
-  method,
-  path,
-  needs,
-  body,
-  idempotent,
-  waits,
-  names,
-  answers,
-}: Route): readonly string[] {
+export function problemStatuses({ method, path, needs, idempotent, waits, names, answers }: Route): readonly string[] {
   // What is open and only reads turns nobody away; what is open and changes something may.
   const isPlain = needs === "open" && method === "get";
-  const mayHaveBody = body !== undefined || (needs === "open" && !isPlain);
+  // An address that takes no body reads what comes, to refuse what it says.
+  const mayHaveBody = method !== "get";
   const statuses = [
     "400",
     ...(isPlain ? [] : ["401", "403", "429", "5XX"]),

@@ -5,13 +5,12 @@
  * S2  Further findings than `most` are counted and not told.
  */
 import { z } from "zod";
-import { kernelError } from "../../contract/error-codes.ts";
-import { raise } from "../../contract/kernel-error.ts";
+import type { Caller } from "../../contract/auth-context.ts";
+import { readRequest } from "../../contract/known-keys.ts";
 import type { ModuleRef } from "../../contract/module-ref.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerStream, type Opening } from "../answer-stream.ts";
 import type { Edge } from "../edge.ts";
-import type { HttpCaller } from "../http-options.ts";
 import { readJsonBody } from "../read-body.ts";
 import type { Told } from "../sse-stream.ts";
 import { readScope, requireReader } from "./reads.ts";
@@ -26,7 +25,7 @@ interface Search<A extends z.ZodType> extends Pick<Route, "operation" | "summary
   readonly report: z.ZodType;
   readonly most: number;
   /** Begins it. What it refuses is refused before anything is told. */
-  readonly find: (asked: z.output<A>, caller: HttpCaller) => Found | Promise<Found>;
+  readonly find: (asked: z.output<A>, caller: Caller) => Found | Promise<Found>;
   readonly source: ModuleRef;
 }
 
@@ -42,10 +41,8 @@ export function addSearch<A extends z.ZodType>(edge: Edge, search: Search<A>): v
   const address = { method: "post", path: `/v1/kernel/${name}`, needs: readScope } as const;
   addRoute(edge, { ...address, ...told, body: asked, answers: { 200: answer } }, async (call) => {
     const caller = await requireReader(call, edge);
-    const parsed = asked.safeParse(await readJsonBody(call.req.raw, edge.options.limits));
-    if (!parsed.success)
-      return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `${name}: ${z.prettifyError(parsed.error)}`, source));
-    const found = await find(parsed.data, caller);
+    const body = await readJsonBody(call.req.raw, edge.options.limits);
+    const found = await find(readRequest(asked, body, { what: name, source }), caller);
     const open = ({ signal }: Opening) => {
       signal.addEventListener("abort", edge.heavy.take(caller));
       return describeFound(found, most);

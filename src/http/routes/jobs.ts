@@ -6,11 +6,9 @@
  * J2  The waiting ends with the workflow's rest, its time, or the client; the workflow goes on. It counts as a stream.
  * J3  What comes back are outcomes: who may not read them is refused before anything begins.
  */
-import { z } from "zod";
-import { kernelError } from "../../contract/error-codes.ts";
-import { fieldErrorsOf } from "../../contract/field-error.ts";
+import { withoutScopes } from "../../contract/auth-context.ts";
 import { JobPending, JobRequest, JobResponse } from "../../contract/http.ts";
-import { raise } from "../../contract/kernel-error.ts";
+import { readRequest } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import type { SubmitResponse, WorkflowState } from "../../index.ts";
@@ -69,11 +67,7 @@ export function addJobs(edge: Edge): void {
 
 /** Nothing but a JobRequest: any other body is a submit's. */
 function readJob(body: unknown): JobRequest {
-  const parsed = JobRequest.safeParse(body);
-  if (parsed.success) return parsed.data;
-  const message = `a job: ${z.prettifyError(parsed.error)}`;
-  const detail = { errors: fieldErrorsOf(parsed.error) };
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, moduleRef(0, "http", "jobs"), { detail }));
+  return readRequest(JobRequest, body, { what: "job", source: moduleRef(0, "http", "jobs") });
 }
 
 async function submitJob(call: Call, { kernel }: Edge, job: JobRequest): Promise<SubmitResponse> {
@@ -91,7 +85,7 @@ interface Wait {
 
 /** The workflow at its rest, or as it stands when its time is over or nobody waits any more. */
 async function waitAtMost(call: Call, { kernel, options }: Edge, { workflowId, waitMs }: Wait): Promise<WorkflowState> {
-  const caller = call.get("caller");
+  const caller = withoutScopes(call.get("caller"));
   const { signal: gone } = call.req.raw;
   const stop = new AbortController();
   const end = (): void => stop.abort();

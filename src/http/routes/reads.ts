@@ -6,7 +6,7 @@
  * R3  Lists are pages of summaries, newest first; `next` goes on, null says that this was all. The whole is read by its id.
  */
 import { z } from "zod";
-import { commandScopes, hasScope } from "../../contract/auth-context.ts";
+import { type Caller, commandScopes, hasScope, withoutScopes } from "../../contract/auth-context.ts";
 import { GateId } from "../../contract/ids.ts";
 import { gateCursor } from "../../contract/page.ts";
 import {
@@ -40,7 +40,7 @@ interface View {
 }
 
 interface ViewAsked {
-  readonly caller: HttpCaller;
+  readonly caller: Caller;
   /** As it was at this sequence, of a view whose query takes it. */
   readonly at?: number | undefined;
 }
@@ -133,8 +133,8 @@ export function addReads(edge: Edge): void {
       answers: page(GatePage),
     },
     async (call, query) => {
-      const caller = await requireReader(call, edge);
-      return answerJson(await listGates(edge, caller, query));
+      await requireReader(call, edge);
+      return answerJson(await listGates(edge, call.get("caller"), query));
     },
   );
   addRoute(
@@ -166,14 +166,16 @@ export function addReads(edge: Edge): void {
 }
 
 /** The caller, if they may read. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */
-export async function requireReader(call: Call, edge: Edge): Promise<HttpCaller> {
-  await requireMayRead(call.get("caller"), edge);
-  return call.get("caller");
+export function requireReader(call: Call, edge: Edge): Promise<Caller> {
+  return requireMayRead(call.get("caller"), edge);
 }
 
-export async function requireMayRead(caller: HttpCaller, { kernel }: Edge): Promise<void> {
-  requireCredentialScope(caller, readScope);
+/** Returns the caller as the kernel takes it. @throws as `requireReader`. */
+export async function requireMayRead(credential: HttpCaller, { kernel }: Edge): Promise<Caller> {
+  requireCredentialScope(credential, readScope);
+  const caller = withoutScopes(credential);
   await kernel.authorize(caller, readScope);
+  return caller;
 }
 
 function addGateRead(edge: Edge): void {
@@ -191,7 +193,7 @@ function addGateRead(edge: Edge): void {
     async (call) => {
       const caller = await requireReader(call, edge);
       const gate = await edge.kernel.gate(workflowOf(call), call.req.param("gate_id") ?? "", caller);
-      return answerJson(withinScopes(gate, caller));
+      return answerJson(withinScopes(gate, call.get("caller")));
     },
   );
 }
@@ -204,7 +206,7 @@ const usualPage = 50;
 /** @throws KernelErrorException as the kernel does for a filter that is none. */
 export async function listWorkflows(
   { kernel, options }: Edge,
-  caller: HttpCaller,
+  caller: Caller,
   { state: states, limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof workflowQuery>,
 ): Promise<WorkflowPage> {
   const filter = { ...rest, limit, ...(states !== undefined && { states }) };
@@ -215,13 +217,13 @@ export async function listWorkflows(
 
 export async function listGates(
   { kernel, options }: Edge,
-  caller: HttpCaller,
+  credential: HttpCaller,
   { limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof gateQuery>,
 ): Promise<GatePage> {
   // What a credential may not decide is not theirs, whatever the role may.
-  if (rest.mine === true) requireCredentialScope(caller, commandScopes.gate);
-  const found = await kernel.gates({ ...rest, limit }, caller);
-  const gates = found.map((gate) => withinScopes(gate, caller));
+  if (rest.mine === true) requireCredentialScope(credential, commandScopes.gate);
+  const found = await kernel.gates({ ...rest, limit }, withoutScopes(credential));
+  const gates = found.map((gate) => withinScopes(gate, credential));
   const last = gates.length < limit ? undefined : gates.at(-1);
   return { gates: [...gates], next: last === undefined ? null : gateCursor(last), ...totalOf(found) };
 }
@@ -241,7 +243,7 @@ interface EventFilter {
   readonly limit: number;
 }
 
-export async function listEvents({ kernel }: Edge, caller: HttpCaller, { workflow_id, after, limit }: EventFilter) {
+export async function listEvents({ kernel }: Edge, caller: Caller, { workflow_id, after, limit }: EventFilter) {
   const events: LedgerEvent[] = [];
   for await (const event of kernel.events(workflow_id, { after, live: false }, caller)) {
     events.push(event);

@@ -6,9 +6,9 @@
  */
 import type { CallToolResult, InputRequiredResult, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { kernelError } from "../../contract/error-codes.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { type KernelError, raise } from "../../contract/kernel-error.ts";
+import type { KernelError } from "../../contract/kernel-error.ts";
+import { readRequest } from "../../contract/known-keys.ts";
 import { McpError } from "../../contract/mcp.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { CallMeta } from "../call-meta.ts";
@@ -59,9 +59,7 @@ export function outputSchemaOf(schema: z.ZodType): JsonObject {
 
 /** The arguments as the schema has them. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function readArguments<S extends z.ZodType>(schema: S, args: JsonObject): z.output<S> {
-  const parsed = schema.safeParse(args);
-  if (parsed.success) return parsed.data;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", z.prettifyError(parsed.error), toolRef));
+  return readRequest(schema, args, { what: "arguments", source: toolRef });
 }
 
 /** Structured content with its JSON as text, for clients that know texts only. */

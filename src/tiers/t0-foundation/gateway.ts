@@ -7,13 +7,12 @@
  * G2  Once tenant and principal are known, a refused request leaves INTENT_REJECTED and nothing else; before that it is
  *     logged only.
  */
-import { z } from "zod";
+import type { z } from "zod";
 import { type AuthContext, type Caller, tenantOf } from "../../contract/auth-context.ts";
 import { digest } from "../../contract/digest.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type FederatedSyncReport, requireFewChanges, SyncRequest } from "../../contract/federation.ts";
-import { fieldErrorsOf } from "../../contract/field-error.ts";
 import {
   DelegationRequest,
   GateRequest,
@@ -32,6 +31,7 @@ import {
   type SubmitResponse,
 } from "../../contract/intent.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
+import { readRequest } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import { CancelRequest, type CancelResponse, RetryRequest, type RetryResponse } from "../../contract/retry.ts";
@@ -112,14 +112,8 @@ function admit<S extends z.ZodType>(runtime: Runtime, schema: S, raw: unknown): 
         gatewayRef,
       ),
     );
-  const parsed = schema.safeParse(plain);
-  if (!parsed.success)
-    raise(
-      kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${z.prettifyError(parsed.error)}`, gatewayRef, {
-        detail: { issues: parsed.error.issues.map((i) => i.path.join(".")), errors: fieldErrorsOf(parsed.error) },
-      }),
-    );
-  const text = (parsed.data as { readonly input?: { readonly text?: string } }).input?.text ?? "";
+  const parsed = readRequest(schema, plain, { what: "request", source: gatewayRef });
+  const text = (parsed as { readonly input?: { readonly text?: string } }).input?.text ?? "";
   if (text.length > maxTextChars)
     raise(
       kernelError(
@@ -128,7 +122,7 @@ function admit<S extends z.ZodType>(runtime: Runtime, schema: S, raw: unknown): 
         gatewayRef,
       ),
     );
-  return parsed.data;
+  return parsed;
 }
 
 const copy = (raw: unknown, maxDepth: number): Json => takeJson(raw, { what: "request", source: gatewayRef, maxDepth });
