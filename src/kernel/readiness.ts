@@ -8,6 +8,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import { singleFlight } from "../contract/single-flight.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
+import { outside } from "../runtime/async-context.ts";
 import { callWithin } from "../runtime/within.ts";
 
 const asking = {
@@ -22,7 +23,7 @@ export function createReadiness(
   store: Pick<LedgerStore, "check" | "position">,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
 ): () => Promise<void> {
-  const ask = singleFlight<unknown>(() => store.check?.() ?? store.position());
+  const ask = singleFlight<unknown>(() => outside(() => store.check?.() ?? store.position()));
   return async () => {
     await callWithin(ask, { ...asking, clock, timeoutMs });
   };

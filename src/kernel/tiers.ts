@@ -7,6 +7,7 @@ import { callAside } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { singleFlight } from "../contract/single-flight.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
+import { outside } from "../runtime/async-context.ts";
 import type { TierDefinition } from "../runtime/define-tier.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import type { createLedgerWriter } from "../runtime/ledger-writer.ts";
@@ -77,7 +78,11 @@ const initializing = {
 function createInitializer({ options: { initialize }, clock, limits }: Resolved): Services["ensureInitialized"] {
   let ready = initialize === undefined;
   const begin = singleFlight(async () => {
-    await callWithin(() => initialize?.(), { ...initializing, clock, timeoutMs: limits.initializeTimeoutMs });
+    await callWithin(() => outside(() => initialize?.()), {
+      ...initializing,
+      clock,
+      timeoutMs: limits.initializeTimeoutMs,
+    });
     ready = true;
   });
   return () => (ready ? null : begin());

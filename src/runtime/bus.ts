@@ -14,6 +14,7 @@ import { callAside } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { fail, metricsOf, type Result } from "../contract/result.ts";
 import { isSignal, type Signal } from "../contract/signal.ts";
+import { currentContext, type RunIn } from "./async-context.ts";
 
 export const tiers = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 export type Tier = (typeof tiers)[number];
@@ -41,6 +42,8 @@ export type Bus = Pick<SignalBus, "publish" | "ask" | "askNow" | "connect">;
 
 interface Waiting {
   readonly item: BusItem;
+  /** Of whoever published it: the one that drains may be another. */
+  readonly context: RunIn;
   next: Waiting | null;
 }
 
@@ -94,7 +97,7 @@ export class SignalBus {
     if (this.#closed) return;
     if ("signal" in item && !isSignal(item.signal))
       throw new TypeError("only a Signal made by a factory may be published; use createSignal");
-    if (this.#draining) this.#enqueue({ item, next: null });
+    if (this.#draining) this.#enqueue({ item, context: currentContext(), next: null });
     else this.#drain(item);
   }
 
@@ -104,11 +107,11 @@ export class SignalBus {
     this.#last = waiting;
   }
 
-  #dequeue(): BusItem | undefined {
+  #dequeue(): Waiting | undefined {
     const waiting = this.#first;
     this.#first = waiting?.next ?? null;
     if (this.#first === null) this.#last = null;
-    return waiting?.item;
+    return waiting ?? undefined;
   }
 
   /** Publishes and waits for the Result of whoever ends the Signal's way. Never rejects. */
@@ -171,10 +174,15 @@ export class SignalBus {
   #drain(first: BusItem): void {
     this.#draining = true;
     try {
-      for (let next: BusItem | undefined = first; next !== undefined; next = this.#dequeue()) this.#deliver(next);
+      this.#deliver(first);
+      for (let next = this.#dequeue(); next !== undefined; next = this.#dequeue()) this.#deliverIn(next);
     } finally {
       this.#draining = false;
     }
+  }
+
+  #deliverIn({ context, item }: Waiting): void {
+    context(() => this.#deliver(item));
   }
 
   #deliver(item: BusItem): void {
@@ -219,10 +227,12 @@ class GuardedObservable<T> extends Observable<T> {
     if (observerOrNext !== null && typeof observerOrNext === "object" && "isStopped" in observerOrNext)
       return super.subscribe(observerOrNext);
     const observer = typeof observerOrNext === "function" ? { next: observerOrNext } : (observerOrNext ?? {});
+    // Subscribers hear in their own context, whoever's Signal it is.
+    const here = currentContext();
     const guard =
       <A extends unknown[]>(call: ((...args: A) => void) | undefined) =>
       (...args: A): void =>
-        callAside(() => call?.apply(observer, args), this.#report);
+        here(() => callAside(() => call?.apply(observer, args), this.#report));
     return super.subscribe({
       next: guard(observer.next),
       error: observer.error === undefined ? this.#report : guard(observer.error),

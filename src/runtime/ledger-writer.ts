@@ -10,6 +10,7 @@
  * W5  A kernel whose time has run out appends nothing before it has asked whether it is still known.
  */
 import type { Append, AppendReceipt, LedgerStore } from "../ports/ledger-store.ts";
+import { outside } from "./async-context.ts";
 import type { OwnLife } from "./own-life.ts";
 import type { Limits } from "./runtime.ts";
 import { yieldToEventLoop } from "./yield-to-event-loop.ts";
@@ -81,7 +82,7 @@ export function createLedgerWriter(
   /** One turn of the event loop gathers what waits; nothing is delayed further. */
   const schedule = (): void => {
     busy = true;
-    setImmediate(() => void flush());
+    outside(() => setImmediate(() => void flush()));
   };
 
   const post = (posting: Posting): void => {

@@ -17,6 +17,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Delivery, DeliveryStore, Settlement } from "../ports/delivery-store.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { Notifier } from "../ports/notifier.ts";
+import { outside } from "./async-context.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { NoticeCollector, readRecordAt } from "./notice-collector.ts";
 import type { Runtime } from "./runtime.ts";
@@ -84,7 +85,7 @@ class NotifierLoop {
   wake(): void {
     this.#isAsked = true;
     if (this.#pass !== null || this.#abort.signal.aborted) return;
-    this.#pass = this.#passAll().finally(() => {
+    this.#pass = outside(() => this.#passAll()).finally(() => {
       this.#pass = null;
       if (this.#isAsked) this.wake();
     });

@@ -8,6 +8,7 @@
  * T3  A reader is a cursor, never a queue. Who is slow falls out of the ring and reads the log by itself until it is back.
  */
 import { singleFlight } from "../contract/single-flight.ts";
+import { outside } from "./async-context.ts";
 
 /** A run of numbered items, in order. */
 export interface Segment<T> {
@@ -141,7 +142,7 @@ export class SharedTail<T> {
 
   readonly #pullOnce = singleFlight(async () => {
     const updates = this.#news;
-    const segment = await this.#pull();
+    const segment = await outside(() => this.#pull());
     if (segment === null || segment.isLast) this.#restedAt = updates;
     if (segment !== null) this.#keep(segment);
   });

@@ -5,6 +5,7 @@
  * M1  `clear` leaves nothing armed.
  */
 import type { Clock } from "../ports/clock.ts";
+import { outside } from "./async-context.ts";
 
 export interface Timers {
   /** Resolves at `at` (epoch ms); at once when that is past or `signal` aborts. */
@@ -46,7 +47,7 @@ export function createTimers(clock: Clock): Timers {
           at,
           () => {
             alarms.delete(name);
-            fire();
+            outside(fire);
           },
           background,
         ),
@@ -55,7 +56,7 @@ export function createTimers(clock: Clock): Timers {
     deadline(at, fire) {
       const cancel = clock.setTimer(at, () => {
         deadlines.delete(cancel);
-        fire();
+        outside(fire);
       });
       deadlines.add(cancel);
       return () => {

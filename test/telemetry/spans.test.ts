@@ -1,5 +1,5 @@
 /** Spans: one trace a workflow, made of committed events and their instants. */
-import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { context, createContextKey, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterEach, describe, expect, it } from "vitest";
 import { operatorError } from "../../src/index.ts";
 import { llmOperator } from "../../src/operators/llm/index.ts";
@@ -235,6 +235,25 @@ describe("what operators do themselves", () => {
       "own b < call T.B: undefined",
     ]);
     expect(trace.getActiveSpan()).toBeUndefined();
+  });
+
+  it("has the baggage of its own request, of those that come at once", async () => {
+    context.setGlobalContextManager(new LocalContexts().enable());
+    const carried = new Map<string, unknown>();
+    const key = createContextKey("request");
+    const note = async ({ context: { workflow_id } }: { readonly context: { readonly workflow_id: string } }) => {
+      await Promise.resolve();
+      carried.set(workflow_id, context.active().getValue(key));
+      return {};
+    };
+    const { observer } = openObserver();
+    const capability = observer.traced(job([step("a", "T.A")], [work(createWorld(), "T.A", { run: note })]));
+    await using t = await createTestKernel({ telemetry: observer, capabilities: [capability] });
+    const people = ["ann", "bo", "cy"];
+    const ask = (who: string) => context.with(context.active().setValue(key, who), () => t.submit("Test.Job"));
+    const ids = await Promise.all(people.map(ask));
+    for (const id of ids) await t.rest(id);
+    expect(ids.map((id) => carried.get(id))).toEqual(people);
   });
 });
 

@@ -113,7 +113,13 @@ export const ladder: readonly Floor[] = [
   // Tiers check what operators are given and give back against the operators' own schemas, hence zod.
   { room: "tiers/*", may: ["runtime", "machines", ...ground], packages: ["zod"], builtins: [] },
   { room: "hosts/*", may: ["runtime", "machines", ...ground], packages: "declared", builtins: "any" },
-  { room: "runtime", may: ["machines", "define", ...ground], packages: ["xstate", "rxjs"], builtins: [] },
+  // One file takes and enters async contexts, so that no caller's context reaches another's host code.
+  {
+    room: "runtime",
+    may: ["machines", "define", ...ground],
+    packages: ["xstate", "rxjs"],
+    builtins: ["node:async_hooks"],
+  },
   { room: "capabilities", may: ["operators", "define", ...ground], packages: ["zod"], builtins: [] },
   { room: "operators", may: ["define", ...ground], packages: "declared", builtins: "any" },
   { room: "ledgers/*", may: ["ledgers/tables", "define", ...ground], packages: "declared", builtins: "any" },

@@ -188,10 +188,9 @@ function admitSubmit(runtime: Runtime, raw: unknown): ParsedSubmitRequest {
   try {
     return admit(runtime, SubmitRequest, raw);
   } catch (thrown) {
-    runtime.logger.warn(
-      { error: (thrown as KernelErrorException).error },
-      "request refused before its caller was known",
-    );
+    // Its message names the keys that came, and these may be anything.
+    const { code } = (thrown as KernelErrorException).error;
+    runtime.logger.warn({ code }, "request refused before its caller was known");
     throw thrown;
   }
 }

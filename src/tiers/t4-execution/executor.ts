@@ -14,6 +14,7 @@ import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { Lease, LedgerStore, TakenUp, WorkflowHead } from "../../ports/ledger-store.ts";
+import { currentContext, outside } from "../../runtime/async-context.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import type { LifecycleHost } from "../../runtime/lifecycle-host.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "../../runtime/log-services.ts";
@@ -25,7 +26,7 @@ import { WorkflowLog } from "../../runtime/workflow-log.ts";
 import { notFound } from "./decide/decide.ts";
 import type { Input } from "./decide/input.ts";
 import { oodaRef, type Settings } from "./decide/run.ts";
-import { Mailbox, type MailboxHost } from "./mailbox.ts";
+import { Mailbox, type MailboxHost, type Origin } from "./mailbox.ts";
 import type { Services } from "./perform/services.ts";
 
 export interface ExecutorOptions {
@@ -85,7 +86,7 @@ export class Executor {
   begin(identity: NewWorkflow, parentId: string | null): Mailbox {
     const log = new WorkflowLog(identity, this.#services);
     if (!this.#options.goesOn) log.markForeign();
-    return this.#adopt(log, parentId);
+    return this.#adopt(log, { parentId, context: currentContext() });
   }
 
   /**
@@ -202,8 +203,8 @@ export class Executor {
     onRest(mailbox);
   }
 
-  #adopt(log: WorkflowLog, parentId: string | null, version?: number): Mailbox {
-    const mailbox = new Mailbox(log, this.#host, parentId);
+  #adopt(log: WorkflowLog, origin: Origin, version?: number): Mailbox {
+    const mailbox = new Mailbox(log, this.#host, origin);
     this.#awake.set(log.identity.workflow_id, mailbox);
     this.#resting.follow(log, version);
     this.#options.runtime.telemetry.mark?.("session.open", { workflow_id: log.identity.workflow_id });
@@ -212,7 +213,7 @@ export class Executor {
 
   #wakeOnce(workflowId: string, parentId: string | null): Promise<Mailbox> {
     const begin = (): Promise<Mailbox> =>
-      this.#fold(workflowId, parentId).finally(() => this.#waking.delete(workflowId));
+      outside(() => this.#fold(workflowId, parentId)).finally(() => this.#waking.delete(workflowId));
     const waking = this.#waking.get(workflowId) ?? begin();
     this.#waking.set(workflowId, waking);
     return waking;
@@ -226,7 +227,7 @@ export class Executor {
       (await this.#takeKept(workflowId, version)) ?? (await this.#readAll(workflowId));
     const log = new WorkflowLog(identityOf(record), this.#services, { record, context, head });
     await this.#adoptLease(log, head);
-    const mailbox = this.#adopt(log, parentId, version);
+    const mailbox = this.#adopt(log, { parentId, context: outside }, version);
     lifecycles.wake(record, events);
     return mailbox;
   }

@@ -12,6 +12,7 @@
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import type { EventDraft } from "../../contract/event.ts";
 import { isTerminal } from "../../contract/workflow.ts";
+import type { RunIn } from "../../runtime/async-context.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
@@ -41,12 +42,16 @@ export interface MailboxHost {
   readonly onRest: (mailbox: Mailbox) => void;
 }
 
+/** By which Signal the workflow was woken here, and in whose async context its host code runs. */
+export interface Origin extends Pick<Calling, "parentId" | "context"> {}
+
 export class Mailbox extends RunMemory implements Run, Calling {
   readonly log: WorkflowLog;
   readonly runtime: Runtime;
   readonly settings: Settings;
   readonly services: Services;
   readonly parentId: string | null;
+  readonly context: RunIn;
   readonly scopes: PassScopes;
   readonly mark: Run["mark"];
   interrupted = false;
@@ -64,13 +69,14 @@ export class Mailbox extends RunMemory implements Run, Calling {
   #isOverdue = false;
   #idle: (() => void)[] = [];
 
-  constructor(log: WorkflowLog, host: MailboxHost, parentId: string | null) {
+  constructor(log: WorkflowLog, host: MailboxHost, { parentId, context }: Origin) {
     super();
     this.log = log;
     this.runtime = host.runtime;
     this.settings = host.settings;
     this.services = host.services;
     this.parentId = parentId;
+    this.context = context;
     this.mark = host.runtime.telemetry.mark && this.#mark.bind(this);
     this.#host = host;
     this.scopes = new PassScopes((place, question) => this.#put(place, question));
@@ -78,11 +84,11 @@ export class Mailbox extends RunMemory implements Run, Calling {
     if (host.isStopping()) this.#stopHere();
     log.listen({
       sealing: (now, drafts) => this.#trace.seal(now, drafts),
-      committed: () => this.#committed(),
-      synced: () => this.#performDue(),
       mayBeLazy: () => this.#intentions.isHarmless(),
-      overtaken: (confirmed) => this.#overtaken(confirmed),
-      lost: () => this.#lost(),
+      committed: () => context(() => this.#committed()),
+      synced: () => context(() => this.#performDue()),
+      overtaken: (confirmed) => context(() => this.#overtaken(confirmed)),
+      lost: () => context(() => this.#lost()),
     });
   }
 
@@ -139,11 +145,9 @@ export class Mailbox extends RunMemory implements Run, Calling {
     return this.asleep && this.log.exists && this.log.lost === null && !this.#isOver;
   }
 
-  // --- the mailbox ---
-
   post(input: Input): void {
     this.#inputs.push(input);
-    if (!this.#handling) this.#drain();
+    if (!this.#handling) this.context(() => this.#drain());
   }
 
   /** From inside somebody else's delivery: the turn begins when that is over, and its questions are answered at once. */
@@ -153,7 +157,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
-      if (!this.#handling) this.#drain();
+      if (!this.#handling) this.context(() => this.#drain());
     });
   }
 
@@ -171,7 +175,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   /** Stops without ending the workflow: the owner stops, or another one took over. */
   interrupt(): void {
     this.#stopHere();
-    this.#performer.abort("interrupted");
+    this.context(() => this.#performer.abort("interrupted"));
     this.#arm(null);
     if (!this.#handling) this.#restIfIdle();
   }
@@ -279,8 +283,6 @@ export class Mailbox extends RunMemory implements Run, Calling {
     }
   }
 
-  // --- what a turn asks for ---
-
   readonly intend = (intention: Intention): void => {
     this.#intentions.add(intention);
   };
@@ -301,8 +303,6 @@ export class Mailbox extends RunMemory implements Run, Calling {
   }
 
   readonly saved = (): Promise<void> => this.log.commit();
-
-  // --- what waited for its row ---
 
   #committed(): void {
     const { confirmed } = this.log;
@@ -353,8 +353,6 @@ export class Mailbox extends RunMemory implements Run, Calling {
     });
   }
 
-  // --- overtaken, lost, at rest ---
-
   /** What was decided and not committed is decided again on what stands now; no tier's answer of before counts. */
   #overtaken(confirmed: number): void {
     this.scopes.clear();
@@ -369,7 +367,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   /** What another process appended was taken in while nothing of ours was under way. */
   refreshed(): void {
-    this.#overtaken(this.log.confirmed);
+    this.context(() => this.#overtaken(this.log.confirmed));
   }
 
   #lost(): void {

@@ -26,6 +26,7 @@ import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import type { RouteQuestion } from "../../../contract/model-route.ts";
 import { isHarmless, type Operator } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
+import type { RunIn } from "../../../runtime/async-context.ts";
 import { messageOf } from "../../../runtime/within.ts";
 import { invokerRef } from "../decide/answer-key.ts";
 import type { Screened } from "../decide/end-call.ts";
@@ -44,6 +45,8 @@ import { StepStream } from "./stream-step.ts";
 
 /** A mailbox as calls see it. */
 export interface Calling extends Asking {
+  /** Runs the workflow's host code in the workflow's async context. */
+  readonly context: RunIn;
   readonly tell: (call: CallOf, end: CallEnd) => void;
   /** Notes what the call says. Resolves once that is committed; to false where its ceilings were not held to what stood then, and nothing is. */
   readonly note: (call: CallOf, drafts: readonly EventDraft[]) => Promise<boolean>;
