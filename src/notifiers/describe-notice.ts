@@ -2,7 +2,8 @@
  * A notice in words, for whatever shows text to people.
  *
  * T1  Whatever came from inputs, outputs or people is shown as a person can see it; nothing of it begins a line of ours.
- * T2  What is cut says how much was left out; what is withheld says where it is shown.
+ * T2  What is cut says how much was left out, and `cut` names it, so that the message says where it is shown whole; what is
+ *     withheld says where it is shown.
  */
 import type { Gate } from "../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
@@ -16,11 +17,15 @@ export interface ToldNotice {
   readonly facts: readonly (readonly [name: string, value: string])[];
   /** The preview and what would run, as JSON, each under its name; none where they are withheld. */
   readonly parts: readonly (readonly [name: string, text: string])[];
-  /** Whether all that would run is among them. */
+  /** The names of what is cut: `title`, facts, the preview, what would run. */
+  readonly cut: readonly string[];
+  /** Whether it shows all that a person decides on: nothing is cut and nothing withheld. */
   readonly isWhole: boolean;
 }
 
 export interface Telling {
+  /** Characters of the subject. */
+  readonly maxSubject: number;
   readonly maxPreview: number;
   readonly maxPayload: number;
   readonly linkOnly: boolean;
@@ -40,33 +45,47 @@ const ends: { readonly [S in Gate["status"]]?: string } = {
   voided: "No longer to be decided",
 };
 
-const maxSubject = 160;
 const maxFact = 500;
 
 export function describeNotice(notice: GateNotice, telling: Telling): ToldNotice {
-  return telling.linkOnly
-    ? { ...head(withholdTexts(notice), [["payload", "is shown at the gate alone"]]), parts: [], isWhole: false }
-    : { ...head(notice, []), ...body(notice, telling) };
+  if (telling.linkOnly) {
+    const told = head(withholdTexts(notice), telling, [["payload", "is shown at the gate alone"]]);
+    return { ...told, parts: [], isWhole: false };
+  }
+  const told = head(notice, telling, []);
+  const { parts, cut: cutParts } = body(notice, telling);
+  const allCut = [...told.cut, ...cutParts];
+  return { ...told, parts, cut: allCut, isWhole: allCut.length === 0 };
 }
+
+/** Returns the line that says what a message does not show whole, and where it is shown; null if it shows everything. */
+export const describeCut = (cutNames: readonly string[]): string | null =>
+  cutNames.length === 0 ? null : `Not shown whole here: ${cutNames.join(", ")}. Open the gate to read all of it.`;
 
 type Facts = readonly (readonly [name: string, value: string])[];
 
-function head(notice: GateNotice, more: Facts): Pick<ToldNotice, "subject" | "facts"> {
+function head(notice: GateNotice, { maxSubject }: Telling, more: Facts): Omit<ToldNotice, "parts" | "isWhole"> {
   const { gate, kind } = notice;
   const word = kind === "decided" ? (ends[gate.status] ?? gate.status) : openings[kind];
+  const subject = showLine(`${word}: ${gate.title}`);
+  const facts = [...factsOf(notice), ...more].map(([name, value]) => [name, showLine(value)] as const);
+  const cutFacts = facts.filter(([, value]) => value.length > maxFact).map(([name]) => name);
   return {
-    subject: cut(showLine(`${word}: ${gate.title}`), maxSubject),
-    facts: [...factsOf(notice), ...more].map(([name, value]) => [name, cut(showLine(value), maxFact)]),
+    subject: cut(subject, maxSubject),
+    facts: facts.map(([name, value]) => [name, cut(value, maxFact)]),
+    cut: [...(subject.length > maxSubject ? ["title"] : []), ...new Set(cutFacts)],
   };
 }
 
-function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<ToldNotice, "parts" | "isWhole"> {
-  const payload = quoteText(JSON.stringify(gate.payload, null, 2));
-  const preview = cut(quoteText(gate.preview), maxPreview);
+function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<ToldNotice, "parts" | "cut"> {
   const ran = gate.kind === "in_doubt" ? "Was sent" : "Would run";
+  const whole = [
+    ...(gate.preview === "" ? [] : [["Preview", quoteText(gate.preview), maxPreview] as const]),
+    [ran, quoteText(JSON.stringify(gate.payload, null, 2)), maxPayload] as const,
+  ];
   return {
-    parts: [...(gate.preview === "" ? [] : [["Preview", preview] as const]), [ran, cut(payload, maxPayload)]],
-    isWhole: payload.length <= maxPayload,
+    parts: whole.map(([name, text, most]) => [name, cut(text, most)]),
+    cut: whole.filter(([, text, most]) => text.length > most).map(([name]) => name),
   };
 }
 

@@ -13,7 +13,7 @@ import { raise } from "../contract/kernel-error.ts";
 import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Notifier } from "../index.ts";
-import { describeNotice, type ToldNotice } from "./describe-notice.ts";
+import { describeCut, describeNotice, type ToldNotice } from "./describe-notice.ts";
 import { findRecipients, type RecipientOptions } from "./find-recipients.ts";
 import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs } from "./notifier-options.ts";
 
@@ -118,7 +118,7 @@ async function sendMail(options: Read, notice: GateNotice, to: readonly string[]
   }
 }
 
-const limits = { maxPreview: 10_000, maxPayload: 20_000 } as const;
+const limits = { maxSubject: 160, maxPreview: 10_000, maxPayload: 20_000 } as const;
 
 function compose(notice: GateNotice, { from, consoleUrl, linkOnly }: Read) {
   const told = describeNotice(notice, { ...limits, linkOnly });
@@ -138,24 +138,28 @@ function compose(notice: GateNotice, { from, consoleUrl, linkOnly }: Read) {
 
 const opening = "Open the gate (that decides nothing): ";
 
-function toText({ subject, facts, parts }: ToldNotice, link: string): string {
+function toText({ subject, facts, parts, cut }: ToldNotice, link: string): string {
   const lines = facts.map(([name, value]) => `${name.padEnd(9)} ${value}`);
   const shown = parts.map(([name, text]) => `${name}\n${text}`);
-  return `${[subject, lines.join("\n"), ...shown, `${opening}${link}`].join("\n\n")}\n`;
+  const notWhole = describeCut(cut);
+  const end = [...(notWhole === null ? [] : [notWhole]), `${opening}${link}`];
+  return `${[subject, lines.join("\n"), ...shown, ...end].join("\n\n")}\n`;
 }
 
-function toHtml({ subject, facts, parts }: ToldNotice, link: string): string {
+function toHtml({ subject, facts, parts, cut }: ToldNotice, link: string): string {
   const rows = facts.map(
     ([name, value]) => `<tr><th align="left">${toMarkup(name)}</th><td>${toMarkup(value)}</td></tr>`,
   );
   const shown = parts.map(([name, text]) => `<h2>${name}</h2>\n<pre>${toMarkup(text)}</pre>\n`);
+  const notWhole = describeCut(cut);
+  const said = notWhole === null ? "" : `<p>${toMarkup(notWhole)}</p>\n`;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${toMarkup(subject)}</title></head><body>
 <h1>${toMarkup(subject)}</h1>
 <table>
 ${rows.join("\n")}
 </table>
-${shown.join("")}<p><a href="${toMarkup(link)}">Open the gate</a> (that decides nothing)</p>
+${shown.join("")}${said}<p><a href="${toMarkup(link)}">Open the gate</a> (that decides nothing)</p>
 </body></html>
 `;
 }

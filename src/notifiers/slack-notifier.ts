@@ -2,7 +2,8 @@
  * Notices in a channel of Slack, through an incoming webhook: a link, and buttons where the app's signing secret is given.
  *
  * S1  Text of a gate is plain text: no markup, no mention, no link comes of it.
- * S2  Buttons stand only beneath a message that shows all that would run and each fact, and carry the digest of it: they
+ * S2  Buttons stand only beneath a message that shows whole what would run, its preview, its title and each fact; one that
+ *     is cut says so and where all of it is shown. They carry the digest of what is shown: they
  *     decide what was shown or nothing. Where a signature or a resolution is asked for there is a link alone.
  * S3  Who presses a button is whoever the host says (slack-interactions.ts).
  */
@@ -12,7 +13,7 @@ import type { GateNotice } from "../contract/gate-notice.ts";
 import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, type Notifier, wallClock } from "../index.ts";
-import { cut, describeNotice, type ToldNotice } from "./describe-notice.ts";
+import { cut, describeCut, describeNotice, type ToldNotice } from "./describe-notice.ts";
 import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { answerInteractions, type Decider, type PrincipalOf, toMrkdwn } from "./slack-interactions.ts";
@@ -82,7 +83,7 @@ export function slackNotifier(given: SlackOptions): SlackNotifier {
 }
 
 /** Slack takes 3000 characters of a section, 150 of a header and 2000 of a button's value. */
-const limits = { maxPreview: 2_500, maxPayload: 2_900 } as const;
+const limits = { maxSubject: 120, maxPreview: 2_500, maxPayload: 2_900 } as const;
 const maxFacts = 2_900;
 
 function compose(notice: GateNotice, options: Read) {
@@ -90,12 +91,15 @@ function compose(notice: GateNotice, options: Read) {
   const told = describeNotice(notice, { ...limits, linkOnly });
   const link = linkTo(consoleUrl, notice);
   const facts = told.facts.map(([name, value]) => `${name}: ${value}`).join("\n");
+  const areFactsCut = facts.length > maxFacts;
+  const notWhole = describeCut([...told.cut, ...(areFactsCut ? ["the list of facts"] : [])]);
   const blocks = [
-    { type: "header", text: plain(told.subject.slice(0, 140)) },
+    { type: "header", text: plain(told.subject) },
     section(cut(facts, maxFacts)),
     ...told.parts.map(([name, text]) => section(`${name}:\n${text}`)),
+    ...(notWhole === null ? [] : [section(notWhole)]),
     { type: "section", text: { type: "mrkdwn", text: `<${toMrkdwn(link)}|Open the gate> (that decides nothing)` } },
-    ...(facts.length > maxFacts ? [] : buttonsOf(notice, told, options)),
+    ...(areFactsCut ? [] : buttonsOf(notice, told, options)),
   ];
   return { text: toMrkdwn(told.subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
 }

@@ -100,6 +100,22 @@ describe("a message", () => {
     expect(buttonsIn(cut)).toEqual([]);
   });
 
+  it.each<readonly [string, Partial<Gate>]>([
+    ["title", { title: "t".repeat(200) }],
+    ["asked by", { reasons: [{ source: "plan", rule: "r", reason: "x".repeat(501) }] }],
+    ["approve", { consequences: { approve: "x".repeat(501), reject: "stops", edit: "" } }],
+    ["runs", { operator: "o".repeat(501) }],
+    ["Preview", { preview: "p".repeat(2_501) }],
+    ["Would run", { payload: { text: "x".repeat(4_000) } }],
+  ])("that cuts %s says that it does and where it is whole, and has no buttons", async (name, gate) => {
+    const message = await told(buttons, gate);
+    const text = message.blocks.map(({ text: shown }) => shown?.text ?? "").join("\n");
+    expect(text).toMatch(/… \d+ more characters/);
+    expect(text).toContain(`Not shown whole here: ${name}. Open the gate to read all of it.`);
+    expect(buttonsIn(message)).toEqual([]);
+    expect(JSON.stringify(await told(buttons))).not.toContain("Not shown whole");
+  });
+
   it("keeps within what Slack takes, whatever the gate holds", async () => {
     const long = "‮".repeat(5_000);
     const reasons = Array.from({ length: 50 }, () => ({ source: "plan" as const, rule: long, reason: long }));
