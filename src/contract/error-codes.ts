@@ -136,6 +136,28 @@ export const errorCodes = Object.freeze({
     ...busy,
     http: 429,
   }),
+  T0_HTTP_TENANT_STREAM_LIMIT: resource("Close streams of your tenant that nobody reads, then open this one again.", {
+    ...busy,
+    http: 429,
+  }),
+  T0_HTTP_CALLER_READ_LIMIT: resource(
+    "Wait for the answers to your reads that are under way, then send this one again.",
+    {
+      ...busy,
+      http: 429,
+    },
+  ),
+  T0_HTTP_UNREAD_LIMIT: resource(
+    "Try again when others have read their answers, or raise the limit named in the detail.",
+    {
+      ...busy,
+      http: 503,
+    },
+  ),
+  T0_HTTP_CALLER_UNREAD_LIMIT: resource("Read the answers that you have asked for, then send this request again.", {
+    ...busy,
+    http: 429,
+  }),
   T0_HTTP_CALLER_BUSY: resource("Wait until the first of your requests has ended, then send this one again.", {
     ...busy,
     http: 429,
@@ -286,6 +308,10 @@ export const errorCodes = Object.freeze({
   // T7: orchestration
   T7_SPAWN_INSUFFICIENT_RESOURCES: resource(
     "Try again when some of the running workflows have finished, or raise the limit named in the message.",
+    busy,
+  ),
+  T7_SPAWN_SHARE_EXCEEDED: resource(
+    "Try again when some of your running workflows have finished, or raise the share named in the message.",
     busy,
   ),
   T7_ROUTE_NO_ENDPOINT: resource("Configure a model endpoint with the capabilities named in the detail.", {

@@ -7,7 +7,8 @@
  * R2  What stands after the question mark holds the route's `query`, before the route runs: no other name, and none twice that
  *     is no list.
  * R3  An address that takes no body refuses one: what it says would be passed over.
- * R4  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
+ * R4  Reads of one caller take turns with those of others, and what clients leave unread is bounded.
+ * R5  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
  */
 import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
@@ -83,9 +84,22 @@ export function addRoute<Q extends z.ZodObject>(
   edge.app.on(route.method.toUpperCase(), route.path, async (call) => {
     const asked = readQuery(call.req.url, query);
     if (takesNoBody) await requireNoBody(call, edge);
-    return answer(call, asked);
+    if (route.needs === "open") return answer(call, asked);
+    const caller = call.get("caller");
+    const answered = isRead(route)
+      ? await edge.reads.run(caller, (hasWaited) => (hasWaited && isGone(call) ? nobodyReads() : answer(call, asked)))
+      : await answer(call, asked);
+    // Nobody reads the body of an answer to HEAD.
+    return call.req.raw.method === "HEAD" ? answered : edge.unread.hold(caller, answered);
   });
 }
+
+/** What is read in one go; a stream has a place of its own. */
+const isRead = ({ method, answers }: Pick<Route, "method" | "answers">): boolean =>
+  method === "get" && Object.values(answers).every(({ mediaType }) => mediaType !== "text/event-stream");
+
+const isGone = (call: Call): boolean => call.req.raw.signal.aborted;
+const nobodyReads = (): Response => new Response(null, { status: 499 });
 
 /** An empty object says nothing, as no body does. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 async function requireNoBody(call: Call, { options }: Edge): Promise<void> {

@@ -12,6 +12,7 @@ import { createAuthentication, type Known } from "./authenticate.ts";
 import { originOf, requireOwnPage } from "./check-origin.ts";
 import type { HttpCaller, ResolvedHttpOptions } from "./http-options.ts";
 import { type Allowance, createAllowance, createAllowances, refuseRate } from "./limit-rate.ts";
+import { nameOfCaller } from "./name-caller.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 
 export interface Admission {
@@ -43,7 +44,7 @@ export function createAdmission(options: ResolvedHttpOptions): Admission {
   const ownOrigin = (request: Request): string => originOf(request, origin);
   const { authenticate, revoke } = createAuthentication(options, { sessions, failures, ownOrigin });
   const spend = (caller: HttpCaller): void => {
-    if (!callers.take(nameOf(caller))) refuseRate("maxRequestsPerSecond");
+    if (!callers.take(nameOfCaller(caller))) refuseRate("maxRequestsPerSecond");
   };
   return {
     spend,
@@ -65,9 +66,6 @@ function openSessions({ sessions, limits, clock }: ResolvedHttpOptions): Session
   const { maxLoginCodes: maxCodes, maxSessions } = limits;
   return createSessions({ ...sessions, maxCodes, maxSessions }, sessions.store, clock);
 }
-
-const nameOf = ({ tenant_id, principal }: HttpCaller): string =>
-  JSON.stringify([tenant_id, principal.type, principal.id]);
 
 /** Who shows nothing guesses nothing, and costs nothing but the answer. */
 function refuseNobody({ headers }: Request, failures: Allowance): never {

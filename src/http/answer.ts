@@ -35,6 +35,16 @@ export function sendProblem(problem: ProblemDetails, more: Readonly<Record<strin
   return new Response(JSON.stringify(problem), { status, headers });
 }
 
+/** The texts of answers that are too large to be given to a connection at once. */
+const largeTexts = new WeakMap<Response, string>();
+const largeChars = 16_384;
+
+/** Returns the text of an answer that `answerJson` made, if it is large. */
+export const largeTextOf = (answer: Response): string | undefined => largeTexts.get(answer);
+
 export function answerJson(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
+  const text = JSON.stringify(body);
+  const answer = new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
+  if (text.length > largeChars) largeTexts.set(answer, text);
+  return answer;
 }

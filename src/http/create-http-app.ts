@@ -33,6 +33,7 @@ import {
 import { refuseRate } from "./limit-rate.ts";
 import { addObservation } from "./observe-requests.ts";
 import { createOneAtATime } from "./one-at-a-time.ts";
+import { createReadTurns } from "./read-turns.ts";
 import { addBudgets } from "./routes/budgets.ts";
 import { addCommands } from "./routes/commands.ts";
 import { addConsole } from "./routes/console.ts";
@@ -50,6 +51,7 @@ import { addLogin, addSession, type Door, doorOf, loginPath } from "./routes/ses
 import { addStreams } from "./routes/streams.ts";
 import { addWhatIf } from "./routes/what-if.ts";
 import { createStreamPlaces } from "./stream-places.ts";
+import { createUnreadAnswers } from "./unread-answers.ts";
 
 /** The API of a kernel, to be served by any server that speaks the web's Request and Response. */
 export interface HttpApp {
@@ -91,6 +93,8 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
     places,
     drain: draining.signal,
     heavy: createOneAtATime(),
+    reads: createReadTurns(resolved.limits),
+    unread: createUnreadAnswers(resolved.limits, resolved.clock),
   };
   const { app } = edge;
   addObservation(app, edge.options);

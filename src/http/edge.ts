@@ -7,7 +7,9 @@ import type { Route } from "./add-route.ts";
 import type { Known } from "./authenticate.ts";
 import type { HttpCaller, ResolvedHttpOptions } from "./http-options.ts";
 import type { OneAtATime } from "./one-at-a-time.ts";
+import type { ReadTurns } from "./read-turns.ts";
 import type { StreamPlaces } from "./stream-places.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
 
 export interface Env {
   readonly Variables: { readonly caller: HttpCaller; readonly known: Known; readonly trace: string };
@@ -26,6 +28,10 @@ export interface Edge {
   readonly spend: (caller: HttpCaller) => void;
   /** For what stays open: streams, and requests that wait for a workflow. */
   readonly places: StreamPlaces;
+  /** Whose read is next. */
+  readonly reads: ReadTurns;
+  /** What clients have asked for and not read yet. */
+  readonly unread: UnreadAnswers;
   /** Aborted once nothing more is to be sent here. */
   readonly drain: AbortSignal;
   /** For what takes long: a replay, a what-if. */

@@ -70,13 +70,27 @@ export const defaultHttpLimits = {
   maxDepth: 64,
   /** Items of one page. */
   maxPage: 500,
+  /** Characters of the events of one page, as JSON; a page has one event at least, whatever its size. */
+  maxPageChars: 4_000_000,
+  /** Reads that run at once, of all callers. */
+  maxReads: 64,
+  /** Of them, those of one principal; further ones wait for their turn. */
+  maxReadsPerCaller: 4,
+  /** Reads of one principal that wait for their turn. */
+  maxWaitingReadsPerCaller: 1_024,
+  /** Bytes of answers that clients have asked for and not read yet. */
+  maxUnreadBytes: 256_000_000,
+  /** Of them, those for one principal, who may have one answer of any size. */
+  maxUnreadBytesPerCaller: 64_000_000,
   /** Streams open at once, and requests that wait for a workflow. */
   maxStreams: 1024,
+  /** Of them, those of one tenant. */
+  maxStreamsPerTenant: 768,
   /** Of them, those of one principal. */
   maxStreamsPerCaller: 128,
   /** How long an answer may wait for its workflow; also what is waited where the caller does not say. */
   maxWaitMs: 30_000,
-  /** A client of a stream that takes nothing for so many ms, while something is there for it, is cut off. */
+  /** A client of a stream, or of a large answer, that takes nothing for so many ms, while something is there for it, is cut off. */
   maxStallMs: 30_000,
   /** Answers kept for repeated idempotency keys; the oldest goes first. */
   maxKeptAnswers: 10_000,

@@ -7,6 +7,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { HttpCaller } from "./http-options.ts";
+import { nameOfCaller } from "./name-caller.ts";
 
 export interface OneAtATime {
   /** Gives what lets the caller come again. @throws KernelErrorException T0_HTTP_CALLER_BUSY. */
@@ -16,8 +17,8 @@ export interface OneAtATime {
 export function createOneAtATime(): OneAtATime {
   const busy = new Set<string>();
   return {
-    take({ tenant_id, principal }) {
-      const name = JSON.stringify([tenant_id, principal.type, principal.id]);
+    take(caller) {
+      const name = nameOfCaller(caller);
       if (busy.has(name)) refuse();
       busy.add(name);
       return () => void busy.delete(name);

@@ -55,7 +55,9 @@ type Read = (edge: Edge, reader: Reader, params: JsonObject) => Promise<object>;
 const reading = (read: Read): RpcMethod => ({
   needs: readScope,
   run: async (edge, params, { caller: credential }) =>
-    read(edge, { caller: await requireMayRead(credential, edge), credential }, params),
+    edge.reads.run(credential, async () =>
+      read(edge, { caller: await requireMayRead(credential, edge), credential }, params),
+    ),
 });
 
 /** `kernel/workflow`, `kernel/outcomes`, `kernel/trace`, `kernel/explain`, `kernel/audit`, `kernel/verify`. */

@@ -3,6 +3,7 @@
  */
 
 import { jwsVerifier } from "../adapters/jws-verifier.ts";
+import { refOf } from "../contract/gate-vote.ts";
 import { callAside } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { singleFlight } from "../contract/single-flight.ts";
@@ -21,12 +22,14 @@ import { createPlanningTier } from "../tiers/t3-planning/tier.ts";
 import { renameReferences } from "../tiers/t4-execution/decide/resolve-templates.ts";
 import { draftOfStep, type Settings } from "../tiers/t4-execution/decide/run.ts";
 import type { Executor } from "../tiers/t4-execution/executor.ts";
+import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
 import type { Services } from "../tiers/t4-execution/perform/services.ts";
 import { createExecutionTier } from "../tiers/t4-execution/tier.ts";
 import type { BudgetLimiter } from "../tiers/t5-ego/admission/budget-limiter.ts";
 import type { CapabilityRegistry } from "../tiers/t5-ego/admission/capability-registry.ts";
 import { createEgoTier } from "../tiers/t5-ego/tier.ts";
 import { createMetacognitionTier } from "../tiers/t6-metacognition/tier.ts";
+import type { Running } from "../tiers/t7-orchestration/running-workflows.ts";
 import { createOrchestrationTier } from "../tiers/t7-orchestration/tier.ts";
 import type { KernelOptions, Resolved } from "./options.ts";
 import { findSharedKey } from "./shared-keys.ts";
@@ -99,6 +102,11 @@ interface TierParts {
   readonly tenantLog: TenantAppend;
 }
 
+function describeRunning({ log }: Mailbox): Running {
+  const { workflow_id, tenant_id } = log.identity;
+  return { workflow_id, tenant_id, principal: log.exists ? refOf(log.record.intent.actor) : null };
+}
+
 export function defineTiers({
   resolved,
   registry,
@@ -161,7 +169,7 @@ export function defineTiers({
       publish: publisher(options, resolved.logger),
     }),
     createOrchestrationTier({
-      running: () => executor.mailboxes().map(({ log }) => log.identity.workflow_id),
+      running: () => executor.mailboxes().map(describeRunning),
       models: resolved.models,
       charges: async (counters) => store.charges(null, counters),
     }),

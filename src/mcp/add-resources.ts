@@ -9,7 +9,8 @@ import { kernelError } from "../contract/error-codes.ts";
 import { WorkflowId } from "../contract/ids.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { Caller, LedgerEvent } from "../index.ts";
+import type { Caller } from "../index.ts";
+import { pageEvents } from "../protocol/page-events.ts";
 import { toMcpWorkflow } from "./describe-workflow.ts";
 import { type McpContext, requireGranted } from "./mcp-context.ts";
 import { orProtocolError } from "./mcp-error.ts";
@@ -88,13 +89,9 @@ async function readResource(context: McpContext, uri: string): Promise<object> {
 }
 
 async function readEvents({ kernel, options }: McpContext, { workflowId, after }: Address, caller: Caller) {
-  const events: LedgerEvent[] = [];
-  for await (const event of kernel.events(workflowId, { after, live: false }, caller)) {
-    events.push(event);
-    if (events.length === options.limits.maxPage) break;
-  }
-  const next = events.length < options.limits.maxPage ? null : events.at(-1)?.sequence;
-  return { workflow_id: workflowId, events, next };
+  const { maxPage: limit, maxPageChars: maxChars } = options.limits;
+  const found = kernel.events(workflowId, { after, live: false }, caller);
+  return { workflow_id: workflowId, ...(await pageEvents(found, { limit, maxChars })) };
 }
 
 async function list(context: McpContext, cursor: string | undefined) {

@@ -19,6 +19,8 @@ export const defaultMcpLimits = {
   maxDepth: 64,
   /** Items of one page: tools, resources, tasks, events. */
   maxPage: 100,
+  /** Characters of the events of one page, as JSON; a page has one event at least, whatever its size. */
+  maxPageChars: 1_000_000,
   /** Sessions open at once, over all callers of one handler. */
   maxSessions: 1_000,
   /** Those of one principal. */

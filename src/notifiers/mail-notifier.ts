@@ -152,14 +152,14 @@ function toHtml({ subject, facts, parts, cut }: ToldNotice, link: string): strin
   );
   const shown = parts.map(([name, text]) => `<h2>${name}</h2>\n<pre>${toMarkup(text)}</pre>\n`);
   const notWhole = describeCut(cut);
-  const said = notWhole === null ? "" : `<p>${toMarkup(notWhole)}</p>\n`;
+  const cutLine = notWhole === null ? "" : `<p>${toMarkup(notWhole)}</p>\n`;
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${toMarkup(subject)}</title></head><body>
 <h1>${toMarkup(subject)}</h1>
 <table>
 ${rows.join("\n")}
 </table>
-${shown.join("")}${said}<p><a href="${toMarkup(link)}">Open the gate</a> (that decides nothing)</p>
+${shown.join("")}${cutLine}<p><a href="${toMarkup(link)}">Open the gate</a> (that decides nothing)</p>
 </body></html>
 `;
 }

@@ -27,6 +27,10 @@ export interface Limits {
   readonly maxRounds: number;
   /** Workflows that run at once; parked ones do not count. */
   readonly maxInFlight: number;
+  /** Of `maxInFlight`, what one tenant may take at most, in percent; with 100 it may take all. */
+  readonly inFlightTenantPercent: number;
+  /** Of `maxInFlight`, what one principal may take at most, in percent; with 100 they may take all. */
+  readonly inFlightPrincipalPercent: number;
   /** Questions between tiers that are unanswered at once. */
   readonly maxBusWaiting: number;
   /** One request, whole; also one evaluation report. */
@@ -125,6 +129,8 @@ export const defaultLimits: Limits = Object.freeze({
   maxReplans: 2,
   maxRounds: 32,
   maxInFlight: 1024,
+  inFlightTenantPercent: 75,
+  inFlightPrincipalPercent: 50,
   maxBusWaiting: 65_536,
   maxRequestChars: 1_000_000,
   maxTextChars: 100_000,

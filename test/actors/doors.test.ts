@@ -187,7 +187,7 @@ describe("metrics", () => {
     const ref = moduleRef(7, "team_orchestrator", "register");
     const patchTier = slowly(25, () => ok([data("Registered", {})], metricsOf(ref, { token_count: 120 })));
     await using t = await createTestKernel({ capabilities: [oneStep()], patchTier });
-    const asked = askData(t, 7, "Registration", { workflow_id: "wf" });
+    const asked = askData(t, 7, "Registration", { workflow_id: "wf", tenant_id: 1, principal: null });
     await t.clock.advance(25);
     const expected = { duration_ms: 25, token_count: 120, cache_hit: false, module_ref: ref };
     expect((await asked).metrics).toEqual(expected);

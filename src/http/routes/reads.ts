@@ -16,12 +16,12 @@ import {
   Gate,
   GatePage,
   type Kernel,
-  type LedgerEvent,
   OutcomesResponse,
   RequestTrace,
   WorkflowPage,
   WorkflowState,
 } from "../../index.ts";
+import { pageEvents } from "../../protocol/page-events.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
@@ -243,11 +243,11 @@ interface EventFilter {
   readonly limit: number;
 }
 
-export async function listEvents({ kernel }: Edge, caller: Caller, { workflow_id, after, limit }: EventFilter) {
-  const events: LedgerEvent[] = [];
-  for await (const event of kernel.events(workflow_id, { after, live: false }, caller)) {
-    events.push(event);
-    if (events.length === limit) break;
-  }
-  return { workflow_id, events, next: events.length < limit ? null : events.at(-1)?.sequence };
+export async function listEvents(
+  { kernel, options }: Edge,
+  caller: Caller,
+  { workflow_id, after, limit }: EventFilter,
+) {
+  const found = kernel.events(workflow_id, { after, live: false }, caller);
+  return { workflow_id, ...(await pageEvents(found, { limit, maxChars: options.limits.maxPageChars })) };
 }

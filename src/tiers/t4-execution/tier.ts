@@ -10,6 +10,7 @@ import type { KernelError } from "../../contract/error.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../../contract/gate.ts";
+import { refOf } from "../../contract/gate-vote.ts";
 import type { Intake } from "../../contract/intake.ts";
 import type { Principal } from "../../contract/intent.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
@@ -116,7 +117,8 @@ async function startWorkflow(
   const { id: parentId, trace_id } = signal;
   const { signals } = runtime;
   const from = { parentId };
-  const registration = signals.createDataSignal({ workflow_id }, "Registration", oodaRef("act"), trace_id, null, from);
+  const asker = { workflow_id, tenant_id, principal: refOf(intent.actor) };
+  const registration = signals.createDataSignal(asker, "Registration", oodaRef("act"), trace_id, null, from);
   consume(await runtime.ask(7, registration), () => undefined);
   const ids = { workflow_id, intent_id: intent.intent_id, plan_id, correlation_id: trace_id };
   const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, parentId);

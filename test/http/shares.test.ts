@@ -1,0 +1,252 @@
+/**
+ * What one reader or principal may take of an API and a kernel that others use too: reads, unread answers, streams, and
+ * workflows that run.
+ */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createReadTurns } from "../../src/http/read-turns.ts";
+import { defineCapability, defineOperator } from "../../src/index.ts";
+import { createTestKernel } from "../../src/testing/test-kernel.ts";
+import { counted, refusalOf } from "../fixtures.ts";
+import { publishing } from "../gates/story.ts";
+import { codeOf, openEdge, pathOf } from "./edge-fixture.ts";
+
+const never = (): Promise<never> => new Promise(() => undefined);
+const callerOf = (id: string, tenant_id = 1) => ({ tenant_id, principal: { type: "user", id, role: "user" } });
+
+/** A workflow whose ledger has events of this many characters. */
+function talker(chars: number) {
+  const operator = defineOperator({
+    name: "Big.Talk",
+    effect: "none",
+    input: z.object({}),
+    run: () => ({ text: "x".repeat(chars) }),
+  });
+  const steps = ["a", "b", "c", "d"].map((step_id) => ({ step_id, name: step_id, operator: "Big.Talk" }));
+  return defineCapability({
+    intentType: "Big.Talk",
+    version: "1.0",
+    input: z.object({}),
+    operators: [operator],
+    plan: { reasoning: "talks", steps },
+  });
+}
+
+interface Page {
+  readonly events: readonly { readonly sequence: number }[];
+  readonly next: number | null;
+}
+
+describe("a page of events", () => {
+  it("is bounded in characters, has one event at least, and the pages together have every event once", async () => {
+    await using edge = await openEdge({ capabilities: [talker(30_000)] }, { limits: { maxPageChars: 40_000 } });
+    const { workflow_id, sequence } = await edge.t.run("Big.Talk");
+    const seen: number[] = [];
+    let pages = 0;
+    for (let after: number | null = 0; after !== null; pages += 1) {
+      const response = await edge.fetch(pathOf(workflow_id, `/events?limit=500&after=${after}`));
+      const text = await response.text();
+      const { events, next } = JSON.parse(text) as Page;
+      expect(events.length).toBeGreaterThan(0);
+      if (events.length > 1) expect(text.length).toBeLessThan(41_000);
+      seen.push(...events.map((event) => event.sequence));
+      after = next;
+    }
+    expect(pages).toBeGreaterThan(4);
+    expect(seen).toEqual(Array.from({ length: sequence }, (_, i) => i + 1));
+  });
+
+  it("is bounded over JSON-RPC as well", async () => {
+    await using edge = await openEdge({ capabilities: [talker(30_000)] }, { limits: { maxPageChars: 40_000 } });
+    const { workflow_id } = await edge.t.run("Big.Talk");
+    const params = { workflow_id, limit: 500 };
+    const { body } = await edge.post<{ result: Page }>("/rpc", {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "kernel/events",
+      params,
+    });
+    expect(JSON.stringify(body).length).toBeLessThan(80_000);
+    expect(body.result.next).not.toBeNull();
+  });
+});
+
+describe("an answer that nobody reads", () => {
+  const big = { capabilities: [talker(100_000)] };
+
+  it("is counted while it is held: a caller's further ones are refused, others are answered", async () => {
+    await using edge = await openEdge(big, { limits: { maxUnreadBytesPerCaller: 500_000 } });
+    const { workflow_id } = await edge.t.run("Big.Talk");
+    const path = pathOf(workflow_id);
+    const held = await edge.fetch(path);
+    expect([held.status, held.headers.get("content-length")]).toEqual([200, expect.stringMatching(/^\d{6}$/)]);
+    const refused = await edge.ask(path);
+    expect([refused.status, codeOf(refused)]).toEqual([429, "T0_HTTP_CALLER_UNREAD_LIMIT"]);
+    expect((await edge.ask(path, { as: "support" })).status).toBe(200);
+    const text = await held.text();
+    expect(JSON.parse(text)).toMatchObject({ workflow_id, state: "completed" });
+    expect((await edge.ask(path)).status).toBe(200);
+  });
+
+  it("is refused beyond what all may leave unread together", async () => {
+    await using edge = await openEdge(big, { limits: { maxUnreadBytes: 500_000 } });
+    const { workflow_id } = await edge.t.run("Big.Talk");
+    const held = await edge.fetch(pathOf(workflow_id));
+    const refused = await edge.ask(pathOf(workflow_id), { as: "support" });
+    expect([refused.status, codeOf(refused)]).toEqual([503, "T0_HTTP_UNREAD_LIMIT"]);
+    await held.body?.cancel();
+    expect((await edge.ask(pathOf(workflow_id), { as: "support" })).status).toBe(200);
+  });
+
+  it("is cut off after maxStallMs without a piece taken, and its bytes are free", async () => {
+    await using edge = await openEdge(big, { limits: { maxUnreadBytesPerCaller: 500_000, maxStallMs: 1_000 } });
+    const { workflow_id } = await edge.t.run("Big.Talk");
+    const held = await edge.fetch(pathOf(workflow_id));
+    const reader = held.body?.getReader();
+    await reader?.read();
+    await edge.t.clock.advance(999);
+    expect((await edge.ask(pathOf(workflow_id))).status).toBe(429);
+    await edge.t.clock.advance(1_000);
+    expect((await edge.ask(pathOf(workflow_id))).status).toBe(200);
+    const readOn = async (): Promise<void> => {
+      for (let next = await reader?.read(); next?.done === false; ) next = await reader?.read();
+    };
+    await expect(readOn()).rejects.toThrow("took nothing for 1000 ms");
+  });
+
+  it("to HEAD holds nothing", async () => {
+    await using edge = await openEdge(big, { limits: { maxUnreadBytesPerCaller: 500_000 } });
+    const { workflow_id } = await edge.t.run("Big.Talk");
+    for (let i = 0; i < 3; i += 1) expect((await edge.fetch(pathOf(workflow_id), { method: "HEAD" })).status).toBe(200);
+    expect((await edge.ask(pathOf(workflow_id))).status).toBe(200);
+  });
+});
+
+describe("reads", () => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it("of callers take turns: one of another waits for no more than what runs", async () => {
+    const turns = createReadTurns({ maxReads: 1, maxReadsPerCaller: 1, maxWaitingReadsPerCaller: 100 });
+    const order: string[] = [];
+    const read = (who: string) => turns.run(callerOf(who), () => void order.push(who));
+    await Promise.all([...Array.from({ length: 5 }, () => read("greedy")), read("ann"), read("bo")]);
+    expect(order).toEqual(["greedy", "ann", "bo", "greedy", "greedy", "greedy", "greedy"]);
+  });
+
+  it("of one caller leave the event loop to others between them", async () => {
+    const turns = createReadTurns({ maxReads: 8, maxReadsPerCaller: 2, maxWaitingReadsPerCaller: 100 });
+    let done = 0;
+    const count = (): void => {
+      done += 1;
+    };
+    const all = Array.from({ length: 20 }, () => turns.run(callerOf("greedy"), count));
+    const seen: number[] = [];
+    while (done < 20) {
+      await turn();
+      seen.push(done);
+    }
+    await Promise.all(all);
+    expect(seen.length).toBeGreaterThan(8);
+  });
+
+  it("of one caller that end before the next is asked for are no more in a round of the event loop than may run", async () => {
+    const turns = createReadTurns({ maxReads: 8, maxReadsPerCaller: 2, maxWaitingReadsPerCaller: 100 });
+    let done = 0;
+    for (let i = 0; i < 20; i += 1) {
+      void turns.run(callerOf("greedy"), () => {
+        done += 1;
+      });
+      for (let ticks = 0; ticks < 10; ticks += 1) await Promise.resolve();
+    }
+    expect(done).toBe(2);
+    let others = 0;
+    await turns.run(callerOf("ann"), () => {
+      others = done;
+    });
+    expect(others).toBe(2);
+    while (done < 20) await turn();
+  });
+
+  it("that fail give their turn back", async () => {
+    const turns = createReadTurns({ maxReads: 1, maxReadsPerCaller: 1, maxWaitingReadsPerCaller: 1 });
+    const fail = () => turns.run(callerOf("ann"), () => Promise.reject(new Error("no")));
+    await expect(fail()).rejects.toThrow("no");
+    await expect(fail()).rejects.toThrow("no");
+    expect(await turns.run(callerOf("ann"), () => 1)).toBe(1);
+  });
+
+  it("of one caller that wait beyond the limit are refused over HTTP and JSON-RPC, those of another are not", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using edge = await openEdge({}, { limits: { maxReadsPerCaller: 1, maxWaitingReadsPerCaller: 1 } });
+    const { kernel } = edge.t;
+    const list = kernel.workflows;
+    Object.assign(kernel, {
+      workflows: async (...given: Parameters<typeof list>) => {
+        if (given[1]?.principal.id === 1) await gate.promise;
+        return list(...given);
+      },
+    });
+    const path = "/v1/kernel/workflows";
+    const [first, second] = [edge.ask(path), edge.ask(path)];
+    await turn();
+    const third = await edge.ask(path);
+    expect([third.status, codeOf(third)]).toEqual([429, "T0_HTTP_CALLER_READ_LIMIT"]);
+    const call = { jsonrpc: "2.0", id: 1, method: "kernel/workflows" };
+    expect(JSON.stringify((await edge.post("/rpc", call)).body)).toContain("T0_HTTP_CALLER_READ_LIMIT");
+    expect((await edge.ask(path, { as: "support" })).status).toBe(200);
+    gate.resolve();
+    expect([(await first).status, (await second).status]).toEqual([200, 200]);
+  });
+});
+
+describe("streams", () => {
+  it("of one tenant are at most its share; another tenant finds a place", async () => {
+    const limits = { maxStreams: 3, maxStreamsPerTenant: 2 };
+    await using edge = await openEdge({ capabilities: [publishing().capability] }, { limits });
+    const open = (as: string) => edge.fetch("/v1/kernel/stream/feed", { as });
+    const held = [await open("own"), await open("support")];
+    const refused = await edge.ask("/v1/kernel/stream/feed", { as: "admin" });
+    expect([refused.status, codeOf(refused)]).toEqual([429, "T0_HTTP_TENANT_STREAM_LIMIT"]);
+    const foreign = await open("foreign");
+    expect(foreign.status).toBe(200);
+    for (const { body } of [...held, foreign]) await body?.cancel();
+  });
+});
+
+describe("workflows that run", () => {
+  const stuck = () => {
+    const operator = counted("T.Stuck", { effect: "none", timeoutSec: 3600 }, never);
+    return defineCapability({
+      intentType: "T.Job",
+      version: "1.0",
+      input: z.object({}),
+      operators: [operator.operator],
+      plan: { reasoning: "waits", steps: [{ step_id: "s", name: "s", operator: "T.Stuck" }] },
+    });
+  };
+
+  it("of one principal, and of one tenant, take no more than their share of all places", async () => {
+    await using t = await createTestKernel({ capabilities: [stuck()], limits: { maxInFlight: 8 } });
+    const submit = (id: string, tenant = 1) => t.submit("T.Job", {}, callerOf(id, tenant));
+    const ids: string[] = [];
+    for (let i = 0; i < 4; i += 1) ids.push(await submit("ann"));
+    const refused = await refusalOf(submit("ann"));
+    expect(refused).toMatchObject({ code: "T7_SPAWN_SHARE_EXCEEDED", retry_eligible: true });
+    expect(refused.message).toContain("limits.inFlightPrincipalPercent = 50");
+    for (let i = 0; i < 2; i += 1) await submit("bo");
+    expect((await refusalOf(submit("cy"))).message).toContain("limits.inFlightTenantPercent = 75");
+    await submit("dee", 2);
+    await t.kernel.cancel(ids[0] as string, { ...callerOf("ann"), reason: "enough" });
+    await t.clock.settle();
+    await submit("ann");
+    await submit("dee", 2);
+    expect((await refusalOf(submit("eve", 3))).code).toBe("T7_SPAWN_INSUFFICIENT_RESOURCES");
+  });
+
+  it("may all be one principal's where the host says so", async () => {
+    const limits = { maxInFlight: 4, inFlightTenantPercent: 100, inFlightPrincipalPercent: 100 };
+    await using t = await createTestKernel({ capabilities: [stuck()], limits });
+    for (let i = 0; i < 4; i += 1) await t.submit("T.Job");
+    expect((await refusalOf(t.submit("T.Job"))).code).toBe("T7_SPAWN_INSUFFICIENT_RESOURCES");
+  });
+});
