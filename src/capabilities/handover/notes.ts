@@ -48,7 +48,14 @@ function readSections(lines: readonly string[]): readonly Section[] {
   }));
 }
 
-const headingOf = (line: string): string | null => /^#{1,6}\s+(\S.*?)\s*#*$/.exec(line)?.[1] ?? null;
+/** Without the marks that may close it. It is not one pattern: that would take the square of a line's length. */
+function headingOf(line: string): string | null {
+  const title = /^#{1,6}\s+(\S.*)$/.exec(line)?.[1];
+  if (title === undefined) return null;
+  let end = title.length;
+  while (end > 1 && title[end - 1] === "#") end -= 1;
+  return title.slice(0, end).trimEnd();
+}
 const isProse = (line: string): boolean => /^\s*[^\s\-*+>|#<!\d]/.test(line);
 
 function readLead(lines: readonly string[]): string {

@@ -150,8 +150,13 @@ const kindsByWords: readonly (readonly [RegExp, ChangeKind])[] = [
   ],
 ];
 
-export const kindOfWords = (summary: string): ChangeKind =>
-  kindsByWords.find(([words]) => words.test(summary))?.[1] ?? "other";
+export const kindOfWords = (summary: string): ChangeKind => {
+  const read = summary.slice(0, maxRead);
+  return kindsByWords.find(([words]) => words.test(read))?.[1] ?? "other";
+};
+
+/** Characters of a subject that are read: a pattern takes up to the square of them, and anybody may write a subject. */
+const maxRead = 1_000;
 
 /** What users have to act on, said without the mark of Conventional Commits. */
 export const breaksPlainly = (summary: string): boolean =>

@@ -40,8 +40,8 @@ export function readContributors(range: string, before: string | null): readonly
 /** `    12\tAda Lovelace <ada@example.org>` a line. */
 const readShortlog = (output: string): readonly Entry[] =>
   output.split("\n").flatMap((line) => {
-    const [, count, name, address] = /^\s*(\d+)\t(.*?)\s*<([^<>]*)>$/.exec(line) ?? [];
-    return count === undefined ? [] : [{ name: name ?? "", address: address ?? "", commits: Number(count) }];
+    const [, count, name, address] = /^\s*(\d+)\t(.*)<([^<>]*)>$/.exec(line) ?? [];
+    return count === undefined ? [] : [{ name: name?.trimEnd() ?? "", address: address ?? "", commits: Number(count) }];
   });
 
 const keysOf = ({ name, address }: Entry): readonly string[] =>
