@@ -104,9 +104,7 @@ export const errorCodes = Object.freeze({
     retryable: true,
     http: 409,
   }),
-  T0_KERNEL_INITIALIZE_FAILED: external("Mend what the host's initialize function needs, then retry the workflow.", {
-    retryable: true,
-  }),
+  T0_KERNEL_INITIALIZE_FAILED: external("Mend what the host's initialize function needs, then retry the workflow."),
   T0_RUNTIME_UNSUPPORTED: resource("Run it on Node 24 or newer, or on a Bun or Deno that stands for one.", {
     http: 503,
   }),
@@ -132,20 +130,17 @@ export const errorCodes = Object.freeze({
     ...busy,
     http: 503,
   }),
-  T0_HTTP_CALLER_STREAM_LIMIT: resource("Close streams of yours that you no longer read, then open this one again.", {
-    ...busy,
-    http: 429,
-  }),
-  T0_HTTP_TENANT_STREAM_LIMIT: resource("Close streams of your tenant that nobody reads, then open this one again.", {
-    ...busy,
-    http: 429,
-  }),
+  T0_HTTP_CALLER_STREAM_LIMIT: resource(
+    "Close streams of yours that you no longer read, then open this one again.",
+    busy,
+  ),
+  T0_HTTP_TENANT_STREAM_LIMIT: resource(
+    "Close streams of your tenant that nobody reads, then open this one again.",
+    busy,
+  ),
   T0_HTTP_CALLER_READ_LIMIT: resource(
     "Wait for the answers to your reads that are under way, then send this one again.",
-    {
-      ...busy,
-      http: 429,
-    },
+    busy,
   ),
   T0_HTTP_UNREAD_LIMIT: resource(
     "Try again when others have read their answers, or raise the limit named in the detail.",
@@ -154,14 +149,11 @@ export const errorCodes = Object.freeze({
       http: 503,
     },
   ),
-  T0_HTTP_CALLER_UNREAD_LIMIT: resource("Read the answers that you have asked for, then send this request again.", {
-    ...busy,
-    http: 429,
-  }),
-  T0_HTTP_CALLER_BUSY: resource("Wait until the first of your requests has ended, then send this one again.", {
-    ...busy,
-    http: 429,
-  }),
+  T0_HTTP_CALLER_UNREAD_LIMIT: resource(
+    "Read the answers that you have asked for, then send this request again.",
+    busy,
+  ),
+  T0_HTTP_CALLER_BUSY: resource("Wait until the first of your requests has ended, then send this one again.", busy),
   T0_HTTP_CONSOLE_MISSING: resource("Build the console with npm run console, then load the page again.", { http: 503 }),
   T0_HTTP_RATE_LIMIT: resource("Wait as long as Retry-After says; the limit named in the detail may be raised.", busy),
   T0_RPC_PARSE_FAILED: input("Send one JSON value in UTF-8, in which no object names a member twice.", { rpc: -32700 }),
@@ -177,10 +169,10 @@ export const errorCodes = Object.freeze({
     ...busy,
     http: 503,
   }),
-  T0_MCP_CALLER_SESSION_LIMIT: resource("End sessions of yours that you no longer use, then begin this one again.", {
-    ...busy,
-    http: 429,
-  }),
+  T0_MCP_CALLER_SESSION_LIMIT: resource(
+    "End sessions of yours that you no longer use, then begin this one again.",
+    busy,
+  ),
   T0_HTTP_ADDRESS_UNAVAILABLE: external("Choose another address or port, or stop what listens there.", {
     retryable: false,
     http: 503,

@@ -37,6 +37,20 @@ async function versionOf(policies: Policies, more: object = {}): Promise<string>
   return [...versions][0] as string;
 }
 
+describe("a name in a rule", () => {
+  it("is text and no regular expression, but for a star at its end", async () => {
+    const deny = (operators: readonly string[]) =>
+      setOf("1", [{ stages: ["action"], when: { operators }, decision: "DENY" }]);
+    const stateUnder = async (operators: readonly string[]): Promise<string> => {
+      const capabilities = [oneStep(counted("Notes.Write"))];
+      await using t = await createTestKernel({ capabilities, policies: [deny(operators)] });
+      return (await t.run(intentType)).state;
+    };
+    expect(await stateUnder(["^(N+)+$", "Notes.Writ.", "(Notes|Other).*", ".*"])).toBe("completed");
+    expect([await stateUnder(["Notes.*"]), await stateUnder(["Notes.Write"])]).toEqual(["failed", "failed"]);
+  });
+});
+
 describe("the version", () => {
   it("[PLC-09] of the sets, then of the rules in code, then of the stance, is on every decision", async () => {
     const [a, b] = [setOf("2026-11", [harmless]), setOf("extra-3", [harmless])];

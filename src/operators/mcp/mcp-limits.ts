@@ -16,7 +16,7 @@ export interface McpClientLimits {
   readonly maxProgressChars: number;
   /** Messages of the server while no call begins or ends, whatever they are; one more ends the connection. */
   readonly maxMessages: number;
-  /** The time that compiling one schema, or judging one value by it, may block the thread. */
+  /** The time of the processor that compiling one schema, or judging one value by it, may take. */
   readonly schemaTimeoutMs: number;
   /** The wait for one answer while connecting and listing; calls have the timeout of their operator. */
   readonly answerTimeoutMs: number;

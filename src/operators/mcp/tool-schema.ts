@@ -3,7 +3,7 @@
 // Never: changes a value (no defaults are set, nothing is removed), follows a reference out of the schema.
 // 1. A schema that cannot be compiled, or that has a keyword this reader does not know, throws where the tool is defined.
 //    Keywords that begin with `x-` are annotations, as JSON Schema reserves them for; so are a few of OpenAPI.
-// 2. Compilation and judgement stop after `schemaTimeoutMs`: patterns that backtrack, `uniqueItems`, `enum` and references
+// 2. Compilation and judgement stop after `schemaTimeoutMs` of the processor: patterns that backtrack, `uniqueItems`, `enum` and references
 //    can cost more than any size limit bounds. A value whose judgement was stopped is refused.
 // 3. Each schema has a validator of its own, so that an `$id` never meets the schema of another tool.
 
@@ -43,17 +43,40 @@ export function createSchemaReader({ schemaTimeoutMs }: Pick<McpClientLimits, "s
 const describeLimit = (ms: number): string => `limits.schemaTimeoutMs = ${ms}`;
 
 const stopped = Symbol("stopped");
-const sandbox: { work: () => unknown } = createContext({ work: () => undefined }) as never;
+const nothing = (): void => undefined;
+const sandbox: { work: () => unknown } = createContext({ work: nothing }) as never;
 const runWork = new Script("work()");
 
-/** Returns what `work` returns, or `stopped` once it has blocked the thread for the given time, regular expressions included. */
-function runWithin<T>(timeout: number, work: () => T): T | typeof stopped {
+/**
+ * Returns what `work` returns, or `stopped` once it has used the thread for about the given time, regular expressions
+ * included. The engine limits the elapsed time, of which a busy machine gives the thread only a part: work that was stopped
+ * although it had little of the processor is run again with a longer limit.
+ */
+function runWithin<T>(ms: number, work: () => T): T | typeof stopped {
+  for (let timeout = ms; ; timeout *= 2) {
+    const before = usedMs();
+    const answer = runOnce(timeout, work);
+    if (answer !== stopped || usedMs() - before >= ms / 2 || timeout >= ms * maxSlowdown) return answer;
+  }
+}
+
+/** How many times longer than its limit work may last on a machine that gives it little of the processor. */
+const maxSlowdown = 32;
+
+const usedMs = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+};
+
+function runOnce<T>(timeout: number, work: () => T): T | typeof stopped {
   sandbox.work = work;
   try {
     return runWork.runInContext(sandbox as never, { timeout }) as T;
   } catch (thrown) {
     if ((thrown as { readonly code?: unknown } | null)?.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return stopped;
     throw thrown;
+  } finally {
+    sandbox.work = nothing;
   }
 }
 
