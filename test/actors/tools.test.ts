@@ -170,7 +170,7 @@ describe("a malformed answer", () => {
         capabilities: [getter({ request: async () => answer })],
         limits: { maxReplans: 0 },
       });
-      expect((await t.run(intentType)).error?.code).toBe("T4_TOOL_EXECUTION_FAILED");
+      expect((await t.run(intentType)).error?.code).toBe("T4_OUTPUT_INVALID");
       expect(RpcErrorResponse.safeParse(failureAnswers(t)[0]?.body["data"]).success).toBe(true);
       expect(t.logged.filter(({ message }) => message === "tier crashed")).toEqual([]);
     },
