@@ -76,7 +76,9 @@ describe("a full inbox", () => {
       reasoning: "ten decisions",
       steps: stepsOf((input as { readonly dated?: boolean }).dated === true ? { expiry } : {}),
     });
-    await using site = await openSite({ kernel: { capabilities: [story([send], [], { plan })] } });
+    // One principal asks for all of them at once.
+    const limits = { inFlightTenantPercent: 100, inFlightPrincipalPercent: 100 };
+    await using site = await openSite({ kernel: { capabilities: [story([send], [], { plan })], limits } });
     await fill(site, 1, { dated: true });
     await fill(site, 999);
     await using visitor = await site.enter(ann);
