@@ -172,7 +172,7 @@ describe("a host's code", () => {
     await before.kernel.stop({ drainMs: 0 });
     const begun = seen.length;
     await using t = await storage.run("restart", () =>
-      createTestKernel({ ...options, ledger: sqliteLedger({ path }) }),
+      createTestKernel({ ...options, seed: 2, ledger: sqliteLedger({ path }) }),
     );
     expect((await storage.run("reader", () => t.rest(workflow_id))).state).toBe("completed");
     expect(seen.slice(begun).map(({ what }) => what)).toContain("second operator");
