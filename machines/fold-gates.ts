@@ -51,6 +51,19 @@ function moveGate(record: WorkflowRecord, gateId: string, event: ChartEvent): vo
   }));
 }
 
+/** Names a decision among those of a workflow: by its sender and the idempotency key that came with it. */
+export const decisionKeyOf = ({ type, id }: PrincipalRef, key: string): string => JSON.stringify([type, id, key]);
+
+interface Keyed {
+  readonly principal: PrincipalRef | null;
+  readonly idempotency_key?: string;
+}
+
+/** Records which gate a decision with an idempotency key reached. */
+function keepKey(record: WorkflowRecord, gateId: string, { principal, idempotency_key: key }: Keyed): void {
+  if (key !== undefined && principal !== null) record.decision_keys.set(decisionKeyOf(principal, key), gateId);
+}
+
 /** A workflow that ends undecided, or a step that fails, leaves nothing to decide. */
 export function voidGates(record: WorkflowRecord, type: string, stepId: string | null = null): void {
   for (const [gateId, gate] of record.gates)
@@ -62,6 +75,7 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   moveStep(record, meta, payload);
   const standing = record.gates.get(payload.gate.gate_id);
   if ("cause" in payload && payload.cause === "edit") addRequester(record, payload.principal);
+  if ("cause" in payload) keepKey(record, payload.gate.gate_id, payload);
   putGate(record, payload.gate);
   record.kept.delete(payload.gate.gate_id);
   if (standing === undefined) return;
@@ -79,6 +93,7 @@ const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload,
   moveGate(record, payload.gate_id, { type: meta.type });
   const decision = meta.type === "USER_APPROVED" ? "approve" : "reject";
   closeGate(record, payload, { decision, at: meta.at });
+  keepKey(record, payload.gate_id, payload);
   step?.approval_events.push({
     gate_id: payload.gate_id,
     decision,
@@ -160,6 +175,7 @@ export const gateHandlers = {
     };
     const kept: KeptDecision = { decision, payload_digest, auth, decided };
     record.kept.set(gate_id, [...(record.kept.get(gate_id) ?? []), kept]);
+    keepKey(record, gate_id, payload);
   },
   GATE_VOTED(record, payload, meta) {
     const { gate_id, signature } = payload;
@@ -167,6 +183,7 @@ export const gateHandlers = {
       votes: [...withoutVoteOf(gate.votes, payload.principal), voteOf(payload, meta)],
       spent_signatures: spend(gate, signature),
     }));
+    keepKey(record, gate_id, payload);
   },
   GATE_VOTE_WITHDRAWN(record, { gate_id, principal }) {
     changeGate(record, gate_id, ({ votes }) => ({ votes: withoutVoteOf(votes, principal) }));

@@ -66,6 +66,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     standing: newStanding(),
     gates: new Map(),
     kept: new Map(),
+    decision_keys: new Map(),
     actions: new Map(),
     keys: new Map(),
     outcomes: new Map(),

@@ -77,11 +77,13 @@ class RunningKernel {
   constructor(parts: KernelParts, options: KernelOptions) {
     this.#parts = parts;
     this.#options = options;
-    const findOpenGate = createGateFinder({ ...parts, clock: parts.resolved.clock });
+    const findOpenGate = createGateFinder(parts);
     this.#gateway = createGateway(parts.runtime, async (workflowId, caller) => {
-      // Who may say nothing at gates learns of none.
+      // The gates are read as they stand when the request arrives; a caller who may not decide learns of none.
+      const found = findOpenGate(workflowId, caller);
+      found.catch(() => undefined);
       await this.#gateway.authorize(caller, "gate:approve");
-      return findOpenGate(workflowId, caller);
+      return found;
     });
     const { authorize } = this.#gateway;
     const reads = createReads({ ...parts, store: parts.told, same: parts.resolved.same, authorize });

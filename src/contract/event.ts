@@ -264,11 +264,14 @@ export interface EventPayloads {
     readonly apply_targets: readonly string[];
     /** There where the person wrote one. */
     readonly comment?: string;
+    readonly idempotency_key?: string;
   };
   GATE_REVISED: {
     readonly gate: Gate;
     readonly cause: "edit" | "regenerate" | "policy" | "basis";
     readonly principal: Principal | null;
+    /** Of an edit: the key of the decision that brought it. */
+    readonly idempotency_key?: string;
   };
   GATE_EXPIRED: { readonly gate_id: string; readonly action: "deny" | "allow" };
   GATE_ESCALATED: { readonly gate_id: string; readonly role: string; readonly due_at: string | null };
@@ -328,6 +331,8 @@ export interface GateDecided {
   /** With a quorum: the votes that carried the decision; `principal` is whose vote completed it. */
   readonly carried_by?: readonly GateCarrier[];
   readonly signature?: GateSignature;
+  /** The key of the decision that closed the gate, where it had one. */
+  readonly idempotency_key?: string;
 }
 
 /** One person's vote, bound to what it was given on. */
@@ -351,6 +356,8 @@ export interface GateVoted {
   readonly result?: Json;
   /** Where the host says who is one person: the voters that this one was found to be another than. */
   readonly apart_from?: readonly PrincipalRef[];
+  /** The key of the decision that this vote was, where it had one. */
+  readonly idempotency_key?: string;
 }
 
 /** An event before it has an id, a sequence and a place: what a turn decides. */

@@ -11,7 +11,7 @@ import { kernelError } from "./error-codes.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
 import { GateDelegation, GateQuorum, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, GateId, OutcomeId, StepId, TenantId, WorkflowId } from "./ids.ts";
-import { Principal } from "./intent.ts";
+import { IdempotencyKey, Principal } from "./intent.ts";
 import { JsonObject, JsonValue } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
@@ -208,6 +208,8 @@ export const GateRequest = z.strictObject({
   gate_id: GateId.optional(),
   /** What they say. */
   decision: z.enum(["approve", "reject"]),
+  /** Names this decision among those of its sender: sent again, it reaches the gate that it reached first. Kept in the ledger. */
+  idempotency_key: IdempotencyKey.optional(),
   /** What the decision rests on, and brings. */
   payload: z
     .strictObject({

@@ -136,6 +136,8 @@ export interface WorkflowRecord {
   gates: Map<string, Gate>;
   /** Decisions ahead of their gate, oldest first. */
   kept: Map<string, readonly KeptDecision[]>;
+  /** The gate that each decision with an idempotency key reached, by `decisionKeyOf` its sender and its key. */
+  readonly decision_keys: Map<string, string>;
   actions: Map<string, ActionEntry>;
   /** Idempotency key → action id. */
   keys: Map<string, string>;

@@ -22,7 +22,7 @@ interface WorkflowCommand {
   /** Whether nothing needs to be said beyond the command itself. */
   readonly bodyOptional?: boolean;
   readonly answer: z.ZodType;
-  /** It may begin a workflow: its Idempotency-Key is kept in the ledger. */
+  /** Its Idempotency-Key is kept in the ledger: it may begin a workflow, or reach another gate when it is sent again. */
   readonly isKeyed?: boolean;
   readonly run: (kernel: Kernel, workflowId: string, body: JsonObject) => Promise<object>;
 }
@@ -40,6 +40,7 @@ shows now: else it is refused with the digest of that.",
     needs: commandScopes.gate,
     body: GateBody,
     answer: GateResponse,
+    isKeyed: true,
     run: (kernel, id, body) => kernel.decideGate(id, requireNamed(body) as never),
   },
   withdraw: {

@@ -5,9 +5,7 @@
 import type { Caller } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { instantText } from "../contract/instant.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 
@@ -19,12 +17,11 @@ const maxNamed = 50;
 interface FinderParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
-  readonly clock: Clock;
 }
 
 /**
- * Finds the gate that was open when something was said. Who speaks while another's word is being placed is placed with it,
- * and a gate that opened since is not meant: nobody decides about what they cannot have seen.
+ * Finds the gate that is open when a request arrives, by what the store says and by no clock. Requests that arrive while one
+ * is looked up share its answer.
  */
 export function createGateFinder(parts: FinderParts): (workflowId: string, caller: Caller) => Promise<string> {
   const placing = new Map<string, Promise<string>>();
@@ -39,14 +36,8 @@ export function createGateFinder(parts: FinderParts): (workflowId: string, calle
 }
 
 /** @throws KernelErrorException T5_GATE_AMBIGUOUS, T5_GATE_NOT_FOUND, T4_WORKFLOW_NOT_FOUND. */
-async function findOpenGate(
-  { store, reading, clock }: FinderParts,
-  workflow_id: string,
-  caller: Caller,
-): Promise<string> {
-  const askedAt = instantText(clock.now());
-  const gates = await store.gates({ workflow_id, tenant_id: caller.tenant_id, limit: maxNamed });
-  const open = gates.filter(({ opened_at }) => opened_at <= askedAt);
+async function findOpenGate({ store, reading }: FinderParts, workflow_id: string, caller: Caller): Promise<string> {
+  const open = await store.gates({ workflow_id, tenant_id: caller.tenant_id, limit: maxNamed });
   const [only, ...others] = open;
   if (only === undefined) {
     const { state } = await reading.readWorkflowState(workflow_id, caller);

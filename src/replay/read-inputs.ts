@@ -180,10 +180,13 @@ interface Decided {
   readonly principal: Principal;
   readonly gate_id: string;
   readonly payload: object;
+  readonly idempotency_key?: string | undefined;
 }
 
-const requestOf = ({ tenant_id }: LedgerEvent, { decision, principal, gate_id, payload }: Decided): ParsedGateRequest =>
-  GateRequest.parse({ tenant_id, decision, principal, gate_id, payload });
+const requestOf = ({ tenant_id }: LedgerEvent, decided: Decided): ParsedGateRequest => {
+  const { decision, principal, gate_id, payload, idempotency_key } = decided;
+  return GateRequest.parse({ tenant_id, decision, principal, gate_id, payload, idempotency_key });
+};
 
 /** A decision begins with T5's judgement of who decides; what was decided follows, unless it was refused. */
 function readDecision(event: LedgerEvent, reading: Reading): Word | null {
@@ -224,7 +227,10 @@ function readDecision(event: LedgerEvent, reading: Reading): Word | null {
   // What was judged was on what the gate showed then; a signature says that by itself.
   const { payload_digest, ...basis } = namedOf(log, gate_id, decision);
   const named = { ...payload, ...basis, ...(signature == null && payload_digest !== undefined && { payload_digest }) };
-  return { kind: "decision", request: requestOf(event, { decision, principal, gate_id, payload: named }), auth };
+  const revised = findAmong(left, { type: "GATE_REVISED", stepId, fits: ({ cause }) => cause === "edit" });
+  const { idempotency_key } = vote ?? decided ?? revised?.payload ?? {};
+  const request = requestOf(event, { decision, principal, gate_id, payload: named, idempotency_key });
+  return { kind: "decision", request, auth };
 }
 
 type Named = Pick<ParsedGateRequest["payload"], "payload_digest" | "basis_digest">;

@@ -1,7 +1,13 @@
 /** What a decision names: the gate, or the payload that a gate showed; and that it never reaches another one. */
 import { describe, expect, it } from "vitest";
 import { createCommandSignal, createDataSignal, digest, moduleRef } from "../../src/index.ts";
-import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import {
+  createTestKernel,
+  createVirtualClock,
+  memoryLedger,
+  type TestKernel,
+  testCaller,
+} from "../../src/testing/index.ts";
 import { ann, bob, person, say } from "./people.ts";
 import {
   count,
@@ -38,17 +44,20 @@ describe("a decision by the payload alone", () => {
     expect(sent()).toEqual(["s2"]);
   });
 
-  it("[GAT-03] is answered alike when it comes again, and never reaches the next gate that shows the same", async () => {
+  it("[GAT-01] reaches the open gate that shows it before a closed one that was decided with it", async () => {
     const { capability, send, shown } = sameTwice();
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);
     const first = await decide(t, workflow_id, byDigest(shown));
     expect((await t.rest(workflow_id)).state).toBe("waiting_for_user");
-    expect(await decide(t, workflow_id, byDigest(shown))).toEqual(first);
     expect((await gateOf(t, workflow_id, "gate-s2")).status).toBe("open");
-    await decide(t, workflow_id, { ...byDigest(shown), gate_id: "gate-s2" });
+    expect((await decide(t, workflow_id, byDigest(shown))).status).toBe("resumed");
     expect((await t.rest(workflow_id)).state).toBe("completed");
+    // A closed gate answers where no open one shows the payload.
     expect(await decide(t, workflow_id, byDigest(shown))).toEqual(first);
+    expect((await refusalOf(decide(t, workflow_id, { ...byDigest(shown), decision: "reject" }))).code).toBe(
+      "T5_GATE_CONFLICT",
+    );
     expect(send.calls).toHaveLength(2);
   });
 
@@ -91,7 +100,81 @@ describe("a decision by the payload alone", () => {
   });
 });
 
+describe("a decision with an idempotency key", () => {
+  const keyed = (payload_digest: string, idempotency_key: string) => ({ ...byDigest(payload_digest), idempotency_key });
+
+  it("[GAT-03] gets its recorded answer when it is sent again, from every process, and never reaches the next gate", async () => {
+    const { capability, send, shown } = sameTwice();
+    const ledger = memoryLedger();
+    const first = await createTestKernel({ capabilities: [capability], ledger });
+    const { workflow_id } = await first.run(intent);
+    const answer = await decide(first, workflow_id, keyed(shown, "k1"));
+    await first.rest(workflow_id);
+    expect(await decide(first, workflow_id, keyed(shown, "k1"))).toEqual(answer);
+    await first.kernel.stop();
+    await using t = await createTestKernel({ capabilities: [capability], ledger, seed: 2 });
+    expect(await decide(t, workflow_id, keyed(shown, "k1"))).toEqual(answer);
+    expect((await gateOf(t, workflow_id, "gate-s2")).status).toBe("open");
+    expect((await decide(t, workflow_id, keyed(shown, "k2"))).status).toBe("resumed");
+    await t.rest(workflow_id);
+    expect(send.calls).toHaveLength(2);
+    expect(await t.kernel.replay(workflow_id)).toMatchObject({ identical: true });
+  });
+
+  it("[GAT-03] is refused where the key was used for another decision or at another gate", async () => {
+    const { capability, shown } = sameTwice();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    await decide(t, workflow_id, keyed(shown, "k1"));
+    await t.rest(workflow_id);
+    const codeFor = async (other: object) =>
+      (await refusalOf(decide(t, workflow_id, { ...keyed(shown, "k1"), ...other }))).code;
+    expect(await codeFor({ decision: "reject" })).toBe("T5_GATE_CONFLICT");
+    expect(await codeFor({ gate_id: "gate-s2" })).toBe("T4_IDEMPOTENCY_PAYLOAD_MISMATCH");
+    expect((await gateOf(t, workflow_id, "gate-s2")).status).toBe("open");
+  });
+
+  it("[GAT-03] is its sender's: the same key of somebody else names another decision", async () => {
+    const { capability, shown } = sameTwice();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    await decide(t, workflow_id, keyed(shown, "k1"));
+    await t.rest(workflow_id);
+    const bobs = { tenant_id: 1, principal: bob, ...keyed(shown, "k1") };
+    expect((await t.kernel.decideGate(workflow_id, bobs)).status).toBe("resumed");
+    expect((await gateOf(t, workflow_id, "gate-s2")).decision?.principal).toEqual(bob);
+  });
+
+  it("[GAT-03] that was a vote is not given again once the vote was taken back", async () => {
+    const { capability } = gatedSteps(1, { gate: { quorum: { approvals: 2 } } });
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    const { payload_digest } = await gateOf(t, workflow_id, "gate-s1");
+    const vote = () => decide(t, workflow_id, keyed(payload_digest, "k1"));
+    const voted = await vote();
+    expect(await vote()).toEqual(voted);
+    await t.kernel.withdrawVote(workflow_id, { ...testCaller, gate_id: "gate-s1" });
+    expect((await refusalOf(vote())).code).toBe("T5_GATE_CONFLICT");
+    expect((await decide(t, workflow_id, keyed(payload_digest, "k2"))).status).toBe("voted");
+    expect(await t.kernel.replay(workflow_id)).toMatchObject({ identical: true });
+  });
+});
+
 describe("a decision that names nothing", () => {
+  it("[GAT-01] is for the open gate though the clock was stepped back since the gate opened", async () => {
+    const { capability, sent } = gatedSteps(1);
+    const ledger = memoryLedger();
+    const now = Date.UTC(2026, 0, 1);
+    const before = await createTestKernel({ capabilities: [capability], ledger, clock: createVirtualClock(now) });
+    const { workflow_id } = await before.run(intent);
+    await before.kernel.stop();
+    const clock = createVirtualClock(now - 1000);
+    await using t = await createTestKernel({ capabilities: [capability], ledger, clock, seed: 2 });
+    expect((await t.approve(workflow_id)).status).toBe("resumed");
+    await t.rest(workflow_id);
+    expect(sent()).toEqual(["s1"]);
+  });
+
   it("[GAT-01] is refused as a Signal, whoever sends it, though one gate is open", async () => {
     const { capability, sent } = gatedSteps(1);
     await using t = await createTestKernel({ capabilities: [capability] });
@@ -126,6 +209,19 @@ describe("a decision that names nothing", () => {
     await t.rest(workflow_id);
     expect(count(await t.types(workflow_id), "USER_APPROVED")).toBe(1);
     expect((await gateOf(t, workflow_id, "gate-s2")).status).toBe("open");
+  });
+});
+
+describe("a rejection by the payload alone", () => {
+  it("[GAT-01] settles the call in doubt that is asked about, though the gate before that call is decided", async () => {
+    const lost = counted("Note.Lost", { effect: "final_write", timeoutSec: 1 }, () => new Promise(() => undefined));
+    await using t = await createTestKernel({ capabilities: [story([lost], [step("s1", lost)])] });
+    const { workflow_id } = await t.run(intent);
+    const { payload_digest } = await gateOf(t, workflow_id, "gate-s1");
+    await decide(t, workflow_id, byDigest(payload_digest));
+    await t.rest(workflow_id);
+    await decide(t, workflow_id, { decision: "reject", payload: { payload_digest } });
+    expect((await gateOf(t, workflow_id, "gate-s1_doubt1")).status).toBe("rejected");
   });
 });
 

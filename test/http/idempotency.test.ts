@@ -5,7 +5,7 @@ import { createAnswers } from "../../src/http/remember-answers.ts";
 import { KernelErrorException, moduleRef } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
-import { counted, held, intent, publishing, refusalOf, step, story } from "../gates/story.ts";
+import { counted, held, intent, payloads, publishing, refusalOf, step, story } from "../gates/story.ts";
 import { ledgerPaths } from "../recovery/shared-file.ts";
 import { codeOf, type EdgeUnderTest, openEdge, pathOf, submitPath, type Told } from "./edge-fixture.ts";
 
@@ -56,6 +56,14 @@ describe("a key", () => {
         422,
       );
     }
+  });
+
+  it("of a decision is in the ledger with it, so that it reaches the same gate from every process", async () => {
+    await using edge = await openEdge(publish());
+    const { workflow_id } = await edge.t.run(intent);
+    await keyed(edge, pathOf(workflow_id, "/gate"), { gate_id: "gate-publish", decision: "approve" });
+    const [approved] = await payloads(edge.t, workflow_id, "USER_APPROVED");
+    expect(approved?.idempotency_key).toBe("k-1");
   });
 
   it("of a request that was refused is asked anew, with what mends it", async () => {

@@ -28,6 +28,7 @@ export interface Ballot extends Pick<Judged, "seat" | "signature"> {
   readonly resolution?: GateDecided["resolution"];
   /** With `done`: what the call gave. */
   readonly result?: Json;
+  readonly idempotency_key?: string | undefined;
 }
 
 /** Notes the vote, and the decision if it completes one. Both bind to the gate as it is given. */
@@ -40,6 +41,7 @@ export function castVote(run: Run, gate: Gate, ballot: Ballot): void {
     ...(apply_targets.length === 0 ? {} : { apply_targets }),
     ...(resolution === null ? {} : { resolution }),
     ...(resolution === "done" ? { result } : {}),
+    ...keyOf(ballot),
   };
   const given = { ...bindingOf(gate), signature, comment, ...named };
   const vote = { gate_id, decision, principal, ...ballot.seat, ...given, ...apart };
@@ -47,6 +49,9 @@ export function castVote(run: Run, gate: Gate, ballot: Ballot): void {
   const voted = gateNow(run, gate_id);
   if (verdictOf(voted) === decision) noteVerdict(run, voted, ballot);
 }
+
+const keyOf = ({ idempotency_key: key }: Pick<Ballot, "idempotency_key">) =>
+  key === undefined ? {} : { idempotency_key: key };
 
 const bindingOf = (gate: Gate) => ({
   payload_digest: digest(gate.payload),
@@ -74,6 +79,7 @@ function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
     comment,
     ...(gate.quorum === null ? {} : { carried_by: carried }),
     ...(gate.quorum !== null || signature === null ? {} : { signature }),
+    ...keyOf(by),
   };
   run.log.noteBy(
     refOf(principal),

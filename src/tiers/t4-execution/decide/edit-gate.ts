@@ -54,13 +54,13 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
   requireEffect(gate, prepared);
   const shown = describeGate(run, prepared, gate.reasons, { outcome });
   const note = (still: Gate): Gate => {
-    const { principal } = request;
+    const { principal, idempotency_key: key } = request;
     const quorum = quorumWithout(run, still, principal);
     const revised: Gate = { ...reviseGate(still, shown), ...quorum, edited: true };
     run.log.noteBy(
       refOf(principal),
       ...(outcome === null ? [] : [draft("OUTCOME_DRAFTED", { outcome, action_id: null }, step_id)]),
-      draft("GATE_REVISED", { gate: revised, cause: "edit", principal }, step_id),
+      draft("GATE_REVISED", { gate: revised, cause: "edit", principal, ...(key && { idempotency_key: key }) }, step_id),
     );
     return gateNow(run, gate_id);
   };

@@ -23,7 +23,7 @@ import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
 import { failStep } from "./end-step.ts";
 import { type Judged, judgeDecision } from "./judge-decision.ts";
 import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
-import { gateMeant, isOnEarlier, isOnNewest } from "./name-gate.ts";
+import { gateMeant, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
 import { refuseAt, requireRoom } from "./refuse-at-gate.ts";
 import { gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "./run.ts";
 
@@ -79,13 +79,21 @@ function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): Gat
     const edited = answerEdit(run, gate, request);
     if (edited !== null) return edited;
     checkOpen(run, gate, request);
-    return answerVote(run, gate, request);
+    const voted = answerVote(run, gate, request);
+    if (voted === null) requireNewKey(run, gate, request);
+    return voted;
   }
   const { gate_id, status, decision } = gate;
   const alike = decision?.decision === request.decision && isSamePayload(gate, request) && saysSame(decision, request);
   if (alike && status !== "voided") return respond(run, gate_id, request.decision);
   const detail = { status, decision: decision?.decision ?? null };
   return refuseAt(gate_id, `${gate_id} is ${status} already`, { detail });
+}
+
+/** A vote that was taken back or voided is not given again by the request that gave it. */
+function requireNewKey({ log: { record } }: Run, { gate_id }: Gate, request: ParsedGateRequest): void {
+  if (gateReachedBefore(record, request) === null) return;
+  refuseAt(gate_id, "the decision under this idempotency key does not stand any more; give a new one a key of its own");
 }
 
 /** A vote that stands is answered; an edit voids it with all the others, and is new. */
@@ -190,7 +198,8 @@ function apply(
   const { comment = null, edit } = request.payload;
   const { seat, signature } = judged;
   const word = wordOf(gate, request);
-  castVote(run, gate, { ...word, seat, signature, comment, edited: edit !== undefined });
+  const { idempotency_key } = request;
+  castVote(run, gate, { ...word, seat, signature, comment, edited: edit !== undefined, idempotency_key });
   if (gate.kind === "approval") endIfRejected(run, gate);
   else if (!seat.advisory) settleDoubt(run, gate, word);
 }

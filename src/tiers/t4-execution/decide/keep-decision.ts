@@ -23,7 +23,7 @@ const refuse = (code: ErrorCode, gateId: string, why: string): never =>
 /** One of each person is kept, for who may decide is known when the gate opens: then the first that holds counts. */
 export function keepDecision(run: Run, gateId: string, { request, auth }: Asked): GateResponse {
   const { record } = run.log;
-  const { decision, principal, payload } = request;
+  const { decision, principal, payload, idempotency_key } = request;
   const payload_digest = digestAhead(run, gateId, payload);
   const kept = record.kept.get(gateId) ?? [];
   const standing = kept.find(({ decided: by }) => by.principal !== null && run.settings.same(by.principal, principal));
@@ -32,11 +32,12 @@ export function keepDecision(run: Run, gateId: string, { request, auth }: Asked)
   if (standing === undefined) {
     requireRoom(run, gateId, kept);
     const { apply_targets, comment } = payload;
-    const noted = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets };
-    run.log.noteBy(
-      refOf(principal),
-      draft("GATE_DECISION_KEPT", comment === undefined ? noted : { ...noted, comment }),
-    );
+    const told = {
+      ...(comment === undefined ? {} : { comment }),
+      ...(idempotency_key === undefined ? {} : { idempotency_key }),
+    };
+    const noted = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets, ...told };
+    run.log.noteBy(refOf(principal), draft("GATE_DECISION_KEPT", noted));
   }
   return { workflow_id: record.workflow_id, status: "kept", correlation_id: record.correlation_id };
 }
