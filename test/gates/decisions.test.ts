@@ -67,6 +67,23 @@ describe("a decision", () => {
     expect((await payloads(t, workflow_id, "USER_APPROVED"))[0]?.apply_targets).toEqual(apply_targets);
   });
 
+  it("[GAT-01] that names an outcome is refused at a gate about none, and at a gate about another", async () => {
+    const { capability } = gatedSteps(1);
+    const { capability: publishes } = publishing({}, { intentType: "Story.Note.Apply" });
+    await using t = await createTestKernel({ capabilities: [capability, publishes] });
+    const [plain, applying] = [await t.run(intent), await t.run("Story.Note.Apply")];
+    const { type, outcome_id } = (await gateOf(t, applying.workflow_id)).target ?? target;
+    const codeOf = async (id: string, named: typeof target, decision: "approve" | "reject" = "approve") =>
+      (await refusalOf(decide(t, id, { decision, payload: { target: named } }))).code;
+    expect(await codeOf(plain.workflow_id, { type, outcome_id })).toBe("T5_GATE_CONFLICT");
+    expect(await codeOf(plain.workflow_id, { type, outcome_id }, "reject")).toBe("T5_GATE_CONFLICT");
+    expect(await codeOf(applying.workflow_id, { type, outcome_id: "out_other" })).toBe("T5_GATE_CONFLICT");
+    expect(await codeOf(applying.workflow_id, { type: "Draft.Other", outcome_id })).toBe("T5_GATE_CONFLICT");
+    await t.approve(plain.workflow_id);
+    const again = decide(t, plain.workflow_id, { decision: "approve", gate_id: "gate-s1", payload: { target } });
+    expect((await refusalOf(again)).code).toBe("T5_GATE_CONFLICT");
+  });
+
   it.each([
     ["approve", "USER_APPROVED", "resumed"],
     ["reject", "USER_REJECTED", "rejected"],

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { RuleAnswer } from "../../src/contract/policy.ts";
 import { definePolicy, type LedgerStore, operatorError, type PolicyRule } from "../../src/index.ts";
 import { createTestKernel, createVirtualClock, memoryLedger, testCaller } from "../../src/testing/index.ts";
-import { ann, approve, bob, gated, waiting } from "./people.ts";
+import { ann, approve, bob, gated, reject, waiting } from "./people.ts";
 import {
   asShown,
   counted,
@@ -81,6 +81,25 @@ describe("a decision under another policy than the gate's", () => {
     await approve(t, id, ann, await asShown(t, id, "gate-s1"));
     await t.rest(id);
     expect("send" in made && made.send.calls.map((c) => c.input)).toEqual([{ id: "short" }]);
+  });
+
+  it.each([
+    ["lets it through", []],
+    ["denies it", [denies]],
+  ] as const)("is taken where it rejects, at the first word, also where the new policy %s", async (_what, policies) => {
+    await using fixture = await reopened(() => gated({}), policies, 0);
+    const { t, id, made } = fixture;
+    expect((await reject(t, id, ann)).status).toBe("rejected");
+    expect((await t.rest(id)).state).toBe("cancelled");
+    expect(await steps(t, id, ["GATE_REVISED"])).toEqual([]);
+    expect("send" in made && made.send.calls).toEqual([]);
+  });
+
+  it("is taken where it rejects and names the payload and its vote completes a quorum", async () => {
+    await using fixture = await reopened(() => gated({ quorum: { approvals: 2 } }), [], 1);
+    const { t, id } = fixture;
+    expect((await reject(t, id, bob, await asShown(t, id, "gate-s1"))).status).toBe("rejected");
+    expect((await t.kernel.verify()).ok).toBe(true);
   });
 
   it("ends the step as denied where the new policy says no, and its gate with it", async () => {

@@ -38,12 +38,16 @@ function requireRegistered(run: Run): void {
     if (!isStepDone(steps.get(step.step_id)?.state ?? "queued")) findOperator(run, step);
 }
 
+/** Whether a decision ends what the gate shows as it stands. A rejection with an edit is checked as the edit is made. */
+export const isPlainRejection = ({ decision, payload }: Pick<ParsedGateRequest, "decision" | "payload">): boolean =>
+  decision === "reject" && payload.edit === undefined;
+
 /**
  * What an approval would run, as the gate shows it; null where it runs nothing that is shown: a rejection, an edit (which is
  * checked as it is made, also of who rejects), a lost call. @throws KernelErrorException T5_GATE_NOT_RUNNABLE, with the reason as its cause.
  */
 export function requireRunnable(run: Run, gate: Gate, request: ParsedGateRequest): Prepared | null {
-  if (request.decision === "reject" && request.payload.edit === undefined) return null;
+  if (isPlainRejection(request)) return null;
   try {
     return readyFor(run, gate, request);
   } catch (thrown) {

@@ -18,7 +18,7 @@ import { type Gate, type GateResponse, isOpenGate, type ParsedGateRequest } from
 import { unmetOf } from "../../../contract/workflow.ts";
 import { castVote, endIfRejected } from "./cast-vote.ts";
 import { requireNamedBasis, requireSameBasis } from "./check-basis.ts";
-import { isRegistered, requireRunnable } from "./check-runnable.ts";
+import { isPlainRejection, isRegistered, requireRunnable } from "./check-runnable.ts";
 import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
 import { failStep } from "./end-step.ts";
 import { type Judged, judgeDecision } from "./judge-decision.ts";
@@ -39,8 +39,9 @@ export function decideGate(run: Run, request: ParsedGateRequest, auth: AuthConte
   if (answered !== null) return answered;
   const first = run.scopes.keep("first", () => standing);
   const ready = requireRunnable(run, standing, request);
-  // A rejection is taken by a process that cannot show what it is of.
-  if (isOutdated(run, standing) && isRegistered(run)) return reviseForPolicy(run, standing);
+  // A rejection runs nothing: it is taken under every policy, and by a process that could not run what it is of.
+  if (!isPlainRejection(request) && isOutdated(run, standing) && isRegistered(run))
+    return reviseForPolicy(run, standing);
   if (ready !== null && hasSameBasis(first, standing)) requireSameBasis(run, standing, ready);
   const judged = judge(run, first, { request, auth });
   requireUnchanged(run, { standing: first, still: standing }, judged);
@@ -75,6 +76,7 @@ const adviceAt = ({ votes }: Gate): Gate["votes"] => votes.filter((vote) => vote
 
 /** What was said before is answered from the record; null for what is new. */
 function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
+  requireTarget(gate, request.payload);
   if (isOpenGate(gate)) {
     const edited = answerEdit(run, gate, request);
     if (edited !== null) return edited;
@@ -153,7 +155,7 @@ function isSamePayload(gate: Gate, { payload }: ParsedGateRequest): boolean {
 
 function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
   const { payload } = request;
-  const { gate_id, payload_digest, target } = gate;
+  const { gate_id, payload_digest } = gate;
   if (digest(gate.payload) !== payload_digest)
     refuseAt(gate_id, `${gate_id} does not show the payload that it was opened with; verify the ledger`);
   // A signature says itself what it was made on, where nothing else does.
@@ -164,11 +166,18 @@ function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
   }
   if (gate.kind === "approval") requireNoSettlement(gate_id, payload);
   requireNamedBasis(run, gate, request);
-  if (payload.target !== undefined && target !== null && payload.target.outcome_id !== target.outcome_id)
-    refuseAt(gate_id, `${gate_id} is about another outcome`, { detail: { outcome_id: target.outcome_id } });
   const isReady = unmetOf(run.log.record, stepOf(run, gate.step_id).step) === undefined;
   if (gate.kind === "approval" && !(isReady && showsNewest(run, gate)))
     refuseAt(gate_id, `what ${gate_id} is about is being made again`);
+}
+
+/** A decision that names an outcome is about a gate that applies this very one. @throws KernelErrorException T5_GATE_CONFLICT. */
+function requireTarget({ gate_id, target }: Gate, { target: named }: ParsedGateRequest["payload"]): void {
+  if (named === undefined) return;
+  if (target === null) return refuseAt(gate_id, `${gate_id} is about no outcome; leave payload.target out`);
+  const { type, outcome_id } = target;
+  if (named.type !== type || named.outcome_id !== outcome_id)
+    refuseAt(gate_id, `${gate_id} is about another outcome`, { detail: { type, outcome_id } });
 }
 
 /** @throws KernelErrorException what T5 raises; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit. */
