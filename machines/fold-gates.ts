@@ -156,6 +156,18 @@ const withoutVoteOf = (votes: readonly GateVote[], person: PrincipalRef): GateVo
 const withoutSeatOf = (delegations: readonly GateDelegation[], owner: PrincipalRef): GateDelegation[] =>
   delegations.filter(({ from }) => !isSamePrincipal(from, owner));
 
+/** Seats of those who are asked no more are nobody's to take. */
+const askInstead = (role: string): Partial<Gate> => ({
+  roles: [role],
+  approvers: null,
+  delegations: [],
+  added_roles: [],
+});
+
+const askAsWell = ({ added_roles = [] }: Gate, role: string): Partial<Gate> => ({
+  added_roles: [...new Set([...added_roles, role])],
+});
+
 export const gateHandlers = {
   GATE_OPENED: openGate,
   GATE_REVISED: openGate,
@@ -197,18 +209,24 @@ export const gateHandlers = {
     moveStep(record, meta, payload);
     moveGate(record, payload.gate_id, chartEvent(meta.type, payload));
   },
-  GATE_ESCALATED(record, { gate_id, role, due_at }, { type }) {
+  GATE_ESCALATED(record, { gate_id, role, due_at, replaces = true, ladder }, { type }) {
     moveGate(record, gate_id, { type });
-    changeGate(record, gate_id, ({ ladder, expiry_action, escalate_to }) => {
-      const [, ...left] = ladder;
+    changeGate(record, gate_id, (gate) => {
+      const left = [...(ladder ?? gate.ladder.slice(1))];
       const [next] = left;
+      const { expiry_action, escalate_to } = gate;
       const then =
         next === undefined
           ? { expiry_action, escalate_to }
           : { expiry_action: next.action, escalate_to: next.role ?? null };
-      // Seats of those who are asked no more are nobody's to take.
-      return { roles: [role], approvers: null, delegations: [], due_at, ladder: left, ...then };
+      return { ...(replaces ? askInstead(role) : askAsWell(gate, role)), due_at, ladder: left, ...then };
     });
+  },
+  GATE_REMINDED(record, { gate_id, due_at }, { type }) {
+    moveGate(record, gate_id, { type });
+    changeGate(record, gate_id, ({ reminder }) =>
+      reminder === undefined ? {} : { reminder: { ...reminder, due_at } },
+    );
   },
   GATE_SUSPENDED(record, { gate_id }, { type }) {
     moveGate(record, gate_id, { type });

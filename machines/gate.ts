@@ -7,8 +7,8 @@
  *     the policy that it was shown under, or where what it showed was made again.
  * G2  A revision (an edit, a new draft, another policy, another basis) keeps the gate open and binds it to the new version.
  * G3  Expiry does what the gate says: deny ends it, allow approves it, suspend parks it until a person decides,
- *     escalate keeps it open for another role.
- * G4  Votes, their withdrawal and delegations move nothing: a decision is an event of its own (the count is in quorum.ts).
+ *     escalate keeps it open for another role as well, or in place of those who were asked.
+ * G4  Votes, their withdrawal, delegations and reminders move nothing: a decision is an event of its own (the count is in quorum.ts).
  * G5  A gate whose step fails otherwise (policy denies what it now shows) is void.
  */
 import { setup } from "xstate";
@@ -20,6 +20,7 @@ export type GateEvent =
   | { readonly type: "GATE_REVISED"; readonly cause: "edit" | "regenerate" | "policy" | "basis" }
   | { readonly type: "GATE_EXPIRED"; readonly action: "deny" | "allow" }
   | { readonly type: "GATE_ESCALATED" }
+  | { readonly type: "GATE_REMINDED" }
   | { readonly type: "GATE_SUSPENDED" }
   | { readonly type: "GATE_VOTED" }
   | { readonly type: "GATE_VOTE_WITHDRAWN" }
@@ -31,8 +32,8 @@ export type GateEvent =
   | { readonly type: "WORKFLOW_FAILED" };
 
 const decisions = { USER_APPROVED: "approved", USER_REJECTED: "rejected" } as const;
-/** What is said while nothing is decided; a quorum's last vote is followed by the decision. */
-const votes = { GATE_VOTED: {}, GATE_VOTE_WITHDRAWN: {}, GATE_DELEGATED: {} } as const;
+/** What happens while nothing is decided; a quorum's last vote is followed by the decision. */
+const votes = { GATE_VOTED: {}, GATE_VOTE_WITHDRAWN: {}, GATE_DELEGATED: {}, GATE_REMINDED: {} } as const;
 const ends = { WORKFLOW_CANCELLED: "voided", WORKFLOW_FAILED: "voided" } as const;
 
 /** The lifecycle of a gate. */

@@ -83,6 +83,8 @@ function renderFacts(gate: Gate, now: number): string {
   if (gate.target !== null)
     lines.push(`target    ${gate.target.type} ${gate.target.outcome_id} version ${gate.target.version}`);
   if (gate.roles !== null) lines.push(`may say   ${gate.roles.join(", ")}`);
+  if (gate.added_roles !== undefined && gate.added_roles.length > 0)
+    lines.push(`also      ${gate.added_roles.join(", ")}, since it was escalated`);
   lines.push(...renderVotes(gate));
   if (gate.due_at !== null) lines.push(`due       ${describeTime(gate.due_at, now)}, then ${gate.expiry_action}`);
   lines.push(`digest    ${gate.payload_digest}`);

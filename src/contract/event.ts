@@ -13,6 +13,7 @@ import type { ContextBundle, ParsedDocumentRecord, ParsedMemoryRecord } from "./
 import type { KernelError } from "./error.ts";
 import type { FederatedSyncReport } from "./federation.ts";
 import type { Gate, GateCarrier } from "./gate.ts";
+import type { GateExpiry } from "./gate-spec.ts";
 import type { GateDelegation, GateSignature, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, EventId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import type { Intent, Principal, Submission } from "./intent.ts";
@@ -59,6 +60,7 @@ export const eventTypes = [
   "GATE_REVISED",
   "GATE_EXPIRED",
   "GATE_ESCALATED",
+  "GATE_REMINDED",
   "GATE_SUSPENDED",
   "GATE_VOTED",
   "GATE_VOTE_WITHDRAWN",
@@ -274,7 +276,17 @@ export interface EventPayloads {
     readonly idempotency_key?: string;
   };
   GATE_EXPIRED: { readonly gate_id: string; readonly action: "deny" | "allow" };
-  GATE_ESCALATED: { readonly gate_id: string; readonly role: string; readonly due_at: string | null };
+  GATE_ESCALATED: {
+    readonly gate_id: string;
+    readonly role: string;
+    readonly due_at: string | null;
+    /** Whether the role is asked in place of those who were asked before. Rows of earlier releases lack it, which replaced. */
+    readonly replaces?: boolean;
+    /** What is still to come. Rows of earlier releases lack it: all but the first of what was to come before. */
+    readonly ladder?: readonly GateExpiry[];
+  };
+  /** Nobody has decided for so long. `due_at`: when the next reminder falls due. */
+  GATE_REMINDED: { readonly gate_id: string; readonly due_at: string };
   GATE_SUSPENDED: { readonly gate_id: string };
   GATE_VOTED: GateVoted;
   GATE_VOTE_WITHDRAWN: { readonly gate_id: string; readonly principal: PrincipalRef };

@@ -1,5 +1,5 @@
 /**
- * What people are told of a gate: that it was opened, shows something else, is due soon, was escalated or decided.
+ * What people are told of a gate: that it was opened, shows something else, is due soon, was escalated, still waits or was decided.
  *
  * INV-1  `notice_id` follows from what is told: whoever is told twice after a crash is told under the same id.
  */
@@ -8,7 +8,7 @@ import { Gate } from "./gate.ts";
 import { TenantId, WorkflowId } from "./ids.ts";
 
 /** What people are told of. */
-export const noticeKinds = ["opened", "revised", "due_soon", "escalated", "decided"] as const;
+export const noticeKinds = ["opened", "revised", "due_soon", "escalated", "reminded", "decided"] as const;
 /** What a notice is about. */
 export const NoticeKind = z.enum(noticeKinds);
 export type NoticeKind = (typeof noticeKinds)[number];

@@ -15,12 +15,14 @@ const RoleName = z.string().min(1).max(64);
 
 /** What happens when nobody decides in time; without it a gate waits for ever. */
 export const GateExpiry = z.strictObject({
-  /** Milliseconds after the gate opened, or after the escalation before. */
+  /** Milliseconds after the gate opened; of a rung of the ladder: after the rung before it, or after the gate opened. */
   after_ms: Wait,
   /** What then happens by itself. */
   action: z.enum(["deny", "allow", "suspend", "escalate"]),
   /** Of `escalate`: who is asked then; `admin` where nobody is named. */
   role: z.string().optional(),
+  /** Of `escalate`: true asks this role in place of those who were asked before; else it is asked beside them. */
+  replace: z.boolean().optional(),
 });
 export type GateExpiry = z.infer<typeof GateExpiry>;
 
@@ -31,8 +33,8 @@ export const defaultEscalation = "admin";
 export const Approver = z.strictObject({ type: z.string().min(1).max(64).optional(), id: PrincipalId });
 export type Approver = z.infer<typeof Approver>;
 
-/** A rung of the escalation ladder: after so long without a decision the gate is for this role. */
-const Escalation = z.strictObject({ after_ms: Wait, role: RoleName });
+/** A rung of the escalation ladder: after so long without a decision this role may decide as well, or in place of the others. */
+const Escalation = z.strictObject({ after_ms: Wait, role: RoleName, replace: z.boolean().optional() });
 
 /** `roles` restricts who may decide, `approvers` names them; `advisors` are roles that may vote and are never counted. */
 export const GateSpec = z
@@ -41,8 +43,10 @@ export const GateSpec = z
     reason: z.string().default("the plan asks for a decision"),
     /** Only these roles may decide. */
     roles: z.array(z.string()).min(1).optional(),
-    /** What happens when nobody decides in time; without it the gate waits for ever. */
+    /** What happens when nobody decides in time, counted from the opening of the gate; without it the gate waits for ever. */
     expiry: GateExpiry.optional(),
+    /** While nobody decides, all notifiers are told of the gate again, each time so many milliseconds (1,000 at least) have passed. */
+    remind: z.strictObject({ every: Wait.min(1_000) }).optional(),
     /** So many votes close it; without it one decision does. */
     quorum: z
       .strictObject({
@@ -58,7 +62,7 @@ export const GateSpec = z
     separation: z.boolean().optional(),
     /** False: nobody may lend their seat to somebody else. */
     delegation: z.boolean().optional(),
-    /** Roles that are asked one after another; `expiry` follows the last. */
+    /** Roles that are asked as well, one after another; none of them moves `expiry`. */
     escalation: z.array(Escalation).max(16).optional(),
     /** Every counted vote must carry the voter's signature. */
     signed: z.boolean().optional(),
@@ -72,10 +76,25 @@ export const GateSpec = z
     if (spec.expiry?.action === "escalate") counted.push(spec.expiry.role ?? defaultEscalation);
     const both = counted.find((role) => advisors.includes(role));
     if (both !== undefined) refuse("advisors", `${both} cannot both decide and advise`);
+    if (spec.expiry?.replace !== undefined && spec.expiry.action !== "escalate")
+      refuse("expiry", "only an escalation replaces those who are asked");
+    const late = firstUnreached(spec);
+    if (late !== null) refuse("escalation", `rung ${late + 1} is never reached: the gate expires before`);
     const why = whyUnsatisfiable(spec, approvers?.length ?? null);
     if (why !== null) refuse("quorum", why);
   });
 export type GateSpec = z.infer<typeof GateSpec>;
+
+/** The first rung that does not fall due before the gate's expiry; null where there is none. */
+function firstUnreached({ escalation = [], expiry }: Pick<GateSpec, "escalation" | "expiry">): number | null {
+  if (expiry === undefined) return null;
+  let due = 0;
+  const found = escalation.findIndex(({ after_ms }) => {
+    due += after_ms;
+    return due >= expiry.after_ms;
+  });
+  return found === -1 ? null : found;
+}
 
 const overlap = (a: Approver, b: Approver): boolean =>
   String(a.id) === String(b.id) && (a.type === undefined || b.type === undefined || a.type === b.type);

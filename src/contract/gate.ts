@@ -123,6 +123,12 @@ export const Gate = z.object({
   escalate_to: z.string().nullable().default(null),
   /** What is still to come while nobody decides: the rung that falls due at `due_at` first. */
   ladder: z.array(GateExpiry).default([]),
+  /** When the expiry behind the rungs of the ladder falls due; absent where there are no rungs. */
+  expires_at: z.string().optional(),
+  /** Roles that an escalation has added: they may decide beside those whom `roles` and `approvers` name. */
+  added_roles: z.array(z.string()).optional(),
+  /** Reminders while nobody decides: after how many milliseconds, and when the next falls due. */
+  reminder: z.object({ every: z.int().positive(), due_at: z.string() }).optional(),
   /** How many votes close it; null: one decision does. */
   quorum: GateQuorum.nullable().default(null),
   /** Only these people; null: not named. */
@@ -193,6 +199,16 @@ export const plainGate = Object.freeze({
   spent_signatures: [],
   decision: null,
 } satisfies Partial<Gate>);
+
+/** Whether a gate asks this role by name, from its opening on or since an escalation. */
+export const asksRole = ({ roles, added_roles = [] }: Pick<Gate, "roles" | "added_roles">, role: string): boolean =>
+  roles?.includes(role) === true || added_roles.includes(role);
+
+/** The roles that a gate asks by name; null where it asks people by name alone, or anybody. */
+export function rolesAsked({ roles, approvers, added_roles = [] }: Gate): string[] | null {
+  const named = [...new Set([...(roles ?? []), ...added_roles])];
+  return named.length === 0 || (roles === null && approvers === null) ? null : named;
+}
 
 /** Who says something at a gate without saying at which. @throws KernelErrorException T5_GATE_UNNAMED. */
 export const refuseUnnamed = (source: ModuleRef): never =>

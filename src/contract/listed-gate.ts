@@ -88,6 +88,7 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
       ...(vote.result !== undefined && { result: small(vote.result, null) }),
     })),
     ...(gate.basis !== undefined && { basis: small(gate.basis, []) }),
+    ...(gate.added_roles !== undefined && { added_roles: some(gate.added_roles, phrase) }),
     ...(gate.editable !== undefined && { editable: small(gate.editable, null) }),
     ...(gate.revised_from !== undefined && { revised_from: some(gate.revised_from) }),
     ...(gate.requesters !== undefined && { requesters: some(gate.requesters) }),

@@ -51,6 +51,7 @@ const arrows: Readonly<Record<EventType, Arrow>> = {
   GATE_DELEGATED: arrow("person", "gate"),
   GATE_EXPIRED: arrow("t4", "gate"),
   GATE_ESCALATED: arrow("t4", "gate"),
+  GATE_REMINDED: arrow("t4", "gate"),
   GATE_SUSPENDED: arrow("t4", "gate"),
   USER_APPROVED: arrow("person", "step"),
   USER_REJECTED: arrow("person", "step"),

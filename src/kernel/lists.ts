@@ -16,7 +16,7 @@ import { z } from "zod";
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { type Gate, plainGate } from "../contract/gate.ts";
+import { asksRole, type Gate, plainGate } from "../contract/gate.ts";
 import { GateId, PrincipalId, ThreadId, WorkflowId } from "../contract/ids.ts";
 import { instantText } from "../contract/instant.ts";
 import { withoutUnset } from "../contract/json.ts";
@@ -206,9 +206,7 @@ async function listGates(
         : async (listed) => {
             // What was cut of it may be what decides.
             const gate = listed.truncated ? await readWhole(store, listed) : listed;
-            return (
-              (role === undefined || gate.roles?.includes(role) === true) && (find === null || isVoter(find, gate))
-            );
+            return (role === undefined || asksRole(gate, role)) && (find === null || isVoter(find, gate));
           },
     count: () => store.countGates(selection),
     most: parts.runtime.limits.maxListScanned,

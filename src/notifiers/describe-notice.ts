@@ -5,7 +5,7 @@
  * T2  What is cut says how much was left out, and `cut` names it, so that the message says where it is shown whole; what is
  *     withheld says where it is shown.
  */
-import type { Gate } from "../contract/gate.ts";
+import { type Gate, rolesAsked } from "../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
 import { quoteText, showLine } from "../protocol/visible-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
@@ -36,6 +36,7 @@ const openings = {
   revised: "Changed, to be decided anew",
   due_soon: "Due soon",
   escalated: "Escalated",
+  reminded: "Still to be decided",
 } as const satisfies Record<Exclude<NoticeKind, "decided">, string>;
 
 const ends: { readonly [S in Gate["status"]]?: string } = {
@@ -90,7 +91,8 @@ function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<T
 }
 
 function factsOf({ gate, workflow_id, intent_type }: GateNotice): Facts {
-  const { operator, effect, risk_level, estimated_cost, reasons, roles, due_at, expiry_action, consequences } = gate;
+  const { operator, effect, risk_level, estimated_cost, reasons, due_at, expiry_action, consequences } = gate;
+  const roles = rolesAsked(gate);
   return [
     ["gate", `${gate.gate_id} of ${workflow_id} (${intent_type})`],
     [gate.kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`],

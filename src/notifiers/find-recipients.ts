@@ -3,11 +3,11 @@
  * people.
  *
  * R1  A named approver is found by name, but for who asked where the gate separates the two; a gate that names roles goes to
- *     these; one that names nobody to all.
+ *     these; one that names nobody to all. Roles that an escalation added are told as well.
  */
 
 import { kernelError } from "../contract/error-codes.ts";
-import type { Gate } from "../contract/gate.ts";
+import { type Gate, rolesAsked } from "../contract/gate.ts";
 import type { GateNotice } from "../contract/gate-notice.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -30,19 +30,20 @@ export async function findRecipients(notice: GateNotice, options: RecipientOptio
     options.recipients === undefined ? mayDecide(notice, options) : await options.recipients(notice),
   );
   if (found.size > 0) return [...found];
-  const { roles, approvers } = notice.gate;
-  const names = approvers?.map(({ id }) => String(id)) ?? roles ?? ["anybody"];
+  const { approvers, added_roles = [] } = notice.gate;
+  const people = approvers?.map(({ id }) => String(id));
+  const names = people === undefined ? (rolesAsked(notice.gate) ?? ["anybody"]) : [...people, ...added_roles];
   const message = `there is no address for ${names.join(", ")}`;
   return raise(kernelError("T6_NOTICE_NOBODY", message, moduleRef(6, "notifiers", "find_recipients")));
 }
 
 function mayDecide({ gate }: GateNotice, { roles = {}, people = {} }: RecipientOptions): readonly string[] {
-  if (gate.approvers !== null)
-    return gate.approvers
-      .filter((one) => !hasAsked(gate, one))
-      .flatMap(({ id }) => (Object.hasOwn(people, id) ? [people[id] as string] : []));
-  const names = gate.roles ?? Object.keys(roles);
-  return names.flatMap((role) => (Object.hasOwn(roles, role) ? (roles[role] as readonly string[]) : []));
+  const ofRole = (role: string): readonly string[] =>
+    Object.hasOwn(roles, role) ? (roles[role] as readonly string[]) : [];
+  if (gate.approvers === null) return (rolesAsked(gate) ?? Object.keys(roles)).flatMap(ofRole);
+  const named = gate.approvers.filter((one) => !hasAsked(gate, one));
+  const ofPeople = named.flatMap(({ id }) => (Object.hasOwn(people, id) ? [people[id] as string] : []));
+  return [...ofPeople, ...(gate.added_roles ?? []).flatMap(ofRole)];
 }
 
 /** Whether it is one of those who asked for what is shown, and may not decide on it. */

@@ -5,7 +5,8 @@
  *     where they would have the outcome applied: who completed a quorum said it for all.
  * E2  What a gate on a call in doubt says of itself stands in the words of its release.
  * E3  A signature that covers none of this stands as it was found good then.
- * E4  An edit that decides was put to policy at stage gate as the gate stood before, and not as it makes the payload.
+ * E4  An escalation asked its role in place of those who were asked before, and moved the expiry.
+ * E5  An edit that decides was put to policy at stage gate as the gate stood before, and not as it makes the payload.
  */
 import { signedInput, signingInput } from "../contract/approval-claims.ts";
 import { type EventDraft, type EventPayloads, type LedgerEvent, payloadOf } from "../contract/event.ts";
@@ -18,6 +19,8 @@ export function asThen(recorded: LedgerEvent, { type, payload }: EventDraft): Ev
   if (type !== recorded.event_type) return payload;
   if (type === "GATE_VOTED") return adviceThen(payloadOf(recorded, type), payload as EventPayloads["GATE_VOTED"]);
   if (type === "GATE_OPENED") return doubtThen(payloadOf(recorded, type), payload as EventPayloads[typeof type]);
+  if (type === "GATE_ESCALATED")
+    return escalationThen(payloadOf(recorded, type), payload as EventPayloads[typeof type]);
   return type === "USER_APPROVED"
     ? approvalThen(payloadOf(recorded, type), payload as EventPayloads[typeof type])
     : payload;
@@ -49,6 +52,14 @@ type Opening = EventPayloads["GATE_OPENED"];
 
 function doubtThen({ gate: { reasons, consequences } }: Opening, made: Opening): Opening {
   return made.gate.kind === "in_doubt" ? { gate: { ...made.gate, reasons, consequences } } : made;
+}
+
+type Escalation = EventPayloads["GATE_ESCALATED"];
+
+function escalationThen(then: Escalation, made: Escalation): Escalation {
+  if (then.replaces !== undefined) return made;
+  const { replaces: _1, ladder: _2, ...escalation } = made;
+  return escalation;
 }
 
 type Approval = EventPayloads["USER_APPROVED"];

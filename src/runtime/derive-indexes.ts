@@ -134,7 +134,10 @@ const isAnyRunnable = (record: WorkflowRecord): boolean =>
   [...record.steps.values()].some((step) => isRunnable(record, step));
 
 const timesOf = (gates: readonly Gate[]): number[] =>
-  gates.flatMap(({ status, due_at }) => (status === "open" && due_at !== null ? [Date.parse(due_at)] : []));
+  gates.flatMap(({ status, due_at, reminder }) => [
+    ...(status === "open" && due_at !== null ? [Date.parse(due_at)] : []),
+    ...(reminder === undefined ? [] : [Date.parse(reminder.due_at)]),
+  ]);
 const earliest = (times: readonly number[]): number | null => (times.length === 0 ? null : Math.min(...times));
 
 const gateEvents: ReadonlySet<string> = new Set([
@@ -142,6 +145,7 @@ const gateEvents: ReadonlySet<string> = new Set([
   "GATE_REVISED",
   "GATE_EXPIRED",
   "GATE_ESCALATED",
+  "GATE_REMINDED",
   "GATE_SUSPENDED",
   "GATE_VOTED",
   "GATE_VOTE_WITHDRAWN",

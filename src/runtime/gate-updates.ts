@@ -39,13 +39,13 @@ export function gateUpdates(
 ): readonly GateUpdates[] {
   const last = events.at(-1);
   if (last === undefined) return [];
-  const escalated = new Set(
-    events.flatMap(({ event_type, payload }) => (event_type === "GATE_ESCALATED" ? [payload["gate_id"]] : [])),
-  );
+  const named = (type: string) =>
+    new Set(events.flatMap(({ event_type, payload }) => (event_type === type ? [payload["gate_id"]] : [])));
+  const happened = { escalated: named("GATE_ESCALATED"), reminded: named("GATE_REMINDED") };
   return [...record.gates.values()].flatMap((gate) => {
     const was = before.get(gate.gate_id);
     if (gate === was) return [];
-    const kind = kindOf(gate, was, escalated.has(gate.gate_id));
+    const kind = kindOf(gate, was, happened);
     const told =
       kind === null ? [] : [draftOf(gate, kind, { sequence: last.sequence, at: Date.parse(last.timestamp) })];
     return [updatesOf(gate, [...told, ...remindersOf(gate, Date.parse(last.timestamp), options)], options)];
@@ -66,13 +66,16 @@ const updatesOf = (
   drafts: drafts.filter(({ kind }) => kinds.includes(kind)),
 });
 
-function kindOf(gate: Gate, was: Gate | undefined, isEscalated: boolean): NoticeKind | null {
+type Happened = Readonly<Record<"escalated" | "reminded", ReadonlySet<unknown>>>;
+
+function kindOf(gate: Gate, was: Gate | undefined, { escalated, reminded }: Happened): NoticeKind | null {
   const wasOpen = was !== undefined && isOpenGate(was);
   if (!isOpenGate(gate)) return wasOpen || was === undefined ? "decided" : null;
   if (!wasOpen) return "opened";
-  if (isEscalated) return "escalated";
+  if (escalated.has(gate.gate_id)) return "escalated";
   const isSame = gate.payload_digest === was.payload_digest && gate.basis_digest === was.basis_digest;
-  return isSame ? null : "revised";
+  if (!isSame) return "revised";
+  return reminded.has(gate.gate_id) ? "reminded" : null;
 }
 
 /** `dueSoonMs` before the gate falls due, but not before half of its time is over. */
@@ -96,6 +99,7 @@ function draftOf(gate: Gate, kind: NoticeKind, { sequence, at }: Instant): Deliv
     due_soon: gate.due_at,
     revised: sequence,
     escalated: sequence,
+    reminded: sequence,
   };
   const name = JSON.stringify([workflow_id, gate_id, kind, which[kind]]);
   return { delivery_id: `ntc_${sha256(name).slice(0, 32)}`, tenant_id, workflow_id, gate_id, kind, sequence, at };

@@ -1,10 +1,10 @@
-/** The ladder: rung by rung to other people, then the expiry; whoever runs the kernel by then. */
+/** The ladder: rung by rung more people are asked, and the expiry comes at its own time; whoever runs the kernel by then. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
-import { createTestKernel, createVirtualClock } from "../../src/testing/index.ts";
+import { createTestKernel, createVirtualClock, memoryLedger } from "../../src/testing/index.ts";
 import { ann, approve, bob, gated, person, waiting } from "./people.ts";
 import { gateOf, payloads, publishing, refusalOf, steps } from "./story.ts";
 
@@ -28,29 +28,74 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (ms: number): string => new Date(start + ms).toISOString();
 
 describe("a gate with a ladder", () => {
-  it("is each rung's in turn, has the time of the next, and then does what its expiry says", async () => {
+  it("adds the role of each rung in turn, and does what its expiry says at the time that counts from its opening", async () => {
     const { capability, sent } = gated({ ...ladder, expiry: { after_ms: 4 * minute, action: "deny" } } as never);
     await using t = await createTestKernel({ capabilities: [capability], roles });
     const id = await waiting(t);
     const gate = () => gateOf(t, id, "gate-s1");
-    expect([(await gate()).due_at, (await gate()).roles]).toEqual([at(minute), ["user"]]);
+    expect(await gate()).toMatchObject({ due_at: at(minute), roles: ["user"], expires_at: at(4 * minute) });
     expect((await refusalOf(approve(t, id, lead))).code).toBe("T5_AUTHZ_FORBIDDEN");
     await t.clock.advance(minute);
-    expect([(await gate()).due_at, (await gate()).roles]).toEqual([at(3 * minute), ["lead"]]);
-    expect((await refusalOf(approve(t, id, ann))).code).toBe("T5_AUTHZ_FORBIDDEN");
+    expect(await gate()).toMatchObject({ due_at: at(3 * minute), roles: ["user"], added_roles: ["lead"] });
+    expect((await refusalOf(approve(t, id, boss))).code).toBe("T5_AUTHZ_FORBIDDEN");
     await t.clock.advance(2 * minute);
-    expect([(await gate()).due_at, (await gate()).roles]).toEqual([at(7 * minute), ["admin"]]);
-    await t.clock.advance(4 * minute - 1);
+    expect(await gate()).toMatchObject({ due_at: at(4 * minute), roles: ["user"], added_roles: ["lead", "admin"] });
+    await t.clock.advance(minute - 1);
     expect((await gate()).status).toBe("open");
     await t.clock.advance(1);
     expect((await gate()).status).toBe("expired");
     expect((await t.rest(id)).state).toBe("cancelled");
     expect(sent()).toEqual([]);
-    expect((await payloads(t, id, "GATE_ESCALATED")).map((e) => [e.role, e.due_at])).toEqual([
-      ["lead", at(3 * minute)],
-      ["admin", at(7 * minute)],
+    expect((await payloads(t, id, "GATE_ESCALATED")).map((e) => [e.role, e.due_at, e.replaces])).toEqual([
+      ["lead", at(3 * minute), false],
+      ["admin", at(4 * minute), false],
     ]);
     expect(await steps(t, id, climbs)).toEqual(["GATE_ESCALATED:s1", "GATE_ESCALATED:s1", "GATE_EXPIRED:s1"]);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
+  it("is still decided by those who were asked first, and by the added role", async () => {
+    const { capability } = gated({ ...ladder, quorum: { approvals: 2 } } as never);
+    await using t = await createTestKernel({ capabilities: [capability], roles });
+    const id = await waiting(t);
+    await t.clock.advance(minute);
+    expect((await approve(t, id, ann)).status).toBe("voted");
+    expect((await approve(t, id, lead)).status).toBe("resumed");
+  });
+
+  it("with a rung that replaces is for its role alone from then on", async () => {
+    const escalation = [{ after_ms: minute, role: "lead", replace: true }];
+    const { capability } = gated({ ...ladder, escalation } as never);
+    await using t = await createTestKernel({ capabilities: [capability], roles });
+    const id = await waiting(t);
+    await t.clock.advance(minute);
+    expect((await refusalOf(approve(t, id, ann))).code).toBe("T5_AUTHZ_FORBIDDEN");
+    expect((await approve(t, id, lead)).status).toBe("resumed");
+  });
+
+  it("expires at its time though no process was there for its rungs", async () => {
+    const expiry = { after_ms: 4 * minute, action: "deny" } as const;
+    const { capability } = gated({ ...ladder, expiry } as never);
+    const ledger = memoryLedger();
+    const open = (now: number, seed: number) =>
+      createTestKernel({ capabilities: [capability], roles, ledger, clock: createVirtualClock(now), seed });
+    const first = await open(start, 1);
+    const id = await waiting(first);
+    await first.kernel.stop({ drainMs: 0 });
+    // The first rung is late: the second would have its time behind the expiry, which nothing moves.
+    await using second = await open(start + 3 * minute, 2);
+    await second.clock.settle();
+    const gate = () => gateOf(second, id, "gate-s1");
+    expect(await gate()).toMatchObject({ added_roles: ["lead"], due_at: at(4 * minute), expiry_action: "deny" });
+    await second.clock.advance(minute);
+    expect((await gate()).status).toBe("expired");
+  });
+
+  it.each([
+    ["is never reached", { escalation: ladder.escalation, expiry: { after_ms: 3 * minute, action: "deny" } }],
+    ["replaces nobody", { expiry: { after_ms: minute, action: "deny", replace: true } }],
+  ])("is refused when it is defined, where part of it %s", (_why, gate) => {
+    expect(() => gated(gate as never)).toThrow("T0_VALIDATION_SCHEMA_MISMATCH");
   });
 
   it("without an expiry waits for ever on its last rung", async () => {
@@ -64,20 +109,23 @@ describe("a gate with a ladder", () => {
     expect(sent()).toEqual(["s1"]);
   });
 
-  it("keeps votes given on a rung below, and asks its approvers no more", async () => {
-    const { capability, sent } = gated({
-      ...ladder,
-      approvers: [{ id: "ann" }, { id: "bob" }],
-      quorum: { approvals: 2 },
-    } as never);
-    await using t = await createTestKernel({ capabilities: [capability], roles });
-    const id = await waiting(t);
-    await approve(t, id, ann);
-    await t.clock.advance(minute);
-    expect((await refusalOf(approve(t, id, bob))).code).toBe("T5_AUTHZ_FORBIDDEN");
-    expect(await approve(t, id, lead)).toMatchObject({ status: "resumed", tally: { approvals: 2 } });
-    await t.rest(id);
-    expect(sent()).toEqual(["s1"]);
+  it("asks its approvers as well as the role of a rung, unless that replaces them", async () => {
+    for (const replace of [false, true]) {
+      const { capability, sent } = gated({
+        escalation: [{ after_ms: minute, role: "lead", replace }],
+        approvers: [{ id: "ann" }, { id: "bob" }],
+        quorum: { approvals: 2 },
+      } as never);
+      await using t = await createTestKernel({ capabilities: [capability], roles });
+      const id = await waiting(t);
+      await approve(t, id, ann);
+      await t.clock.advance(minute);
+      if (replace) expect((await refusalOf(approve(t, id, bob))).code).toBe("T5_AUTHZ_FORBIDDEN");
+      const second = replace ? lead : bob;
+      expect(await approve(t, id, second)).toMatchObject({ status: "resumed", tally: { approvals: 2 } });
+      await t.rest(id);
+      expect(sent()).toEqual(["s1"]);
+    }
   });
 
   it("stays where it is on the ladder when what it shows is edited", async () => {
@@ -87,7 +135,12 @@ describe("a gate with a ladder", () => {
     await t.clock.advance(minute);
     await t.kernel.retry(id, { tenant_id: 1, principal: ann, mode: "regenerate" });
     await t.rest(id);
-    expect(await gateOf(t, id)).toMatchObject({ roles: ["lead"], due_at: at(3 * minute), target: { version: 2 } });
+    expect(await gateOf(t, id)).toMatchObject({
+      roles: ["user"],
+      added_roles: ["lead"],
+      due_at: at(3 * minute),
+      target: { version: 2 },
+    });
   });
 
   it("goes on climbing in another process, from where it stood", async () => {
@@ -107,9 +160,9 @@ describe("a gate with a ladder", () => {
     await first.kernel.stop({ drainMs: 0 });
     await using second = await open(start + 2 * minute, 2);
     await second.clock.settle();
-    expect((await gateOf(second, id, "gate-s1")).roles).toEqual(["lead"]);
+    expect((await gateOf(second, id, "gate-s1")).added_roles).toEqual(["lead"]);
     await second.clock.advance(minute);
-    expect((await gateOf(second, id, "gate-s1")).roles).toEqual(["admin"]);
+    expect((await gateOf(second, id, "gate-s1")).added_roles).toEqual(["lead", "admin"]);
     expect(await steps(second, id, climbs)).toEqual(["GATE_ESCALATED:s1", "GATE_ESCALATED:s1"]);
   });
 });

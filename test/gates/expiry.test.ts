@@ -125,17 +125,22 @@ describe("a gate with an expiry", () => {
     expect(send.calls).toHaveLength(1);
   });
 
-  it("that is escalated is for the named role alone from then on", async () => {
-    const { capability, send } = expiring("escalate");
-    await using t = await createTestKernel({ capabilities: [capability] });
-    const { workflow_id } = await t.run(intent);
-    await t.clock.advance(minute);
-    expect((await refusalOf(t.approve(workflow_id))).code).toBe("T5_AUTHZ_FORBIDDEN");
-    const principal = { ...testCaller.principal, id: 2, role: "admin" };
-    await t.kernel.decideGate(workflow_id, { tenant_id: 1, principal, decision: "approve" });
-    expect((await t.rest(workflow_id)).state).toBe("completed");
-    expect(send.calls).toHaveLength(1);
-  });
+  it.each([true, false])(
+    "that is escalated is for the named role, alone where it replaces the others: %s",
+    async (replace) => {
+      const { capability, send } = gatedSteps(1, {
+        gate: { roles: ["user"], expiry: { after_ms: minute, action: "escalate", role: "admin", replace } },
+      });
+      await using t = await createTestKernel({ capabilities: [capability] });
+      const { workflow_id } = await t.run(intent);
+      await t.clock.advance(minute);
+      if (replace) expect((await refusalOf(t.approve(workflow_id))).code).toBe("T5_AUTHZ_FORBIDDEN");
+      const principal = { ...testCaller.principal, id: 2, role: replace ? "admin" : "user" };
+      await t.kernel.decideGate(workflow_id, { tenant_id: 1, principal, decision: "approve" });
+      expect((await t.rest(workflow_id)).state).toBe("completed");
+      expect(send.calls).toHaveLength(1);
+    },
+  );
 
   it("of several that fall due at one time: each does it, but for the one that was decided", async () => {
     const { capability, send, ids } = gatedSteps(3, { gate: { expiry: { after_ms: minute, action: "allow" } } });

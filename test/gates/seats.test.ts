@@ -54,7 +54,7 @@ describe("a lent seat", () => {
   });
 
   it("is gone once the gate asks others than its owner", async () => {
-    const escalation = [{ after_ms: minute, role: "admin" }];
+    const escalation = [{ after_ms: minute, role: "admin", replace: true }];
     const { capability, sent } = gated({ ...board, quorum: { approvals: 1 }, escalation } as never);
     await using t = await createTestKernel({ capabilities: [capability] });
     const id = await waiting(t);
@@ -78,7 +78,7 @@ describe("whoever was asked while they were judged", () => {
     const id = await waiting(t);
     const refused = refusalOf(approve(t, id, ann));
     await t.clock.advance(1_000);
-    expect((await gateOf(t, id, "gate-s1")).roles).toEqual(["admin"]);
+    expect((await gateOf(t, id, "gate-s1")).added_roles).toEqual(["admin"]);
     answer.release(null);
     expect((await refused).code).toBe("T5_GATE_CONFLICT");
     await t.clock.settle();

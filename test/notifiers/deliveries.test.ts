@@ -44,7 +44,7 @@ describe("what is told of a gate", () => {
     expect(notifier.lines().slice(1)).toEqual(["due_soon gate-s1"]);
     await t.clock.advance(hour);
     expect(notifier.lines().slice(2)).toEqual(["escalated gate-s1"]);
-    expect(notifier.told.at(-1)?.gate.roles).toEqual(["admin"]);
+    expect(notifier.told.at(-1)?.gate.added_roles).toEqual(["admin"]);
     await t.clock.advance(hour);
     await t.kernel.decideGate(workflow_id, {
       tenant_id: 1,

@@ -13,10 +13,14 @@ export function drawGate(draw: Draw): GateInput {
     reason: "a person looks",
     ...quorum,
     ...who,
-    ...(draw.chance(0.3) ? { expiry } : {}),
-    ...(draw.chance(0.1) ? { escalation: [{ after_ms: 2_000, role: "admin" }] } : {}),
+    ...(draw.chance(0.3) ? { expiry, ...remindUntil(expiry) } : {}),
+    ...(draw.chance(0.1) ? { escalation: [{ after_ms: 500, role: "admin", replace: draw.chance(0.5) }] } : {}),
   };
 }
+
+/** A gate without an end reminds without end: only one that its expiry closes does so here. */
+const remindUntil = ({ after_ms, action }: { readonly after_ms: number; readonly action: string }) =>
+  after_ms > 1_000 && (action === "deny" || action === "allow") ? { remind: { every: Math.ceil(after_ms / 2.5) } } : {};
 
 /** The same gate, or a new one, that asks for more: signatures, roles, duties kept apart, seats that nobody may lend. */
 export function enrichGate(draw: Draw, gate: GateInput | null): GateInput {

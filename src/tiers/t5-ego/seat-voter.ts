@@ -1,7 +1,7 @@
 /**
  * Who sits at a gate: whether somebody's vote counts, whose seat it takes, or that it is advice.
  *
- * V1  A seat is one's own (role, name, no requester's where the gate separates the two, under whatever name) or was lent by
+ * V1  A seat is one's own (role, name, or a role that an escalation added; no requester's where the gate separates the two, under whatever name) or was lent by
  *     one who has it, and has not run out.
  * V2  A person takes one seat: their own where they have one.
  * V3  An adviser's role never counts, whatever else the gate says of it.
@@ -11,7 +11,7 @@ import { isSamePrincipal, isSeatTaken, requestersOf, type Same } from "../../../
 import type { AuthContext } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import type { Gate } from "../../contract/gate.ts";
+import { type Gate, rolesAsked } from "../../contract/gate.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 
@@ -53,7 +53,9 @@ export function seatVoter(gate: Gate, voter: Voter, same: Same): Seat {
 export function whyNoSeat(gate: Gate, { principal, auth: { role } }: Voter, same: Same): string | null {
   if (isRequester(gate, principal, same)) return "who asked for the work may not decide on it";
   if (gate.advisors.includes(role)) return `${role} advises and does not decide`;
-  if (gate.roles !== null && !gate.roles.includes(role)) return `it is for ${gate.roles.join(" or ")}, not for ${role}`;
+  if (gate.added_roles?.includes(role) === true) return null;
+  if (gate.roles !== null && !gate.roles.includes(role))
+    return `it is for ${rolesAsked(gate)?.join(" or ")}, not for ${role}`;
   if (gate.approvers !== null && !gate.approvers.some((one) => isSamePrincipal(one, principal)))
     return `${principal.type} ${principal.id} is none of its approvers`;
   return null;

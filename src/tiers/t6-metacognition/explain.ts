@@ -88,7 +88,9 @@ const stepLines: EventReaders<string> = {
     `the vote of ${principal.type} ${principal.id} on ${gate_id} was withdrawn`,
   GATE_DELEGATED: ({ gate_id, from, to, expires_at }) =>
     `${from.type} ${from.id} lent their seat at ${gate_id} to ${to.type} ${to.id} until ${expires_at}`,
-  GATE_ESCALATED: ({ role }) => `nobody decided in time; now it is for ${role}`,
+  GATE_ESCALATED: ({ role, replaces = true }) =>
+    `nobody decided in time; now it is for ${role}${replaces ? "" : " as well"}`,
+  GATE_REMINDED: ({ gate_id }) => `nobody has decided ${gate_id} yet; those who may were reminded`,
   GATE_EXPIRED: ({ action }) => `nobody decided in time, which means ${action}`,
   ACTION_STARTED: ({ operator_name, attempt, key }) => `${operator_name} was called, attempt ${attempt}, key ${key}`,
   ACTION_SUCCEEDED: ({ operator_name, cached }) =>

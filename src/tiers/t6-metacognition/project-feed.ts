@@ -5,7 +5,7 @@
  */
 
 import type { FeedGate, FeedWorkflow } from "../../contract/feed.ts";
-import { type Gate, isOpenGate } from "../../contract/gate.ts";
+import { type Gate, isOpenGate, rolesAsked } from "../../contract/gate.ts";
 import { instantText } from "../../contract/instant.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { WorkflowHead } from "../../ports/ledger-store.ts";
@@ -108,7 +108,7 @@ const briefGate = (gate: Gate, change: FeedGate["change"]): FeedGate => ({
   title: gate.title,
   operator: gate.operator,
   risk_level: gate.risk_level,
-  roles: gate.roles,
+  roles: rolesAsked(gate),
   opened_at: gate.opened_at,
   due_at: gate.due_at,
   // Gates of an older kernel lack votes.

@@ -72,6 +72,7 @@ const Reasons = ({ gate: { reasons } }: { readonly gate: Gate }) => (
 
 function Seats({ gate }: { readonly gate: Gate }) {
   const { roles, approvers, advisors, quorum, votes, delegations, separation, requester, requesters } = gate;
+  const { added_roles: added = [] } = gate;
   const askers = requesters ?? (requester === null ? [] : [requester]);
   return (
     <section class="card">
@@ -84,6 +85,7 @@ function Seats({ gate }: { readonly gate: Gate }) {
               : roles.join(", ")
             : approvers.map(tellPerson).join(", ")}
         </Fact>
+        {added.length > 0 && <Fact name="Also">{added.join(", ")}, since it was escalated</Fact>}
         {separation && askers.length > 0 && (
           <Fact name="May not">{askers.map(tellPerson).join(", ")}, who asked for the work</Fact>
         )}
@@ -133,16 +135,21 @@ const Votes = ({ votes }: { readonly votes: readonly GateVote[] }) => (
   </ul>
 );
 
-function Ladder({ gate: { due_at, expiry_action, escalate_to, ladder } }: { readonly gate: Gate }) {
+function Ladder({ gate: { due_at, expiry_action, escalate_to, ladder, expires_at } }: { readonly gate: Gate }) {
   if (due_at === null || expiry_action === null) return <p class="quiet">It waits as long as it takes.</p>;
   return (
     <ol class="plain">
       <li>
         <Due at={due_at} />: if nobody decides, {tellExpiry(expiry_action, escalate_to)}
       </li>
-      {ladder.slice(1).map(({ after_ms, action, role }) => (
+      {ladder.slice(1).map(({ after_ms, action, role }, at, later) => (
         <li key={`${after_ms}${action}${role}`}>
-          {tellSpan(after_ms)} after that, {tellExpiry(action, role)}
+          {expires_at !== undefined && at === later.length - 1 ? (
+            <Due at={expires_at} />
+          ) : (
+            `${tellSpan(after_ms)} after that`
+          )}
+          , {tellExpiry(action, role)}
         </li>
       ))}
     </ol>

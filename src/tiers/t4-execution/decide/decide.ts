@@ -167,6 +167,8 @@ function endIfDue(run: Run): void {
 }
 
 function goOn(run: Run): void {
+  // What is held back makes no call, but people are asked in its name: the times of its gates hold.
+  if (run.asleep) expireGates(run);
   if (!initialize(run)) return;
   if (run.log.record.gates.size > 0 && !lookAtGates(run)) return;
   for (let plans = run.log.record.plan === null; ; plans = true) {

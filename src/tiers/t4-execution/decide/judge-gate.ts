@@ -143,8 +143,8 @@ function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: Judge
 }
 
 /** Whom a gate asks, and for whom, to be compared. */
-export const whoDecides = ({ roles, approvers, delegations, requesters }: Gate): string =>
-  JSON.stringify([roles, approvers, delegations, requesters]);
+export const whoDecides = ({ roles, approvers, added_roles = [], delegations, requesters }: Gate): string =>
+  JSON.stringify([roles, approvers, added_roles, delegations, requesters]);
 
 /** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
 function isSamePayload(gate: Gate, { payload }: ParsedGateRequest): boolean {

@@ -52,7 +52,7 @@ function digestAhead(run: Run, gateId: string, payload: ParsedGateRequest["paylo
   const { record } = run.log;
   const step = stepAhead(record, gateId);
   const { payload_digest } = payload;
-  if (payload_digest === undefined || record.finished_at !== null)
+  if (payload_digest === undefined)
     return refuse("T5_GATE_CONFLICT", gateId, "is not open yet; name the payload digest to decide ahead");
   if (payload.edit !== undefined)
     refuse("T5_GATE_CONFLICT", gateId, "is not open yet; what it shows can be edited when it asks");
@@ -69,10 +69,11 @@ function digestAhead(run: Run, gateId: string, payload: ParsedGateRequest["paylo
  * The step whose gate is meant; null while the workflow has no plan that could name it. Policy, an effect or a tag of the
  * operator may ask for the gate of every step that has made no call yet.
  */
-function stepAhead({ plan, steps }: WorkflowRecord, gateId: string): PlanStep | null {
-  if (plan === null) return null;
-  const step = plan.steps.find(({ step_id }) => gateIdOf(step_id) === gateId);
-  if (step === undefined) return refuse("T5_GATE_NOT_FOUND", gateId, "is not a gate of this workflow");
+function stepAhead({ plan, steps, state: standing, finished_at }: WorkflowRecord, gateId: string): PlanStep | null {
+  const step = plan?.steps.find(({ step_id }) => gateIdOf(step_id) === gateId);
+  if (plan !== null && step === undefined) return refuse("T5_GATE_NOT_FOUND", gateId, "is not a gate of this workflow");
+  if (finished_at !== null) refuse("T5_GATE_CONFLICT", gateId, `does not open: the workflow is ${standing}`);
+  if (step === undefined) return null;
   const { state, attempt } = steps.get(step.step_id) ?? { state: "queued", attempt: 0 };
   if (isStepDone(state) || attempt > 0)
     refuse("T5_GATE_NOT_FOUND", gateId, `does not open: step ${step.step_id} was called, or has ended, without it`);

@@ -66,7 +66,7 @@ export function describeGate(run: Run, prepared: Prepared, reasons: readonly Gat
     consequences: consequencesOf(run, step),
     ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
     ...whoDecides(run, step.gate ?? {}),
-    ...ladderOf(step.gate, base.opened_at),
+    ...timesOf(step.gate, base.opened_at),
   };
 }
 
@@ -86,35 +86,48 @@ function whoDecides(run: Run, spec: Partial<GateSpec>) {
   };
 }
 
-/** What happens while nobody decides: the rungs of the ladder, then the expiry. */
-function ladderOf(spec: GateSpec | null, openedAt: string) {
-  const rungs = (spec?.escalation ?? []).map((rung) => ({ ...rung, action: "escalate" as const }));
-  const ladder = spec?.expiry === undefined ? rungs : [...rungs, spec.expiry];
-  const [first] = ladder;
+/** What happens while nobody decides: the rungs of the ladder, the expiry, reminders. */
+function timesOf(spec: GateSpec | null, openedAt: string) {
+  const opened = Date.parse(openedAt);
+  const { escalation = [], expiry, remind } = spec ?? {};
+  const rungs = escalation.map((rung) => ({ ...rung, action: "escalate" as const }));
+  const expires_at = expiry === undefined || rungs.length === 0 ? undefined : dueAfter(opened, expiry);
+  const ahead = climb(expiry === undefined ? rungs : [...rungs, expiry], opened, expires_at);
+  const [first] = ahead.ladder;
   return {
-    ladder,
-    due_at: first === undefined ? null : dueAfter(Date.parse(openedAt), first),
+    ...ahead,
     expiry_action: first?.action ?? null,
     escalate_to: first?.role ?? null,
+    ...(expires_at === undefined ? {} : { expires_at }),
+    ...(remind === undefined ? {} : { reminder: { ...remind, due_at: instantText(opened + remind.every) } }),
   };
 }
 
-export const dueAfter = (from: number, { after_ms }: GateExpiry): string => instantText(from + after_ms);
+/** What comes next on a ladder, and when. A rung that is late does not move the expiry, which then comes before the next rung. */
+export function climb(ladder: readonly GateExpiry[], from: number, expiresAt: string | undefined) {
+  const [next] = ladder;
+  if (next === undefined) return { ladder: [], due_at: null };
+  const due_at = dueAfter(from, next);
+  const isExpiry = expiresAt !== undefined && (ladder.length === 1 || Date.parse(due_at) >= Date.parse(expiresAt));
+  return isExpiry ? { ladder: ladder.slice(-1), due_at: expiresAt } : { ladder: [...ladder], due_at };
+}
+
+const dueAfter = (from: number, { after_ms }: GateExpiry): string => instantText(from + after_ms);
 
 /** A gate on a new version: who decides, and until when, stays as it stands; votes on the version before are void. */
-export const reviseGate = (standing: Gate, shown: Gate): Gate => ({
-  ...shown,
-  roles: standing.roles,
-  approvers: standing.approvers,
-  ladder: standing.ladder,
-  due_at: standing.due_at,
-  expiry_action: standing.expiry_action,
-  escalate_to: standing.escalate_to,
-  delegations: standing.delegations,
-  spent_signatures: standing.spent_signatures,
-  opened_at: standing.opened_at,
-  edited: standing.edited,
-});
+export function reviseGate(standing: Gate, shown: Gate): Gate {
+  const { expires_at: _expires, reminder: _reminder, ...rest } = shown;
+  const { roles, approvers, ladder, due_at, expiry_action, escalate_to } = standing;
+  const { delegations, spent_signatures, opened_at, edited, expires_at, added_roles, reminder } = standing;
+  return {
+    ...rest,
+    ...{ roles, approvers, ladder, due_at, expiry_action, escalate_to },
+    ...{ delegations, spent_signatures, opened_at, edited },
+    ...(expires_at === undefined ? {} : { expires_at }),
+    ...(added_roles === undefined ? {} : { added_roles }),
+    ...(reminder === undefined ? {} : { reminder }),
+  };
+}
 
 type Cause = EventPayloads["GATE_REVISED"]["cause"];
 
