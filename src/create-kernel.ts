@@ -11,6 +11,7 @@ import { allMachines, definitionOf } from "../machines/definitions.ts";
 import type { RetryRequest } from "./contract/retry.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import { awaitSettled } from "./kernel/await-settled.ts";
+import { cancelFor } from "./kernel/cancel.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
 import { checkArguments, checkClientArguments } from "./kernel/check-arguments.ts";
 import { examine } from "./kernel/doctor.ts";
@@ -125,15 +126,15 @@ class RunningKernel {
   > {
     const gateway = this.#gateway;
     const { reading, registry } = this.#parts;
-    const retry = (workflowId: string, request: RetryRequest) =>
-      retryOrBeginAgain({ gateway, reading, registry, workflowId, request });
+    const reach = { gateway, reading, registry, same: this.#parts.resolved.same };
+    const retry = (workflowId: string, request: RetryRequest) => retryOrBeginAgain({ ...reach, workflowId, request });
     return {
       submit: (request) => this.#serve(() => gateway.submit(request)),
       decideGate: (workflowId, request) => this.#serve(() => gateway.decideGate(workflowId, request)),
       withdrawVote: (workflowId, request) => this.#serve(() => gateway.withdrawVote(workflowId, request)),
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
       retry: (workflowId, request) => this.#serve(() => retry(workflowId, request)),
-      cancel: (workflowId, request) => this.#serve(() => gateway.cancel(workflowId, request)),
+      cancel: (workflowId, request) => this.#serve(() => cancelFor(reach, workflowId, request)),
       authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
       settled: (workflowId) => this.#settled(workflowId),
       execute: (workflowId) =>

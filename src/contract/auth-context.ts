@@ -78,21 +78,73 @@ export type ScopedCaller = z.infer<typeof ScopedCaller>;
 /** Returns the caller as the kernel's methods take it, without the scopes of the credential. */
 export const withoutScopes = ({ tenant_id, principal }: ScopedCaller): Caller => ({ tenant_id, principal });
 
+/** Scopes that narrow a wider one: a role that names none of them has them all with the wider scope. */
+const widerScopes = {
+  "workflow:cancel": "workflow:execute",
+  "workflow:retry": "workflow:execute",
+  "gate:settle": "gate:approve",
+} as const satisfies Readonly<Record<string, (typeof publicScopes)[number]>>;
+export type NarrowScope = keyof typeof widerScopes;
+
+const isNarrow = (scope: string): scope is NarrowScope => Object.hasOwn(widerScopes, scope);
+
+/**
+ * How far a narrow scope reaches: `any` for every workflow of the tenant, `own` for those that the principal has asked for, null
+ * for none. Naming the scope, or a word below it such as `workflow:cancel:own`, holds a role to what it names.
+ */
+export function reachOf(scopes: readonly string[], scope: NarrowScope): "any" | "own" | null {
+  const named = wordsOf(scopes, scope);
+  if (named.length === 0) return hasScope(scopes, widerScopes[scope]) ? "any" : null;
+  if (named.includes(scope) || named.includes(`${scope}:*`)) return "any";
+  return named.includes(`${scope}:own`) ? "own" : null;
+}
+
+/** What a role says of a narrow scope. */
+const wordsOf = (scopes: readonly string[], scope: NarrowScope): readonly string[] =>
+  scopes.filter((one) => one === scope || one.startsWith(`${scope}:`));
+
+/** The scope that is lacking, for a message: the wider one where nothing is said of the narrow one. */
+export const lackedScope = (scopes: readonly string[], needs: string): string =>
+  isNarrow(needs) && wordsOf(scopes, needs).length === 0 ? widerScopes[needs] : needs;
+
+/** Whether these scopes allow what needs this one, for some workflow at least. */
+export const grantsScope = (scopes: readonly string[], needs: string): boolean =>
+  isNarrow(needs) ? reachOf(scopes, needs) !== null : hasScope(scopes, needs);
+
+/** Whether a role is held to operators, effects or capabilities by name; nobody else need be asked what they may use. */
+export const isHeldToNames = ({ scopes }: Pick<AuthContext, "scopes">): boolean =>
+  Object.values(namePrefixes).some((prefix) => scopes.some((scope) => scope.startsWith(prefix)));
+
+const namePrefixes = { effect: "effect:", operator: "operator:", capability: "capability:" } as const;
+export type NamedKind = keyof typeof namePrefixes;
+
+/** Whether a principal may use this name of this kind. A role that names none of the kind is not restricted in it. */
+export function mayUse({ scopes }: Pick<AuthContext, "scopes">, kind: NamedKind, name: string): boolean {
+  const prefix = namePrefixes[kind];
+  const named = scopes.filter((scope) => scope.startsWith(prefix));
+  return named.length === 0 || hasScope(named, prefix + name) || scopes.includes("*");
+}
+
 /** What a command needs, of the credential and of the role, whichever face it is said at. */
 export const commandScopes = {
   submit: "intent:submit",
   gate: "gate:approve",
   withdraw: "gate:approve",
   delegate: "gate:approve",
-  retry: "workflow:execute",
-  cancel: "workflow:execute",
+  retry: "workflow:retry",
+  cancel: "workflow:cancel",
   read: "outcome:read",
-} as const satisfies Readonly<Record<string, (typeof publicScopes)[number]>>;
+} as const satisfies Readonly<Record<string, (typeof publicScopes)[number] | NarrowScope>>;
 
-/** What the credential itself allows; what the role allows is the kernel's to say. @throws T5_AUTHZ_FORBIDDEN. */
+/**
+ * What the credential itself allows; what the role allows is the kernel's to say. Whose workflow it is, is asked of roles alone: a
+ * credential that is held to its own work gives no such command. @throws T5_AUTHZ_FORBIDDEN.
+ */
 export function requireCredentialScope({ scopes }: ScopedCaller, needs: string, source: ModuleRef): void {
-  if (scopes === undefined || hasScope(scopes, needs)) return;
-  raise(kernelError("T5_AUTHZ_FORBIDDEN", `the credential lacks the scope ${needs}`, source, { detail: { needs } }));
+  if (scopes === undefined || (isNarrow(needs) ? reachOf(scopes, needs) === "any" : hasScope(scopes, needs))) return;
+  const lacked = lackedScope(scopes, needs);
+  const message = `the credential lacks the scope ${lacked}`;
+  raise(kernelError("T5_AUTHZ_FORBIDDEN", message, source, { detail: { needs: lacked } }));
 }
 
 /** A scope is granted by its own name, by a `prefix:*` or by `*`. */

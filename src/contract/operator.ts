@@ -168,6 +168,10 @@ export interface OperatorQuestion<I = unknown> {
   readonly signal: AbortSignal;
 }
 
+/** Who is asked about a call of an operator whose end is unknown. */
+export const OperatorDoubt = z.strictObject({ roles: z.array(z.string().min(1).max(64)).min(1).max(100).readonly() });
+export type OperatorDoubt = z.infer<typeof OperatorDoubt>;
+
 /**
  * A registered operator: frozen metadata and the callable. `I` is what a call of it is given, `O` what later steps find as
  * its output, `N` its name; those of an operator that nobody knows more about are `unknown` and `string`.
@@ -182,4 +186,6 @@ export interface Operator<I = unknown, O = unknown, N extends string = string> {
   readonly preview: ((question: OperatorQuestion<never>) => unknown) | null;
   /** Whether the call could be made, without making it: throws where it could not. */
   readonly check?: ((question: OperatorQuestion<never>) => unknown) | null;
+  /** Who says what became of a call whose end is unknown; absent: whoever was asked before the call. */
+  readonly doubt?: OperatorDoubt;
 }

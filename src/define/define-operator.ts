@@ -10,6 +10,7 @@ import {
   type GatePreview,
   type Operator,
   type OperatorCall,
+  OperatorDoubt,
   OperatorMetadata,
   type OperatorQuestion,
 } from "../contract/operator.ts";
@@ -40,6 +41,11 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
    * then failed, and is not in doubt.
    */
   readonly honoursAbort?: boolean;
+  /**
+   * Who says what became of a call whose end is unknown: these roles, in place of those who were asked before the call. Without it
+   * whoever could decide at the gate before the call, or, where there was none, whoever may approve.
+   */
+  readonly doubt?: OperatorDoubt;
   /** Seconds that a call may take; 60 where nothing, or 0, is said. */
   readonly timeoutSec?: number;
   /**
@@ -94,6 +100,7 @@ const operatorShape = {
   effect: shape.effect,
   idempotent: shape.idempotent,
   honoursAbort: shape.honours_abort,
+  doubt: OperatorDoubt.optional(),
   timeoutSec: shape.timeout_sec,
   retry: shape.retry,
   capabilities: shape.capabilities,
@@ -127,7 +134,15 @@ export function defineOperator<
 >(options: OperatorOptions<I, O, N>): Operator<z.input<I>, DataOf<z.output<O>>, N> {
   const told = readStrictly(OperatorShape, options, { what: nameIn("operator", options), source: validationRef });
   const { honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } = told;
-  const { input: _input, output: _output, run: _run, preview: _preview, check: _check, ...metadataOptions } = rest;
+  const {
+    input: _input,
+    output: _output,
+    run: _run,
+    preview: _preview,
+    check: _check,
+    doubt,
+    ...metadataOptions
+  } = rest;
   const { input, output, run, preview, check } = options;
   const metadata = normalizeMetadata<N>({
     ...metadataOptions,
@@ -145,6 +160,7 @@ export function defineOperator<
     tool: null,
     preview: (preview as Operator["preview"]) ?? null,
     check: (check as Operator["check"]) ?? null,
+    ...(doubt === undefined ? {} : { doubt: deepFreeze(doubt) }),
   });
 }
 
@@ -214,6 +230,7 @@ export function closeOperator(given: Operator): Operator {
     tool,
     preview: given.preview?.bind(given) ?? null,
     check: given.check?.bind(given) ?? null,
+    ...(given.doubt === undefined ? {} : { doubt: deepFreeze({ roles: [...given.doubt.roles] }) }),
   });
 }
 
@@ -225,6 +242,7 @@ const operatorMembers = {
   tool: z.looseObject({ name: z.string(), client: toolClient }).nullish(),
   preview: fn.nullish(),
   check: fn.nullish(),
+  doubt: OperatorDoubt.optional(),
 } satisfies KeysOf<Operator>;
 
 /** How an operator fails with intent (seed 003 section 8.1). Throw what this returns. */

@@ -4,7 +4,6 @@
  */
 
 import { isSpent } from "../contract/action.ts";
-import type { AuthContext } from "../contract/auth-context.ts";
 import { capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
@@ -13,19 +12,14 @@ import { moduleRef } from "../contract/module-ref.ts";
 import { RetryRequest } from "../contract/retry.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
-import type { Registry } from "../runtime/registry.ts";
 import { takeJson } from "../runtime/take-json.ts";
-import type { createGateway } from "../tiers/t0-foundation/gateway.ts";
 import { readInputs } from "../tiers/t1-perception/normalize-intent.ts";
 import { affectedSteps } from "../tiers/t4-execution/decide/restart-workflow.ts";
 import { baseIdOf } from "../tiers/t4-execution/decide/run.ts";
-import { mayUse } from "../tiers/t5-ego/authorize.ts";
 import type { Kernel } from "./kernel-interface.ts";
+import { type ReachParts, requireReach } from "./require-reach.ts";
 
-interface Again {
-  readonly gateway: ReturnType<typeof createGateway>;
-  readonly reading: LedgerReading;
-  readonly registry: Registry;
+interface Again extends ReachParts {
   readonly workflowId: string;
   readonly request: Parameters<Kernel["retry"]>[1];
 }
@@ -38,49 +32,16 @@ export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"
   if (version !== undefined && mode !== "migrate") refuseVersion();
   if (mode === undefined) return gateway.retry(workflowId, request);
   const caller = { tenant_id: request.tenant_id, principal: request.principal };
-  const auth = (await gateway.authorize(caller, "workflow:execute")) as AuthContext;
-  const resumes = mode === "resume_failed_steps";
-  if (resumes && !isHeld(auth)) return gateway.retry(workflowId, request);
+  await requireReach(again, workflowId, { caller, scope: "workflow:retry" });
+  if (mode === "resume_failed_steps") return gateway.retry(workflowId, request);
   const record = await reading.readWorkflowState(workflowId, caller);
   if (mode === "migrate") return migrate({ ...again, request }, record);
   if (mode === "replay" && !isTerminal(record.state)) refuseUnended(record);
   const beginsAnew = mode === "replay" || ["completed", "cancelled"].includes(record.state);
-  if (resumes || !beginsAnew) {
-    requireReach(auth, record, again.registry);
-    return gateway.retry(workflowId, request);
-  }
+  if (!beginsAnew) return gateway.retry(workflowId, request);
   const drafts = mode === "replay" ? sameVersions(record) : nextVersions(record, step_ids);
   return beginAgain({ ...again, request }, record, { drafts, version: record.intent.version });
 }
-
-/** Whether a principal is held to operators, effects or capabilities by name; nobody else need be asked what they may use. */
-const isHeld = ({ scopes }: AuthContext): boolean =>
-  scopes.some((scope) => /^(?:effect|operator|capability):/.test(scope));
-
-/**
- * What goes on does so in the name of whoever asked for it, with any operator of its package: nobody has done by that what
- * they may not do themselves.
- */
-function requireReach(auth: AuthContext, { auth: first, intent }: WorkflowRecord, registry: Registry): void {
-  const { operators } = registry.getCapability(intent.type, intent.version);
-  const uses = operators.flatMap((listed): [Parameters<typeof mayUse>[1], string][] => {
-    const name = typeof listed === "string" ? listed : listed.metadata.name;
-    const effect = registry.findOperator(name)?.metadata.effect ?? "none";
-    return [
-      ["operator", name],
-      ["effect", effect],
-    ];
-  });
-  for (const [kind, name] of [["capability", intent.type] as const, ...uses])
-    if (mayUse(first, kind, name) && !mayUse(auth, kind, name)) refuseReach(auth, kind, name);
-}
-
-const refuseReach = ({ role }: AuthContext, kind: string, name: string): never =>
-  raise(
-    kernelError("T5_AUTHZ_FORBIDDEN", `role ${role} may not use ${kind} ${name}`, retryRef, {
-      detail: { [kind]: name, role },
-    }),
-  );
 
 /**
  * The work begins again under another version of its package, with its keys. What the work is now ends first, so that
@@ -95,7 +56,10 @@ async function migrate(again: Again, record: WorkflowRecord): ReturnType<Kernel[
   readInputs(capability, inputs);
   await gateway.authorize(caller, "intent:submit");
   const ref = capabilityRef(type, capability.version);
-  if (!isTerminal(record.state)) await gateway.cancel(workflowId, { ...caller, reason: `migrated to ${ref}` });
+  if (!isTerminal(record.state)) {
+    await requireReach(again, workflowId, { caller, scope: "workflow:cancel" });
+    await gateway.cancel(workflowId, { ...caller, reason: `migrated to ${ref}` });
+  }
   const idempotency_key = request.idempotency_key ?? `migrate:${workflowId}@${capability.version}`;
   const keyed = { ...again, request: { ...request, idempotency_key } };
   return beginAgain(keyed, record, { drafts: sameVersions(record), version: capability.version });

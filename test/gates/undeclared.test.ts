@@ -63,7 +63,7 @@ describe("a decision before a gate that no plan declares", () => {
     expect((await ahead("gate-third")).code).toBe("T5_GATE_NOT_FOUND");
     finish();
     await t.rest(id);
-    expect((await ahead("gate-second")).code).toBe("T5_GATE_NOT_FOUND");
+    expect((await ahead("gate-second")).code).toBe("T5_GATE_CONFLICT");
     expect(await t.types(id)).not.toContain("GATE_DECISION_KEPT");
   });
 

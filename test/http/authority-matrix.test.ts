@@ -3,7 +3,7 @@
  * What is expected follows from what the route needs and from the table of roles, so that a new route is covered at once.
  */
 import { describe, expect, it } from "vitest";
-import { hasScope, publicScopes } from "../../src/contract/auth-context.ts";
+import { commandScopes, grantsScope, hasScope, publicScopes } from "../../src/contract/auth-context.ts";
 import type { Route, StaticToken } from "../../src/http/index.ts";
 import { defaultRoles } from "../../src/index.ts";
 import { intent, publishing } from "../gates/story.ts";
@@ -13,7 +13,7 @@ import { codeOf, type EdgeUnderTest, openEdge, pathOf, requireTold, withoutIds }
 type Expected = "let in" | 401 | 403;
 
 const roles = [...Object.keys(defaultRoles), "nobody"] as const;
-const narrowed = [[], ...publicScopes.map((scope) => [scope]), ["intent:submit", "outcome:read"]];
+const narrowed = [[], ...publicScopes.map((scope) => [scope]), ["intent:submit", "outcome:read"], ["workflow:cancel"]];
 
 /** Every role in two tenants, and credentials of a mighty role that reach less far than it. */
 const callers: readonly StaticToken[] = [1, 2].flatMap((tenant_id) => [
@@ -26,7 +26,8 @@ const callers: readonly StaticToken[] = [1, 2].flatMap((tenant_id) => [
   })),
 ]);
 
-const isPublic = (scope: string): boolean => (publicScopes as readonly string[]).includes(scope);
+const isPublic = (scope: string): boolean =>
+  [...publicScopes, ...Object.values(commandScopes)].some((one) => one === scope);
 
 function expectedOf({ needs, alsoNeeds }: Route, caller: StaticToken): Expected {
   const expected = expectedFor(needs, caller);
@@ -37,10 +38,10 @@ function expectedFor(needs: Route["needs"], { principal, scopes }: StaticToken):
   if (needs === "open" || needs === null) return "let in";
   // A scope of the edge's own is no role's: a credential must name it.
   if (!isPublic(needs)) return hasScope(scopes ?? [], needs) ? "let in" : 403;
-  if (scopes !== undefined && !hasScope(scopes, needs)) return 403;
+  if (scopes !== undefined && !grantsScope(scopes, needs)) return 403;
   const role = defaultRoles[principal.role];
   if (role === undefined) return 401;
-  return hasScope(role.scopes, needs) ? "let in" : 403;
+  return grantsScope(role.scopes, needs) ? "let in" : 403;
 }
 
 /** Codes by which a caller is turned away for what they are; a refusal of what they ask for has others. */

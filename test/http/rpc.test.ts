@@ -1,6 +1,6 @@
 /** JSON-RPC 2.0 at /rpc: its errors, its notifications, its batches, and the same kernel behind it. */
 import { describe, expect, it } from "vitest";
-import { hasScope } from "../../src/contract/auth-context.ts";
+import { grantsScope } from "../../src/contract/auth-context.ts";
 import { RpcCall } from "../../src/contract/rpc.ts";
 import { rpcMethods } from "../../src/http/rpc-methods.ts";
 import { defaultRoles, RpcMessage } from "../../src/index.ts";
@@ -162,7 +162,7 @@ describe("/rpc", () => {
       for (const { token, tenant_id, principal, scopes = ["*"] } of tokens.filter((one) => one.tenant_id === 1)) {
         const sent = params[name] ?? { workflow_id };
         const code = (await rpc(edge, request(name, sent), token)).body.error?.data?.kernel?.code ?? "";
-        const may = hasScope(scopes, needs) && hasScope(defaultRoles[principal.role]?.scopes ?? [], needs);
+        const may = grantsScope(scopes, needs) && grantsScope(defaultRoles[principal.role]?.scopes ?? [], needs);
         expect([tenant_id, token, turnedAway.includes(code)]).toEqual([1, token, !may]);
       }
     },

@@ -1,9 +1,7 @@
 /**
  * Authority: who a caller is here, and whether a scope or an effect is theirs (seed 003 sections 2.2, 5.1).
- *
- * Z1  Naming any `effect:`, `operator:` or `capability:` scope restricts a principal to those named (ATH-04).
  */
-import { AuthContext, hasScope } from "../../contract/auth-context.ts";
+import { AuthContext, grantsScope, lackedScope } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Principal, Scope } from "../../contract/intent.ts";
@@ -55,24 +53,11 @@ function requireContext(context: AuthContext | null, { tenant_id, needs }: Autho
 }
 
 export function requireScope(auth: AuthContext, needs: string): void {
-  if (hasScope(auth.scopes, needs)) return;
+  if (grantsScope(auth.scopes, needs)) return;
+  const lacked = lackedScope(auth.scopes, needs);
   raise(
-    kernelError("T5_AUTHZ_FORBIDDEN", `role ${auth.role} lacks the scope ${needs}`, identityRef, {
-      detail: { needs, role: auth.role },
+    kernelError("T5_AUTHZ_FORBIDDEN", `role ${auth.role} lacks the scope ${lacked}`, identityRef, {
+      detail: { needs: lacked, role: auth.role },
     }),
   );
-}
-
-/** Whether a restricted principal may use this name of this kind. */
-export function mayUse(auth: AuthContext, kind: "effect" | "operator" | "capability", name: string): boolean {
-  const prefix = prefixes[kind];
-  const isPrefixed = (scope: string): boolean => scope.startsWith(prefix);
-  return !auth.scopes.some(isPrefixed) || isNamed(auth.scopes, prefix, name);
-}
-
-const prefixes = { effect: "effect:", operator: "operator:", capability: "capability:" } as const;
-
-function isNamed(scopes: readonly string[], prefix: string, name: string): boolean {
-  const named = scopes.filter((scope) => scope.startsWith(prefix));
-  return hasScope(named, prefix + name) || scopes.includes("*");
 }

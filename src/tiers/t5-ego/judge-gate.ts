@@ -23,7 +23,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { checkSignature, type Signatures } from "./check-signature.ts";
 import { evaluatePolicies } from "./policy/evaluate-policies.ts";
 import type { PolicyEngine } from "./policy/evaluate-round.ts";
-import { forbid, isRequester, type Seat, seatVoter, whyNoSeat } from "./seat-voter.ts";
+import { forbid, isRequester, requireReach, type Seat, seatVoter, whyNoSeat } from "./seat-voter.ts";
 
 export interface GateJudge {
   readonly engine: PolicyEngine;
@@ -64,7 +64,7 @@ export function judgeDecision(
 ): Result | Promise<Result> {
   const asked = signal.body["data"] as DecisionAsked;
   const { gate, decision, edits } = asked;
-  const seat = seatVoter(gate, asked, same);
+  const seat = seatVoter(gate, { ...asked, capability: asked.intent.type }, same);
   if (seat.advisory && edits) forbid(gate, `${asked.auth.role} advises and does not change what is decided on`);
   const optional = seat.advisory || edits;
   const question = questionOf(asked, { decision, principal: asked.principal });
@@ -83,6 +83,7 @@ export function judgeDelegation(
 ): Result | Promise<Result> {
   const asked = signal.body["data"] as Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">;
   const { gate, to } = asked;
+  requireReach(gate, { ...asked, capability: asked.intent.type }, same);
   const seatless = whyNoSeat(gate, asked, same);
   if (seatless !== null) forbid(gate, seatless);
   const why = whyNotTo(asked, same);

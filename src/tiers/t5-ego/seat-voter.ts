@@ -4,11 +4,12 @@
  * V1  A seat is one's own (role, name, or a role that an escalation added; no requester's where the gate separates the two, under whatever name) or was lent by
  *     one who has it, and has not run out.
  * V2  A person takes one seat: their own where they have one.
- * V3  An adviser's role never counts, whatever else the gate says of it.
+ * V3  Nobody says anything at a gate of an operator, effect or capability that their role is not held to.
+ * V4  An adviser's role never counts, whatever else the gate says of it.
  */
 
 import { isSamePrincipal, isSeatTaken, requestersOf, type Same } from "../../../machines/quorum.ts";
-import type { AuthContext } from "../../contract/auth-context.ts";
+import { type AuthContext, mayUse, reachOf } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type Gate, rolesAsked } from "../../contract/gate.ts";
@@ -28,10 +29,13 @@ export interface Voter {
   readonly auth: AuthContext;
   /** ISO instant. */
   readonly now: string;
+  /** The package whose work it is, where that is known. */
+  readonly capability?: string;
 }
 
 /** @throws KernelErrorException T5_AUTHZ_FORBIDDEN. */
 export function seatVoter(gate: Gate, voter: Voter, same: Same): Seat {
+  requireReach(gate, voter, same);
   const why = whyNoSeat(gate, voter, same);
   if (why === null) return { advisory: false, on_behalf_of: null };
   if (gate.advisors.includes(voter.auth.role)) return { advisory: true, on_behalf_of: null };
@@ -47,6 +51,22 @@ export function seatVoter(gate: Gate, voter: Voter, same: Same): Seat {
   );
   if (valid !== undefined) return { advisory: false, on_behalf_of: valid.from };
   return forbid(gate, lent.length === 0 ? why : "the seat that was lent has run out or is taken");
+}
+
+/**
+ * Holds a person to what their role names, whatever they say at the gate: operators, effects and capabilities, and whose calls in
+ * doubt they may settle. @throws KernelErrorException T5_AUTHZ_FORBIDDEN.
+ */
+export function requireReach(gate: Gate, { principal, auth, capability }: Voter, same: Same): void {
+  const names = [["operator", gate.operator] as const, ["effect", gate.effect] as const];
+  const used = capability === undefined ? names : [...names, ["capability", capability] as const];
+  for (const [kind, name] of used)
+    if (!mayUse(auth, kind, name)) forbid(gate, `role ${auth.role} may not decide about ${kind} ${name}`);
+  if (gate.kind !== "in_doubt") return;
+  const reach = reachOf(auth.scopes, "gate:settle");
+  if (reach === null) forbid(gate, `role ${auth.role} may not say what became of a call (gate:settle)`);
+  if (reach === "own" && !requestersOf(gate).some((one) => same(one, principal)))
+    forbid(gate, `role ${auth.role} says what became of calls of its own work alone (gate:settle:own)`);
 }
 
 /** Why this person has no seat of their own; null where they have. */

@@ -5,7 +5,7 @@
  * Never: performs, plans, or appends to a ledger.
  */
 import type { Same } from "../../../machines/quorum.ts";
-import type { AuthContext } from "../../contract/auth-context.ts";
+import { type AuthContext, commandScopes, mayUse } from "../../contract/auth-context.ts";
 import { checkBudget } from "../../contract/budget.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { isKernelError, raise } from "../../contract/error.ts";
@@ -29,7 +29,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { admitCall, type CallQuestion, checkWork, isUnlimited, type WorkQuestion } from "./admission/admit-call.ts";
 import type { BudgetLimiter } from "./admission/budget-limiter.ts";
 import type { CapabilityRegistry } from "./admission/capability-registry.ts";
-import { type AuthorizeQuestion, authorize, mayUse, requireScope } from "./authorize.ts";
+import { type AuthorizeQuestion, authorize, requireScope } from "./authorize.ts";
 import type { Signatures } from "./check-signature.ts";
 import { judgeChanges } from "./judge-changes.ts";
 import { judgeDecision, judgeDelegation } from "./judge-gate.ts";
@@ -97,13 +97,13 @@ function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly
       module: "lifecycle",
       function: "retry",
       next: 7,
-      handle: commanding("workflow:execute", "retry"),
+      handle: commanding(commandScopes.retry, "retry"),
     },
     "data:CancelRequest": {
       module: "lifecycle",
       function: "cancel",
       next: 7,
-      handle: commanding("workflow:execute", "abort"),
+      handle: commanding(commandScopes.cancel, "abort"),
     },
   };
 }

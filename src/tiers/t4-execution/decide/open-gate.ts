@@ -5,7 +5,8 @@
  * G2  A decision that was kept for this gate applies if it names the digest that opens and whoever gave it may decide
  *     what opens; otherwise it is void. It is spent by the opening: no later version brings it back.
  *     What was said ahead was said on no basis: at a gate that rests on one it is void.
- * G3  What became of a gated call is said by those who were asked before it, and by nobody else.
+ * G3  What became of a gated call is said by those who were asked before it, or by the roles that its operator names, and by
+ *     nobody else.
  * G4  No gate opens on what this process could not run.
  */
 
@@ -245,12 +246,19 @@ function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Pick<Ballot, "seat
   }
 }
 
-/** Who was asked before the call may say what became of it, signed where that was; one of them is enough. */
-function whoMayKnow(run: Run, { step_id }: PlanStep) {
-  const asked = run.log.record.gates.get(gateIdOf(step_id)) ?? plainGate;
-  const { roles, approvers, advisors, separation, delegation, signed, requester } = asked;
-  const apart = separation ? requester : null;
-  return { roles, approvers, advisors, separation, delegation, signed, requester: apart };
+/**
+ * Who was asked before the call may say what became of it, or the roles that its operator names; signed where that was, and one
+ * of them is enough.
+ */
+function whoMayKnow(run: Run, step: PlanStep) {
+  const asked: Partial<Gate> = run.log.record.gates.get(gateIdOf(step.step_id)) ?? {};
+  const { advisors, separation, delegation, signed, requester } = { ...plainGate, ...asked };
+  const kept = { separation, delegation, signed, requester: separation ? requester : null };
+  const named = findKnownOperator(run, step)?.doubt?.roles;
+  if (named !== undefined)
+    return { ...kept, roles: [...named], approvers: null, advisors: advisors.filter((role) => !named.includes(role)) };
+  const { roles, approvers, added_roles = [] } = { ...plainGate, ...asked };
+  return { ...kept, roles, approvers, advisors, ...(added_roles.length === 0 ? {} : { added_roles }) };
 }
 
 /** The gate that asks a person what became of a lost call. */

@@ -1,0 +1,73 @@
+/**
+ * Who may have somebody's work cancelled or gone on with: the scope, whose work it is, and what the work uses.
+ *
+ * Q1  `workflow:cancel:own` and `workflow:retry:own` reach the workflows that the principal has asked for, under any of their names.
+ * Q2  A role that is held to operators, effects or capabilities commands no workflow that uses others, unless whoever asked for
+ *     the work may not use them either.
+ */
+import type { Same } from "../../machines/quorum.ts";
+import {
+  type AuthContext,
+  type Caller,
+  isHeldToNames,
+  mayUse,
+  type NamedKind,
+  reachOf,
+} from "../contract/auth-context.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { KernelErrorException, raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { WorkflowRecord } from "../contract/workflow.ts";
+import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { Registry } from "../runtime/registry.ts";
+import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
+
+export interface ReachParts {
+  readonly gateway: Gateway;
+  readonly reading: LedgerReading;
+  readonly registry: Registry;
+  readonly same: Same;
+}
+
+export type Reaching = "workflow:cancel" | "workflow:retry";
+
+const reachRef = moduleRef(5, "ego", "require_reach");
+
+/** @throws KernelErrorException T5_AUTHN_FAILED, T5_AUTHZ_FORBIDDEN, T4_WORKFLOW_NOT_FOUND. */
+export async function requireReach(
+  { gateway, reading, registry, same }: ReachParts,
+  workflowId: string,
+  { caller, scope }: { readonly caller: Caller; readonly scope: Reaching },
+): Promise<void> {
+  const auth = (await gateway.authorize(caller, scope)) as AuthContext;
+  const isOwn = reachOf(auth.scopes, scope) === "own";
+  if (!isOwn && !isHeldToNames(auth)) return;
+  const record = await reading.readWorkflowState(workflowId, caller);
+  const { requesters, intent } = record;
+  if (isOwn && !requesters.some((one) => same(one, caller.principal)))
+    forbid(`role ${auth.role} has ${scope}:own, and somebody else asked for ${workflowId}`, { scope: `${scope}:own` });
+  for (const [kind, name] of [["capability", intent.type] as const, ...usesOf(record, registry)])
+    if (mayUse(record.auth, kind, name) && !mayUse(auth, kind, name))
+      forbid(`role ${auth.role} may not use ${kind} ${name}`, { [kind]: name, role: auth.role });
+}
+
+/** The operators that the work may call, with their effects: those of its package, or of its plan where that is not registered here. */
+function usesOf(record: WorkflowRecord, registry: Registry): readonly (readonly [NamedKind, string])[] {
+  return operatorsOf(record, registry).flatMap((name) => [
+    ["operator", name] as const,
+    ["effect", registry.findOperator(name)?.metadata.effect ?? "none"] as const,
+  ]);
+}
+
+function operatorsOf({ intent, plan }: WorkflowRecord, registry: Registry): readonly string[] {
+  try {
+    const { operators } = registry.getCapability(intent.type, intent.version);
+    return operators.map((listed) => (typeof listed === "string" ? listed : listed.metadata.name));
+  } catch (thrown) {
+    if (!(thrown instanceof KernelErrorException)) throw thrown;
+    return (plan?.steps ?? []).map(({ operator }) => operator);
+  }
+}
+
+const forbid = (message: string, detail: Readonly<Record<string, string>>): never =>
+  raise(kernelError("T5_AUTHZ_FORBIDDEN", message, reachRef, { detail }));
