@@ -129,7 +129,9 @@ function changeCall({ file, node }: Site): readonly Change[] {
   const name = property["name"];
   const other = calls.get(name);
   if (other !== undefined) return [replaced("change call", property, other)];
-  return passedThrough.has(name) ? [replaced("leave out call", node, textOf(file, object))] : [];
+  // An asserted type stands in parentheses, which are no part of its node.
+  const text = typed.has(object.type) ? `(${textOf(file, object)})` : textOf(file, object);
+  return passedThrough.has(name) ? [replaced("leave out call", node, text)] : [];
 }
 
 const changes: Readonly<Record<string, (site: Site) => readonly Change[]>> = {
