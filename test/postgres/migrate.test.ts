@@ -16,13 +16,13 @@ const freshPath = freshPaths();
 async function fill(path: string): Promise<string> {
   await using t = await createTestKernel({ ledger: sqliteLedger({ path }), capabilities: [publishing().capability] });
   await t.kernel.memory.write({
-    ...testCaller,
+    tenant_id: testCaller.tenant_id,
     key: "k",
     type: "fact",
     value: "v",
     source: "test",
     confidence: 1,
-  } as never);
+  });
   for (const n of [1, 2]) {
     const { workflow_id } = await t.run(intent, { n }, { thread_id: "t" });
     await t.approve(workflow_id);
