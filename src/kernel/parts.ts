@@ -193,8 +193,7 @@ export class KernelParts {
       logs: () => this.executor.mailboxes().map(({ log }) => log),
       onUpdate: () => this.watch.wake(),
       onGone: () => this.host.freed(),
-      onForeign: (log) => this.executor.awake(log.identity.workflow_id)?.refreshed(),
-      onLeaseLost: (log) => this.executor.awake(log.identity.workflow_id)?.interrupt(),
+      onLeaseLost: (log) => this.executor.mailboxOf(log)?.interrupt(),
     });
   }
 

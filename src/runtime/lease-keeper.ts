@@ -31,8 +31,6 @@ export interface LeaseKeeperOptions {
   readonly onUpdate: () => void;
   /** Another process is gone: what it held is free. */
   readonly onGone: () => void;
-  /** Something was appended by another process to a workflow that is awake here. */
-  readonly onForeign: (log: WorkflowLog) => void;
   /** Another process has taken a workflow that is awake here: its log is lost, its work must stop. */
   readonly onLeaseLost: (log: WorkflowLog) => void;
 }
@@ -155,7 +153,7 @@ export class LeaseKeeper {
   async #refresh(logs: readonly WorkflowLog[]): Promise<void> {
     for (const [i, log] of logs.entries()) {
       if (i > 0 && i % atOnce === 0) await yieldToEventLoop();
-      if (await log.refresh().catch(() => false)) this.#options.onForeign(log);
+      await log.refresh().catch(() => undefined);
     }
   }
 }

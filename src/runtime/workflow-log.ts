@@ -8,7 +8,9 @@
  * L3  When somebody else's append came first (a decision of another process), everything that is not in the ledger is
  *     forgotten, and the log stands where the ledger does; whoever decided it decides again.
  * L4  After a failed append the log is lost: every later use throws, and the workflow is folded again from the ledger.
- * L5  What waits for a row is told of it while the kernel stands: where its time ran out meanwhile, the store is asked first.
+ * L5  A log that its mailbox has left to rest takes nothing more. It is handed over only then, and only once all that was
+ *     noted is in the ledger.
+ * L6  What waits for a row is told of it while the kernel stands: where its time ran out meanwhile, the store is asked first.
  */
 import { acceptsEvent } from "../../machines/charts.ts";
 import { foldWorkflow } from "../../machines/fold.ts";
@@ -49,6 +51,7 @@ export class WorkflowLog {
   #flushing = false;
   #reading = false;
   #lost: KernelError | null = null;
+  #rests = false;
   #release = false;
   #foreign = false;
   #listener: LogListener | null = null;
@@ -125,8 +128,18 @@ export class WorkflowLog {
     this.#lost ??= error;
   }
 
-  /** Gives what it has folded to a log that goes on from there; this one is of no use any more. */
-  handOver(error: KernelError): Pick<FoldedLog, "record" | "context"> {
+  /** Nothing is noted from here on, and nobody listens any more: the workflow has left memory. */
+  rest(): void {
+    this.#rests = true;
+    this.#listener = null;
+  }
+
+  /**
+   * Gives what it has folded to a log that goes on from there; this one is of no use any more. Null where it is not at rest,
+   * or holds what the ledger does not: then the ledger is read.
+   */
+  handOver(error: KernelError): Pick<FoldedLog, "record" | "context"> | null {
+    if (!this.#rests || !this.isSettled || this.#lost !== null) return null;
     const { record } = this;
     this.abandon(error);
     return { record, context: this.#context };
@@ -204,6 +217,8 @@ export class WorkflowLog {
 
   #noteOne(draft: EventDraft, actor: Actor): string {
     if (this.#lost !== null) raise(this.#lost);
+    if (this.#rests)
+      raise(kernelError("T4_WORKFLOW_CONFLICT", `${draft.type} was noted in a log that is at rest`, logRef));
     if (this.#record !== null && !acceptsEvent(this.#record, draft)) {
       const detail = { event_type: draft.type, state: this.#record.state, step_id: draft.step_id };
       const message = `${draft.type} cannot happen while the workflow is ${this.#record.state}`;
@@ -348,17 +363,21 @@ export class WorkflowLog {
     this.#notifyWaiting();
   }
 
-  /** Takes in what another process appended, when nothing of ours is under way. True when there was something. */
-  async refresh(): Promise<boolean> {
-    if (!this.isSettled || this.#lost !== null) return false;
+  /** Takes in what another process appended, when nothing of ours is under way, and tells the listener in the same moment. */
+  async refresh(): Promise<void> {
+    if (!this.#mayRefresh) return;
     const before = this.#confirmed;
     const { workflow_id } = this.identity;
     const rows = await this.#services.read(workflow_id, before);
-    if (rows.length === 0 || !this.isSettled || this.#confirmed !== before) return false;
+    if (rows.length === 0 || !this.#mayRefresh || this.#confirmed !== before) return;
     const read = readStream(workflow_id, rows, { context: this.#context, record: this.#record });
     this.#takeIn(read);
     this.#services.onForeign(this, read.events);
-    return true;
+    this.#listener?.overtaken(this.#confirmed);
+  }
+
+  get #mayRefresh(): boolean {
+    return this.isSettled && !this.#rests && this.#lost === null;
   }
 
   /** All that is not in the ledger is forgotten. */

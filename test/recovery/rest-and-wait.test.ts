@@ -5,15 +5,16 @@
 import { describe, expect, it } from "vitest";
 import type { OperatorCall } from "../../src/contract/operator.ts";
 import { openEnvelope, sealTurn, type TurnRow } from "../../src/contract/turn.ts";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createRestWaiters } from "../../src/runtime/rest-waiters.ts";
 import { createTimers } from "../../src/runtime/timers.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
-import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
+import { createVirtualClock, type VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { patchDoor } from "../actors/fixture.ts";
 import { toWorkflow } from "../actors/tier-signals.ts";
-import { createWorld, job, ledgerPaths, minute, never, openProcess, step, work } from "./shared-file.ts";
+import { createWorld, job, ledgerPaths, minute, never, openProcess, start, step, work } from "./shared-file.ts";
 
 const freshPath = ledgerPaths();
 const cancel = (t: TestKernel, id: string) => t.kernel.cancel(id, { ...testCaller, reason: "no longer wanted" });
@@ -127,6 +128,72 @@ describe("who waits for a workflow to rest", () => {
     waiters.tell("d");
     expect(await Promise.all([...waits, told])).toEqual([true, true, true, true]);
     expect([waiters.count(), clock.pending()]).toEqual([0, 0]);
+  });
+});
+
+/** In a few seconds a kernel sets no more: for what is due, for its beat and for its look at the tail. */
+const aHandful = 60;
+const mostTimers = 500;
+
+/** A clock that counts its timers; who sets timer after timer gets no more of them, so that time can go on. */
+function countTimers(startAt = start) {
+  const inner = createVirtualClock(startAt);
+  let count = 0;
+  const setTimer: VirtualClock["setTimer"] = (at, fire, background) => {
+    count += 1;
+    return count > mostTimers ? () => undefined : inner.setTimer(at, fire, background);
+  };
+  return { clock: { ...inner, setTimer }, timers: () => count };
+}
+
+describe("a gate whose time is over", () => {
+  const after_ms = 1_000;
+  const timed = (action: "deny" | "escalate") => ({ gate: { reason: "a person looks", expiry: { after_ms, action } } });
+  const expiryOf = async (t: TestKernel, id: string): Promise<readonly string[]> =>
+    (await t.types(id)).filter((type) => ["GATE_EXPIRED", "GATE_ESCALATED"].includes(type));
+
+  it.each([
+    ["is awake", false],
+    ["has left memory", true],
+  ])("expires in time although its workflow is put to sleep, which %s then", async (_when, hasLeft) => {
+    const world = createWorld();
+    const slow = work(world, "Test.Slow", { run: () => Promise.withResolvers().promise });
+    const steps = [step("s1", "Test.Act", timed("deny")), ...(hasLeft ? [] : [step("s2", "Test.Slow")])];
+    const { clock, timers } = countTimers();
+    await using t = await createTestKernel({ clock, capabilities: [job(steps, [work(world, "Test.Act"), slow])] });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    await t.kernel.ask(4, toWorkflow("sleep", id));
+    await t.clock.advance(after_ms - 1);
+    expect(await expiryOf(t, id)).toEqual([]);
+    await t.clock.advance(1_000);
+    expect(await expiryOf(t, id)).toEqual(["GATE_EXPIRED"]);
+    expect(timers()).toBeLessThan(aHandful);
+    expect((await t.kernel.workflow(id)).steps[0]).toMatchObject({ state: "failed" });
+  });
+
+  it("sets no timer after timer while the host's initialisation has not answered", async () => {
+    const world = createWorld();
+    const path = freshPath();
+    const capabilities = [job([step("s1", "Test.Act", timed("escalate"))], [work(world, "Test.Act")])];
+    const first = await openProcess(path, { capabilities });
+    const id = await first.submit("Test.Job");
+    expect((await first.rest(id)).state).toBe("waiting_for_user");
+    await first.kernel.stop();
+    const { clock, timers } = countTimers(start + after_ms);
+    const opened = Promise.withResolvers<void>();
+    await using t = await createTestKernel({
+      ledger: sqliteLedger({ path }),
+      clock,
+      capabilities,
+      initialize: () => opened.promise,
+    });
+    await t.clock.advance(3_000);
+    expect(await expiryOf(t, id)).toEqual([]);
+    expect(timers()).toBeLessThan(aHandful);
+    opened.resolve();
+    await t.clock.settle();
+    expect(await expiryOf(t, id)).toEqual(["GATE_ESCALATED"]);
   });
 });
 

@@ -1,10 +1,15 @@
 /** A log that was left at a gate is gone on from without reading it again, where nobody has appended anything since. */
 import { expect, it } from "vitest";
+import { kernelError } from "../../src/contract/error-codes.ts";
+import { draft } from "../../src/contract/event.ts";
+import { moduleRef } from "../../src/contract/module-ref.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
+import type { Posting } from "../../src/runtime/ledger-writer.ts";
 import { RestingLogs } from "../../src/runtime/resting-logs.ts";
-import type { WorkflowLog } from "../../src/runtime/workflow-log.ts";
-import { createTestKernel } from "../../src/testing/test-kernel.ts";
+import { WorkflowLog } from "../../src/runtime/workflow-log.ts";
+import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
 import { createWorld, job, ledgerPaths, openProcess, step, work } from "./shared-file.ts";
 
 const freshPath = ledgerPaths();
@@ -66,6 +71,95 @@ it("what another process decided meanwhile stands, and the log that was left beh
   await expect(first.reject(id, "gate-s1")).rejects.toThrow(/T5_GATE_CONFLICT/);
   expect((await first.kernel.workflow(id)).state).toBe("completed");
   expect(world.stepsCalled()).toEqual(["s1"]);
+});
+
+/** Two kernels on one connection, of which the store cannot tell that somebody else has written. */
+async function openPair() {
+  const world = createWorld();
+  const several = { reason: "three look", quorum: { approvals: 3 } };
+  const capabilities = [job([step("s1", "Test.Work", { gate: several })], [work(world, "Test.Work")])];
+  const ledger = memoryLedger();
+  await ledger.open();
+  const shared = { ...ledger, open: async () => undefined, close: async () => undefined };
+  const first = await createTestKernel({ ledger: shared, capabilities, owner: "first", seed: 1 });
+  const second = await createTestKernel({ ledger: shared, capabilities, owner: "second", seed: 2 });
+  const id = await first.submit("Test.Job");
+  expect((await first.rest(id)).state).toBe("waiting_for_user");
+  return { first, second, id, world };
+}
+
+const caller = (id: number) => ({ tenant_id: 1, principal: { type: "user", id, role: "user" }, gate_id: "gate-s1" });
+const vote = ({ kernel }: TestKernel, id: string, by: number) =>
+  kernel.decideGate(id, { ...caller(by), decision: "approve" });
+
+it("a vote that another kernel has taken in since can be taken back at the one whose log is kept", async () => {
+  const { first, second, id } = await openPair();
+  await using _first = first;
+  await using _second = second;
+  expect(await vote(first, id, 1)).toMatchObject({ status: "voted" });
+  expect(await vote(second, id, 2)).toMatchObject({ status: "voted" });
+  expect(await first.kernel.withdrawVote(id, caller(2))).toMatchObject({ status: "withdrawn" });
+});
+
+it("a vote that was taken back at another kernel since is no answer to the same vote: it is put on record again", async () => {
+  const { first, second, id, world } = await openPair();
+  await using _first = first;
+  await using _second = second;
+  await vote(first, id, 1);
+  expect(await second.kernel.withdrawVote(id, caller(1))).toMatchObject({ status: "withdrawn" });
+  expect(await vote(first, id, 1)).toMatchObject({ status: "voted", tally: { approvals: 1 } });
+  expect((await first.types(id)).filter((type) => type === "GATE_VOTED")).toHaveLength(2);
+  await vote(second, id, 2);
+  expect(await vote(first, id, 3)).toMatchObject({ status: "resumed" });
+  expect(await first.rest(id)).toMatchObject({ state: "completed" });
+  expect(world.stepsCalled()).toEqual(["s1"]);
+});
+
+/** A log of its own, on a writer that appends when it is told to. */
+function looseLog() {
+  const posted: Posting[] = [];
+  const runtime = { ids: { next: (kind: string) => `${kind}-1` }, clock: { now: () => 1 } };
+  const writer = { post: (posting: Posting) => void posted.push(posting) };
+  const services = { runtime, writer, life: { owner: "me", stands: true }, mayBeLazy: false, onCommitted: () => 0 };
+  const ids = { tenant_id: 1, workflow_id: "wf", thread_id: null, intent_id: "i", plan_id: "p", correlation_id: "c" };
+  const append = (): void => {
+    for (const { seal, resolve } of posted.splice(0)) {
+      seal();
+      resolve({ ok: true, epoch: 1 } as never);
+    }
+  };
+  const log = new WorkflowLog(ids, services as never);
+  const intent = { type: "Test.Job", version: "1.0", inputs: {}, actor: { type: "user", id: 1, role: "user" } };
+  const begin = (): void => log.note(draft("INTENT_RECEIVED", { intent, pipeline: "full" } as never));
+  return { log, begin, append };
+}
+
+const goneOn = kernelError("T0_LEDGER_CONFLICT", "another log goes on", moduleRef(4, "test", "rest"));
+
+it("a log is handed over at rest alone, and only when the ledger holds all that was noted in it", () => {
+  const { log, begin, append } = looseLog();
+  begin();
+  expect(log.handOver(goneOn)).toBeNull();
+  log.rest();
+  expect([log.isSettled, log.handOver(goneOn)]).toEqual([false, null]);
+  log.flush();
+  expect([log.isSettled, log.handOver(goneOn)]).toEqual([false, null]);
+  append();
+  expect(log.isSettled).toBe(true);
+  expect(log.handOver(goneOn)).toMatchObject({ record: { workflow_id: "wf" } });
+  expect([log.lost, log.handOver(goneOn)]).toEqual([goneOn, null]);
+});
+
+it("a log at rest takes no event, and does not go on from what others append", async () => {
+  const { log, begin, append } = looseLog();
+  begin();
+  log.flush();
+  append();
+  const before = log.position;
+  log.rest();
+  expect(() => log.note(draft("WORKFLOW_CANCELLED", {} as never))).toThrow(/T4_WORKFLOW_CONFLICT/);
+  await log.refresh();
+  expect(log.position).toBe(before);
 });
 
 const logOf = (workflow_id: string, confirmed = 40) => ({ identity: { workflow_id }, confirmed }) as WorkflowLog;

@@ -8,6 +8,7 @@ import type { Action, Deed } from "./story.ts";
 import { writtenOn } from "./story-masks.ts";
 import { placeOf, remember } from "./story-memory.ts";
 import { storyIntent } from "./story-package.ts";
+import { speakTogether } from "./story-throng.ts";
 
 const spans = [1, 50, 300, 1_000, 1_000, 3_000, 5_000, 11_000, 25_000] as const;
 const jumps = [-20_000, -900, 900, 15_000, 120_000] as const;
@@ -77,6 +78,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   name_none: (stage, action, process) => sayAt(stage, { action, process, isNamed: false }, wordOn),
   edit: (stage, action, process) => sayAt(stage, { action, process }, (gate) => writtenOn(stage.world, gate, action)),
   foretell,
+  throng: speakTogether,
   withdraw: async (stage, action, process) => {
     const gate = await findGate(process, action.of);
     if (gate === undefined) return;

@@ -4,6 +4,7 @@ import { type Gate, type GateRequest, gateIdOf } from "../../src/contract/gate.t
 import { namedTargets } from "../../src/protocol/named-targets.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import { ask, at, callerOf, people } from "./ask.ts";
+import { judgeTold } from "./judge-told.ts";
 import type { Stage } from "./play-story.ts";
 import { signWord } from "./sign-words.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
@@ -86,12 +87,26 @@ export async function sayAt(
   const gate = await findGate(process, action.of);
   if (gate === undefined) return;
   const word = await signedAs(stage, gate, { word: wordOf(gate, action), action });
+  decideAt(stage, { process, gate, action, word, isNamed });
+}
+
+interface Deciding extends Omit<Saying, "isNamed"> {
+  readonly gate: Gate;
+  readonly word: GateWord;
+  readonly isNamed?: boolean;
+}
+
+/** Says this at the gate; who is told that it counts is held to what the ledger has then. */
+export function decideAt(stage: Stage, { process, gate, action, word, isNamed = true }: Deciding): void {
   const { decision, payload } = word;
-  hearSaid(stage, process, { gate, by: callerOf(action.by).principal.id, word });
+  const { gate_id, workflow_id } = gate;
+  const caller = callerOf(action.by);
+  hearSaid(stage, process, { gate, by: caller.principal.id, word });
   ask(stage, { process, what: "decide" }, async ({ decideGate }) => {
-    const { gate_id, workflow_id } = gate;
     const named = isNamed ? { gate_id } : {};
-    await decideGate(workflow_id, { ...callerOf(action.by), ...named, decision, payload });
+    const answer = await decideGate(workflow_id, { ...caller, ...named, decision, payload });
+    const untold = isNamed ? judgeTold(stage, { gate_id, by: caller.principal, answer }) : null;
+    if (untold !== null) stage.broken.push(untold);
     stage.world.acknowledge("decide", workflow_id, (event) => event.payload["gate_id"] === gate_id);
   });
 }
@@ -138,7 +153,7 @@ const resolutionOf = (how: number) =>
   how % 2 === 0 ? { resolution: "retry" as const } : { resolution: "done" as const, result: { by: "a person" } };
 
 const edits = [{ of: "an editor" }, { from: [] }, { more: 1 }, {}, { of: "an editor", from: ["nobody"] }] as const;
-const elsewhere = digest("something else");
+export const elsewhere = digest("something else");
 
 /** What a person says who looked at something else, knows better, or says more than was asked. */
 export function otherWordOn(gate: Gate, { how, of }: Action): GateWord {

@@ -15,6 +15,7 @@ import { withModels } from "./story-models.ts";
 import { withPersons } from "./story-persons.ts";
 import { withSiblings } from "./story-siblings.ts";
 import { withSignedWords } from "./story-signed.ts";
+import { withThrongs } from "./story-throng.ts";
 
 /** What one call does. `sent` calls have taken effect before they throw, hang or are refused. */
 export type Behaviour =
@@ -96,6 +97,7 @@ export const deeds = [
   "edit",
   "name_none",
   "stop",
+  "throng",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -165,6 +167,7 @@ const weights: Readonly<Record<Deed, number>> = {
   edit: 0,
   name_none: 0,
   stop: 0,
+  throng: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -192,9 +195,19 @@ export function drawStory(seed: number): Story {
 
 /** Each draws from a stream of its own: what one of them adds leaves the others as they are. */
 const enrich = (plain: Parameters<typeof withFeatures>[0]): Story =>
-  withMasks(
-    withModels(withMemory(withPersons(withSignedWords(withDeploy(withSiblings(withContests(withFeatures(plain)))))))),
-  );
+  layers.reduce((story, add) => add(story), withFeatures(plain));
+
+const layers: readonly ((story: Story) => Story)[] = [
+  withContests,
+  withSiblings,
+  withDeploy,
+  withSignedWords,
+  withPersons,
+  withMemory,
+  withModels,
+  withMasks,
+  withThrongs,
+];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {
   const draw = drawing(seed);

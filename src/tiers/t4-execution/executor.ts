@@ -69,6 +69,7 @@ export class Executor {
       settings,
       services,
       isStopping: () => this.#isStopping,
+      onOver: options.onRest,
       onRest: (mailbox) => this.#rest(mailbox),
     };
     this.#services = {
@@ -95,9 +96,9 @@ export class Executor {
    */
   async command<T>(workflowId: string, parentId: string | null, make: (re: number) => Input): Promise<T> {
     for (let tries = 1; ; tries += 1) {
-      const mailbox = await this.#live(workflowId, parentId);
+      const { mailbox, given } = await this.#hand(workflowId, parentId, (open) => open.command<T>(make));
       try {
-        return await mailbox.command<T>(make);
+        return await given;
       } catch (thrown) {
         if (!overtaken.has(mailbox.log.lost?.code ?? "") || tries === maxTries) throw thrown;
       }
@@ -132,9 +133,7 @@ export class Executor {
   /** What a later release wrote is for a process of that release: it finds it free. */
   async #wakeHere(workflowId: string, lease: Lease | null): Promise<Mailbox> {
     try {
-      const mailbox = await this.#live(workflowId, null);
-      mailbox.wake();
-      return mailbox;
+      return (await this.#hand(workflowId, null, (open) => open.wake())).mailbox;
     } catch (thrown) {
       const isLater = thrown instanceof KernelErrorException && thrown.error.code === "T0_LEDGER_FORMAT";
       if (isLater && lease !== null) await this.#options.store.release(workflowId, lease).catch(() => undefined);
@@ -142,10 +141,14 @@ export class Executor {
     }
   }
 
-  async #live(workflowId: string, parentId: string | null): Promise<Mailbox> {
+  /**
+   * Hands something to the workflow's open mailbox, in the very moment it is found: one that others are waited for in between
+   * may have come to rest by then.
+   */
+  async #hand<T>(workflowId: string, parentId: string | null, hand: (open: Mailbox) => T): Promise<Handed<T>> {
     for (;;) {
-      const live = this.#awake.get(workflowId);
-      if (live !== undefined && live.log.lost === null) return live;
+      const mailbox = this.#awake.get(workflowId);
+      if (mailbox?.isOpen === true) return { mailbox, given: hand(mailbox) };
       await this.#wakeOnce(workflowId, parentId);
     }
   }
@@ -154,9 +157,15 @@ export class Executor {
     return this.#awake.get(workflowId) ?? null;
   }
 
-  /** Those that may still do something; one whose call has not ended when the kernel stops is kept to be told of only. */
+  /** The mailbox that works with this log; null once another one works with a log of its own. */
+  mailboxOf(log: WorkflowLog): Mailbox | null {
+    const mailbox = this.awake(log.identity.workflow_id);
+    return mailbox?.log === log ? mailbox : null;
+  }
+
+  /** Those that may still do something; others are kept to be told of the end of a call only. */
   count(): number {
-    return this.mailboxes().filter(({ interrupted }) => !interrupted).length;
+    return this.mailboxes().filter(({ interrupted, isOver }) => !interrupted && !isOver).length;
   }
 
   mailboxes(): readonly Mailbox[] {
@@ -260,13 +269,19 @@ export class Executor {
   async #takeKept(workflowId: string, version: number | undefined): Promise<Folded | null> {
     const kept = version === undefined ? null : this.#resting.take(workflowId, version);
     if (kept === null || (await this.#options.store.read(workflowId, kept.confirmed)).length > 0) return null;
-    return { ...kept.handOver(goneOn), events: [] };
+    const given = kept.handOver(goneOn);
+    return given === null ? null : { ...given, events: [] };
   }
 
   async #readAll(workflowId: string): Promise<Folded> {
     const { record, context, events } = readStream(workflowId, await this.#options.store.read(workflowId));
     return { record: record ?? raise(notFound(workflowId)), context, events };
   }
+}
+
+interface Handed<T> {
+  readonly mailbox: Mailbox;
+  readonly given: T;
 }
 
 interface Folded extends Pick<FoldedLog, "record" | "context"> {

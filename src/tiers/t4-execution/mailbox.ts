@@ -1,15 +1,16 @@
 /**
  * One workflow while it is awake: its mailbox, and the one interpreter of what its turns ask for.
  *
- * Owns: one input after another; turn, row, what waits for the row. Never: what an input means (decide), how a call is made
- * (perform).
+ * Owns: one input after another; turn, row, what waits for the row. Never: what an input means, how a call is made.
  * M1  An input is handled to its end before the next. Questions that are answered at once are part of the same turn.
  * M2  What a turn wants is performed once the row that holds what was decided before it is committed.
  * M3  Inputs from outside stay until their row is committed; where another process's append came first, they are decided
  *     again on what stands then, and every tier is asked anew.
- * M4  After a lost log nothing more is done, and who waits is told so; the workflow is folded again from the ledger.
+ * M4  A mailbox is open until it rests, and takes nothing more then: it is handed an input in the moment it is found open.
+ * M5  After a lost log nothing more is done, and who waits is told so; the workflow is folded again from the ledger.
  */
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
 import type { EventDraft } from "../../contract/event.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import type { RunIn } from "../../runtime/async-context.ts";
@@ -23,6 +24,7 @@ import type { CallEnd, CallOf, Input } from "./decide/input.ts";
 import type { Intention } from "./decide/intention.ts";
 import { oodaRef, type Run, RunMemory, type Settings } from "./decide/run.ts";
 import { mayGoOn } from "./decide/work-plan.ts";
+import { DueAlarm } from "./due-alarm.ts";
 import { IntentionQueue } from "./intention-queue.ts";
 import { putQuestion } from "./perform/ask.ts";
 import type { Calling } from "./perform/call-operator.ts";
@@ -38,6 +40,8 @@ export interface MailboxHost {
   readonly services: Services;
   /** The process stops: what comes yet is taken in, and gone on with by another. */
   readonly isStopping: () => boolean;
+  /** The workflow has ended, and nothing more is done for it; a call that was made for it goes on, whose end is heard here. */
+  readonly onOver: (mailbox: Mailbox) => void;
   /** The workflow has come to rest, ended, or lost its log: forget it. */
   readonly onRest: (mailbox: Mailbox) => void;
 }
@@ -56,16 +60,17 @@ export class Mailbox extends RunMemory implements Run, Calling {
   readonly mark: Run["mark"];
   interrupted = false;
   now = 0;
+  #state: "open" | "rested" = "open";
   readonly #host: MailboxHost;
   readonly #inputs: Input[] = [];
   readonly #intentions = new IntentionQueue(this);
   readonly #trace: TurnTrace;
+  readonly #alarm: DueAlarm;
   readonly #replies = new Replies();
   readonly #performer = new Performer(this);
   #handling = false;
   #scheduled = false;
   #users = 0;
-  #armedFor: number | null = null;
   #isOverdue = false;
   #idle: (() => void)[] = [];
 
@@ -80,6 +85,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.mark = host.runtime.telemetry.mark && this.#mark.bind(this);
     this.#host = host;
     this.scopes = new PassScopes((place, question) => this.#put(place, question));
+    this.#alarm = new DueAlarm(log.identity.workflow_id, host.services.timers, () => this.post({ type: "due" }));
     this.#trace = new TurnTrace(this, { isNew: !log.exists, isForeign: () => log.foreign });
     if (host.isStopping()) this.#stopHere();
     log.listen({
@@ -110,7 +116,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
         this.#inputs.length > 0 ||
         this.#intentions.size > 0 ||
         this.#replies.size > 0 ||
-        (this.calls.size > 0 && !this.#isOver) ||
+        (this.calls.size > 0 && !this.isOver) ||
         this.scopes.anyWaits() ||
         !this.log.isSettled ||
         this.#pauses)
@@ -118,7 +124,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   }
 
   /** It has ended: who still calls for it is heard, and not waited for. */
-  get #isOver(): boolean {
+  get isOver(): boolean {
     return this.log.exists && isTerminal(this.log.record.state);
   }
 
@@ -134,24 +140,30 @@ export class Mailbox extends RunMemory implements Run, Calling {
     return due !== null && due - this.now > this.settings.limits.restAfterMs;
   }
 
-  /** A call whose operator has not ended keeps its workflow in memory, where its end is heard; of one that is over it is not. */
+  /** False once it has rested, or its log is lost: who has something to say to the workflow wakes it first. */
+  get isOpen(): boolean {
+    return this.#state === "open" && this.log.lost === null;
+  }
+
+  /** A call whose operator has not ended keeps its workflow in memory, where its end is heard, even if nothing waits for it. */
   get #isHeld(): boolean {
-    const { log, handles, interrupted } = this;
-    return handles.size > 0 && log.lost === null && !interrupted && log.exists && !this.#isOver;
+    return this.handles.size > 0 && this.log.lost === null && this.log.exists;
   }
 
   /** True while a command holds it back; it stays in memory, where the command is known. */
   get isAsleep(): boolean {
-    return this.asleep && this.log.exists && this.log.lost === null && !this.#isOver;
+    return this.asleep && this.log.exists && this.log.lost === null && !this.isOver;
   }
 
   post(input: Input): void {
+    if (!this.isOpen) return;
     this.#inputs.push(input);
     if (!this.#handling) this.context(() => this.#drain());
   }
 
   /** From inside somebody else's delivery: the turn begins when that is over, and its questions are answered at once. */
   postSoon(input: Input): void {
+    if (!this.isOpen) return;
     this.#inputs.push(input);
     if (this.#handling || this.#scheduled) return;
     this.#scheduled = true;
@@ -163,7 +175,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   /** An input that is answered, once what it led to is committed. @throws KernelErrorException what it is refused with. */
   command<T>(make: (re: number) => Input): Promise<T> {
-    if (this.log.lost !== null) return Promise.reject(new KernelErrorException(this.log.lost));
+    if (!this.isOpen) return Promise.reject(new KernelErrorException(this.log.lost ?? hasRested));
     return this.#replies.await((re) => this.postSoon(make(re)));
   }
 
@@ -176,7 +188,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   interrupt(): void {
     this.#stopHere();
     this.context(() => this.#performer.abort("interrupted"));
-    this.#arm(null);
+    this.#alarm.set(null);
     if (!this.#handling) this.#restIfIdle();
   }
 
@@ -230,26 +242,16 @@ export class Mailbox extends RunMemory implements Run, Calling {
     return this.handles.size === 0 && this.#users === 0 && !this.asleep && !this.scopes.anyWaits();
   }
 
+  /** What was due at the last input and was not decided with it waits for an answer, which is an input too, and for no time. */
   #nextTime(): number | null {
     const due = mayGoOn(this) ? nextDue(this) : Number.POSITIVE_INFINITY;
-    return Number.isFinite(due) ? due : null;
+    return Number.isFinite(due) && due > this.now ? due : null;
   }
 
   /** What fell due while a turn waits for its row is decided behind that row: at the turn's own instant it is not due yet. */
   #keepTime(at: number | null): void {
     this.#isOverdue = at !== null && this.log.isDirty && at <= this.runtime.clock.now();
-    this.#arm(this.#isOverdue ? null : at);
-  }
-
-  #arm(at: number | null): void {
-    if (at === this.#armedFor) return;
-    this.#armedFor = at;
-    const name = `due:${this.log.identity.workflow_id}`;
-    const fire = (): void => {
-      this.#armedFor = null;
-      this.post({ type: "due" });
-    };
-    this.services.timers.alarm(name, at, fire, false);
+    this.#alarm.set(this.#isOverdue ? null : at);
   }
 
   #handle(input: Input): void {
@@ -365,11 +367,6 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#drain();
   }
 
-  /** What another process appended was taken in while nothing of ours was under way. */
-  refreshed(): void {
-    this.context(() => this.#overtaken(this.log.confirmed));
-  }
-
   #lost(): void {
     const error = this.log.lost as KernelError;
     this.#intentions.clear();
@@ -377,22 +374,25 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#inputs.length = 0;
     this.scopes.clear();
     this.calls.clear();
-    this.#arm(null);
+    this.#alarm.set(null);
     // Another owner acts: what it takes up is not to be gone on with here.
     if (error.code === "T4_WORKFLOW_LEASED") this.#performer.abort("overtaken");
-    this.runtime.logger.error(
-      { error, workflow_id: this.log.identity.workflow_id },
-      "workflow log lost; it will be folded again",
-    );
+    const { workflow_id } = this.log.identity;
+    this.runtime.logger.error({ error, workflow_id }, "workflow log lost; it will be folded again");
     this.#restIfIdle();
   }
 
   #restIfIdle(): void {
     if (this.log.lost !== null) this.#replies.refuseAll(this.log.lost);
-    if (this.isBusy) return;
+    if (this.isBusy || this.#state === "rested") return;
     for (const resolve of this.#idle.splice(0)) resolve();
-    if ((this.isAsleep && !this.interrupted) || this.#isHeld) return;
-    this.#arm(null);
+    if (this.isAsleep && !this.interrupted) return;
+    if (this.#isHeld) return this.isOver ? this.#host.onOver(this) : undefined;
+    this.#state = "rested";
+    this.#alarm.set(null);
+    this.log.rest();
     this.#host.onRest(this);
   }
 }
+
+const hasRested = kernelError("T4_WORKFLOW_CONFLICT", "the workflow has left memory; wake it first", oodaRef("drive"));

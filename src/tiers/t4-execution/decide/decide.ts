@@ -167,7 +167,7 @@ function endIfDue(run: Run): void {
 }
 
 function goOn(run: Run): void {
-  // What is held back makes no call, but people are asked in its name: the times of its gates hold.
+  // A workflow that is held back begins nothing. The deadlines of its open gates hold all the same.
   if (run.asleep) expireGates(run);
   if (!initialize(run)) return;
   if (run.log.record.gates.size > 0 && !lookAtGates(run)) return;
