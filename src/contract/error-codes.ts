@@ -208,6 +208,12 @@ export const errorCodes = Object.freeze({
   T4_TOOL_EXECUTION_FAILED: external("See the cause; retry the workflow when the tool works again."),
   T4_TOOL_TIMEOUT: external("Retry when the tool answers, or give the operator a longer timeout."),
   T4_PARAMS_INVALID: input("Correct the step's parameters; they follow the operator's input schema."),
+  T4_PARAMS_NOT_JSON: input(
+    "Correct the operator's input schema: what it gives must be JSON; convert dates and maps in the operator.",
+  ),
+  T4_PARAMS_NOT_STABLE: input(
+    "Correct the operator's input schema: it must leave what it gave as it is; convert values in the operator.",
+  ),
   T4_PARAMS_REFUSED: policy("Remove what the security check objected to from the step's parameters."),
   T4_OUTPUT_INVALID: input("Correct the operator; its output does not follow its output schema."),
   T4_OUTCOME_INVALID: input("Correct the step; its outcome does not follow the outcome's schema."),

@@ -2,8 +2,10 @@
  * Defining an operator: typed by its zod schemas, normalised metadata, frozen. Source: seed 002 section 15, seed 003 5.7.
  */
 import { z } from "zod";
+import { kernelError } from "../contract/error-codes.ts";
 import { hostFunction as fn, zodSchema } from "../contract/host-object.ts";
 import { deepFreeze, JsonObject } from "../contract/json.ts";
+import { raise } from "../contract/kernel-error.ts";
 import { type KeysOf, readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import {
@@ -14,8 +16,10 @@ import {
   OperatorMetadata,
   type OperatorQuestion,
 } from "../contract/operator.ts";
+import { readStably } from "../contract/schema-reading.ts";
 import type { StepStatus } from "../contract/step.ts";
 import type { ToolClient } from "../contract/tool.ts";
+import { sampleInputs } from "./sample-inputs.ts";
 
 /** An operator as a host writes it: metadata in camelCase options, schemas, and the function that does the work. */
 export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N extends string = string> {
@@ -25,7 +29,10 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
   readonly version?: string;
   /** For people, models and clients that list operators. */
   readonly description?: string;
-  /** What a call of it must be given; checked before anybody is asked. */
+  /**
+   * What a call of it must be given. It parses the params once, before policy: what it gives is the payload that is judged,
+   * shown and called with. It gives JSON, and leaves what it gave as it is; conversions to dates or cents belong into `run`.
+   */
   readonly input: I;
   /** What `run` must give; without it any JSON. */
   readonly output?: O;
@@ -125,7 +132,8 @@ type DataOf<T> = T extends { readonly data: infer D; readonly output_text: strin
 
 /**
  * An operator, checked and frozen: code that acts, with what the kernel must know of it.
- * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is not valid, and for a key that no operator has.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is not valid, for a key that no operator has, and for an
+ *   input schema that does not give JSON, or changes what it gave.
  */
 export function defineOperator<
   I extends z.ZodType,
@@ -144,6 +152,7 @@ export function defineOperator<
     ...metadataOptions
   } = rest;
   const { input, output, run, preview, check } = options;
+  requireReliable(options.name, input);
   const metadata = normalizeMetadata<N>({
     ...metadataOptions,
     honours_abort: honoursAbort,
@@ -162,6 +171,20 @@ export function defineOperator<
     check: (check as Operator["check"]) ?? null,
     ...(doubt === undefined ? {} : { doubt: deepFreeze(doubt) }),
   });
+}
+
+/**
+ * Tries the input schema out on sample values: what it gives must be JSON, and it must leave what it gave as it is. Samples
+ * that it refuses say nothing. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
+ */
+function requireReliable(name: string, input: z.ZodType): void {
+  for (const sample of sampleInputs(input)) {
+    const reading = readStably(input, sample);
+    if (reading.ok || reading.fault === "invalid") continue;
+    const message = `operator ${name}: input: ${reading.problem}; convert values in run, and not in the schema`;
+    const detail = { operator: name, fault: reading.fault };
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, validationRef, { detail }));
+  }
 }
 
 /** What is defined, for the message; of what cannot be named its kind alone. */

@@ -22,6 +22,7 @@ import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
 import { eachHead } from "../runtime/each-head.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import type { Registry } from "../runtime/registry.ts";
+import { whyUnfit } from "../tiers/t4-execution/decide/prepare-step.ts";
 import type { DoctorFinding, DoctorQuestion, DoctorReport, EffectDone, Obstacle, Remedy } from "./doctor-report.ts";
 
 export interface DoctorParts {
@@ -176,10 +177,11 @@ function unfitPayload(
 ): readonly Obstacle[] {
   const step = steps.get(step_id)?.step;
   const operator = step === undefined ? null : registry.findOperator(step.operator, step.operator_version);
-  const read = operator?.input.safeParse(payload);
-  if (step === undefined || read === undefined || read.success) return [];
-  const reason = `${refOf(step)} does not take the payload of ${gate_id}: ${z.prettifyError(read.error)}`;
-  return [{ what: "payload", code: "T4_PARAMS_INVALID", ...placeOf(step, registry), gate_id, reason }];
+  if (step === undefined || operator === null) return [];
+  const unfit = whyUnfit(operator, payload);
+  if (unfit === null) return [];
+  const reason = `${refOf(step)} does not take the payload of ${gate_id}: ${unfit.problem}`;
+  return [{ what: "payload", code: unfit.code, ...placeOf(step, registry), gate_id, reason }];
 }
 
 /** Calls that succeeded and may have changed something outside. */

@@ -9,6 +9,7 @@ import { digest } from "../contract/digest.ts";
 import type { EventPayloads, LedgerEvent } from "../contract/event.ts";
 import { type Gate, gateIdOf } from "../contract/gate.ts";
 import { deepFreeze, type Json } from "../contract/json.ts";
+import type { Operator } from "../contract/operator.ts";
 import type { Plan, PlanStep } from "../contract/plan.ts";
 import type { PolicyQuestion, PolicySubject } from "../contract/policy.ts";
 import {
@@ -18,6 +19,7 @@ import {
   type PlannedStep,
   planSubject,
 } from "../contract/policy-subject.ts";
+import { readWith } from "../contract/schema-reading.ts";
 import { toStepResult } from "../contract/step.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { resolveParams } from "../tiers/t4-execution/decide/resolve-templates.ts";
@@ -35,8 +37,8 @@ export interface PastDecision {
   readonly events: readonly LedgerEvent[];
   /** Its place among them. */
   readonly index: number;
-  /** What an operator says of itself today, for ledgers that do not say it; undefined where it is not registered. */
-  readonly effectToday: (step: PlanStep) => string | undefined;
+  /** The operator as it is registered today, for what the ledger does not say; null if it is not. */
+  readonly operatorToday: (step: PlanStep) => Operator | null;
 }
 
 /** The question, frozen as it was then, or in a sentence why it cannot be told. */
@@ -66,7 +68,7 @@ const describers: Readonly<Record<Decided["stage"], (past: PastDecision) => Poli
   action(past) {
     const step = stepOf(past);
     if (step === null) return "the step that was judged is not in the ledger";
-    const effect = step.effect ?? gateOf(past)?.effect ?? past.effectToday(step);
+    const effect = step.effect ?? gateOf(past)?.effect ?? past.operatorToday(step)?.metadata.effect;
     if (effect === undefined)
       return `the ledger does not say what ${step.operator} may do outside, and it is not registered here`;
     const payload = findPayload(past, actionPayloads(past, step));
@@ -107,10 +109,14 @@ function findPayload({ decided }: PastDecision, payloads: Iterable<Json | undefi
 
 function* actionPayloads(past: PastDecision, step: PlanStep): Generator<Json | undefined> {
   const { record } = past;
-  yield resolveParams(step, outputsOf(record, step)).value;
+  const params = resolveParams(step, outputsOf(record, step)).value;
+  yield params;
   yield record.steps.get(step.step_id)?.input;
   yield gateOf(past)?.payload;
   yield laterOf(past, "ACTION_STARTED", (_started, event) => event.step_id === step.step_id)?.input;
+  const operator = past.operatorToday(step);
+  const reading = operator === null ? null : readWith(operator.input, params);
+  if (reading?.ok === true) yield reading.value;
 }
 
 /** What the step's call gave; after a person's edit, the version that it became. */

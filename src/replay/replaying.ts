@@ -7,18 +7,21 @@
  *     who was overtaken goes on as the run that it was.
  */
 
+import type { Json } from "../contract/json.ts";
 import { isPromise } from "../contract/maybe-promise.ts";
+import type { SchemaReading } from "../contract/schema-reading.ts";
 import type { KernelOptions } from "../kernel/options.ts";
 import type { KernelParts } from "../kernel/parts.ts";
 import { createServices } from "../kernel/tiers.ts";
 import { errorOf } from "../runtime/within.ts";
 import type { Place } from "../tiers/t4-execution/decide/answers.ts";
 import { decide, endCrashed, hear } from "../tiers/t4-execution/decide/decide.ts";
-import type { Answered, Input } from "../tiers/t4-execution/decide/input.ts";
+import { type Answered, answered, type Input } from "../tiers/t4-execution/decide/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/intention.ts";
 import { oodaRef, type Settings } from "../tiers/t4-execution/decide/run.ts";
 import { putQuestion } from "../tiers/t4-execution/perform/ask.ts";
 import { questionName } from "../tiers/t4-execution/turn-trace.ts";
+import { readAsRecorded } from "./filled-payloads.ts";
 import { isUnknown, readInput } from "./read-inputs.ts";
 import { answerOf, type Recorded } from "./recorded-answers.ts";
 import { type RecordedLog, replayOver } from "./recorded-log.ts";
@@ -148,10 +151,23 @@ export class Replaying {
   #put(run: ReplayedRun, place: Place, question: Question): Answered | null {
     const name = this.#nameOf(place);
     if (this.#asks.includes(name)) return this.#putLater(run, { ...place, question }, name);
-    const answer = answerOf(question, this.#recorded({ ...place, question })) ?? this.#ask(run, question);
+    const at = this.#recorded({ ...place, question });
+    const answer =
+      question.ask === "parse" ? this.#parse(run, question, at) : (answerOf(question, at) ?? this.#ask(run, question));
     if (!isPromise(answer)) return answer;
     this.#unforeseen.push(name);
     return run.hold(name, { ...place, question, asked: quiet(answer) });
+  }
+
+  /** A schema answers at once. */
+  #parse(
+    run: ReplayedRun,
+    question: Extract<Question, { readonly ask: "parse" }>,
+    { log, stepId }: Recorded,
+  ): Answered {
+    const read = (params: Json): SchemaReading =>
+      (this.#ask(run, { ...question, params }) as Answered).data as SchemaReading;
+    return answered(readAsRecorded(question.params, { log, stepId, read }));
   }
 
   /** As the record has it: of an edit that it holds masked, policy was asked by the digest of what the person sent. */

@@ -56,7 +56,7 @@ interface Walk {
   readonly store: LedgerStore;
   readonly engine: PolicyEngine;
   readonly scope: Question;
-  readonly effectToday: PastDecision["effectToday"];
+  readonly operatorToday: PastDecision["operatorToday"];
   readonly tenant: Caller["tenant_id"] | undefined;
 }
 
@@ -79,7 +79,7 @@ export async function* whatIf(asked: WhatIf, parts: WhatIfParts): AsyncGenerator
     store: parts.store,
     engine: { ...parts.engine, ...assemblePolicies(scope.policies, { withDefault }) },
     scope,
-    effectToday: (step: PlanStep) => parts.registry.findOperator(step.operator, step.operator_version)?.metadata.effect,
+    operatorToday: (step: PlanStep) => parts.registry.findOperator(step.operator, step.operator_version),
     tenant: tenantOf(parts.caller),
   };
   const counts: Counts = { workflows: 0, decisions: 0, differing: 0, unknown: 0, changes: {} };
@@ -139,14 +139,14 @@ type Asked = Pick<PastDecision, "event" | "events" | "index"> & { readonly recor
 
 /** What is found of one decision; null where it would be the same. */
 async function askAgain(
-  { engine, scope, effectToday }: Walk,
+  { engine, scope, operatorToday }: Walk,
   { record, event, ...place }: Asked,
 ): Promise<WhatIfFinding | null> {
   const decided = payloadOf(event, "POLICY_DECIDED");
   const question =
     record === null
       ? "the beginning of the workflow is not in the ledger"
-      : readable(record.workflow_id, () => pastQuestion({ record, event, decided, effectToday, ...place }));
+      : readable(record.workflow_id, () => pastQuestion({ record, event, decided, operatorToday, ...place }));
   const { decision, reason, transform, redactions, policies = [], policy_version = "1" } = decided;
   // Older ledgers hold transforms as they were before they were masked.
   const masked = redact(transform, redactions);

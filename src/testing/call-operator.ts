@@ -8,6 +8,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator, OperatorCall, OperatorContext } from "../contract/operator.ts";
+import { paramsFaults, readStably } from "../contract/schema-reading.ts";
 
 /** One call of an operator outside any workflow. */
 export interface OperatorTrial {
@@ -59,7 +60,19 @@ export const trialContext: OperatorContext = Object.freeze({
 const refuseRoute: OperatorCall["route"] = async () =>
   raise(kernelError("T7_ROUTE_NO_ENDPOINT", "the trial has no model endpoints", moduleRef(7, "model_router", "route")));
 
-/** Runs the operator once. Rejects with what it threw, or with a ZodError when input or output does not parse. */
+/** The payload that a kernel would call the operator with. */
+function readInput({ metadata, input: schema }: Operator, input: unknown): Json {
+  const reading = readStably(schema, input);
+  if (reading.ok) return reading.value;
+  if (reading.error !== null) throw reading.error;
+  const source = moduleRef(0, "testing", "callOperator");
+  return raise(kernelError(paramsFaults[reading.fault], `params of ${metadata.name}: ${reading.problem}`, source));
+}
+
+/**
+ * Runs the operator once. Rejects with what it threw, with a ZodError when input or output does not parse, and with the
+ * kernel's error when the input's schema gives no JSON, or would change what it gave.
+ */
 export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialResult> {
   const { operator, input, idempotencyKey = "trial", attempt = 1, signal = new AbortController().signal } = trial;
   const reports: number[] = [];
@@ -67,7 +80,7 @@ export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialR
   const usage: Usage[] = [];
   const records: OperatorTrialResult["records"][number][] = [];
   const call: OperatorCall = {
-    input: operator.input.parse(input),
+    input: readInput(operator, input),
     idempotencyKey,
     attempt,
     isRetry: attempt > 1,

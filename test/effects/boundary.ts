@@ -21,7 +21,6 @@ export const wanted: CallIntention = {
   run: 1,
   key: "key 1",
   payload: { text: "a" },
-  input: { text: "a" },
   timeout_ms: 1000,
   isFirst: true,
 };

@@ -133,7 +133,7 @@ describe("a key", () => {
 
   it("[IDM-04] that is under way is waited for no longer than the caller's own timeout", async () => {
     const { at, clock, ends } = calling(counted("Note.Work").operator);
-    const { input: _i, payload: _p, ...call } = wanted;
+    const { payload: _p, ...call } = wanted;
     const joined = joinCall(at, { ...call, do: "join", timeout_ms: 500 }, new Promise(() => undefined));
     await clock.advance(499);
     expect(ends).toEqual([]);

@@ -153,14 +153,15 @@ describe("an edit", () => {
     expect(write.calls.map(({ input }) => input)).toEqual([{ text: "b" }]);
   });
 
-  it("[GAT-05] of an input that is no plain data counts, for nobody can say that it is the same", async () => {
-    const at = z.object({ at: z.string().transform((text) => new Map([["at", text]])) });
-    const write = counted("Note.Write", { effect: "final_write", input: at }, () => ({}));
+  it("[GAT-05] of which the schema drops all that it changes is refused: the call takes nothing of it", async () => {
+    const write = counted("Note.Write", { effect: "final_write", input: z.object({ at: z.string().trim() }) });
     const capability = story([write], [step("w", write, { params: { at: "1" } })]);
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);
-    await decide(t, workflow_id, { decision: "approve", payload: { edit: { at: "2" } } });
-    expect((await t.rest(workflow_id)).state).toBe("completed");
+    for (const same of [{ at: " 1 " }, { at: "1", more: 2 }]) {
+      const refused = refusalOf(decide(t, workflow_id, { decision: "approve", payload: { edit: same } }));
+      expect((await refused).code).toBe("T5_EDIT_WITHOUT_EFFECT");
+    }
   });
 
   it("[GAT-03] repeated by who made it is answered as it was, and voids no vote; by somebody else it changes nothing", async () => {

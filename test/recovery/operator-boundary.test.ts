@@ -159,7 +159,7 @@ describe("whoever joins a call under way", () => {
   it("is given a failure that may have taken effect when the call ended and the record does not say how", async () => {
     const actions = new Map([["act_1", { seen: "running", record: { result_payload: null, error: null } }]]);
     const { at, clock, ends } = calling(work(createWorld(), "Test.Act"), undefined, actions);
-    const { input: _input, payload: _payload, ...call } = wanted;
+    const { payload: _payload, ...call } = wanted;
     await joinCall(at, { ...call, do: "join" }, Promise.resolve());
     expect(ends).toMatchObject([{ status: "failed", usage: {}, pending: true, cached: true }]);
     await clock.settle();

@@ -1,14 +1,13 @@
 /**
  * Putting a payload to policy: one question to T5, one decision in the ledger, and the payload as it is let through.
  */
-import { digest } from "../../../contract/digest.ts";
 import { deepFreeze } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { PolicyDecision } from "../../../contract/policy.ts";
 import { redact } from "../../../contract/redact.ts";
 import { type AdmissionAnswer, callWorkOf, keepAdmission } from "./admit-call.ts";
 import { askPolicy, requireAllowed } from "./note-decision.ts";
-import { checkPayload, type Prepared } from "./prepare-step.ts";
+import { type Prepared, parseParams } from "./prepare-step.ts";
 import { type Run, stepOf } from "./run.ts";
 
 const policyRef = moduleRef(5, "policy", "evaluate");
@@ -41,11 +40,10 @@ export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew 
 }
 
 /** The payload as policy lets it through. What a person approved is that already. */
-export function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): Prepared {
+function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): Prepared {
   if (prepared.gate !== null || (decision.transform === null && decision.redactions.length === 0)) return prepared;
-  const payload = deepFreeze(redact(decision.transform ?? prepared.payload, decision.redactions));
-  const changed = { ...prepared, payload, hash: digest(payload) };
-  return { ...changed, input: checkPayload(run, changed, "check:transformed") };
+  const changed = deepFreeze(redact(decision.transform ?? prepared.payload, decision.redactions));
+  return { ...prepared, ...parseParams(run, prepared.operator, changed) };
 }
 
 /** What T5 is asked of a step's payload, at an ISO instant. */
@@ -60,9 +58,10 @@ export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | 
 
 function admit(
   run: Run,
-  { step, operator, payload, hash }: Prepared,
-  { keep, key }: { readonly keep: boolean; readonly key: string },
+  { step, operator, payload, hash, isChanged }: Prepared,
+  { keep: keeps, key }: { readonly keep: boolean; readonly key: string },
 ): PolicyDecision {
+  const keep = keeps || (isChanged && "filled");
   const asked = { key, stage: "action", subject: step.name, step_id: step.step_id, payload, hash, keep } as const;
   const { answer, isNew } = askPolicy<StepAnswer>(run, asked, {
     schema: "StepQuestion",

@@ -9,7 +9,7 @@ import { type KernelError, raise } from "../../../contract/error.ts";
 import { draft, type EventPayloads } from "../../../contract/event.ts";
 import { type GateReason, gateIdOf, isOpenGate } from "../../../contract/gate.ts";
 import { admitCall, dropHold, requireUnspent, reserve, tokenOf } from "./admit-call.ts";
-import { admitPayload, applyDecision } from "./admit-payload.ts";
+import { admitPayload } from "./admit-payload.ts";
 import { answerKey, findDoubted, isCalledNoMore, isRunning, type KeyState, keyOf } from "./answer-key.ts";
 import { reopenIfMoved } from "./check-basis.ts";
 import { failureOf, noteScreening, outcomeIdOf, type Screened, successOf } from "./end-call.ts";
@@ -17,7 +17,7 @@ import { humanDenied, isBlocking } from "./end-step.ts";
 import { writeTimeout } from "./execution-context.ts";
 import { backOut, contextOf, runBefore } from "./hooks.ts";
 import { approvalReasons, describeGate, noteRevised, notifyGate, openGate } from "./open-gate.ts";
-import { checkPayload, type Prepared, prepareStep } from "./prepare-step.ts";
+import { keepPayload, type Prepared, prepareStep } from "./prepare-step.ts";
 import { readThrown } from "./read-thrown.ts";
 import { ask, callIdOf, parked, pending, type Run, stepOf } from "./run.ts";
 import { type Failed, settleFailure } from "./settle-failure.ts";
@@ -36,23 +36,21 @@ export function attemptStep(run: Run, stepId: string, recovered: boolean): void 
   const step = stepOf(run, stepId);
   const before = prepareStep(run, stepId);
   const attempt = recovered ? Math.max(1, step.attempt) : step.attempt + 1;
-  const prepared = attempt > 1 || recovered ? asBegun(run, before, attempt > 1) : before;
+  const prepared = attempt > 1 || recovered ? asBegun(run, before) : before;
   const passed = passBefore(run, { prepared, attempt, recovered });
   if (passed !== null) makeAttempt(run, passed);
 }
 
 /**
- * A retry skips Policy: what the standing decision made of the payload holds for it too. Where its params have become others
- * meanwhile it is the call that was begun all the same: nobody was asked about another, and its key keeps it from a second effect.
+ * A repeated attempt is the call that was begun, with its payload and under its key: what the step's params, its schema or
+ * policy would make by now is another call, which nobody was asked about.
  */
-function asBegun(run: Run, before: Prepared, isRetry: boolean): Prepared {
-  const { decision, action_id } = stepOf(run, before.step.step_id);
-  if (before.gate !== null || decision === null) return before;
-  if (decision.payload_hash === before.hash) return isRetry ? applyDecision(run, before, decision) : before;
-  const begun = run.log.record.actions.get(action_id ?? "")?.record;
-  if (begun === undefined) return before;
+function asBegun(run: Run, before: Prepared): Prepared {
+  const { step, operator, gate } = before;
+  const begun = run.log.record.actions.get(stepOf(run, step.step_id).action_id ?? "")?.record;
+  if (gate !== null || begun === undefined) return before;
   const { input_payload: payload, payload_hash: hash, idempotency_key: key } = begun;
-  return { ...before, payload, hash, key, input: checkPayload(run, { ...before, payload, hash }, "check:begun") };
+  return { ...before, ...keepPayload(run, operator, { payload, hash }), key };
 }
 
 /** The attempt as the before-chain let it through; null where a custom hook stopped it, which is noted. */
@@ -220,8 +218,8 @@ function startCall(run: Run, at: Keyed, claim: number | null): void {
     const call = awaitCall(run, at, started);
     run.handles.set(callIdOf(call), { key, charged });
     const { attempt, run: made, timeout_ms } = call;
-    const { payload, input } = prepared;
-    run.intend({ do: "call", step_id, action_id, attempt, run: made, key, timeout_ms, isFirst, payload, input });
+    const { payload } = prepared;
+    run.intend({ do: "call", step_id, action_id, attempt, run: made, key, timeout_ms, isFirst, payload });
   } finally {
     if (reservation !== null) dropHold(run, step_id);
   }

@@ -10,7 +10,7 @@ import { bindBasis, hasSameBasis } from "../../../contract/basis.ts";
 import type { Gate, ParsedGateRequest } from "../../../contract/gate.ts";
 import { admitPayload } from "./admit-payload.ts";
 import { approvalReasons, describeGate, noteRevised, reviseGate } from "./open-gate.ts";
-import { type Prepared, prepareShown } from "./prepare-step.ts";
+import { type Prepared, prepareWritten } from "./prepare-step.ts";
 import { refuseAt } from "./refuse-at-gate.ts";
 import { gateNow, isOutdated, type Run } from "./run.ts";
 import { type Shown, showCall } from "./show-call.ts";
@@ -43,7 +43,7 @@ export function reopenIfMoved(run: Run, prepared: Prepared, approved: Gate): boo
 
 /** What a gate shows, as the policy of now lets it through. @throws KernelErrorException T5_POLICY_DENIED. */
 export function describeAnew(run: Run, standing: Gate): Gate {
-  const prepared = admitPayload(run, prepareShown(run, standing), { keep: true, anew: true });
+  const prepared = admitPayload(run, prepareWritten(run, standing), { keep: true, anew: true });
   const reasons = approvalReasons(run, prepared);
   return describeGate(run, prepared, reasons.length === 0 ? standing.reasons : reasons);
 }

@@ -15,7 +15,7 @@ import { type KernelError, KernelErrorException } from "../../../contract/error.
 import { draft } from "../../../contract/event.ts";
 import { type Gate, isOpenGate, type ParsedGateRequest } from "../../../contract/gate.ts";
 import { refOf } from "../../../contract/gate-vote.ts";
-import { deepFreeze, isPlainObject, type Json, type JsonObject } from "../../../contract/json.ts";
+import { deepFreeze, type Json, type JsonObject } from "../../../contract/json.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { admitPayload } from "./admit-payload.ts";
@@ -23,7 +23,7 @@ import { describeAnew } from "./check-basis.ts";
 import { failStep, isBlocking } from "./end-step.ts";
 import { checkOutcome, judgeOutcome, nextDraft } from "./finish-step.ts";
 import { describeGate, noteRevised, reviseGate } from "./open-gate.ts";
-import { type Prepared, prepareShown } from "./prepare-step.ts";
+import { findOperator, type Prepared, parseParams, prepareWritten } from "./prepare-step.ts";
 import { isMaskedCopy } from "./redact.ts";
 import { refuseAt } from "./refuse-at-gate.ts";
 import { resolveParams } from "./resolve-templates.ts";
@@ -49,8 +49,9 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
   const edit = request.payload.edit as JsonObject;
   const { step } = stepOf(run, step_id);
   const outcome = prepareOutcome(run, gate, edit);
-  const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : payloadOn(run, step, outcome.content));
-  const prepared = admitPayload(run, prepareShown(run, { step_id, payload }), { keep: true });
+  const written = deepFreeze(outcome === null ? merge(gate.payload, edit) : paramsOn(run, step, outcome.content));
+  const parsed = prepareWritten(run, { step_id, payload: written });
+  const prepared = admitPayload(run, parsed, { keep: true });
   requireEffect(gate, prepared);
   const shown = describeGate(run, prepared, gate.reasons, { outcome });
   const note = (still: Gate): Gate => {
@@ -65,8 +66,11 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
     return gateNow(run, gate_id);
   };
   const isAsEdited =
-    isMaskedCopy(prepared.payload, payload) &&
-    (outcome === null || isMaskedCopy(outcome.content, merge(editableValue(gate), edit)));
+    outcome === null
+      ? isMaskedCopy(prepared.payload, written)
+      : isMaskedCopy(prepared.payload, parsed.payload) &&
+        isMaskedCopy(outcome.content, merge(editableValue(gate), edit)) &&
+        isParsedAsShown(run, gate);
   return { shown: reviseGate(gate, shown), note, isUnseen: !isAsEdited || !hasSameBasis(shown, gate) };
 }
 
@@ -80,14 +84,14 @@ function prepareOutcome(run: Run, gate: Gate, edit: JsonObject): Outcome | null 
   if (editable.target === "payload" || target === null) return null;
   const { step } = stepOf(run, gate.step_id);
   const checked = checkOutcome(run, target.type, content);
-  if (digest(payloadOn(run, step, checked)) === digest(payloadOn(run, step, editableValue(gate))))
+  if (digest(paramsOn(run, step, checked)) === digest(paramsOn(run, step, editableValue(gate))))
     refuseEdit(gate, "the call takes nothing of what the edit changes");
   const judged = judgeOutcome(run, step, { type: target.type, content: checked, keep: true });
   return { ...nextDraft(run, step, { type: target.type, content: judged }), confidence: 1 };
 }
 
-/** What the step's call gets where its outcome says this. */
-function payloadOn(run: Run, step: PlanStep, content: Json): Json {
+/** The params of the step's call where its outcome says this, before its schema reads them. */
+function paramsOn(run: Run, step: PlanStep, content: Json): Json {
   const { record } = run.log;
   const applied = outcomeOfStep(record, step.applies);
   const outputs = outputsOf(record, step);
@@ -99,21 +103,19 @@ function payloadOn(run: Run, step: PlanStep, content: Json): Json {
   return resolveParams(step, edited).value;
 }
 
-/** What the operator would get must be another input than what the gate shows: what its schema drops is no change. */
-function requireEffect(gate: Gate, { operator, payload, input }: Prepared): void {
-  const before = operator.input.safeParse(gate.payload);
-  if (digest(payload) === gate.payload_digest || (before.success && isSameInput(before.data, input)))
-    refuseEdit(gate, "the call takes nothing of what the edit changes");
+/**
+ * Tells whether the schema makes what the gate shows of the params behind it. One that draws a value anew does not: nobody has
+ * seen what it draws for an edit.
+ */
+function isParsedAsShown(run: Run, gate: Gate): boolean {
+  const { step } = stepOf(run, gate.step_id);
+  const params = deepFreeze(paramsOn(run, step, editableValue(gate)));
+  return isMaskedCopy(gate.payload, parseParams(run, findOperator(run, step), params).payload);
 }
 
-/** What a schema makes of a payload need not be JSON: of such inputs nobody can say that they are the same. */
-const isSameInput = (a: unknown, b: unknown): boolean => isPlainJson(a) && isPlainJson(b) && digest(a) === digest(b);
-
-function isPlainJson(value: unknown): boolean {
-  if (Array.isArray(value)) return value.every(isPlainJson);
-  if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object" || value === null) return !["bigint", "function", "symbol"].includes(typeof value);
-  return isPlainObject(value) && Object.values(value).every(isPlainJson);
+/** What the operator would get must be another payload than the gate shows: what its schema drops is no change. */
+function requireEffect(gate: Gate, { hash }: Prepared): void {
+  if (hash === gate.payload_digest) refuseEdit(gate, "the call takes nothing of what the edit changes");
 }
 
 function refuseEdit({ gate_id, editable }: Gate, why: string): never {

@@ -20,8 +20,10 @@ export type Question =
   | { readonly ask: "error"; readonly to: Tier; readonly fn: string; readonly error: KernelError }
   | { readonly ask: "initialize" }
   | { readonly ask: "check"; readonly payload: Json }
+  /** What the input schema of an operator makes of params. */
+  | { readonly ask: "parse"; readonly name: string; readonly version: string; readonly params: Json }
   | { readonly ask: "screen"; readonly result: Json }
-  | { readonly ask: "check_call" | "show"; readonly step_id: string; readonly input: unknown }
+  | { readonly ask: "check_call" | "show"; readonly step_id: string; readonly payload: Json }
   | {
       readonly ask: "hook";
       readonly step_id: string;
@@ -40,8 +42,6 @@ export type Intention =
       readonly do: "call";
       readonly key: string;
       readonly payload: Json;
-      /** The payload as the operator's input schema parsed it. */
-      readonly input: unknown;
       readonly timeout_ms: number;
       /** No row knows its action yet: of one that is refused nothing that the call says is heard. */
       readonly isFirst: boolean;

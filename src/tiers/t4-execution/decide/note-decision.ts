@@ -2,8 +2,9 @@
  * Writing down what policy said, with all that a later reader needs to put the very same question again.
  *
  * N1  The question's instant is its turn's; where the answer is noted in a later turn it is written beside it.
- * N2  A payload that no other event holds is kept with the decision: the outline of a plan that was denied, and a person's
- *     edit, masked as policy wants it, unless policy denied it.
+ * N2  A payload that no other event holds is kept with the decision: the outline of a plan that was denied, a person's
+ *     edit, masked as policy wants it, unless policy denied it, and what a schema made of params, where policy denied or
+ *     transformed it: the plan holds the params alone.
  * N3  Of a workflow that has ended meanwhile nothing is noted: nothing follows from the answer any more.
  */
 import { digest } from "../../../contract/digest.ts";
@@ -27,8 +28,8 @@ export interface Asked {
   readonly hash?: string;
   /** ISO instant the question named. */
   readonly now: string;
-  /** The payload stands nowhere else in the ledger. */
-  readonly keep?: boolean | undefined;
+  /** The payload stands nowhere else in the ledger; `filled`: unless it is called with as it is. */
+  readonly keep?: boolean | "filled" | undefined;
   /** At stage gate: whose decision was judged. */
   readonly by?: EventPayloads["POLICY_DECIDED"]["by"];
 }
@@ -77,8 +78,8 @@ export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked):
   const noted = instantText(run.now);
   const decided: Decided = { ...decision, stage, subject, payload_hash: hash };
   if (by !== undefined) decided.by = by;
-  if (asked.keep === true && mayKeep(decision, stage))
-    decided.payload = redact(payload, stage === "plan" ? [] : decision.redactions);
+  const isKept = asked.keep === "filled" ? isFilledKept(decision) : asked.keep === true && mayKeep(decision, stage);
+  if (isKept) decided.payload = redact(payload, stage === "plan" ? [] : decision.redactions);
   if (asked.now !== noted) decided.asked_at = asked.now;
   return draft("POLICY_DECIDED", decided, step_id);
 }
@@ -99,6 +100,10 @@ interface Denied {
   readonly source: ModuleRef;
   readonly of?: JsonObject;
 }
+
+/** What is called with stands in the start of the call, or at its gate; what policy masks stands nowhere. */
+const isFilledKept = ({ decision, transform, redactions }: PolicyDecision): boolean =>
+  (decision === "DENY" || transform !== null) && redactions.length === 0;
 
 /**
  * A plan that was not denied stands in its own event, and its outline holds no value that anybody gave; an edit may be

@@ -1,19 +1,22 @@
 /**
- * From a step's written params to the payload its operator will get: templates, validateParams, schema (seed 002 4.1).
+ * The preparation of a call: a step's params are resolved and checked, and the operator's input schema parses them, once.
  *
- * Q1  After an approval the payload is the one the person saw, to the digest; nothing is resolved anew. What was made again
- *     since is not what they saw; a call that is made again is the one that they approved, whatever was made since.
+ * The result is the payload: policy judges it, a gate shows it, its digest is recorded, and previews, checks and all attempts
+ * of the call are given it.
+ * Q1  After an approval the payload is the one the person saw, to the digest; nothing is resolved or parsed anew. What was made
+ *     again since is not what they saw; a call that is made again is the one that they approved, whatever was made since.
  * Q2  Whatever changes the payload (a policy's transform, an edit) passes validateParams and the schema again.
+ * Q3  A schema gives JSON, and leaves what it gave as it is: a payload that it would change is refused.
  */
-import { z } from "zod";
 import { canonicalJson, digest, sha256 } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
-import { kernelError } from "../../../contract/error-codes.ts";
+import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import type { Gate } from "../../../contract/gate.ts";
 import { deepFreeze, type Json } from "../../../contract/json.ts";
 import { isHarmless, type Operator } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
+import { paramsFaults, readStably, type SchemaReading } from "../../../contract/schema-reading.ts";
 import { refuseAt } from "./refuse-at-gate.ts";
 import { resolveParams } from "./resolve-templates.ts";
 import { approvedGate, ask, nameAsked, oodaRef, outputsOf, type Run, stepOf } from "./run.ts";
@@ -21,43 +24,53 @@ import { approvedGate, ask, nameAsked, oodaRef, outputsOf, type Run, stepOf } fr
 export interface Prepared {
   readonly step: PlanStep;
   readonly operator: Operator;
-  /** Resolved params before any policy transform, as canonical JSON: what the key derives from. */
+  /** Resolved params as they were written, before the schema and policy, as canonical JSON: the key derives from them. */
   readonly inputs: string;
+  /** The params as the operator's input schema parsed them. */
   readonly payload: Json;
   /** The payload's digest. */
   readonly hash: string;
-  readonly input: unknown;
+  /** Whether the schema made another value of the params. */
+  readonly isChanged: boolean;
   /** The approved gate of this step, if a person has approved it. */
   readonly gate: Gate | null;
   /** Of the call that was begun, where the step's params would make another by now. */
   readonly key?: string;
 }
 
-type Checked = Pick<Prepared, "operator" | "payload" | "hash">;
-
 const paramsRef = oodaRef("prepare_step");
 
-/** @throws KernelErrorException T4_OPERATOR_UNKNOWN, T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T5_GATE_CONFLICT. */
+/**
+ * Prepares a step's next call.
+ * @throws KernelErrorException T4_OPERATOR_UNKNOWN, T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON,
+ *   T4_PARAMS_NOT_STABLE, T5_GATE_CONFLICT.
+ */
 export function prepareStep(run: Run, stepId: string): Prepared {
   const { step } = stepOf(run, stepId);
   // Of a step that cannot run here nothing is noted.
   findOperator(run, step);
-  const inputs = resolveInputs(run, step);
+  const written = resolveInputs(run, step);
   const gate = approvedGate(run, stepId);
-  if (gate === null) return prepareShown(run, { step_id: stepId, payload: inputs });
+  if (gate === null) return prepareWritten(run, { step_id: stepId, payload: written });
   const shown = prepareShown(run, checkApproved(gate));
   if (gate.edited && gate.target === null) return { ...shown, gate };
-  return { ...shown, gate, inputs: canonicalJson(inputs) };
+  return { ...shown, gate, inputs: canonicalJson(written) };
 }
 
-/** The call with this payload, as a gate shows it before anybody has approved it. @throws as `prepareStep`. */
+/** Prepares a call with params that were just written: by a plan, or by a person who edits. @throws as `prepareStep`. */
+export function prepareWritten(run: Run, { step_id, payload: written }: Pick<Gate, "step_id" | "payload">): Prepared {
+  const { step } = stepOf(run, step_id);
+  const operator = findOperator(run, step);
+  const inputs = canonicalJson(written);
+  return { step, operator, inputs, ...parseParams(run, operator, written, sha256(inputs)), gate: null };
+}
+
+/** Prepares the call with the payload that a gate shows; the schema must leave it as it is. @throws as `prepareStep`. */
 export function prepareShown(run: Run, { step_id, payload }: Pick<Gate, "step_id" | "payload">): Prepared {
   const { step } = stepOf(run, step_id);
   const operator = findOperator(run, step);
   const inputs = canonicalJson(payload);
-  const hash = sha256(inputs);
-  const input = checkPayload(run, { operator, payload, hash });
-  return { step, operator, inputs, payload, hash, input, gate: null };
+  return { step, operator, inputs, ...keepPayload(run, operator, { payload, hash: sha256(inputs) }), gate: null };
 }
 
 export const findKnownOperator = (run: Run, step: PlanStep): Operator | null =>
@@ -99,25 +112,64 @@ function checkApproved(gate: Gate): Gate {
   return refuseAt(gate.gate_id, message, { fn: "prepare_step" });
 }
 
-/** Passes a payload through validateParams and the operator's schema; gives the parsed input. `key` names it in its pass. */
-export function checkPayload(run: Run, { operator, payload, hash }: Checked, key = "check"): unknown {
-  run.mark?.("security.validate_params", { operator: operator.metadata.name });
-  const verdict = ask<Verdict>(run, nameAsked(run, key, hash), { ask: "check", payload });
-  run.mark?.("schema.validate", { operator: operator.metadata.name });
-  return readVerdict(operator, payload, verdict);
+/** What a schema made of params. */
+type Parsed = Pick<Prepared, "payload" | "hash" | "isChanged">;
+type Payload = Pick<Prepared, "payload" | "hash">;
+
+/**
+ * The payload that the operator's schema makes of these params; what the schema changed passes validateParams again. It is the
+ * same in every pass of its scope, also where the schema draws a value anew each time.
+ * @throws KernelErrorException T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON, T4_PARAMS_NOT_STABLE.
+ */
+export function parseParams(run: Run, operator: Operator, params: Json, hash = digest(params)): Parsed {
+  const written = { payload: params, hash, isChanged: false };
+  checkParams(run, operator, written);
+  const { name, version } = operator.metadata;
+  run.mark?.("schema.validate", { operator: name });
+  const reading = ask<SchemaReading>(run, `parse:${hash}`, { ask: "parse", name, version, params });
+  const parsed = requireRead(operator, reading);
+  if (reading.ok && reading.isSame) return written;
+  const payload = { payload: deepFreeze(parsed), hash: digest(parsed), isChanged: true };
+  checkParams(run, operator, payload);
+  return payload;
+}
+
+const changesJudged = "the schema would change the payload, which was judged as it is";
+
+/** Why an operator could not be called with a payload that was judged; null if it could. */
+export function whyUnfit(
+  { input }: Operator,
+  payload: Json,
+): { readonly code: ErrorCode; readonly problem: string } | null {
+  const reading = readStably(input, payload);
+  if (!reading.ok) return { code: paramsFaults[reading.fault], problem: reading.problem };
+  return reading.isSame ? null : { code: paramsFaults.not_stable, problem: changesJudged };
+}
+
+/** A payload that was parsed before, as it is. @throws as `parseParams`; T4_PARAMS_NOT_STABLE if the schema would change it. */
+export function keepPayload(run: Run, operator: Operator, { payload, hash }: Payload): Parsed {
+  const parsed = parseParams(run, operator, payload, hash);
+  if (parsed.hash === hash) return parsed;
+  return refuseParams(operator.metadata.name, "T4_PARAMS_NOT_STABLE", changesJudged);
+}
+
+function checkParams(run: Run, { metadata }: Operator, { payload, hash }: Payload): void {
+  run.mark?.("security.validate_params", { operator: metadata.name });
+  requireVerdict(metadata.name, ask<Verdict>(run, nameAsked(run, "check", hash), { ask: "check", payload }));
 }
 
 export type Verdict = { readonly ok: boolean; readonly reason?: string } | null;
 
-/** @throws KernelErrorException T4_PARAMS_REFUSED, T4_PARAMS_INVALID. */
-export function readVerdict({ metadata, input }: Operator, payload: Json, verdict: Verdict): unknown {
-  const detail = { operator: metadata.name };
-  if (verdict?.ok !== true)
-    raise(
-      kernelError("T4_PARAMS_REFUSED", `params refused: ${verdict?.reason ?? "no verdict"}`, paramsRef, { detail }),
-    );
-  const parsed = input.safeParse(payload);
-  if (parsed.success) return parsed.data;
-  const message = `params of ${metadata.name}: ${z.prettifyError(parsed.error)}`;
-  return raise(kernelError("T4_PARAMS_INVALID", message, paramsRef, { detail }));
+/** @throws KernelErrorException T4_PARAMS_REFUSED. */
+export function requireVerdict(operator: string, verdict: Verdict): void {
+  if (verdict?.ok === true) return;
+  const message = `params refused: ${verdict?.reason ?? "no verdict"}`;
+  raise(kernelError("T4_PARAMS_REFUSED", message, paramsRef, { detail: { operator } }));
 }
+
+/** What the schema made of the params. @throws KernelErrorException T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON, T4_PARAMS_NOT_STABLE. */
+export const requireRead = ({ metadata }: Operator, reading: SchemaReading): Json =>
+  reading.ok ? reading.value : refuseParams(metadata.name, paramsFaults[reading.fault], reading.problem);
+
+const refuseParams = (operator: string, code: ErrorCode, problem: string): never =>
+  raise(kernelError(code, `params of ${operator}: ${problem}`, paramsRef, { detail: { operator } }));

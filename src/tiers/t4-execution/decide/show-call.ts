@@ -17,9 +17,9 @@ export interface Shown {
 }
 
 /** Asks the operator whether the call could be made. @throws KernelErrorException why not, in the operator's own words. */
-export function checkCall(run: Run, { operator, payload, step, input }: Prepared): void {
+export function checkCall(run: Run, { operator, payload, step }: Prepared): void {
   if (operator.check != null)
-    ask(run, `check_call:${digest(payload)}`, { ask: "check_call", step_id: step.step_id, input });
+    ask(run, `check_call:${digest(payload)}`, { ask: "check_call", step_id: step.step_id, payload });
 }
 
 /** What the operator shows of the call; the payload where it shows nothing. @throws KernelErrorException where it fails to. */
@@ -43,7 +43,7 @@ const plainOf = ({ payload }: Prepared): Shown => ({
 });
 
 function askPreview(run: Run, prepared: Prepared): Pick<Answered, "data" | "error"> {
-  const { operator, payload, step, input } = prepared;
+  const { operator, payload, step } = prepared;
   if (operator.preview === null) return { data: plainOf(prepared), error: null };
-  return run.scopes.hear(`show:${digest(payload)}`, { ask: "show", step_id: step.step_id, input }).answer;
+  return run.scopes.hear(`show:${digest(payload)}`, { ask: "show", step_id: step.step_id, payload }).answer;
 }

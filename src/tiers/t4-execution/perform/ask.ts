@@ -10,7 +10,9 @@ import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { type Json, toJson, usualDepth } from "../../../contract/json.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
+import type { Operator } from "../../../contract/operator.ts";
 import type { Result } from "../../../contract/result.ts";
+import { readStably } from "../../../contract/schema-reading.ts";
 import type { Runtime } from "../../../runtime/runtime.ts";
 import { hasFailedHere, isKnownSpent } from "../decide/answer-key.ts";
 import { type Answered, answered, failed } from "../decide/input.ts";
@@ -91,6 +93,8 @@ function askHost(question: HostQuestion, at: Asking): unknown {
         what: "security.validateParams",
         call: () => services.security.validateParams(question.payload),
       });
+    case "parse":
+      return readStably(findParser(at, question), question.params);
     case "screen":
       return screenOutput(at, question.result, "");
     case "check_call":
@@ -110,6 +114,10 @@ function askHost(question: HostQuestion, at: Asking): unknown {
   }
 }
 
+/** The input schema of an operator that deciding has found registered. */
+const findParser = ({ run }: Asking, { name, version }: Extract<Question, { readonly ask: "parse" }>): z.ZodType =>
+  (run.settings.registry.findOperator(name, version) as Operator).input;
+
 function sharing({ run }: Asking, key: string) {
   const { tenant_id, workflow_id, parent_workflow_id } = run.log.record;
   const knows = (actionId: string): boolean => isKnownSpent(run, actionId);
@@ -128,7 +136,7 @@ const takeShown = ({ runtime }: Asking, given: unknown): Json =>
 /** What an operator says on purpose (an operator error) is told as it is. */
 function askOperator(
   at: Asking,
-  { step_id, input }: { readonly step_id: string; readonly input: unknown },
+  { step_id, payload }: { readonly step_id: string; readonly payload: Json },
   about: "check" | "preview",
 ): unknown {
   const { step } = stepOf(at.run, step_id);
@@ -136,7 +144,8 @@ function askOperator(
   const question = operator?.[about];
   if (operator === null || question == null) return null;
   const context = operatorContext(at.run, step, operator);
-  const call = (): unknown => keepMeant(() => question({ input: input as never, context, signal: at.signal }));
+  const call = (): unknown =>
+    keepMeant(() => question({ input: toJson(payload) as never, context, signal: at.signal }));
   return callHost(at, { fn: "preview", what: `the ${about} of ${step.operator}`, call });
 }
 

@@ -105,7 +105,8 @@ function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
   const { at, wanted, operator, stream, routes } = made;
   const records = new CallRecords(at, wanted);
   const call = Object.freeze({
-    input: wanted.input,
+    // A copy of its own: what the operator changes in it changes neither the record nor another attempt.
+    input: toJson(wanted.payload),
     idempotencyKey: wanted.key,
     signal: made.abort.signal,
     attempt: wanted.attempt,

@@ -14,13 +14,14 @@ import type { PlanStep } from "../../../contract/plan.ts";
 import type { PolicyDecision } from "../../../contract/policy.ts";
 import { redact } from "../../../contract/redact.ts";
 import type { Result } from "../../../contract/result.ts";
+import { readStably } from "../../../contract/schema-reading.ts";
 import type { Signal } from "../../../contract/signal.ts";
 import type { ToolCallContext } from "../../../contract/tool.ts";
 import { tieCall } from "../../../runtime/call-context.ts";
 import { type StepAnswer, stepQuestion } from "../decide/admit-payload.ts";
 import type { IntentionOf, Question } from "../decide/intention.ts";
 import { decisionDraft } from "../decide/note-decision.ts";
-import { findOperator, isRepeatable, readVerdict, type Verdict } from "../decide/prepare-step.ts";
+import { findOperator, isRepeatable, requireRead, requireVerdict, type Verdict } from "../decide/prepare-step.ts";
 import { readThrown } from "../decide/read-thrown.ts";
 import { stepOf } from "../decide/run.ts";
 import { putQuestion } from "./ask.ts";
@@ -96,12 +97,11 @@ async function admitRepaired(tool: ToolCall, repaired: Json): Promise<JsonObject
   const { at, step } = tool;
   if (at.run.log.record.gates.get(gateIdOf(step.step_id))?.status === "approved") return null;
   try {
-    await checkRepaired(tool, repaired);
-    const decision = await judgeRepaired(tool, repaired);
+    const payload = await parseRepaired(tool, repaired);
+    const decision = await judgeRepaired(tool, payload);
     if (decision.decision === "DENY" || decision.decision === "REQUIRE_HUMAN_APPROVAL") return null;
-    const payload = redact(decision.transform ?? repaired, decision.redactions);
-    if (payload !== repaired) await checkRepaired(tool, payload);
-    return payload as JsonObject;
+    const changed = redact(decision.transform ?? payload, decision.redactions);
+    return (changed === payload ? payload : await parseRepaired(tool, changed)) as JsonObject;
   } catch (thrown) {
     const error = readThrown(thrown);
     at.runtime.logger.warn({ step_id: step.step_id, error }, "a repaired call was not let through");
@@ -109,9 +109,18 @@ async function admitRepaired(tool: ToolCall, repaired: Json): Promise<JsonObject
   }
 }
 
-/** @throws KernelErrorException T4_PARAMS_REFUSED, T4_PARAMS_INVALID. */
+/** The payload that the operator's schema makes of repaired params. @throws KernelErrorException as `parseParams` of deciding. */
+async function parseRepaired(tool: ToolCall, params: Json): Promise<Json> {
+  await checkRepaired(tool, params);
+  const reading = readStably(tool.operator.input, params);
+  const payload = requireRead(tool.operator, reading);
+  if (reading.ok && !reading.isSame) await checkRepaired(tool, payload);
+  return payload;
+}
+
+/** @throws KernelErrorException T4_PARAMS_REFUSED. */
 async function checkRepaired({ at, operator }: ToolCall, payload: Json): Promise<void> {
-  readVerdict(operator, payload, await answerTo<Verdict>({ ask: "check", payload }, at));
+  requireVerdict(operator.metadata.name, await answerTo<Verdict>({ ask: "check", payload }, at));
 }
 
 async function judgeRepaired({ at, step, operator, wanted }: ToolCall, payload: Json): Promise<PolicyDecision> {
