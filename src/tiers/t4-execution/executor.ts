@@ -69,7 +69,7 @@ export class Executor {
       settings,
       services,
       isStopping: () => this.#isStopping,
-      onOver: options.onRest,
+      onOver: (mailbox) => this.#leaveOver(mailbox),
       onRest: (mailbox) => this.#rest(mailbox),
     };
     this.#services = {
@@ -199,6 +199,12 @@ export class Executor {
     const { workflow_id } = log.identity;
     if (this.#awake.get(workflow_id)?.log === log) lifecycles.deliver(workflow_id, events);
     onCommitted(log, events, own);
+  }
+
+  /** Frees the place and the actors of a workflow that has ended; its mailbox stays to record the end of the call. */
+  #leaveOver(mailbox: Mailbox): void {
+    this.#options.lifecycles.sleep(mailbox.log.identity.workflow_id);
+    this.#options.onRest(mailbox);
   }
 
   #rest(mailbox: Mailbox): void {
