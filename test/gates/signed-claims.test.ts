@@ -123,6 +123,21 @@ describe("a signed word on a call in doubt", () => {
     expect(await badIn(stripped)).toContain("USER_APPROVED");
   });
 
+  it("[GAT-02] is missed offline where the call was settled and nobody decided", async () => {
+    await using fixture = await lost();
+    const { t, id } = fixture;
+    await approve(t, id, ann, {
+      resolution: "done",
+      signature: await sign(t, id, doubt, ann, { resolution: "done" }),
+    });
+    await t.rest(id);
+    const events = await eventsOf(t, id);
+    const isOnDoubt = ({ event_type, payload }: LedgerEvent) =>
+      event_type === "USER_APPROVED" && payload["resolution"] !== null;
+    expect(await badIn(events)).toEqual([]);
+    expect(await badIn(events.filter((event) => !isOnDoubt(event)))).toEqual(["ACTION_SETTLED"]);
+  });
+
   it("of an earlier release holds still: it never said with which result, and says so by what it lacks", async () => {
     await using fixture = await lost();
     const { t, id } = fixture;

@@ -5,7 +5,7 @@ import type { Gate, ListedGate } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { readHere, runHere } from "../cli/command-line.ts";
-import { gatedSteps, intent } from "../gates/story.ts";
+import { gatedSteps, intent, publishing } from "../gates/story.ts";
 import { freshPaths, withDatabase } from "./ledger-files.ts";
 
 const freshPath = freshPaths();
@@ -126,6 +126,17 @@ describe("a row that the log does not bear out", () => {
     expect(await t.kernel.gates({ workflow_id }, who)).toEqual([{ ...whole, truncated: false, checked: true }]);
     const said = t.kernel.decideGate(workflow_id, { ...who, decision: "approve", payload: { payload_digest: "" } });
     await expect(said).rejects.toMatchObject({ error: { code: "T5_GATE_CONFLICT" } });
+  });
+
+  it("[GAT-05] has no digest to decide with, of what its preview rests on neither", async () => {
+    const preview = () => ({ preview: "p", basis: [{ name: "board", digest: "1" }] });
+    const { capability } = publishing({}, {}, { preview });
+    await using t = await createTestKernel({ capabilities: [capability], limits: { maxListedLog: 1 } });
+    const { workflow_id } = await t.run(intent);
+    expect(await t.kernel.gate(workflow_id, "gate-publish", who)).toHaveProperty("basis_digest");
+    const [listed] = await t.kernel.gates({}, who);
+    expect(listed).toMatchObject({ checked: false, payload_digest: "" });
+    expect(listed).not.toHaveProperty("basis_digest");
   });
 
   it("[GAT-05] of a workflow whose log is damaged says that it was not checked, and hides no other", async () => {
