@@ -99,6 +99,7 @@ const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload,
     decision,
     at: meta.at,
     principal_id: payload.principal?.id ?? null,
+    principal_type: payload.principal?.type ?? null,
   });
 };
 

@@ -85,6 +85,7 @@ function renderFacts(gate: Gate, now: number): string {
   if (gate.roles !== null) lines.push(`may say   ${gate.roles.join(", ")}`);
   if (gate.added_roles !== undefined && gate.added_roles.length > 0)
     lines.push(`also      ${gate.added_roles.join(", ")}, since it was escalated`);
+  if (gate.principal_types !== undefined) lines.push(`only      ${gate.principal_types.join(", ")}`);
   lines.push(...renderVotes(gate));
   if (gate.due_at !== null) lines.push(`due       ${describeTime(gate.due_at, now)}, then ${gate.expiry_action}`);
   lines.push(`digest    ${gate.payload_digest}`);

@@ -11,7 +11,11 @@ import { PrincipalId } from "./ids.ts";
 /** As long as what the ledger holds: an export must verify whatever roles and rules are called. */
 const text = z.string().min(1);
 
-/** QueuedForReview names the gate as its review, and who is asked: its roles, else its approvers, else "unassigned". */
+/**
+ * `HumanApproved` and `HumanRejected` are decisions of people alone. An approval that a service or an agent gave, or helped to
+ * carry, is `AutoApproved`; its rejection is `Blocked` by the policy "gate decision". QueuedForReview names the gate as its
+ * review, and its roles, else its approvers, else "unassigned".
+ */
 export const AuditOutcome = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("AutoApproved") }),
   z.strictObject({ type: z.literal("Blocked"), policy: text }),
@@ -29,8 +33,12 @@ export const AuditEntry = z.object({
   policies: z.array(z.string()),
   /** Who decided, where a person did and is known. */
   decided_by: PrincipalId.optional(),
+  /** The type of that principal, such as `user`, `service` or `agent`. */
+  decided_by_type: text.optional(),
   /** Of a decision that votes carried: whose, in their order; the last of them is who decided. A vote is no entry of its own. */
   carried_by: z.array(PrincipalId).optional(),
+  /** The kinds of those principals, in the same order. */
+  carried_by_types: z.array(text).optional(),
 });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 

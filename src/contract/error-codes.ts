@@ -276,6 +276,9 @@ export const errorCodes = Object.freeze({
   ),
   T5_POLICY_INVALID: input("Correct the rules and fields named in the detail; until then none of the set applies."),
   T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
+  T5_GATE_EXPIRED: policy(
+    "Nobody decided in time, so the gate's expiry denied it: submit the request again, or give its gate more time (expiry) or more people (escalation).",
+  ),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
   T5_GATE_UNNAMED: input("Say which gate: its gate_id, or of a decision the payload_digest that it shows."),
   T5_GATE_CONFLICT: input("Read the gate again: it was decided otherwise, or shows something else.", { http: 409 }),

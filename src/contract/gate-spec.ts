@@ -56,6 +56,8 @@ export const GateSpec = z
       .optional(),
     /** Only these people may decide, each with one seat. */
     approvers: z.array(Approver).min(1).max(100).optional(),
+    /** Only principals of these types may decide, such as `user`: what a service or an agent says is refused. */
+    principal_types: z.array(z.string().min(1).max(64)).min(1).max(16).optional(),
     /** Roles that may vote and are never counted. */
     advisors: z.array(RoleName).min(1).max(100).optional(),
     /** Who asked for the work may not decide on it. */
@@ -76,6 +78,9 @@ export const GateSpec = z
     if (spec.expiry?.action === "escalate") counted.push(spec.expiry.role ?? defaultEscalation);
     const both = counted.find((role) => advisors.includes(role));
     if (both !== undefined) refuse("advisors", `${both} cannot both decide and advise`);
+    const types = spec.principal_types;
+    if (types !== undefined && approvers?.some(({ type }) => type !== undefined && !types.includes(type)))
+      refuse("approvers", "one of them is of a type that principal_types leaves out");
     if (spec.expiry?.replace !== undefined && spec.expiry.action !== "escalate")
       refuse("expiry", "only an escalation replaces those who are asked");
     const late = firstUnreached(spec);

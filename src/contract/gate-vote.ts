@@ -14,6 +14,11 @@ import { JsonValue } from "./json.ts";
 export const PrincipalRef = z.object({ type: z.string().min(1).max(64), id: PrincipalId });
 export type PrincipalRef = z.infer<typeof PrincipalRef>;
 
+/** Types of principals that are no people. Types that a host adds are taken for people's. */
+const machineTypes: ReadonlySet<string> = new Set(["service", "agent"]);
+
+export const isMachine = ({ type }: Pick<PrincipalRef, "type">): boolean => machineTypes.has(type);
+
 /** A person without all else that is known of them. */
 export const refOf = ({ type, id }: PrincipalRef): PrincipalRef => ({ type, id });
 

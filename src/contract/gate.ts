@@ -133,6 +133,8 @@ export const Gate = z.object({
   quorum: GateQuorum.nullable().default(null),
   /** Only these people; null: not named. */
   approvers: z.array(Approver).nullable().default(null),
+  /** Only principals of these types may decide; absent: of any. */
+  principal_types: z.array(z.string()).optional(),
   /** Roles whose votes are not counted. */
   advisors: z.array(z.string()).default([]),
   /** Whether those who asked may not decide. */

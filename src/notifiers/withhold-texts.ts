@@ -13,7 +13,7 @@ function withoutTexts(gate: Gate): Gate {
   const { gate_id, tenant_id, workflow_id, step_id, kind, status, operator, effect, risk_level, estimated_cost } = gate;
   const { target, payload_digest, basis_digest, policy_version, consequences, requester, edited } = gate;
   const { roles, approvers, advisors, quorum, separation, delegation, signed } = gate;
-  const { opened_at, due_at, expiry_action, escalate_to, added_roles } = gate;
+  const { opened_at, due_at, expiry_action, escalate_to, added_roles, principal_types } = gate;
   return {
     ...plainGate,
     ...{ gate_id, tenant_id, workflow_id, step_id, kind, status, operator, effect, risk_level, estimated_cost },
@@ -22,6 +22,7 @@ function withoutTexts(gate: Gate): Gate {
     ...{ opened_at, due_at, expiry_action, escalate_to },
     ...(basis_digest !== undefined && { basis_digest }),
     ...(added_roles !== undefined && { added_roles }),
+    ...(principal_types !== undefined && { principal_types }),
     ...{ title: operator, payload: null, preview: "", diff: null, ui_actions: [] },
     reasons: gate.reasons.map(({ source, rule }) => ({ source, rule, reason: "" })),
     decision: gate.decision && withoutWords(gate.decision),

@@ -101,13 +101,16 @@ describe("a gate with an expiry", () => {
     expect(send.calls).toHaveLength(1);
   });
 
-  it("that was denied by time ends its step as denied by a person, and takes no decision any more", async () => {
+  it("that was denied by time ends its step with a code and a next step of its own, and takes no decision any more", async () => {
     const { capability, send } = expiring("deny");
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);
     await t.clock.advance(minute);
     expect(await payloads(t, workflow_id, "STEP_FAILED")).toMatchObject([
-      { blocked: true, error: { code: "T5_HUMAN_DENIED" } },
+      { blocked: true, error: { code: "T5_GATE_EXPIRED", message: "gate-s1 was not decided in time" } },
+    ]);
+    expect(await payloads(t, workflow_id, "WORKFLOW_CANCELLED")).toMatchObject([
+      { reason: "gate_expired", error: { code: "T5_GATE_EXPIRED" } },
     ]);
     expect((await refusalOf(t.approve(workflow_id, "gate-s1"))).code).toBe("T5_GATE_CONFLICT");
     expect(send.calls).toHaveLength(0);

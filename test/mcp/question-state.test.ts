@@ -1,7 +1,11 @@
 /** What a question carries (`requestState`): it is good for the tool, the caller and the gate that it was put for. */
+
+import type { ServerContext } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { ScopedCaller } from "../../src/contract/auth-context.ts";
 import { createMcpHandler } from "../../src/mcp/index.ts";
+import { questionStates } from "../../src/mcp/question-state.ts";
 import { counted, gatedSteps, step, story } from "../gates/story.ts";
 import { type McpUnderTest, openMcp } from "./mcp-fixture.ts";
 
@@ -105,6 +109,28 @@ describe("[API-08] the state of a question", () => {
     const again = await callTool(face, tool, { requestState, inputResponses: { [key]: approval } });
     expect(again.result?.structuredContent?.state).toBe("cancelled");
     expect(sent()).toEqual([]);
+  });
+
+  it("is bound to the tenant, the type, id and role of the principal, and the scopes of the credential", async () => {
+    const principal = { type: "user", id: "own", role: "user" };
+    const own = { tenant_id: 1, principal, scopes: ["gate:approve", "workflow:read"] };
+    const states = (caller: ScopedCaller) =>
+      questionStates({ caller, options: { stateKey: new Uint8Array(32), limits: { elicitationMs: 60_000 } } } as never);
+    const context = {} as ServerContext;
+    const state = { workflow_id: "wf_1", tool, question: "gate-s1" };
+    const sealed = await states(own).mint(state, context);
+    expect(await states(own).verify(sealed, context)).toEqual(state);
+    expect(await states({ ...own, scopes: [...own.scopes].reverse() }).verify(sealed, context)).toEqual(state);
+    for (const other of [
+      { ...own, tenant_id: 2 },
+      { ...own, principal: { ...principal, type: "service" } },
+      { ...own, principal: { ...principal, id: "other" } },
+      { ...own, principal: { ...principal, role: "admin" } },
+      { ...own, scopes: ["gate:approve"] },
+      { ...own, scopes: [] },
+      { tenant_id: 1, principal },
+    ] satisfies readonly ScopedCaller[])
+      await expect(states(other).verify(sealed, context)).rejects.toThrow("bind");
   });
 
   it("a key that is too short is refused when the server is made", async () => {

@@ -95,12 +95,14 @@ function passOn(call: ToolCallContext, { maxProgress, maxProgressChars }: McpCli
   };
 }
 
-const Denied = z.object({ error: z.object({ code: z.literal("T5_HUMAN_DENIED"), message: z.string() }) });
+const Denied = z.object({
+  error: z.object({ code: z.enum(["T5_HUMAN_DENIED", "T5_GATE_EXPIRED"]), message: z.string() }),
+});
 
-/** @throws KernelErrorException T5_HUMAN_DENIED. Whoever lies so ends their caller's workflow, and no more. */
+/** @throws KernelErrorException T5_HUMAN_DENIED, T5_GATE_EXPIRED. Whoever lies so ends their caller's workflow, and no more. */
 function requireNoDenial({ name }: Tool, { isError, structuredContent }: CallToolResult): void {
   const denied = isError === true ? Denied.safeParse(structuredContent).data : undefined;
-  if (denied !== undefined) throw mcpError("T5_HUMAN_DENIED", `${name}: ${denied.error.message.slice(0, 1_000)}`);
+  if (denied !== undefined) throw mcpError(denied.error.code, `${name}: ${denied.error.message.slice(0, 1_000)}`);
 }
 
 /** @throws KernelErrorException T4_OUTPUT_INVALID: the tool has been called. */

@@ -23,7 +23,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { checkSignature, type Signatures } from "./check-signature.ts";
 import { evaluatePolicies } from "./policy/evaluate-policies.ts";
 import type { PolicyEngine } from "./policy/evaluate-round.ts";
-import { forbid, isRequester, requireReach, type Seat, seatVoter, whyNoSeat } from "./seat-voter.ts";
+import { forbid, isRequester, requireReach, type Seat, seatVoter, whyNoSeat, whyNotOfType } from "./seat-voter.ts";
 
 export interface GateJudge {
   readonly engine: PolicyEngine;
@@ -100,6 +100,8 @@ function whyNotTo(asked: Asked & Pick<ParsedDelegationRequest, "to" | "expires_a
   if (!gate.delegation) return "nobody may lend their seat at it";
   if (!(Date.parse(expires_at) > Date.parse(now))) return `a delegation until ${expires_at} has run out already`;
   if (same(to, principal)) return "a seat cannot be lent to its owner";
+  const otherwise = whyNotOfType(gate, to);
+  if (otherwise !== null) return otherwise;
   if (isRequester(gate, to, same)) return "who asked for the work may not decide on it, for others neither";
   if (gate.approvers?.some((one) => same(one, to)) === true) return `${to.type} ${to.id} has a seat already`;
   if (isSeatTaken(gate, principal, same)) return "the seat has voted; withdraw the vote first";

@@ -39,9 +39,8 @@ export function seatVoter(gate: Gate, voter: Voter, same: Same): Seat {
   const why = whyNoSeat(gate, voter, same);
   if (why === null) return { advisory: false, on_behalf_of: null };
   if (gate.advisors.includes(voter.auth.role)) return { advisory: true, on_behalf_of: null };
-  const lent = isRequester(gate, voter.principal, same)
-    ? []
-    : gate.delegations.filter(({ to }) => isSamePrincipal(to, voter.principal));
+  const maySit = !isRequester(gate, voter.principal, same) && whyNotOfType(gate, voter.principal) === null;
+  const lent = !maySit ? [] : gate.delegations.filter(({ to }) => isSamePrincipal(to, voter.principal));
   // Who lent a seat may have asked for what is shown since, by an edit.
   const valid = lent.find(
     ({ from, expires_at }) =>
@@ -73,6 +72,8 @@ export function requireReach(gate: Gate, { principal, auth, capability }: Voter,
 export function whyNoSeat(gate: Gate, { principal, auth: { role } }: Voter, same: Same): string | null {
   if (isRequester(gate, principal, same)) return "who asked for the work may not decide on it";
   if (gate.advisors.includes(role)) return `${role} advises and does not decide`;
+  const otherwise = whyNotOfType(gate, principal);
+  if (otherwise !== null) return otherwise;
   if (gate.added_roles?.includes(role) === true) return null;
   if (gate.roles !== null && !gate.roles.includes(role))
     return `it is for ${rolesAsked(gate)?.join(" or ")}, not for ${role}`;
@@ -80,6 +81,12 @@ export function whyNoSeat(gate: Gate, { principal, auth: { role } }: Voter, same
     return `${principal.type} ${principal.id} is none of its approvers`;
   return null;
 }
+
+/** Why a principal of this type decides nothing at the gate, in whoever's seat; null where it may. */
+export const whyNotOfType = ({ principal_types: types }: Gate, { type, id }: PrincipalRef): string | null =>
+  types === undefined || types.includes(type)
+    ? null
+    : `it is for principals of type ${types.join(" or ")}, not for ${type} ${id}`;
 
 export const isRequester = (gate: Gate, person: PrincipalRef, same: Same): boolean =>
   gate.separation && requestersOf(gate).some((one) => same(one, person));

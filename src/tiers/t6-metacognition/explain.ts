@@ -97,7 +97,7 @@ const stepLines: EventReaders<string> = {
     `${operator_name} succeeded${cached ? " (answered from the record)" : ""}`,
   ACTION_FAILED: ({ attempt, error }) => `attempt ${attempt} failed: ${error.message}`,
   ACTION_IN_DOUBT: ({ reason }) => `nobody knows whether the call took effect: ${reason}`,
-  ACTION_SETTLED: ({ resolution }) => `a person settled the lost call: ${resolution}`,
+  ACTION_SETTLED: ({ resolution }) => `the lost call was settled as ${resolution}`,
   OUTCOME_DRAFTED: ({ outcome }) => `drafted ${outcome.outcome_type} version ${outcome.version}`,
   OUTCOME_FINALIZED: ({ outcome }) => `made ${outcome.outcome_type} final as version ${outcome.version}`,
   STEP_FAILED: ({ blocked, error }) => `${blocked ? "blocked" : "failed"}: ${error.message}`,

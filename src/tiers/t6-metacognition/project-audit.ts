@@ -5,11 +5,14 @@
  *     place (C-12): votes are no entries, the decision that they carried names them all.
  * D2  A gate that no policy asked for is queued where it opens; one that a policy asked for, where policy said so.
  * D3  Nobody decided what expired: it is Blocked or AutoApproved by the gate's own expiry.
- * D4  An entry says what its gate asked for when it was queued, whatever became of the gate later.
+ * D4  A decision that a service or an agent gave, or helped to carry, is no person's: it is AutoApproved, or Blocked by "gate
+ *     decision". Each decision says what kind of principal gave it.
+ * D5  An entry says what its gate asked for when it was queued, whatever became of the gate later.
  */
 import { type AuditEntry, type AuditOutcome, unassigned } from "../../contract/audit.ts";
 import { type EventPayloads, type GateDecided, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import { type Gate, gateIdOf } from "../../contract/gate.ts";
+import { isMachine } from "../../contract/gate-vote.ts";
 import { deepFreeze } from "../../contract/json.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 
@@ -41,23 +44,32 @@ const readers: EventReaders<Entry | null, [known: Known]> = {
   },
   GATE_OPENED: ({ gate }, _event, { asked }) =>
     asked.has(gate.gate_id) ? null : { outcome: queued(gate.gate_id, gate), policies: [] },
-  USER_APPROVED: (decision, event, known) => decided(decision, "HumanApproved", policiesOf(event, known)),
-  USER_REJECTED: (decision, event, known) => decided(decision, "HumanRejected", policiesOf(event, known)),
+  USER_APPROVED: (decision, event, known) => decided(decision, event, known),
+  USER_REJECTED: (decision, event, known) => decided(decision, event, known),
   GATE_EXPIRED: ({ action }, event, known) => ({
     outcome: action === "allow" ? { type: "AutoApproved" } : { type: "Blocked", policy: "gate expiry" },
     policies: policiesOf(event, known),
   }),
 };
 
-function decided(
-  { principal, carried_by }: GateDecided,
-  type: "HumanApproved" | "HumanRejected",
-  policies: string[],
-): Entry {
-  const who = principal === null ? {} : { decided_by: principal.id };
-  const voters = carried_by === undefined ? {} : { carried_by: carried_by.map((vote) => vote.principal.id) };
-  return { outcome: { type }, policies, ...who, ...voters };
+function decided({ principal, carried_by }: GateDecided, event: LedgerEvent, known: Known): Entry {
+  const voters = carried_by?.map((vote) => vote.principal);
+  const isByMachine = [principal, ...(voters ?? [])].some((one) => one !== null && isMachine(one));
+  const type = event.event_type === "USER_APPROVED" ? ("HumanApproved" as const) : ("HumanRejected" as const);
+  return {
+    outcome: isByMachine ? byMachine[type] : { type },
+    policies: policiesOf(event, known),
+    ...(principal === null ? {} : { decided_by: principal.id, decided_by_type: principal.type }),
+    ...(voters === undefined
+      ? {}
+      : { carried_by: voters.map(({ id }) => id), carried_by_types: voters.map((voter) => voter.type) }),
+  };
 }
+
+const byMachine = {
+  HumanApproved: { type: "AutoApproved" },
+  HumanRejected: { type: "Blocked", policy: "gate decision" },
+} as const satisfies Readonly<Record<string, AuditOutcome>>;
 
 /** The policies that matched what a person was asked about. */
 const policiesOf = ({ step_id }: LedgerEvent, { policies }: Known): string[] => [

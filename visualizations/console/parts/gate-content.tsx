@@ -72,7 +72,7 @@ const Reasons = ({ gate: { reasons } }: { readonly gate: Gate }) => (
 
 function Seats({ gate }: { readonly gate: Gate }) {
   const { roles, approvers, advisors, quorum, votes, delegations, separation, requester, requesters } = gate;
-  const { added_roles: added = [] } = gate;
+  const { added_roles: added = [], principal_types: types = [] } = gate;
   const askers = requesters ?? (requester === null ? [] : [requester]);
   return (
     <section class="card">
@@ -85,6 +85,7 @@ function Seats({ gate }: { readonly gate: Gate }) {
               : roles.join(", ")
             : approvers.map(tellPerson).join(", ")}
         </Fact>
+        {types.length > 0 && <Fact name="Of type">{types.join(", ")}</Fact>}
         {added.length > 0 && <Fact name="Also">{added.join(", ")}, since it was escalated</Fact>}
         {separation && askers.length > 0 && (
           <Fact name="May not">{askers.map(tellPerson).join(", ")}, who asked for the work</Fact>

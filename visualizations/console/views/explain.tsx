@@ -186,10 +186,10 @@ const Audit = ({ entries }: { readonly entries: readonly AuditEntry[] }) => (
   <details class="card more">
     <summary>Audit: how {count(entries.length, "decision")} came out</summary>
     <ol class="plain">
-      {entries.map(({ interaction_id, outcome, policies, decided_by }) => (
+      {entries.map(({ interaction_id, outcome, policies, decided_by, decided_by_type = "" }) => (
         <li key={`${interaction_id}${outcome.type}`}>
           {outcomes[outcome.type]}
-          {decided_by !== undefined && `: ${decided_by}`}
+          {decided_by !== undefined && `: ${decided_by_type} ${decided_by}`}
           {policies.length > 0 && (
             <>
               {" "}

@@ -13,7 +13,7 @@ import { admitPayload } from "./admit-payload.ts";
 import { answerKey, findDoubted, isCalledNoMore, isRunning, type KeyState, keyOf } from "./answer-key.ts";
 import { reopenIfMoved } from "./check-basis.ts";
 import { failureOf, noteScreening, outcomeIdOf, type Screened, successOf } from "./end-call.ts";
-import { humanDenied, isBlocking } from "./end-step.ts";
+import { gateDenied, isBlocking } from "./end-step.ts";
 import { writeTimeout } from "./execution-context.ts";
 import { backOut, contextOf, runBefore } from "./hooks.ts";
 import { approvalReasons, describeGate, noteRevised, notifyGate, openGate } from "./open-gate.ts";
@@ -102,10 +102,10 @@ function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepar
     noteRevised(run, "regenerate", describeGate(run, prepared, reasons));
     park(run, prepared, reasons);
   }
-  if (closed !== undefined && !isOpenGate(closed)) raise(humanDenied(closed.gate_id, closed.status));
+  if (closed !== undefined && !isOpenGate(closed)) raise(gateDenied(closed));
   if (!openGate(run, describeGate(run, prepared, reasons))) park(run, prepared, reasons);
   const gate = run.log.record.gates.get(gateId);
-  if (gate?.status === "rejected") raise(humanDenied(gate.gate_id, "rejected"));
+  if (gate?.status === "rejected") raise(gateDenied(gate));
 }
 
 /** The step waits for a person, who is told. */

@@ -14,7 +14,7 @@ import type { Gate } from "../../../contract/gate.ts";
 import { refOf } from "../../../contract/gate-vote.ts";
 import type { Principal } from "../../../contract/intent.ts";
 import type { Json } from "../../../contract/json.ts";
-import { failStep, humanDenied } from "./end-step.ts";
+import { failStep, gateDenied } from "./end-step.ts";
 import type { Judged } from "./judge-decision.ts";
 import { gateNow, type Run } from "./run.ts";
 
@@ -89,6 +89,6 @@ function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
 
 /** The step of a gate that was rejected ends as denied, uncalled. */
 export function endIfRejected(run: Run, gate: Gate): void {
-  if (gateNow(run, gate.gate_id).status === "rejected")
-    failStep(run, gate.step_id, humanDenied(gate.gate_id, "rejected"));
+  const closed = gateNow(run, gate.gate_id);
+  if (closed.status === "rejected") failStep(run, gate.step_id, gateDenied(closed));
 }

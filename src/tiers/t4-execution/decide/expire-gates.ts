@@ -8,7 +8,7 @@ import { type Gate, isOpenGate } from "../../../contract/gate.ts";
 import { defaultEscalation } from "../../../contract/gate-spec.ts";
 import { instantText } from "../../../contract/instant.ts";
 import type { WorkflowRecord } from "../../../contract/workflow.ts";
-import { failStep, humanDenied } from "./end-step.ts";
+import { failStep, gateDenied } from "./end-step.ts";
 import { climb } from "./open-gate.ts";
 import { isOutdated, type Run, scopeOf } from "./run.ts";
 
@@ -53,7 +53,7 @@ const dueOf = (gate: Gate): number => (gate.due_at === null ? Number.POSITIVE_IN
 
 function expire(run: Run, gate: Gate, now: number): void {
   run.log.note(eventOf(gate, now));
-  if (gate.expiry_action === "deny") failStep(run, gate.step_id, humanDenied(gate.gate_id, "not decided in time"));
+  if (gate.expiry_action === "deny") failStep(run, gate.step_id, gateDenied({ ...gate, status: "expired" }));
 }
 
 /** The time of the next rung counts from now on, however late that is; that of the expiry from the opening of the gate. */

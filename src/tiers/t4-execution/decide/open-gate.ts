@@ -84,6 +84,7 @@ function whoDecides(run: Run, spec: Partial<GateSpec>) {
     delegation: spec.delegation ?? true,
     signed: spec.signed ?? false,
     requester: refOf(intent.actor),
+    ...(spec.principal_types === undefined ? {} : { principal_types: spec.principal_types }),
   };
 }
 
@@ -252,8 +253,11 @@ function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Pick<Ballot, "seat
  */
 function whoMayKnow(run: Run, step: PlanStep) {
   const asked: Partial<Gate> = run.log.record.gates.get(gateIdOf(step.step_id)) ?? {};
-  const { advisors, separation, delegation, signed, requester } = { ...plainGate, ...asked };
-  const kept = { separation, delegation, signed, requester: separation ? requester : null };
+  const { advisors, separation, delegation, signed, requester, principal_types } = { ...plainGate, ...asked };
+  const kept = {
+    ...{ separation, delegation, signed, requester: separation ? requester : null },
+    ...(principal_types === undefined ? {} : { principal_types }),
+  };
   const named = findKnownOperator(run, step)?.doubt?.roles;
   if (named !== undefined)
     return { ...kept, roles: [...named], approvers: null, advisors: advisors.filter((role) => !named.includes(role)) };

@@ -25,7 +25,7 @@ import {
   type WorkflowRecord,
 } from "../../../contract/workflow.ts";
 import { beginStep, driveStep, type Phase, phaseOf } from "./drive-step.ts";
-import { failStep } from "./end-step.ts";
+import { failStep, isGateDenial } from "./end-step.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
 import { hasGoneThrough, warnOfLoop } from "./plan-workflow.ts";
 import { findKnownOperator, mayChange } from "./prepare-step.ts";
@@ -245,13 +245,15 @@ const tooManyRounds = ({ settings: { limits }, log: { record } }: Run) =>
 
 const finalCodes: ReadonlySet<string> = new Set([
   "T5_HUMAN_DENIED",
+  "T5_GATE_EXPIRED",
   "T4_ACTION_IN_DOUBT",
   "T4_IDEMPOTENCY_PAYLOAD_MISMATCH",
 ]);
 
 /**
- * Whether no plan follows: a person said no, nobody knows whether it was done, another payload was sent under its key, or it
- * was done and its answer is of no use. A planner may write another payload, and with it a call of its own.
+ * Returns whether no plan follows: a person rejected it, or nobody decided in time, nobody knows whether it was done, another
+ * payload was sent under its key, or it was done and its answer is of no use. A planner may write another payload, and with
+ * it a call of its own.
  */
 function endsForGood(run: Run, failed: StepRecord): boolean {
   const { error, step } = failed;
@@ -269,9 +271,10 @@ function wasDone({ log: { record } }: Run, { action_id, answered_by }: StepRecor
 }
 
 function endFailed(run: Run, failed: readonly StepRecord[]): false {
-  const denied = failed.find((s) => s.error?.code === "T5_HUMAN_DENIED");
+  const denied = failed.find(({ error }) => error !== null && isGateDenial(error));
   if (denied !== undefined) {
-    cancelWorkflow(run, { reason: "human_denied", error: denied.error, principal: null });
+    const reason = denied.error?.code === "T5_GATE_EXPIRED" ? "gate_expired" : "human_denied";
+    cancelWorkflow(run, { reason, error: denied.error, principal: null });
     return false;
   }
   const error =
