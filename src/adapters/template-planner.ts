@@ -8,8 +8,9 @@ import { askForPlan } from "./describe-data.ts";
 export const templatePlanner: Planner = Object.freeze({
   plan({ intent, context, auth, capability, situation }: Parameters<Planner["plan"]>[0]) {
     const { plan, intentType } = capability;
-    const input = capability.input.parse(intent.inputs) as never;
     if (typeof plan !== "function") return answer(plan, intentType);
+    // The inputs were parsed when the request came in.
+    const input = intent.inputs as never;
     const proposed = askForPlan(plan, { intent, input, context, auth, situation });
     return follow(proposed, (proposal) => answer(proposal, intentType));
   },

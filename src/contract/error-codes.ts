@@ -184,6 +184,12 @@ export const errorCodes = Object.freeze({
   T1_SECURITY_INPUT_REFUSED: policy("Remove what the security check objected to from the input."),
   T1_NORMALIZE_UNKNOWN_INTENT: input("Use the intent type of a registered capability, or register one."),
   T1_NORMALIZE_INPUTS_INVALID: input("Correct the inputs named in the detail; they follow the capability's schema."),
+  T1_NORMALIZE_INPUTS_NOT_JSON: input(
+    "Correct the capability's input schema: what it gives must be JSON; convert dates and maps in the plan function.",
+  ),
+  T1_NORMALIZE_INPUTS_NOT_STABLE: input(
+    "Let the new version's input schema leave its own result as it is, or submit the request anew under that version.",
+  ),
 
   // T2: cognition
   T2_DECOMPOSE_CYCLE_DETECTED: processing(
@@ -284,6 +290,7 @@ export const errorCodes = Object.freeze({
   T5_GATE_CONFLICT: input("Read the gate again: it was decided otherwise, or shows something else.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
   T5_PERSON_UNDECIDED: policy("Repair the host's samePerson; until then nothing is decided that rests on it."),
+  T5_RESULT_INVALID: input("State a result that follows the operator's output schema, or none."),
   T5_GATE_NOT_RUNNABLE: input(
     "See the cause; then register the version that it names beside the new one, begin the work again under the new one (retry, mode migrate), edit the payload, or end it (reject, cancel): the gate stays open.",
     { http: 409 },

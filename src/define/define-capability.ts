@@ -16,7 +16,9 @@ import { readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
 import { type PolicyRule, PolicyStage } from "../contract/policy.ts";
+import { readWith } from "../contract/schema-reading.ts";
 import type { CapabilityLimits } from "../contract/token.ts";
+import { sampleInputs } from "./sample-inputs.ts";
 import { buildStep, type StepBuilder } from "./step-builder.ts";
 
 /** A capability package as its author writes it. */
@@ -34,7 +36,10 @@ export interface CapabilityOptions<
   readonly description?: string;
   /** By which a request that is a text is found to be for this package. */
   readonly keywords?: readonly string[];
-  /** What a request must bring. */
+  /**
+   * What a request must bring. It parses the inputs once, when the request comes in; what it gives is recorded, and must be
+   * JSON. Dates are made in the plan function.
+   */
   readonly input: I;
   /** The operators a plan of this package may use: definitions, or names registered elsewhere. */
   readonly operators: Ops;
@@ -76,11 +81,21 @@ export function defineCapability<
   if (typeof plan !== "function" && plan.steps.length > maxTemplateSteps) {
     refuse(`a plan template has at most ${maxTemplateSteps} steps, ${options.intentType} has ${plan.steps.length}`);
   }
+  requireJson(options.intentType, options.input);
   return Object.freeze({
     ...parsed,
     operators: options.operators,
     plan: typeof plan === "function" ? (question: PlanQuestion<never>) => plan({ ...question, step }) : plan,
   }) as unknown as CapabilityDefinition<N, I, Ops, Outs>;
+}
+
+/** Tries the input schema out on sample values: what it gives is recorded, and must be JSON. */
+function requireJson(intentType: string, input: z.ZodType): void {
+  for (const sample of sampleInputs(input)) {
+    const reading = readWith(input, sample);
+    if (!reading.ok && reading.fault === "not_json")
+      refuse(`capability package ${intentType}: input: ${reading.problem}; convert values in the plan function`);
+  }
 }
 
 /** One for all: what it knows of a package, only the compiler does. */

@@ -10,7 +10,7 @@ export interface DoctorQuestion {
 
 /** One thing that stands in the way. `code` is the error that the workflow, or a decision on it, would meet. */
 export interface Obstacle {
-  readonly what: "package" | "operator" | "inputs" | "payload" | "ledger";
+  readonly what: "package" | "operator" | "payload" | "ledger";
   readonly code: ErrorCode;
   /** Of what is missing, or of what no longer takes what waits. */
   readonly name: string;

@@ -17,6 +17,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import { isHarmless } from "../contract/operator.ts";
 import type { PlanStep } from "../contract/plan.ts";
 import { workflowStates } from "../contract/progress.ts";
+import { readStably } from "../contract/schema-reading.ts";
 import { isStepDone, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
 import { eachHead } from "../runtime/each-head.ts";
@@ -151,23 +152,8 @@ function placeOf({ step_id, operator: name, operator_version: version }: PlanSte
 
 /** What is registered under the same version but no longer takes what waits. */
 function unfit(record: WorkflowRecord, registry: Registry): readonly Obstacle[] {
-  const { plan, intent, gates } = record;
-  const waiting = [...gates.values()].filter((gate) => isOpenGate(gate) && gate.kind === "approval");
-  const payloads = waiting.flatMap((gate) => unfitPayload(record, gate, registry));
-  const capability = packageOf(record, registry);
-  const read = plan === null ? capability?.input.safeParse(intent.inputs) : undefined;
-  if (read === undefined || read.success) return payloads;
-  const { type: name, version } = intent;
-  const reason = `${capabilityRef(name, version)} does not take its inputs: ${z.prettifyError(read.error)}`;
-  const lack = {
-    code: "T1_NORMALIZE_INPUTS_INVALID",
-    name,
-    version,
-    registered: [version],
-    ...nowhere,
-    reason,
-  } as const;
-  return [{ what: "inputs", ...lack }, ...payloads];
+  const waiting = [...record.gates.values()].filter((gate) => isOpenGate(gate) && gate.kind === "approval");
+  return waiting.flatMap((gate) => unfitPayload(record, gate, registry));
 }
 
 function unfitPayload(
@@ -217,5 +203,5 @@ function migrations(record: WorkflowRecord, registry: Registry): readonly Remedy
   if (packagesOf(record, registry).length === 0) return [];
   const { version, input } = registry.getCapability(type);
   const what = `begin it again as ${capabilityRef(type, version)}; what succeeded under the same operators is not done again`;
-  return input.safeParse(inputs).success ? [{ kind: "migrate", version, what }] : [];
+  return readStably(input, inputs).ok ? [{ kind: "migrate", version, what }] : [];
 }

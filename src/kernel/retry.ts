@@ -7,13 +7,14 @@ import { isSpent } from "../contract/action.ts";
 import { capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { RetryRequest } from "../contract/retry.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import { takeJson } from "../runtime/take-json.ts";
-import { readInputs } from "../tiers/t1-perception/normalize-intent.ts";
+import { adoptInputs } from "../tiers/t1-perception/normalize-intent.ts";
 import { affectedSteps } from "../tiers/t4-execution/decide/restart-workflow.ts";
 import { baseIdOf } from "../tiers/t4-execution/decide/run.ts";
 import type { Kernel } from "./kernel-interface.ts";
@@ -40,7 +41,8 @@ export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"
   const beginsAnew = mode === "replay" || ["completed", "cancelled"].includes(record.state);
   if (!beginsAnew) return gateway.retry(workflowId, request);
   const drafts = mode === "replay" ? sameVersions(record) : nextVersions(record, step_ids);
-  return beginAgain({ ...again, request }, record, { drafts, version: record.intent.version });
+  const { version: same, inputs } = record.intent;
+  return beginAgain({ ...again, request }, record, { drafts, version: same, inputs });
 }
 
 /**
@@ -50,10 +52,10 @@ export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"
 async function migrate(again: Again, record: WorkflowRecord): ReturnType<Kernel["retry"]> {
   const { gateway, registry, workflowId, request } = again;
   const caller = { tenant_id: request.tenant_id, principal: request.principal };
-  const { type, inputs } = record.intent;
+  const { type } = record.intent;
   if (record.state === "completed") refuseCompleted(workflowId);
   const capability = registry.getCapability(type, request.version);
-  readInputs(capability, inputs);
+  const inputs = adoptInputs(capability, record.intent.inputs);
   await gateway.authorize(caller, "intent:submit");
   const ref = capabilityRef(type, capability.version);
   if (!isTerminal(record.state)) {
@@ -62,7 +64,7 @@ async function migrate(again: Again, record: WorkflowRecord): ReturnType<Kernel[
   }
   const idempotency_key = request.idempotency_key ?? `migrate:${workflowId}@${capability.version}`;
   const keyed = { ...again, request: { ...request, idempotency_key } };
-  return beginAgain(keyed, record, { drafts: sameVersions(record), version: capability.version });
+  return beginAgain(keyed, record, { drafts: sameVersions(record), version: capability.version, inputs });
 }
 
 const retryRef = moduleRef(0, "gateway", "retry");
@@ -93,12 +95,14 @@ interface Round {
   readonly drafts: Versions;
   /** Of the package. */
   readonly version: string;
+  /** As that version of the package has parsed them. */
+  readonly inputs: JsonObject;
 }
 
 async function beginAgain(
   { gateway, reading, workflowId, request }: Again,
   record: WorkflowRecord,
-  { drafts, version }: Round,
+  { drafts, version, inputs }: Round,
 ): ReturnType<Kernel["retry"]> {
   const { intent, thread_id, correlation_id } = record;
   const { document_ids, ...context_refs } = intent.context_refs;
@@ -116,7 +120,7 @@ async function beginAgain(
       text: intent.text,
       attachments: { document_ids: (document_ids as (string | number)[] | undefined) ?? [] },
     },
-    intent_hint: { intent_type: capabilityRef(intent.type, version), inputs: intent.inputs },
+    intent_hint: { intent_type: capabilityRef(intent.type, version), inputs },
     ...(idempotency_key !== undefined && { idempotency_key }),
   };
   const accepted = await gateway.submit(again, {

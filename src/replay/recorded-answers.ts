@@ -58,6 +58,9 @@ function readAnswer(question: Question, at: Recorded): Answered | undefined {
       return initialized(at.log);
     case "saved":
       return answered(null);
+    case "parse_result":
+      // The record holds it parsed.
+      return answered({ ok: true, value: question.result, isSame: true });
     case "screen":
       return answered(screened(question.result, at));
     case "check_call":

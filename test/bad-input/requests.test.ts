@@ -110,18 +110,19 @@ describe("a request", () => {
     await expectAlive(t);
   });
 
-  it.each<readonly [string, z.ZodType]>([
-    ["throws", z.object({}).transform(throwing)],
-    ["gives what is no JSON", z.object({}).transform(() => ({ n: 1n }))],
-    ["answers later", z.object({}).refine(async () => true)],
+  it.each<readonly [string, z.ZodType, string]>([
+    ["throws", z.object({}).transform(throwing), "T1_NORMALIZE_INPUTS_INVALID"],
+    ["gives a BigInt", z.object({}).transform(() => ({ n: 1n })), "T1_NORMALIZE_INPUTS_NOT_JSON"],
+    ["gives a Date", z.object({}).transform(() => ({ at: new Date(0) })), "T1_NORMALIZE_INPUTS_NOT_JSON"],
+    ["answers later", z.object({}).refine(async () => true), "T1_NORMALIZE_INPUTS_INVALID"],
   ])(
     "with a schema of the capability that %s is refused, however often: no tier goes down by it",
-    async (_how, input) => {
+    async (_how, input, code) => {
       await using t = await createTestKernel({
         capabilities: [{ ...neighbour, intentType: "Test.Broken", input }, neighbour],
         limits: { maxTierRestarts: 1 },
       });
-      for (let i = 0; i < 3; i += 1) await expectRefused(t.submit("Test.Broken"), "T1_NORMALIZE_INPUTS_INVALID");
+      for (let i = 0; i < 3; i += 1) await expectRefused(t.submit("Test.Broken"), code);
       await expectOnly(t, []);
       await expectAlive(t);
     },

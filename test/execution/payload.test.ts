@@ -127,6 +127,27 @@ describe("the payload that the operator's schema makes of the params", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
+  it("is what a decision that is given ahead of its gate binds to", async () => {
+    let release = (): void => undefined;
+    const wait = skill("Probe.Wait", () => new Promise((resolve) => (release = () => resolve({}))));
+    const sent: unknown[] = [];
+    const send = skill("Probe.Send", ({ input }) => void sent.push(input), {
+      input: z.object({ to: z.string(), notify: z.boolean().default(true) }),
+      effect: "final_write",
+    });
+    const steps = [
+      step("s1", "Probe.Wait"),
+      step("s2", "Probe.Send", { depends_on: ["s1"], params: { to: "ann" }, gate: { reason: "a person decides" } }),
+    ];
+    await using t = await openTest({ capabilities: [flow([wait, send], steps)] });
+    const id = await t.submit(intent);
+    await t.clock.settle();
+    await t.approve(id, "gate-s2", { payload_digest: digest({ to: "ann", notify: true }) });
+    release();
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(sent).toEqual([{ to: "ann", notify: true }]);
+  });
+
   it("reaches a host's security check as it was written, and again as the schema changed it", async () => {
     const checked: unknown[] = [];
     const act = skill("Probe.Act", () => ({}), { input: z.object({ n: z.coerce.number() }) });

@@ -19,7 +19,7 @@ const Finding = z.object({
   state: WorkflowStateName,
   obstacles: z.array(
     z.object({
-      what: z.enum(["package", "operator", "inputs", "payload", "ledger"]),
+      what: z.enum(["package", "operator", "payload", "ledger"]),
       code: z.string().describe("What the workflow, or a decision on it, would be refused with."),
       name: z.string().describe("Of what is missing, or of what no longer takes what waits."),
       version: z.string(),

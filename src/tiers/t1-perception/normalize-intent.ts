@@ -1,22 +1,22 @@
 /**
  * The intent normaliser (seed 003 section 5.2): one canonical Intent, whatever the source.
  */
-import { z } from "zod";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { type FieldError, fieldErrorsOf } from "../../contract/field-error.ts";
+import { fieldErrorsOf } from "../../contract/field-error.ts";
 import type { Intent } from "../../contract/intent.ts";
-import { type JsonObject, toJson } from "../../contract/json.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import { readStably, readWith, type SchemaReading } from "../../contract/schema-reading.ts";
 import type { Registry } from "../../runtime/registry.ts";
-import { messageOf } from "../../runtime/within.ts";
 import type { NormalizeQuestion } from "./tier.ts";
 
 const ref = moduleRef(1, "normalizer", "normalize");
 
 /** @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT, T1_NORMALIZE_INPUTS_INVALID, T1_CLASSIFY_LOW_CONFIDENCE. */
-export function normalizeIntent(registry: Registry, { request, perceived, intent_id }: NormalizeQuestion): Intent {
+export function normalizeIntent(registry: Registry, question: NormalizeQuestion): Intent {
+  const { request, perceived, intent_id, parent_workflow_id } = question;
   const wanted = request.intent_hint?.intent_type ?? perceived?.intent_type ?? null;
   if (wanted === null)
     raise(
@@ -25,7 +25,9 @@ export function normalizeIntent(registry: Registry, { request, perceived, intent
     );
   const [type, version] = wanted.split("@") as [string, string | undefined];
   const capability = registry.getCapability(type, version);
-  const inputs = readInputs(capability, request.intent_hint?.inputs ?? {});
+  const given = request.intent_hint?.inputs ?? {};
+  // A linked workflow begins with the inputs of the one before, which were parsed when that one was submitted.
+  const inputs = parent_workflow_id === null ? readInputs(capability, given) : given;
   const { principal, scope, constraints, context_refs, source, input } = request;
   return {
     intent_id,
@@ -44,24 +46,32 @@ export function normalizeIntent(registry: Registry, { request, perceived, intent
   };
 }
 
+const faults = {
+  invalid: "T1_NORMALIZE_INPUTS_INVALID",
+  not_json: "T1_NORMALIZE_INPUTS_NOT_JSON",
+  not_stable: "T1_NORMALIZE_INPUTS_NOT_STABLE",
+} as const;
+
 /**
- * The inputs as the package's schema reads them. What a transform or a check of it throws refuses them too: whoever asks
- * chooses the inputs, and crashes no tier by them. @throws KernelErrorException T1_NORMALIZE_INPUTS_INVALID.
+ * Parses the inputs of a request with the package's schema. This happens once: what it gives is recorded, and nobody parses it
+ * again. A transform or a check that throws refuses the inputs: whoever asks chooses them, and crashes no tier by them.
+ * @throws KernelErrorException T1_NORMALIZE_INPUTS_INVALID, T1_NORMALIZE_INPUTS_NOT_JSON.
  */
-export function readInputs({ intentType: intent_type, input }: CapabilityDefinition, inputs: unknown): JsonObject {
-  let problem: string;
-  let errors: readonly FieldError[] = [];
-  try {
-    const parsed = input.safeParse(inputs);
-    if (parsed.success) return toJson(parsed.data) as JsonObject;
-    problem = z.prettifyError(parsed.error);
-    errors = fieldErrorsOf(parsed.error, ["intent_hint", "inputs"]);
-  } catch (thrown) {
-    problem = messageOf(thrown);
-  }
-  return raise(
-    kernelError("T1_NORMALIZE_INPUTS_INVALID", `inputs of ${intent_type}: ${problem}`, ref, {
-      detail: { intent_type, errors },
-    }),
-  );
+export const readInputs = (capability: CapabilityDefinition, inputs: unknown): JsonObject =>
+  requireInputs(capability, readWith(capability.input, inputs));
+
+/**
+ * Parses inputs that another version of the package has parsed before. A schema that would change its own result is refused:
+ * nobody can tell whether what it would convert was converted already.
+ * @throws as `readInputs`; T1_NORMALIZE_INPUTS_NOT_STABLE.
+ */
+export const adoptInputs = (capability: CapabilityDefinition, inputs: unknown): JsonObject =>
+  requireInputs(capability, readStably(capability.input, inputs));
+
+function requireInputs({ intentType: intent_type }: CapabilityDefinition, reading: SchemaReading): JsonObject {
+  if (reading.ok) return reading.value as JsonObject;
+  const { fault, problem, error } = reading;
+  const errors = error === null ? [] : fieldErrorsOf(error, ["intent_hint", "inputs"]);
+  const message = `inputs of ${intent_type}: ${problem}`;
+  return raise(kernelError(faults[fault], message, ref, { detail: { intent_type, errors } }));
 }

@@ -22,6 +22,8 @@ export type Question =
   | { readonly ask: "check"; readonly payload: Json }
   /** What the input schema of an operator makes of params. */
   | { readonly ask: "parse"; readonly name: string; readonly version: string; readonly params: Json }
+  /** What the output schema of an operator makes of a result that a person states. */
+  | { readonly ask: "parse_result"; readonly name: string; readonly version: string; readonly result: Json }
   | { readonly ask: "screen"; readonly result: Json }
   | { readonly ask: "check_call" | "show"; readonly step_id: string; readonly payload: Json }
   | {

@@ -14,7 +14,9 @@ import { hasSameBasis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft, type GateDecided } from "../../../contract/event.ts";
+import { fieldErrorsOf } from "../../../contract/field-error.ts";
 import { type Gate, type GateResponse, isOpenGate, type ParsedGateRequest } from "../../../contract/gate.ts";
+import type { SchemaReading } from "../../../contract/schema-reading.ts";
 import { unmetOf } from "../../../contract/workflow.ts";
 import { castVote, endIfRejected } from "./cast-vote.ts";
 import { requireNamedBasis, requireSameBasis } from "./check-basis.ts";
@@ -24,17 +26,19 @@ import { failStep } from "./end-step.ts";
 import { type Judged, judgeDecision } from "./judge-decision.ts";
 import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
 import { gateMeant, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
+import { findKnownOperator } from "./prepare-step.ts";
 import { refuseAt, requireRoom } from "./refuse-at-gate.ts";
-import { gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "./run.ts";
+import { ask, gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "./run.ts";
 
 /**
  * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
- *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL, T5_GATE_NOT_RUNNABLE, T5_EDIT_WITHOUT_EFFECT.
+ *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL, T5_GATE_NOT_RUNNABLE, T5_EDIT_WITHOUT_EFFECT, T5_RESULT_INVALID.
  */
-export function decideGate(run: Run, request: ParsedGateRequest, auth: AuthContext): GateResponse {
-  const gateId = run.scopes.keep("gate", () => gateMeant(run.log.record, request));
+export function decideGate(run: Run, asked: ParsedGateRequest, auth: AuthContext): GateResponse {
+  const gateId = run.scopes.keep("gate", () => gateMeant(run.log.record, asked));
   const standing = run.log.record.gates.get(gateId);
-  if (standing === undefined) return keepDecision(run, gateId, { request, auth });
+  if (standing === undefined) return keepDecision(run, gateId, { request: asked, auth });
+  const request = parseResult(run, standing, asked);
   const answered = answerFromRecord(run, standing, request);
   if (answered !== null) return answered;
   const first = run.scopes.keep("first", () => standing);
@@ -55,6 +59,23 @@ export function decideGate(run: Run, request: ParsedGateRequest, auth: AuthConte
   const gate = edited?.note(standing) ?? standing;
   if (!isRevised) apply(run, gate, { request, judged });
   return respond(run, gateId, isRevised ? "revised" : request.decision);
+}
+
+/**
+ * A result that a person states of a lost call passes the operator's output schema, as a result of the operator does. Where the
+ * operator is not registered nobody can say what it gives, and the result stays as it is.
+ * @throws KernelErrorException T5_RESULT_INVALID.
+ */
+function parseResult(run: Run, gate: Gate, request: ParsedGateRequest): ParsedGateRequest {
+  const { resolution, result } = request.payload;
+  const operator = findKnownOperator(run, stepOf(run, gate.step_id).step);
+  if (gate.kind !== "in_doubt" || resolution !== "done" || result === undefined || operator === null) return request;
+  const { name, version } = operator.metadata;
+  const reading = ask<SchemaReading>(run, "parse_result", { ask: "parse_result", name, version, result });
+  if (reading.ok) return { ...request, payload: { ...request.payload, result: reading.value } };
+  const errors = reading.error === null ? [] : fieldErrorsOf(reading.error, ["payload", "result"]);
+  const message = `the result that is stated of ${name} does not pass its output schema: ${reading.problem}`;
+  return refuseAt(gate.gate_id, message, { code: "T5_RESULT_INVALID", detail: { operator: name, errors } });
 }
 
 /** The answer to what was said to a gate: the decision where that closed it, and where the votes stand. */

@@ -10,9 +10,9 @@ import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { type Json, toJson, usualDepth } from "../../../contract/json.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
-import type { Operator } from "../../../contract/operator.ts";
+import type { Operator, OperatorMetadata } from "../../../contract/operator.ts";
 import type { Result } from "../../../contract/result.ts";
-import { readStably } from "../../../contract/schema-reading.ts";
+import { readStably, readWith } from "../../../contract/schema-reading.ts";
 import type { Runtime } from "../../../runtime/runtime.ts";
 import { hasFailedHere, isKnownSpent } from "../decide/answer-key.ts";
 import { type Answered, answered, failed } from "../decide/input.ts";
@@ -94,7 +94,9 @@ function askHost(question: HostQuestion, at: Asking): unknown {
         call: () => services.security.validateParams(question.payload),
       });
     case "parse":
-      return readStably(findParser(at, question), question.params);
+      return readStably(findParser(at, question).input, question.params);
+    case "parse_result":
+      return readWith(findParser(at, question).output, question.result);
     case "screen":
       return screenOutput(at, question.result, "");
     case "check_call":
@@ -114,9 +116,9 @@ function askHost(question: HostQuestion, at: Asking): unknown {
   }
 }
 
-/** The input schema of an operator that deciding has found registered. */
-const findParser = ({ run }: Asking, { name, version }: Extract<Question, { readonly ask: "parse" }>): z.ZodType =>
-  (run.settings.registry.findOperator(name, version) as Operator).input;
+/** An operator that deciding has found registered. */
+const findParser = ({ run }: Asking, { name, version }: Pick<OperatorMetadata, "name" | "version">): Operator =>
+  run.settings.registry.findOperator(name, version) as Operator;
 
 function sharing({ run }: Asking, key: string) {
   const { tenant_id, workflow_id, parent_workflow_id } = run.log.record;
