@@ -126,7 +126,7 @@ export {
 } from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
-export { type MarkedText, type Ref, type Reference, ref, text } from "./contract/reference.ts";
+export { type MarkedText, type Ref, type Reference, type ReferenceDefault, ref, text } from "./contract/reference.ts";
 export type { Replay, ReplayDifference } from "./contract/replay.ts";
 export {
   fail,

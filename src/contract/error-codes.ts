@@ -220,6 +220,7 @@ export const errorCodes = Object.freeze({
   T4_PARAMS_NOT_STABLE: input(
     "Correct the operator's input schema: it must leave what it gave as it is; convert values in the operator.",
   ),
+  T4_PARAMS_UNRESOLVED: input("Correct the reference named in the detail, or give it a default: ref(path, { or })."),
   T4_PARAMS_REFUSED: policy("Remove what the security check objected to from the step's parameters."),
   T4_OUTPUT_INVALID: input("Correct the operator; its output does not follow its output schema."),
   T4_OUTCOME_INVALID: input("Correct the step; its outcome does not follow the outcome's schema."),

@@ -6,20 +6,45 @@
  * REF-1  A reference is read only in what the plan's author wrote. All else is a literal: text to the letter, for ever.
  * REF-2  A stored plan's params are as people read them; `literals` names the placeholders in them that are text.
  * REF-3  A mark is known by a symbol, which no JSON holds: nothing that comes from outside can pass for one.
+ * REF-4  A default stands in the reference itself, as JSON: `{{look.output.card ?? "none"}}`. It takes the place of an output that
+ *        is not there; of one that is null it does not. `?? undefined` leaves the member out.
  */
 import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
-import { isRecord, NotJson } from "./json.ts";
+import { isRecord, type Json, NotJson } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
 
 const name = "[A-Za-z0-9_-]+";
 /** `step.output`, and the way from there. */
 const pathPattern = new RegExp(`^(${name})\\.output((?:\\.${name})*)$`);
-/** One reference and nothing else: the step, and the path with its leading dot. */
-export const wholeReference = new RegExp(`^\\{\\{\\s*(${name})\\.output((?:\\.${name})*)\\s*\\}\\}$`);
+/** One reference and nothing else: the step, the path with its leading dot, and the default. */
+const wholeReference = new RegExp(
+  `^\\{\\{\\s*(${name})\\.output((?:\\.${name})*)\\s*(?:\\?\\?\\s*([^{}]*?)\\s*)?\\}\\}$`,
+);
 /** Whatever stands in double braces; a reference is one of them. */
 export const placeholder = /\{\{[^{}]*\}\}/g;
+
+/** A reference as it is read. */
+export interface ReadReference {
+  readonly stepId: string;
+  /** From the output on, with a leading dot; empty for the whole output. */
+  readonly path: string;
+  /** The default; absent if the author gave none. */
+  readonly or?: { readonly value: Json | undefined };
+}
+
+/** Reads a placeholder; null if it is no reference to what a step gives. */
+export function readReference(written: string): ReadReference | null {
+  const [, stepId, path = "", or] = wholeReference.exec(written) ?? [];
+  if (stepId === undefined) return null;
+  if (or === undefined) return { stepId, path };
+  try {
+    return { stepId, path, or: { value: or === "undefined" ? undefined : (JSON.parse(or) as Json) } };
+  } catch {
+    return null;
+  }
+}
 
 /** JSON pointer of a text in the params → which of its placeholders, from 0, are text and no references. */
 export const Literals = z.record(z.string(), z.array(z.int().nonnegative()).readonly()).readonly();
@@ -60,22 +85,54 @@ type Members<T> = unknown extends T
 
 const referenceRef = moduleRef(3, "plan", "ref");
 
+/** What a reference may give in place of an output that is not there. */
+export type ReferenceDefault = string | number | boolean | null | undefined | readonly ReferenceDefault[];
+
 /**
- * A reference to what a step gave: `ref("look.output.card")`. As a whole param it brings the value with its type.
- * @throws KernelErrorException T3_PLAN_INVALID for what is no path.
+ * A reference to what a step gave: `ref("look.output.card")`. As a whole param it brings the value with its type. A call whose
+ * reference gives nothing is refused (T4_PARAMS_UNRESOLVED), unless `or` says what stands in for it: a text, a number, a boolean,
+ * null, a list of these, or undefined, which leaves the member out (in a list it is null, in a text nothing).
+ * @throws KernelErrorException T3_PLAN_INVALID for what is no path, and for a default of another kind.
  */
-export function ref(path: string): Reference {
+export function ref(path: string, options?: { readonly or: ReferenceDefault }): Reference;
+/** A reference that a built step gave, such as `found.output.note`, with a default. */
+export function ref<T, const D extends ReferenceDefault>(
+  of: Reference<T>,
+  options: { readonly or: D },
+): Reference<Exclude<T, undefined> | D>;
+export function ref(of: string | Reference<unknown>, options?: { readonly or: ReferenceDefault }): Reference {
+  const path = isReference(of) ? pathOf(of) : (of as string);
   requirePath(path);
-  return referTo(path);
+  return options === undefined ? referTo(path) : referTo(path, writeDefault(path, options.or));
 }
+
+const pathOf = (of: Reference<unknown>): string => {
+  const { stepId, path } = readReference(of.toString()) as ReadReference;
+  return `${stepId}.output${path}`;
+};
 
 function requirePath(path: unknown): void {
   if (typeof path !== "string" || !pathPattern.test(path))
     raise(kernelError("T3_PLAN_INVALID", `ref: ${String(path)} is no path such as look.output.card`, referenceRef));
 }
 
-const referTo = (path: string): Reference => {
-  const write = (): string => `{{${path}}}`;
+/** The default as it stands in a reference: JSON, in which braces of a text are escaped. */
+function writeDefault(path: string, or: unknown): string {
+  if (!isDefault(or)) {
+    const kinds = "a text, a number, a boolean, null, undefined or a list of these";
+    raise(kernelError("T3_PLAN_INVALID", `ref: the default of ${path} must be ${kinds}`, referenceRef));
+  }
+  const json = or === undefined ? "undefined" : JSON.stringify(or);
+  return ` ?? ${json.replaceAll("{", "\\u007b").replaceAll("}", "\\u007d")}`;
+}
+
+function isDefault(or: unknown): boolean {
+  if (Array.isArray(or)) return or.every((item) => item !== undefined && isDefault(item));
+  return or === undefined || or === null || ["string", "boolean"].includes(typeof or) || Number.isFinite(or);
+}
+
+const referTo = (path: string, or = ""): Reference => {
+  const write = (): string => `{{${path}${or}}}`;
   return Object.freeze({ [referenceMark]: true, toJSON: write, toString: write });
 };
 
@@ -178,19 +235,29 @@ export const pointerPart = (key: string): string => key.replaceAll("~", "~0").re
 
 /**
  * The params with each reference as it is written in a plan; marked text stays marked. `onStep` hears of each step that is
- * referred to by `ref`, by what `outputOf` gave, or in a `text`: plain words in braces say nothing of whose they are.
+ * referred to by `ref`, by what `outputOf` gave, or in a `text`: plain words in braces say nothing of whose they are. A reference
+ * without a default, at a place that `mayLack` says may be empty, leaves the member out where it gives nothing.
  */
-export const writeReferences = (params: unknown, onStep: (stepId: string) => void): unknown =>
-  mapTexts(params, (marked) => {
+export const writeReferences = (
+  params: unknown,
+  onStep: (stepId: string) => void,
+  mayLack: (at: string) => boolean = () => false,
+): unknown =>
+  mapTexts(params, (marked, at) => {
     if (typeof marked === "string") return marked;
     for (const id of stepsIn(marked)) onStep(id);
-    return isReference(marked) ? marked.toJSON() : marked;
+    if (!isReference(marked)) return marked;
+    const written = readReference(marked.toString());
+    const isLeftOut = written?.or === undefined && mayLack(at);
+    const reference = isLeftOut ? ref(marked, { or: undefined }) : marked;
+    // What a default says is the author's word, also where it holds data.
+    return isLeftOut || written?.or !== undefined ? markText(reference.toString(), () => true) : reference.toString();
   });
 
 function stepsIn(marked: MarkedText | Reference): readonly string[] {
-  const { text, literals } = isMarkedText(marked) ? marked : { text: marked.toJSON(), literals: noLiterals };
+  const { text, literals } = isMarkedText(marked) ? marked : { text: marked.toString(), literals: noLiterals };
   return [...text.matchAll(placeholder)].flatMap(([written], i) =>
-    literals.includes(i) ? [] : (wholeReference.exec(written)?.[1] ?? []),
+    literals.includes(i) ? [] : (readReference(written)?.stepId ?? []),
   );
 }
 

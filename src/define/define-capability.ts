@@ -19,7 +19,7 @@ import { type PolicyRule, PolicyStage } from "../contract/policy.ts";
 import { readWith } from "../contract/schema-reading.ts";
 import type { CapabilityLimits } from "../contract/token.ts";
 import { sampleInputs } from "./sample-inputs.ts";
-import { buildStep, type StepBuilder } from "./step-builder.ts";
+import { type StepBuilder, stepBuilderOf } from "./step-builder.ts";
 
 /** A capability package as its author writes it. */
 export interface CapabilityOptions<
@@ -82,6 +82,7 @@ export function defineCapability<
     refuse(`a plan template has at most ${maxTemplateSteps} steps, ${options.intentType} has ${plan.steps.length}`);
   }
   requireJson(options.intentType, options.input);
+  const step = stepBuilderOf(options.operators) as never;
   return Object.freeze({
     ...parsed,
     operators: options.operators,
@@ -97,9 +98,6 @@ function requireJson(intentType: string, input: z.ZodType): void {
       refuse(`capability package ${intentType}: input: ${reading.problem}; convert values in the plan function`);
   }
 }
-
-/** One for all: what it knows of a package, only the compiler does. */
-const step = buildStep as never;
 
 const RuleShape = z.object({
   name: z.string().min(1),

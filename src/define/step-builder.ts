@@ -5,8 +5,9 @@
  * compiler checks every plan, however it was made.
  * S1  What `step` gives is the plain step that was told: its `output` is no data and is stored nowhere.
  * S2  A step depends on those that its params refer to, beside those that `depends_on` and `applies` name.
+ * S3  A member that the operator may do without is left out where its reference gives nothing.
  */
-import type { z } from "zod";
+import { z } from "zod";
 import type { OperatorList, OutcomeSchemas } from "../contract/capability.ts";
 import type { GateSpec } from "../contract/gate-spec.ts";
 import type { JsonObject } from "../contract/json.ts";
@@ -15,7 +16,7 @@ import type { PlanStepDraft } from "../contract/plan.ts";
 import { type MarkedText, outputOf, type Ref, type Reference, writeReferences } from "../contract/reference.ts";
 
 /** A value, or a reference to what gives one; in objects and lists for each member. */
-export type Param<T> = Reference<Exclude<T, undefined>> | Filled<T>;
+export type Param<T> = Reference<T> | Filled<T>;
 type Filled<T> = T extends string
   ? T | (string extends T ? MarkedText : never)
   : T extends object
@@ -92,11 +93,36 @@ export type StepBuilder<Ops extends OperatorList, Outs extends OutcomeSchemas = 
   draft: StepDraft<N, ParamsOf<InputOf<Ops, N>>, R>,
 ) => Step<OutputOf<Ops, N>, R>;
 
-/** What every builder is at run time: what it knows of a package, only the compiler does. */
-export function buildStep(draft: StepDraft<string, JsonObject, string | undefined>): Step {
+type AnyDraft = StepDraft<string, JsonObject, string | undefined>;
+
+/** Makes the builder of a package. What it knows of outputs and outcomes, only the compiler does. */
+export const stepBuilderOf = (operators: OperatorList) => {
+  const named = new Map(operators.flatMap((one) => (typeof one === "string" ? [] : [[one.metadata.name, one.input]])));
+  return (draft: AnyDraft): Step => buildStep(draft, (at) => isOptionalIn(named.get(draft.operator), at));
+};
+
+/** Whether an input schema takes an object without the member at this JSON pointer. */
+function isOptionalIn(schema: z.ZodType | undefined, at: string): boolean {
+  const [, name, ...deeper] = at.split("/");
+  const member =
+    schema instanceof z.ZodObject ? (schema.shape[unescapePart(name)] as z.ZodType | undefined) : undefined;
+  if (member === undefined) return false;
+  if (deeper.length > 0) return isOptionalIn(withoutDefault(member), `/${deeper.join("/")}`);
+  return member._zod.optin !== undefined;
+}
+
+/** The schema below what makes a member optional. */
+const withoutDefault = (schema: z.ZodType): z.ZodType =>
+  schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable
+    ? withoutDefault(schema.unwrap() as z.ZodType)
+    : schema;
+
+const unescapePart = (name = ""): string => name.replaceAll("~1", "/").replaceAll("~0", "~");
+
+function buildStep(draft: AnyDraft, mayLack: (at: string) => boolean): Step {
   const { step_id, params, depends_on = [], applies } = draft;
   const waitsFor = new Set(depends_on.map((one) => one.step_id));
-  const written = writeReferences(params, (id) => waitsFor.add(id));
+  const written = writeReferences(params, (id) => waitsFor.add(id), mayLack);
   const plain = {
     ...draft,
     params: written,

@@ -243,8 +243,8 @@ describe("a reference that leads nowhere", () => {
     );
     const rows = [
       step("s1", work),
-      step("s2", work, { depends_on: ["s1"], params: { text: "{{s1.output.nowhere}}" } }),
-      step("s3", work, { depends_on: ["s1"], params: { text: "{{s1.output.nobody}}" } }),
+      step("s2", work, { depends_on: ["s1"], params: { text: "{{nowhere}}" } }),
+      step("s3", work, { depends_on: ["s1"], params: { text: "{{nobody}}" } }),
     ];
     const open = openerOf(path, story([work], rows), rule);
     const first = await open(1, 0);
@@ -256,7 +256,7 @@ describe("a reference that leads nowhere", () => {
     await using t = await open(2, minute);
     expect((await t.rest(id)).state).toBe("completed");
     const told = (await payloads(t, id, "TEMPLATE_UNRESOLVED")).map(({ references }) => references);
-    expect(told.toSorted()).toEqual([["{{s1.output.nobody}}"], ["{{s1.output.nowhere}}"]]);
+    expect(told.toSorted()).toEqual([["{{nobody}}"], ["{{nowhere}}"]]);
   });
 });
 

@@ -139,15 +139,17 @@ describe("templates", () => {
       expect(resolveTemplates({ text }, outputs)).toEqual({ text });
   });
 
-  it("[STP-06] the skill gets the literal text, and the ledger tells that it did", async () => {
+  it("[STP-06] the skill gets braces that are no reference to a step's output as they stand, and the ledger tells that it did", async () => {
     const seen: unknown[] = [];
     const act = skill("Probe.Act", ({ input }) => void seen.push(input));
     await using t = await createTestKernel({
-      capabilities: [oneStep(act, { params: { p: "a {{s9.output}} b" } })],
+      capabilities: [oneStep(act, { params: { p: "a {{name}} b {{s1.input}}" } })],
     });
     const { workflow_id } = await t.run(intent);
-    expect(seen).toEqual([{ p: "a {{s9.output}} b" }]);
-    expect(await payloads(t, workflow_id, "TEMPLATE_UNRESOLVED")).toEqual([{ references: ["{{s9.output}}"] }]);
+    expect(seen).toEqual([{ p: "a {{name}} b {{s1.input}}" }]);
+    expect(await payloads(t, workflow_id, "TEMPLATE_UNRESOLVED")).toEqual([
+      { references: ["{{name}}", "{{s1.input}}"] },
+    ]);
   });
 
   it("[STP-06] [A-45] a step that this one does not depend on is not there for it, whoever ran first", async () => {
@@ -160,9 +162,13 @@ describe("templates", () => {
       step("s3", "Probe.Give"),
       step("s4", "Probe.Take", { params: { far: "{{s1.output}}", aside: "{{s3.output}}" }, depends_on: ["s2"] }),
     ];
-    await using t = await createTestKernel({ capabilities: [flow([give, take], steps)] });
-    const { workflow_id } = await t.run(intent);
-    expect(seen).toEqual([{ far: "early", aside: "{{s3.output}}" }]);
+    await using t = await createTestKernel({ capabilities: [flow([give, take], steps)], ...noReplans });
+    const { workflow_id, steps: done } = await t.run(intent);
+    expect(seen).toEqual([]);
+    expect(done.at(-1)?.error).toMatchObject({
+      code: "T4_PARAMS_UNRESOLVED",
+      detail: { references: [{ path: "/aside", reference: "{{s3.output}}" }] },
+    });
     expect(await payloads(t, workflow_id, "TEMPLATE_UNRESOLVED")).toEqual([{ references: ["{{s3.output}}"] }]);
   });
 

@@ -200,7 +200,7 @@ describe("retry in mode replay", () => {
 
   it.each<[string, Ruling]>([
     ["masks some of it", { decision: "ALLOW_WITH_REDACTION", redactions: ["by"] }],
-    ["replaces it", { decision: "TRANSFORM", transform: { text: "replaced" } }],
+    ["replaces it", { decision: "TRANSFORM", transform: { text: "replaced", by: "policy" } }],
     ["denies it", { decision: "DENY", reason: "not any more" }],
   ])("takes a draft as a person left it, and replays where policy now %s", async (_, ruling) => {
     let now: Ruling = null;

@@ -9,7 +9,7 @@ import {
   ref,
   text,
 } from "../../../src/index.ts";
-import { ann, kernel, look, parts, pay, refund, tell } from "./shop.ts";
+import { ann, kernel, look, note, Order, parts, pay, refund, tell } from "./shop.ts";
 
 /** What an operator takes and gives is known by its schemas. */
 const typed: Operator<{ text: string }, unknown, "Shop.Tell"> = tell;
@@ -44,6 +44,31 @@ export const everything = defineCapability({
       }),
     );
     return { reasoning: "", steps: [found, paid, ...steps] };
+  },
+});
+
+/** An output that may not be there is taken by an input that may not be there, and by any with a default. */
+export const noted = defineCapability({
+  intentType: "Shop.Noted",
+  version: "1.0",
+  input: Order,
+  operators: [look, note],
+  plan: ({ input, step }) => {
+    const found = step({ step_id: "look", name: "Look", operator: "Shop.Look", params: { order: input.order } });
+    const { note: said, cents } = found.output;
+    const noted = step({
+      step_id: "note",
+      name: "Note",
+      operator: "Shop.Note",
+      params: { about: ref(said, { or: "nothing" }), note: said, tries: ref(cents, { or: undefined }) },
+    });
+    const plainly = step({
+      step_id: "plainly",
+      name: "Plainly",
+      operator: "Shop.Note",
+      params: { about: ref("look.output.note", { or: "nothing" }), note: ref(said, { or: undefined }) },
+    });
+    return { reasoning: "", steps: [found, noted, plainly] };
   },
 });
 

@@ -28,6 +28,13 @@ export const pay = defineOperator({
 /** It says nothing of its output. */
 export const tell = defineOperator({ name: "Shop.Tell", input: z.object({ text: z.string() }), run: () => "told" });
 
+/** It may do without a note and a number of tries. */
+export const note = defineOperator({
+  name: "Shop.Note",
+  input: z.object({ about: z.string(), note: z.string().optional(), tries: z.int().default(1) }),
+  run: () => "noted",
+});
+
 export const parts = {
   version: "1.0",
   input: Order,

@@ -1,7 +1,7 @@
 /** Programs that must not compile, each under what the compiler says of it. */
 import { z } from "zod";
-import { defineCapability, defineOperator } from "../../../src/index.ts";
-import { ann, kernel, parts, refund } from "./shop.ts";
+import { defineCapability, defineOperator, ref } from "../../../src/index.ts";
+import { ann, kernel, look, note, parts, refund } from "./shop.ts";
 
 // says: Type '"no"' is not assignable to type
 defineOperator({ name: "A.B", input: z.object({}), effect: "no", run: () => 1 });
@@ -91,3 +91,25 @@ export async function ask(id: string): Promise<void> {
   // says: Property 'customer' does not exist on type
   console.log((await refunds.execute(id)).intent.inputs.customer);
 }
+
+export const unsure = defineCapability({
+  intentType: "Shop.Unsure",
+  version: "1.0",
+  input: z.object({}),
+  operators: [look, note],
+  plan: ({ step }) => {
+    const found = step({ step_id, name, operator: "Shop.Look", params: { order: "" } });
+    const about = "";
+    // says: Type 'Reference<string | 7>' is not assignable to type 'Param<string>'
+    step({ step_id, name, operator: "Shop.Note", params: { about: ref(found.output.note, { or: 7 }) } });
+    // says: Type 'Reference<string | undefined>' is not assignable to type 'Param<string>'
+    step({ step_id, name, operator: "Shop.Note", params: { about: ref(found.output.note, { or: undefined }) } });
+    // says: Type 'Reference<number>' is not assignable to type 'Param<string | undefined>'
+    step({ step_id, name, operator: "Shop.Note", params: { about, note: found.output.cents } });
+    // says: Type 'Reference<string | undefined>' is not assignable to type 'Param<number | undefined>'
+    step({ step_id, name, operator: "Shop.Note", params: { about, tries: found.output.note } });
+    // says: is not assignable to type 'ReferenceDefault'
+    step({ step_id, name, operator: "Shop.Note", params: { about: ref(found.output.note, { or: {} }) } });
+    return { reasoning: "", steps: [found] };
+  },
+});

@@ -23,7 +23,7 @@ import { describeAnew } from "./check-basis.ts";
 import { failStep, isBlocking } from "./end-step.ts";
 import { checkOutcome, judgeOutcome, nextDraft } from "./finish-step.ts";
 import { describeGate, noteRevised, reviseGate } from "./open-gate.ts";
-import { findOperator, type Prepared, parseParams, prepareWritten } from "./prepare-step.ts";
+import { findOperator, type Prepared, parseParams, prepareWritten, requireResolved } from "./prepare-step.ts";
 import { isMaskedCopy } from "./redact.ts";
 import { refuseAt } from "./refuse-at-gate.ts";
 import { resolveParams } from "./resolve-templates.ts";
@@ -40,7 +40,7 @@ export interface Edited {
 
 /**
  * Checks an edit before anything is noted.
- * @throws KernelErrorException T5_EDIT_WITHOUT_EFFECT, T4_OUTCOME_INVALID, T4_PARAMS_INVALID, T4_PARAMS_REFUSED,
+ * @throws KernelErrorException T5_EDIT_WITHOUT_EFFECT, T4_OUTCOME_INVALID, T4_PARAMS_INVALID, T4_PARAMS_UNRESOLVED, T4_PARAMS_REFUSED,
  *   T5_POLICY_DENIED, or why the operator could not make the call.
  */
 export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): Edited {
@@ -100,7 +100,9 @@ function paramsOn(run: Run, step: PlanStep, content: Json): Json {
     const isEdited = output !== undefined && outcomeOfStep(record, id)?.outcome_id === applied?.outcome_id;
     return isEdited ? content : output;
   };
-  return resolveParams(step, edited).value;
+  const { value, unresolved } = resolveParams(step, edited);
+  requireResolved(step, unresolved);
+  return value;
 }
 
 /**

@@ -18,7 +18,7 @@ import { isHarmless, type Operator } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { paramsFaults, readStably, type SchemaReading } from "../../../contract/schema-reading.ts";
 import { refuseAt } from "./refuse-at-gate.ts";
-import { resolveParams } from "./resolve-templates.ts";
+import { missingIn, resolveParams } from "./resolve-templates.ts";
 import { approvedGate, ask, nameAsked, oodaRef, outputsOf, type Run, stepOf } from "./run.ts";
 
 export interface Prepared {
@@ -42,7 +42,7 @@ const paramsRef = oodaRef("prepare_step");
 
 /**
  * Prepares a step's next call.
- * @throws KernelErrorException T4_OPERATOR_UNKNOWN, T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON,
+ * @throws KernelErrorException T4_OPERATOR_UNKNOWN, T4_PARAMS_UNRESOLVED, T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON,
  *   T4_PARAMS_NOT_STABLE, T5_GATE_CONFLICT.
  */
 export function prepareStep(run: Run, stepId: string): Prepared {
@@ -102,7 +102,17 @@ function resolveInputs(run: Run, step: PlanStep): Json {
   const { value, unresolved } = resolveParams(step, outputsOf(run.log.record, step));
   if (unresolved.length > 0 && !stepOf(run, step.step_id).unresolved)
     run.log.note(draft("TEMPLATE_UNRESOLVED", { references: unresolved }, step.step_id));
+  requireResolved(step, unresolved);
   return deepFreeze(value);
+}
+
+/** Refuses params that refer to what a step does not give; other placeholders stay as they are. @throws KernelErrorException T4_PARAMS_UNRESOLVED. */
+export function requireResolved(step: PlanStep, unresolved: readonly string[]): void {
+  const missing = unresolved.length === 0 ? [] : missingIn(step, unresolved);
+  if (missing.length === 0) return;
+  const told = missing.map(({ path, reference }) => `${path}: ${reference} gives nothing`).join("; ");
+  const detail = { operator: step.operator, references: missing };
+  raise(kernelError("T4_PARAMS_UNRESOLVED", `params of ${step.operator}: ${told}`, paramsRef, { detail }));
 }
 
 /** What was approved is what runs: the stored payload must still have the digest that the person approved. */

@@ -4,10 +4,11 @@
  * Owns: reading references in params. Never: evaluates anything; reads what a reference brought for another.
  * P1  Only own data properties and array indices of plain outputs are followed: no getter, no prototype, no call.
  * P2  A param that is wholly one reference takes the value with its type; inside text, objects become JSON.
- * P3  What cannot be resolved stays as it was written, and so does every placeholder that the plan calls a literal.
+ * P3  What cannot be resolved stays as it was written, and so does every placeholder that the plan calls a literal. A default
+ *     stands in for an output that is not there; `undefined` leaves the member out.
  */
 import { type Json, toJson } from "../../../contract/json.ts";
-import { type Literals, placeholder, pointerPart, wholeReference } from "../../../contract/reference.ts";
+import { type Literals, mapTexts, placeholder, pointerPart, readReference } from "../../../contract/reference.ts";
 
 export interface Resolved {
   readonly value: Json;
@@ -34,11 +35,27 @@ interface Written {
 export function resolveParams({ params, literals }: Written, outputs: Outputs): Resolved {
   const unresolved: string[] = [];
   const find = (written: string): unknown => {
-    const named = wholeReference.exec(written);
-    return named === null ? missing : follow(outputOf(outputs, named[1] as string), named[2] as string);
+    const named = readReference(written);
+    if (named === null) return missing;
+    const found = follow(outputOf(outputs, named.stepId), named.path);
+    return found === missing && named.or !== undefined ? named.or.value : found;
   };
   const value = visit(params, { literals, at: "" }, (text, texts) => resolveText(text, { find, texts, unresolved }));
-  return { value, unresolved };
+  return { value: value ?? null, unresolved };
+}
+
+/** Where the params refer to what a step does not give: the JSON pointer of each, and the reference as it was written. */
+export function missingIn({ params, literals }: Written, unresolved: readonly string[]) {
+  const missing: { readonly path: string; readonly reference: string }[] = [];
+  mapTexts(params, (text, path) => {
+    for (const [i, [reference]] of [...String(text).matchAll(placeholder)].entries()) {
+      const isText = literals?.[path]?.includes(i) === true;
+      if (!isText && unresolved.includes(reference) && readReference(reference) !== null)
+        missing.push({ path, reference });
+    }
+    return text;
+  });
+  return missing;
 }
 
 const missing = Symbol("missing");
@@ -75,12 +92,19 @@ interface Place {
 
 const noLiterals: readonly number[] = [];
 
-function visit(value: unknown, place: Place, onText: (text: string, literals: readonly number[]) => Json): Json {
+type OnText = (text: string, literals: readonly number[]) => Json | undefined;
+
+/** Undefined for what is to be left out. */
+function visit(value: unknown, place: Place, onText: OnText): Json | undefined {
   if (typeof value === "string") return onText(value, place.literals?.[place.at] ?? noLiterals);
-  if (Array.isArray(value)) return value.map((item, i) => visit(item, below(place, String(i)), onText));
+  if (Array.isArray(value)) return value.map((item, i) => visit(item, below(place, String(i)), onText) ?? null);
   if (typeof value !== "object" || value === null) return (value ?? null) as Json;
-  const copy = { ...(value as { readonly [key: string]: Json }) };
-  for (const key of Object.keys(copy)) copy[key] = visit(copy[key], below(place, key), onText);
+  const copy: Record<string, Json> = { ...(value as { readonly [key: string]: Json }) };
+  for (const key of Object.keys(copy)) {
+    const member = visit(copy[key], below(place, key), onText);
+    if (member === undefined) delete copy[key];
+    else copy[key] = member;
+  }
   return copy;
 }
 
@@ -94,9 +118,9 @@ interface Resolving {
   readonly unresolved: string[];
 }
 
-function resolveText(text: string, { find, texts, unresolved }: Resolving): Json {
+function resolveText(text: string, { find, texts, unresolved }: Resolving): Json | undefined {
   if (!text.includes("{{")) return text;
-  if (texts.length === 0 && wholeReference.test(text)) {
+  if (texts.length === 0 && readReference(text) !== null) {
     const value = find(text);
     if (value !== missing) return plain(value);
   }
@@ -118,7 +142,7 @@ function replaceOwn(text: string, literals: readonly number[], change: (written:
 }
 
 /** Plain data passes by reference; a model object takes its serialised form. */
-function plain(value: unknown): Json {
+function plain(value: unknown): Json | undefined {
   return typeof value === "object" && value !== null && typeof (value as { toJSON?: unknown }).toJSON === "function"
     ? toJson(value)
     : (value as Json);
@@ -126,14 +150,15 @@ function plain(value: unknown): Json {
 
 function render(value: unknown): string {
   if (typeof value === "string") return value;
+  if (value === undefined) return "";
   return JSON.stringify(typeof value === "object" && value !== null ? toJson(value) : (value ?? null));
 }
 
 /** Rewrites references from one step id to another, as a regenerated plan needs; literals stay to the letter. */
 export function renameReferences({ params, literals }: Written, renamed: ReadonlyMap<string, string>): Json {
   const rename = (written: string): string => {
-    const stepId = wholeReference.exec(written)?.[1];
+    const stepId = readReference(written)?.stepId;
     return stepId === undefined ? written : written.replace(stepId, renamed.get(stepId) ?? stepId);
   };
-  return visit(params, { literals, at: "" }, (text, texts) => replaceOwn(text, texts, rename));
+  return visit(params, { literals, at: "" }, (text, texts) => replaceOwn(text, texts, rename)) ?? null;
 }
