@@ -132,6 +132,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     countAgain(record);
     for (const id of record.actions.keys()) moveAction(record, id, { type });
   },
+  PLAN_TRUNCATED(record, { warning }) {
+    if (warning !== undefined) record.warnings.push(warning);
+  },
   WORKFLOW_COMPLETED(record, { text, warnings }, { at }) {
     record.text = text;
     record.warnings.push(...warnings);

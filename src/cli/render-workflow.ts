@@ -41,6 +41,8 @@ export function renderWorkflow(state: WorkflowState, look: Look): string {
       ),
     );
   }
+  for (const { code, message } of state.warnings)
+    parts.push(indent(paint("yellow", hangLines(`warning: ${code}: ${message}`, 2))));
   if (state.error !== null)
     parts.push(indent(paint("red", hangLines(`${state.error.code}: ${state.error.message}`, 2))));
   return parts.join("\n");

@@ -205,6 +205,11 @@ export const errorCodes = Object.freeze({
   T3_PLAN_INVALID: processing(
     "Correct the plan function, or the planner; the detail says what is wrong with its plan.",
   ),
+  T3_PLAN_TOO_LONG: resource("Raise the limit maxSteps, or let the plan do its work in rounds (continues: true)."),
+  T3_PLAN_TRUNCATED: resource(
+    "Read which steps were left out; raise the limit maxSteps, or let the planner plan in rounds (continues: true).",
+    degraded,
+  ),
   T3_PLAN_UNKNOWN_OPERATOR: processing("Register the operator, or correct its name in the plan."),
   T3_PLAN_OPERATOR_NOT_ALLOWED: policy("Add the operator to the capability's allowed operators, or leave it out."),
   T3_PLANNER_FAILED: external("Check the planner, then retry the workflow."),

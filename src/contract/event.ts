@@ -141,7 +141,8 @@ export interface EventPayloads {
     /** The steps that a regeneration named; absent where it named none. */
     readonly named?: readonly string[];
   };
-  PLAN_TRUNCATED: { readonly kept: number; readonly dropped: readonly string[] };
+  /** `warning`: what the state of the workflow says of it; older ledgers do not say. */
+  PLAN_TRUNCATED: { readonly kept: number; readonly dropped: readonly string[]; readonly warning?: KernelError };
   PLAN_REJECTED: { readonly plan_id: string; readonly error: KernelError };
   WORKFLOW_STARTED: { readonly round: number };
   WORKFLOW_WAITING: { readonly gates: readonly string[] };

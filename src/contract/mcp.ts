@@ -69,5 +69,7 @@ export const McpWorkflow = z.looseObject({
   /** What to do next; empty where nothing is left to do. */
   next: z.string(),
   error: McpError.optional(),
+  /** What is worth knowing and stopped nothing; absent where there is nothing. */
+  warnings: z.array(McpError).optional(),
 });
 export type McpWorkflow = z.infer<typeof McpWorkflow>;

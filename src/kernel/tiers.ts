@@ -147,6 +147,7 @@ export function defineTiers({
     createPlanningTier({
       registry,
       planner,
+      cuts: options.planner !== undefined,
       rename,
       takesSignatures: options.approverKeys !== undefined,
       same: resolved.same,

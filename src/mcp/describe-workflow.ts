@@ -23,7 +23,7 @@ const basisOf = ({ basis, basis_digest }: Gate) =>
   basis === undefined || basis_digest === undefined ? {} : { basis, basis_digest };
 
 export function toMcpWorkflow(state: WorkflowState): McpWorkflow {
-  const { workflow_id, error } = state;
+  const { workflow_id, error, warnings } = state;
   return {
     workflow_id,
     state: state.state,
@@ -39,6 +39,7 @@ export function toMcpWorkflow(state: WorkflowState): McpWorkflow {
     gates: openGates(state).map(toMcpGate),
     next: nextOf(state),
     ...(error !== null && { error: toMcpError(error) }),
+    ...(warnings.length > 0 && { warnings: warnings.map(toMcpError) }),
   };
 }
 
@@ -83,7 +84,8 @@ function answersOf({ kind, consequences: { approve, reject } }: Gate): readonly 
 /** Where a workflow stands, in words. */
 export function describeWorkflow(state: WorkflowState): string {
   const gates = openGates(state);
-  const head = `workflow ${state.workflow_id}: ${state.state}`;
+  const warnings = state.warnings.map(({ code, message }) => `\nwarning: ${code}: ${showLine(message)}`);
+  const head = `workflow ${state.workflow_id}: ${state.state}${warnings.join("")}`;
   return gates.length === 0
     ? head
     : [head, ...gates.map((gate) => `[${gate.gate_id}] ${describeGate(gate)}`)].join("\n\n");

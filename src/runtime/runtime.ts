@@ -17,7 +17,7 @@ import type { Tier } from "./bus.ts";
 
 /** Every limit of a kernel (law 10). Times in ms unless the name says otherwise, sizes in characters of JSON. */
 export interface Limits {
-  /** Steps of one plan; of a longer one the rest is skipped, and PLAN_TRUNCATED names it. */
+  /** Steps of one plan. A longer one of a package is refused (`T3_PLAN_TOO_LONG`); of a planner's the rest is skipped, with a warning. */
   readonly maxSteps: number;
   /** Steps of one workflow that run at once. */
   readonly maxConcurrentSteps: number;

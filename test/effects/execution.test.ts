@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { CapabilityDefinition } from "../../src/contract/capability.ts";
 import { createCommandSignal, operatorError } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
-import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { createTestKernel, type TestKernel, type TestKernelOptions, testCaller } from "../../src/testing/index.ts";
 import {
   asShown,
   type Counted,
@@ -130,13 +130,15 @@ describe("no step is without a word", () => {
 
   it("[EXE-07] when all goes well, when the plan was cut, and when a step fails in every round", async () => {
     const [a, b] = [ok(), no()];
-    const cases: readonly (readonly [CapabilityDefinition, number, string])[] = [
-      [story([a], chain(a, 3)), 3, "completed"],
-      [story([a], [], { plan: () => ({ reasoning: "too long", steps: chain(a, 14) }) }), 14, "completed"],
-      [story([a, b], chain(a, 3, b)), 9, "failed"],
+    const long = { reasoning: "too long", steps: chain(a, 14) };
+    const planner = { plan: async () => ({ plan: long, usage: { total_cost: 0 } }) };
+    const cases: readonly (readonly [TestKernelOptions, number, string])[] = [
+      [{ capabilities: [story([a], chain(a, 3))] }, 3, "completed"],
+      [{ capabilities: [story([a], [])], planner }, 14, "completed"],
+      [{ capabilities: [story([a, b], chain(a, 3, b))] }, 9, "failed"],
     ];
-    for (const [capability, wanted, state] of cases) {
-      await using t = await createTestKernel({ capabilities: [capability] });
+    for (const [options, wanted, state] of cases) {
+      await using t = await createTestKernel(options);
       const end = await t.run(intent);
       expect(end.state).toBe(state);
       await expectAccounted(t, end.workflow_id, wanted);

@@ -113,12 +113,47 @@ describe("what a planner answers", () => {
     const events = await eventsOf(t, state.workflow_id);
     expect(state).toMatchObject({ state: "completed", error: null });
     expect(operator.calls.map((c) => c.context.step_id)).toEqual(chain(operator, 10).map((s) => s.step_id));
-    expect(ofType(events, "PLAN_TRUNCATED")[0]?.payload).toEqual({ kept: 10, dropped: ["s11", "s12", "s13"] });
+    const dropped = ["s11", "s12", "s13"];
+    const warning = {
+      code: "T3_PLAN_TRUNCATED",
+      severity: "degraded",
+      detail: { limit: "maxSteps", maxSteps: 10, dropped },
+    };
+    expect(ofType(events, "PLAN_TRUNCATED")[0]?.payload).toMatchObject({ kept: 10, dropped, warning });
+    expect(state.warnings).toMatchObject([warning]);
+    expect((await t.kernel.replay(state.workflow_id)).difference).toBeNull();
     expect(ofType(events, "STEP_SKIPPED").map((e) => [e.step_id, e.payload["reason"]])).toEqual([
       ["s11", "max_steps"],
       ["s12", "max_steps"],
       ["s13", "max_steps"],
     ]);
+  });
+
+  it("[PLN-04] a plan of the package's own code is never cut: one with too many steps is refused by the limit's name", async () => {
+    const operator = write();
+    const own = (count: number) => ({
+      ...oneStep(operator),
+      plan: () => ({ steps: chain(operator, count), reasoning: "long" }),
+    });
+    for (const [count, maxSteps] of [
+      [11, 10],
+      [30, 10],
+      [3, 2],
+    ] as const) {
+      await using t = await createTestKernel({ capabilities: [own(count)], limits: { maxSteps } });
+      const state = await t.run(intentType);
+      expect(state).toMatchObject({ state: "failed", steps: [], warnings: [] });
+      expect(state.error).toMatchObject({
+        code: "T3_PLAN_TOO_LONG",
+        detail: { limit: "maxSteps", maxSteps, steps: count },
+      });
+      expect(state.error?.message).toContain("limits.maxSteps");
+      expect(await t.types(state.workflow_id)).toContain("PLAN_REJECTED");
+    }
+    expect(operator.calls).toEqual([]);
+    await using t = await createTestKernel({ capabilities: [own(30)], limits: { maxSteps: 30 } });
+    expect((await t.run(intentType)).state).toBe("completed");
+    expect(operator.calls).toHaveLength(30);
   });
 
   it("[PLN-05] with the budget spent the planner is not asked", async () => {

@@ -1,7 +1,8 @@
 /**
  * The compiler: what a planner proposes becomes a Plan in which nothing is left to guess (A-30, C-13).
  *
- * L1  Steps are ordered topologically (stable), then cut; a kept step never depends on a dropped one.
+ * L1  Steps are ordered topologically (stable), then a planner's plan is cut; a kept step never depends on a dropped one. A plan
+ *     of a package's own code is never cut.
  * L2  An operator is registered and on the capability's list, or there is no plan.
  * L3  Nothing unknown passes: a key that no plan has fails it, whatever else is right (B-10).
  * L4  Ids are unique in a workflow: an id used before gets `_rN`, references follow; a step whose newest
@@ -31,6 +32,8 @@ export interface CompileRequest {
   readonly capability: CapabilityDefinition;
   readonly registry: Registry;
   readonly maxSteps: number;
+  /** Whether a longer plan is cut: that of a host's planner, such as a model, is; that of a package's own code is refused. */
+  readonly cuts: boolean;
   readonly identity: Pick<Plan, "plan_id" | "intent_id" | "workflow_id" | "round" | "parent_plan_id">;
   readonly completed: readonly string[];
   readonly used: readonly string[];
@@ -54,7 +57,7 @@ const compileRef = moduleRef(3, "dag_compile", "compile");
 const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): never =>
   raise(kernelError(code, message, compileRef, { detail }));
 
-/** @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS. */
+/** @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_TOO_LONG, T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS. */
 export function compilePlan(request: CompileRequest): Compiled {
   const { steps, reasoning, direct_response, continues = false } = readProposal(request.proposal);
   if (direct_response !== null) {
@@ -68,6 +71,7 @@ export function compilePlan(request: CompileRequest): Compiled {
     done,
   );
   if (fresh.length === 0) return refuse("T3_PLAN_EMPTY", "the plan has no steps and no direct response");
+  requireFew(request, fresh.length);
   const isOrdered = requireDependencies(fresh, request.completed);
   const ordered = isOrdered ? fresh : orderSteps(fresh, new Set(request.completed));
   if (ordered === null) return { cyclic: fresh.map((s) => ({ id: s.step_id, depends_on: s.depends_on })) };
@@ -78,6 +82,13 @@ export function compilePlan(request: CompileRequest): Compiled {
     plan: continues ? { ...plan, continues } : plan,
     dropped: ordered.slice(request.maxSteps).map((s) => s.step_id),
   };
+}
+
+/** @throws KernelErrorException T3_PLAN_TOO_LONG. */
+function requireFew({ maxSteps, cuts }: CompileRequest, steps: number): void {
+  if (steps <= maxSteps || cuts) return;
+  const message = `the plan has ${steps} steps, more than limits.maxSteps = ${maxSteps}`;
+  refuse("T3_PLAN_TOO_LONG", message, { limit: "maxSteps", maxSteps, steps });
 }
 
 /** The plan as it was proposed, with what its author marked as text. @throws KernelErrorException T3_PLAN_INVALID. */

@@ -27,6 +27,8 @@ import { type CompileRequest, compilePlan } from "./compile-plan.ts";
 export interface PlanningTierOptions {
   readonly registry: Registry;
   readonly planner: Planner;
+  /** Whether the host plans itself, and a plan that is too long is cut. */
+  readonly cuts: boolean;
   readonly rename: CompileRequest["rename"];
   /** Whether approvers can sign here. */
   readonly takesSignatures: boolean;
@@ -86,7 +88,7 @@ interface Asked {
 
 function compileAnswer(
   proposed: PlannerAnswer,
-  { registry, rename, takesSignatures, same }: PlanningTierOptions,
+  { registry, cuts, rename, takesSignatures, same }: PlanningTierOptions,
   { signal, runtime, capability }: Asked,
 ): Result | Promise<Result> {
   const request = signal.body["data"] as PlanRequest;
@@ -97,6 +99,7 @@ function compileAnswer(
     capability,
     registry,
     maxSteps: runtime.limits.maxSteps,
+    cuts,
     rename,
     completed: situation.completed.map((s) => s.step_id),
     used: request.used_step_ids,

@@ -22,7 +22,7 @@ const isOpen = (status: string): boolean => status === "open" || status === "sus
 export const titleOf = ({ intent }: WorkflowState): string => intent.text || intent.type;
 
 export function RunHead({ run, tab }: RunHeadProps) {
-  const { workflow_id, intent, state, progress, accepted_at, gates } = run;
+  const { workflow_id, intent, state, progress, accepted_at, gates, warnings } = run;
   return (
     <>
       <Heading title={titleOf(run)} />
@@ -35,6 +35,11 @@ export function RunHead({ run, tab }: RunHeadProps) {
         </span>
         <code class="id">{workflow_id}</code>
       </p>
+      {warnings.map(({ code, message }) => (
+        <p key={message} class="note wait">
+          Warning: <Line text={message} /> <code>{code}</code>
+        </p>
+      ))}
       {gates
         .filter(({ status }) => isOpen(status))
         .map((gate) => (

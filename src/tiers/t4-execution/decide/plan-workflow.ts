@@ -3,12 +3,13 @@
  *
  * P1  With the budget spent the planner is not asked (PLN-05, RPL-07).
  * P2  The plan passes policy before any of its steps runs (PLN-11).
- * P3  Steps beyond the limit are dropped with an event each (C-13).
+ * P3  Steps of a planner's plan beyond the limit are dropped with an event each, and the state warns of it (C-13).
  */
 import type { ChangedCall } from "../../../contract/capability.ts";
 import type { ContextBundle } from "../../../contract/context-bundle.ts";
 import { digest } from "../../../contract/digest.ts";
 import { type KernelError, KernelErrorException } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
 import { draft, type EventDraft, type EventPayloads } from "../../../contract/event.ts";
 import { gateIdOf, gatesIn } from "../../../contract/gate.ts";
 import type { Plan, PlanStep } from "../../../contract/plan.ts";
@@ -164,10 +165,21 @@ export function planEvents(
   const left = [...run.log.record.steps.values()].filter((s) => s.state === "queued" && !kept.has(s.step.step_id));
   return [
     draft("PLAN_CREATED", { plan, planner_cost: cost, cause, ...(named === undefined ? {} : { named }) }),
-    ...(dropped.length === 0 ? [] : [draft("PLAN_TRUNCATED", { kept: plan.steps.length, dropped })]),
+    ...(dropped.length === 0 ? [] : [truncated(run, plan, dropped)]),
     ...dropped.map((id) => draft("STEP_SKIPPED", { reason: "max_steps", because: null }, id)),
     ...left.map((s) => draft("STEP_SKIPPED", { reason: "replanned", because: plan.plan_id }, s.step.step_id)),
   ];
+}
+
+/** The cut of a plan, and what the state of the workflow says of it. */
+function truncated({ settings }: Run, { steps }: Plan, dropped: readonly string[]): EventDraft {
+  const { maxSteps } = settings.limits;
+  const kept = steps.length;
+  const planned = `the plan has ${kept + dropped.length} steps, more than limits.maxSteps = ${maxSteps}`;
+  const message = `${planned}; left out: ${dropped.join(", ")}`;
+  const detail = { limit: "maxSteps", maxSteps, dropped };
+  const warning = kernelError("T3_PLAN_TRUNCATED", message, planRef, { detail });
+  return draft("PLAN_TRUNCATED", { kept, dropped, warning });
 }
 
 function rejectPlan(run: Run, error: KernelError): void {
