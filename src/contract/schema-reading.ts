@@ -48,12 +48,11 @@ export function readWith(schema: z.ZodType, given: unknown): SchemaReading {
   try {
     const parsed = schema.safeParse(given);
     if (!parsed.success) return refuse("invalid", z.prettifyError(parsed.error), parsed.error);
+    if (isSameJson(given, parsed.data)) return asGiven(given);
     const foreign = findForeign(parsed.data);
     if (foreign !== null) return refuse("not_json", `the schema gives ${foreign.what}${at(foreign.path)}`);
     const value = toJson(parsed.data);
-    return isSameJson(value, given)
-      ? { ok: true, value: given as Json, isSame: true }
-      : { ok: true, value, isSame: false };
+    return isSameJson(given, value) ? asGiven(given) : { ok: true, value, isSame: false };
   } catch (thrown) {
     const message = thrown instanceof Error ? thrown.message : String(thrown);
     return refuse(thrown instanceof NotJson ? "not_json" : "invalid", message);
@@ -72,16 +71,26 @@ export function readStably(schema: z.ZodType, given: unknown): SchemaReading {
   return refuse("not_stable", changed);
 }
 
-/** Tells whether a value is this JSON already, whatever the order of its members. */
-function isSameJson(json: Json, value: unknown): boolean {
-  if (json === value) return true;
-  if (typeof json !== "object" || json === null || typeof value !== "object" || value === null) return false;
-  const names = Object.keys(json);
-  if (names.length !== Object.keys(value).length || Array.isArray(json) !== Array.isArray(value)) return false;
-  return names.every((name) => Object.hasOwn(value, name) && isSameJson(memberOf(json, name), memberOf(value, name)));
+const asGiven = (given: unknown): SchemaReading => ({ ok: true, value: given as Json, isSame: true });
+
+/** Tells whether two values are the same JSON, whatever the order of their members; what is no JSON is the same as nothing. */
+function isSameJson(a: unknown, b: unknown): boolean {
+  if (typeof a !== "object" || a === null) return a === b && isScalar(a);
+  if (typeof b !== "object" || b === null) return false;
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameJson(item, b[i]));
+  if (!isPlainObject(a) || !isPlainObject(b)) return false;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isSameJson(a[name], b[name]))
+  );
 }
 
-const memberOf = <T>(value: object, name: string): T => (value as Readonly<Record<string, T>>)[name] as T;
+const isScalar = (value: unknown): boolean =>
+  typeof value === "string"
+    ? value.isWellFormed()
+    : value === null || typeof value === "boolean" || Number.isFinite(value);
 
 const maxShown = 120;
 

@@ -148,7 +148,7 @@ describe("the payload that the operator's schema makes of the params", () => {
     expect(sent).toEqual([{ to: "ann", notify: true }]);
   });
 
-  it("reaches a host's security check as it was written, and again as the schema changed it", async () => {
+  it("reaches a host's security check as it was written, before the schema", async () => {
     const checked: unknown[] = [];
     const act = skill("Probe.Act", () => ({}), { input: z.object({ n: z.coerce.number() }) });
     const security = {
@@ -164,7 +164,7 @@ describe("the payload that the operator's schema makes of the params", () => {
       security: security as never,
     });
     expect((await t.run(intent)).state).toBe("completed");
-    expect(checked).toEqual([{ n: "7" }, { n: 7 }]);
+    expect(checked).toEqual([{ n: "7" }]);
   });
 });
 

@@ -43,7 +43,7 @@ export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew 
 function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): Prepared {
   if (prepared.gate !== null || (decision.transform === null && decision.redactions.length === 0)) return prepared;
   const changed = deepFreeze(redact(decision.transform ?? prepared.payload, decision.redactions));
-  return { ...prepared, ...parseParams(run, prepared.operator, changed) };
+  return { ...prepared, ...parseParams(run, prepared.operator, changed, { check: "check:transformed" }) };
 }
 
 /** What T5 is asked of a step's payload, at an ISO instant. */

@@ -50,7 +50,8 @@ function asBegun(run: Run, before: Prepared): Prepared {
   const begun = run.log.record.actions.get(stepOf(run, step.step_id).action_id ?? "")?.record;
   if (gate !== null || begun === undefined) return before;
   const { input_payload: payload, payload_hash: hash, idempotency_key: key } = begun;
-  return { ...before, ...keepPayload(run, operator, { payload, hash }), key };
+  if (hash === before.hash) return { ...before, key };
+  return { ...before, ...keepPayload(run, operator, payload, { hash, check: "check:begun" }), key };
 }
 
 /** The attempt as the before-chain let it through; null where a custom hook stopped it, which is noted. */

@@ -23,7 +23,7 @@ import { describeAnew } from "./check-basis.ts";
 import { failStep, isBlocking } from "./end-step.ts";
 import { checkOutcome, judgeOutcome, nextDraft } from "./finish-step.ts";
 import { describeGate, noteRevised, reviseGate } from "./open-gate.ts";
-import { findOperator, type Prepared, parseParams, prepareWritten, requireResolved } from "./prepare-step.ts";
+import { findOperator, type Prepared, prepareWritten, readParams, requireResolved } from "./prepare-step.ts";
 import { isMaskedCopy } from "./redact.ts";
 import { refuseAt } from "./refuse-at-gate.ts";
 import { resolveParams } from "./resolve-templates.ts";
@@ -112,7 +112,8 @@ function paramsOn(run: Run, step: PlanStep, content: Json): Json {
 function isParsedAsShown(run: Run, gate: Gate): boolean {
   const { step } = stepOf(run, gate.step_id);
   const params = deepFreeze(paramsOn(run, step, editableValue(gate)));
-  return isMaskedCopy(gate.payload, parseParams(run, findOperator(run, step), params).payload);
+  const reading = readParams(run, findOperator(run, step), { params, hash: digest(params) });
+  return reading.ok && isMaskedCopy(gate.payload, reading.value);
 }
 
 /** What the operator would get must be another payload than the gate shows: what its schema drops is no change. */

@@ -62,7 +62,7 @@ export function prepareWritten(run: Run, { step_id, payload: written }: Pick<Gat
   const { step } = stepOf(run, step_id);
   const operator = findOperator(run, step);
   const inputs = canonicalJson(written);
-  return { step, operator, inputs, ...parseParams(run, operator, written, sha256(inputs)), gate: null };
+  return { step, operator, inputs, ...parseParams(run, operator, written, { hash: sha256(inputs) }), gate: null };
 }
 
 /** Prepares the call with the payload that a gate shows; the schema must leave it as it is. @throws as `prepareStep`. */
@@ -70,7 +70,7 @@ export function prepareShown(run: Run, { step_id, payload }: Pick<Gate, "step_id
   const { step } = stepOf(run, step_id);
   const operator = findOperator(run, step);
   const inputs = canonicalJson(payload);
-  return { step, operator, inputs, ...keepPayload(run, operator, { payload, hash: sha256(inputs) }), gate: null };
+  return { step, operator, inputs, ...keepPayload(run, operator, payload, { hash: sha256(inputs) }), gate: null };
 }
 
 export const findKnownOperator = (run: Run, step: PlanStep): Operator | null =>
@@ -124,24 +124,40 @@ function checkApproved(gate: Gate): Gate {
 
 /** What a schema made of params. */
 type Parsed = Pick<Prepared, "payload" | "hash" | "isChanged">;
-type Payload = Pick<Prepared, "payload" | "hash">;
+
+/** Params, and their digest. */
+interface Hashed {
+  readonly params: Json;
+  readonly hash: string;
+}
+
+/** How params are parsed: `hash` is their digest, and `check` names the question to validateParams in its pass. */
+interface Parsing {
+  readonly hash?: string;
+  readonly check?: "check" | "check:transformed" | "check:begun";
+}
 
 /**
- * The payload that the operator's schema makes of these params; what the schema changed passes validateParams again. It is the
- * same in every pass of its scope, also where the schema draws a value anew each time.
+ * The payload that the operator's schema makes of these params. It is the same in every pass of its scope, also where the schema
+ * draws a value anew each time.
  * @throws KernelErrorException T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON, T4_PARAMS_NOT_STABLE.
  */
-export function parseParams(run: Run, operator: Operator, params: Json, hash = digest(params)): Parsed {
-  const written = { payload: params, hash, isChanged: false };
-  checkParams(run, operator, written);
-  const { name, version } = operator.metadata;
+export function parseParams(run: Run, operator: Operator, params: Json, parsing: Parsing = {}): Parsed {
+  const { hash = digest(params), check = "check" } = parsing;
+  const { name } = operator.metadata;
+  run.mark?.("security.validate_params", { operator: name });
+  requireVerdict(name, ask<Verdict>(run, nameAsked(run, check, hash), { ask: "check", payload: params }));
   run.mark?.("schema.validate", { operator: name });
-  const reading = ask<SchemaReading>(run, `parse:${hash}`, { ask: "parse", name, version, params });
+  const reading = readParams(run, operator, { params, hash });
   const parsed = requireRead(operator, reading);
-  if (reading.ok && reading.isSame) return written;
-  const payload = { payload: deepFreeze(parsed), hash: digest(parsed), isChanged: true };
-  checkParams(run, operator, payload);
-  return payload;
+  if (reading.ok && reading.isSame) return { payload: params, hash, isChanged: false };
+  return { payload: deepFreeze(parsed), hash: digest(parsed), isChanged: true };
+}
+
+/** What the schema makes of params, whatever validateParams says of them. */
+export function readParams(run: Run, operator: Operator, { params, hash }: Hashed): SchemaReading {
+  const { name, version } = operator.metadata;
+  return ask<SchemaReading>(run, `parse:${hash}`, { ask: "parse", name, version, params });
 }
 
 const changesJudged = "the schema would change the payload, which was judged as it is";
@@ -157,15 +173,9 @@ export function whyUnfit(
 }
 
 /** A payload that was parsed before, as it is. @throws as `parseParams`; T4_PARAMS_NOT_STABLE if the schema would change it. */
-export function keepPayload(run: Run, operator: Operator, { payload, hash }: Payload): Parsed {
-  const parsed = parseParams(run, operator, payload, hash);
-  if (parsed.hash === hash) return parsed;
-  return refuseParams(operator.metadata.name, "T4_PARAMS_NOT_STABLE", changesJudged);
-}
-
-function checkParams(run: Run, { metadata }: Operator, { payload, hash }: Payload): void {
-  run.mark?.("security.validate_params", { operator: metadata.name });
-  requireVerdict(metadata.name, ask<Verdict>(run, nameAsked(run, "check", hash), { ask: "check", payload }));
+export function keepPayload(run: Run, operator: Operator, payload: Json, parsing: Parsing): Parsed {
+  const parsed = parseParams(run, operator, payload, parsing);
+  return parsed.isChanged ? refuseParams(operator.metadata.name, "T4_PARAMS_NOT_STABLE", changesJudged) : parsed;
 }
 
 export type Verdict = { readonly ok: boolean; readonly reason?: string } | null;

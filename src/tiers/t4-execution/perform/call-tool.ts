@@ -110,17 +110,9 @@ async function admitRepaired(tool: ToolCall, repaired: Json): Promise<JsonObject
 }
 
 /** The payload that the operator's schema makes of repaired params. @throws KernelErrorException as `parseParams` of deciding. */
-async function parseRepaired(tool: ToolCall, params: Json): Promise<Json> {
-  await checkRepaired(tool, params);
-  const reading = readStably(tool.operator.input, params);
-  const payload = requireRead(tool.operator, reading);
-  if (reading.ok && !reading.isSame) await checkRepaired(tool, payload);
-  return payload;
-}
-
-/** @throws KernelErrorException T4_PARAMS_REFUSED. */
-async function checkRepaired({ at, operator }: ToolCall, payload: Json): Promise<void> {
-  requireVerdict(operator.metadata.name, await answerTo<Verdict>({ ask: "check", payload }, at));
+async function parseRepaired({ at, operator }: ToolCall, params: Json): Promise<Json> {
+  requireVerdict(operator.metadata.name, await answerTo<Verdict>({ ask: "check", payload: params }, at));
+  return requireRead(operator, readStably(operator.input, params));
 }
 
 async function judgeRepaired({ at, step, operator, wanted }: ToolCall, payload: Json): Promise<PolicyDecision> {
