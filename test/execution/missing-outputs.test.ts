@@ -58,33 +58,31 @@ describe("a reference that gives nothing", () => {
     for (const [path] of references) expect(steps[1]?.error?.message).toContain(path);
   });
 
-  it("is told to a person who edits the draft that the call takes it from, and the gate stays as it was", async () => {
-    const draft = skill("Probe.Draft", () => ({ title: "draft", text: "words" }), { effect: "write_draft" });
+  it("is told to a person whose edit of the draft takes it away, and the gate stays as it was", async () => {
+    const draft = skill("Probe.Draft", () => ({ more: { title: "draft" }, text: "words" }), { effect: "write_draft" });
     const sent: unknown[] = [];
     const send = skill("Probe.Send", ({ input }) => void sent.push(input), { effect: "final_write" });
+    const params = { title: "{{draft.output.more.title}}", text: "{{draft.output.text}}" };
     const steps = [
       step("draft", "Probe.Draft", { outcome: "Note" }),
       step("send", "Probe.Send", {
         applies: "draft",
         depends_on: ["draft"],
-        params: { title: "{{draft.output.title}}", text: "{{draft.output.text}}" },
+        params,
         gate: { reason: "a person decides" },
       }),
     ];
-    const outcomes = {
-      Note: z.object({ title: z.string().optional(), text: z.string() }).transform((note) => ({ ...note })),
-    };
-    await using t = await createTestKernel({ capabilities: [flow([draft, send], steps, { outcomes })] });
+    await using t = await createTestKernel({ capabilities: [flow([draft, send], steps)] });
     const { workflow_id, gates } = await t.run(intent);
-    expect(gates[0]?.payload).toEqual({ title: "draft", text: "words" });
-    const cut = skill("Probe.Draft", () => ({ text: "words" }), { effect: "write_draft" });
-    await using u = await createTestKernel({
-      capabilities: [flow([cut, send], steps, { outcomes })],
-      limits: { maxReplans: 0 },
+    const refused = await refusalOf(t.approve(workflow_id, "gate-send", { edit: { more: {} } }));
+    expect(refused).toMatchObject({
+      code: "T4_PARAMS_UNRESOLVED",
+      detail: { references: [{ path: "/title", reference: "{{draft.output.more.title}}" }] },
     });
-    expect((await u.run(intent)).steps[1]?.error?.code).toBe("T4_PARAMS_UNRESOLVED");
+    expect((await t.kernel.workflow(workflow_id)).gates).toEqual(gates);
     await t.approve(workflow_id);
     expect((await t.rest(workflow_id)).state).toBe("completed");
+    expect(sent).toEqual([{ title: "draft", text: "words" }]);
   });
 
   it("stays literal in the resolution of templates, and so does what is no reference to an output", () => {

@@ -302,20 +302,32 @@ describe("a schema that cannot be relied on", () => {
     expect(asked).toEqual([]);
   });
 
-  it("is refused where it no longer leaves what a gate shows as it is, and the gate stays open", async () => {
-    let factor = 1;
-    const input = z.object({ w: word, n: z.number().transform((n) => n * factor) });
-    const act = skill("Probe.Act", () => ({}), { input, effect: "final_write" });
-    const capability = oneStep(act, { params: { w: "swordfish", n: 2 }, gate: { reason: "a person decides" } });
-    await using t = await openTest({ capabilities: [capability] });
-    const { workflow_id } = await t.run(intent);
-    factor = 100;
-    const refused = await refusalOf(t.approve(workflow_id));
-    expect([refused.code, refused.detail["reason"]]).toEqual(["T5_GATE_NOT_RUNNABLE", "T4_PARAMS_NOT_STABLE"]);
-    factor = 1;
-    await t.approve(workflow_id);
-    expect((await t.rest(workflow_id)).state).toBe("completed");
-  });
+  it.each(["upper", "counting"] as const)(
+    "is refused where it no longer leaves what a gate shows as it is, and the gate stays open (%s)",
+    async (how) => {
+      let isAnother = false;
+      const read = (text: string): string => {
+        if (!isAnother) return text.toLowerCase();
+        return how === "upper" ? text.toUpperCase() : `${text}!`;
+      };
+      const input = z.object({ text: z.string().transform(read) });
+      const sent: unknown[] = [];
+      const act = skill("Probe.Act", ({ input: got }) => void sent.push(got), { input, effect: "final_write" });
+      const capability = oneStep(act, { params: { text: "Some" }, gate: { reason: "a person decides" } });
+      await using t = await openTest({ capabilities: [capability] });
+      const { workflow_id } = await t.run(intent);
+      isAnother = true;
+      const refused = await refusalOf(t.approve(workflow_id));
+      expect([refused.code, refused.detail["reason"]]).toEqual(["T5_GATE_NOT_RUNNABLE", "T4_PARAMS_NOT_STABLE"]);
+      expect(await Array.fromAsync(t.kernel.doctor())).toMatchObject([
+        { obstacles: [{ code: "T4_PARAMS_NOT_STABLE" }] },
+      ]);
+      isAnother = false;
+      await t.approve(workflow_id);
+      expect((await t.rest(workflow_id)).state).toBe("completed");
+      expect(sent).toEqual([{ text: "some" }]);
+    },
+  );
 });
 
 it("the events of a call with defaults name the parsed payload everywhere", async () => {
