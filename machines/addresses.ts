@@ -60,7 +60,7 @@ function beginning({ event_type: type, payload }: LedgerEvent, { steps }: Begun)
 /** Gates that an end leaves without anything to decide. */
 function undecided({ event_type: type, step_id }: LedgerEvent, { gatesOf }: Begun): Iterable<string> {
   if (type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED") return gatesOf(null);
-  return type === "STEP_FAILED" && step_id !== null ? gatesOf(step_id) : [];
+  return (type === "STEP_FAILED" || type === "STEP_SKIPPED") && step_id !== null ? gatesOf(step_id) : [];
 }
 
 /** The gate that an event of gates or of people names. */
@@ -88,7 +88,7 @@ export function movesOf(type: string): Moves {
   const step = /^(STEP|ACTION|GATE|USER)_/.test(type) && type !== "STEP_STREAMED";
   const gate = /^(GATE|USER)_/.test(type);
   const workflow = /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
-  const isMore = gate || /^(PLAN_CREATED|STEP_FAILED|WORKFLOW_(RESTARTED|CANCELLED|FAILED))$/.test(type);
+  const isMore = gate || /^(PLAN_CREATED|STEP_(FAILED|SKIPPED)|WORKFLOW_(RESTARTED|CANCELLED|FAILED))$/.test(type);
   const ofStep = step ? "step" : workflow ? "workflow" : null;
   const subject = gate ? "gate" : ofStep;
   const moves: Moves = { step, gate, workflow, subject, alone: isMore ? null : ofStep };

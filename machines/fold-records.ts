@@ -77,6 +77,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     admitted: 0,
     used: { capabilities: new Map(), resources: { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 } },
     budget_refused: null,
+    cancelling: null,
     streamed: 0,
     text: "",
     warnings: [...(p.warnings ?? [])],

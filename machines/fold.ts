@@ -147,6 +147,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     record.finished_at = at;
     voidGates(record, type);
   },
+  WORKFLOW_CANCELLING(record, { reason, principal }) {
+    record.cancelling = { reason, principal };
+  },
   WORKFLOW_CANCELLED(record, { error }, { at, type }) {
     record.error = error;
     record.status = "cancelled";
@@ -186,6 +189,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   STEP_SKIPPED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
+    if (step !== null) voidGates(record, meta.type, meta.step_id);
     if (step !== null) Object.assign(step, { skip_reason: payload.reason, finished_at: meta.at });
   },
   POLICY_DECIDED(record, payload, meta) {

@@ -9,7 +9,7 @@
  * G3  Expiry does what the gate says: deny ends it, allow approves it, suspend parks it until a person decides,
  *     escalate keeps it open for another role as well, or in place of those who were asked.
  * G4  Votes, their withdrawal, delegations and reminders move nothing: a decision is an event of its own (the count is in quorum.ts).
- * G5  A gate whose step fails otherwise (policy denies what it now shows) is void.
+ * G5  A gate whose step fails otherwise (policy denies what it now shows), or is skipped, is void.
  */
 import { setup } from "xstate";
 
@@ -28,12 +28,14 @@ export type GateEvent =
   | { readonly type: "USER_APPROVED" }
   | { readonly type: "USER_REJECTED" }
   | { readonly type: "STEP_FAILED" }
+  | { readonly type: "STEP_SKIPPED" }
   | { readonly type: "WORKFLOW_CANCELLED" }
   | { readonly type: "WORKFLOW_FAILED" };
 
 const decisions = { USER_APPROVED: "approved", USER_REJECTED: "rejected" } as const;
 /** What happens while nothing is decided; a quorum's last vote is followed by the decision. */
 const votes = { GATE_VOTED: {}, GATE_VOTE_WITHDRAWN: {}, GATE_DELEGATED: {}, GATE_REMINDED: {} } as const;
+const stepEnds = { STEP_FAILED: "voided", STEP_SKIPPED: "voided" } as const;
 const ends = { WORKFLOW_CANCELLED: "voided", WORKFLOW_FAILED: "voided" } as const;
 
 /** The lifecycle of a gate. */
@@ -59,14 +61,13 @@ export const gateMachine = setup({
         GATE_ESCALATED: {},
         GATE_SUSPENDED: "suspended",
         GATE_EXPIRED: [{ guard: "allows", target: "approved" }, { target: "expired" }],
-        STEP_FAILED: "voided",
+        ...stepEnds,
         ...decisions,
-        ...ends,
       },
     },
     suspended: {
       description: "Its time is over; it waits for a person all the same.",
-      on: { GATE_REVISED: "open", ...votes, STEP_FAILED: "voided", ...decisions, ...ends },
+      on: { GATE_REVISED: "open", ...votes, ...stepEnds, ...decisions },
     },
     approved: {
       description: "A person has agreed to what was shown.",

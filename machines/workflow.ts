@@ -1,11 +1,13 @@
 /**
- * The workflow lifecycle: accepted → planned → running ⇄ waiting_for_user → completed | failed | cancelled.
+ * The workflow lifecycle: accepted → planned → running ⇄ waiting_for_user → completed | failed | cancelled, the last by way of
+ * cancelling where a call was under way that may not be repeated.
  *
  * Owns: which ledger events a workflow accepts in which state. Never: clock, randomness, IO, data (the fold keeps that).
  * W1  completed and cancelled are final; failed rests and only WORKFLOW_RESTARTED leaves it (A-38).
  * W2  waiting_for_user is left only in a turn that a person, a cancel or a configured expiry caused: USER_ and GATE_
  *     events are accepted there, and WORKFLOW_RESUMED follows them.
  * W3  A replan is a PLAN_CREATED while running; the state stays.
+ * W4  A workflow that is cancelling begins nothing. It is left for cancelled, once the end of each such call is known.
  */
 import { setup } from "xstate";
 
@@ -19,6 +21,7 @@ export type WorkflowEvent =
   | { readonly type: "WORKFLOW_RESTARTED" }
   | { readonly type: "WORKFLOW_COMPLETED" }
   | { readonly type: "WORKFLOW_FAILED" }
+  | { readonly type: "WORKFLOW_CANCELLING" }
   | { readonly type: "WORKFLOW_CANCELLED" }
   | { readonly type: "USER_APPROVED" }
   | { readonly type: "USER_REJECTED" }
@@ -30,6 +33,7 @@ const decisions = {
   USER_REJECTED: "waiting_for_user",
   GATE_EXPIRED: "waiting_for_user",
 } as const;
+const cancelled = { WORKFLOW_CANCELLING: "cancelling" } as const;
 const ends = { WORKFLOW_FAILED: "failed", WORKFLOW_CANCELLED: "cancelled" } as const;
 
 /** The lifecycle of a workflow. */
@@ -52,12 +56,17 @@ export const workflowMachine = setup({ types: { events: {} as WorkflowEvent } })
         GATE_EXPIRED: {},
         WORKFLOW_WAITING: "waiting_for_user",
         WORKFLOW_COMPLETED: "completed",
+        ...cancelled,
         ...ends,
       },
     },
     waiting_for_user: {
       description: "Nothing can go on before a person has decided.",
-      on: { ...decisions, WORKFLOW_RESUMED: "running", ...ends },
+      on: { ...decisions, WORKFLOW_RESUMED: "running", ...cancelled, ...ends },
+    },
+    cancelling: {
+      description: "A person has ended it; what became of a call is not known yet.",
+      on: { USER_APPROVED: {}, USER_REJECTED: {}, WORKFLOW_CANCELLED: "cancelled" },
     },
     completed: { description: "All is done.", type: "final" },
     failed: {

@@ -40,6 +40,7 @@ export const eventTypes = [
   "WORKFLOW_RESTARTED",
   "WORKFLOW_COMPLETED",
   "WORKFLOW_FAILED",
+  "WORKFLOW_CANCELLING",
   "WORKFLOW_CANCELLED",
   "STEP_QUEUED",
   "STEP_STARTED",
@@ -173,6 +174,8 @@ export interface EventPayloads {
     readonly category: string;
     readonly duration_ms: number;
   };
+  /** A person ends it; it has ended once the end of each call is known that may have an effect and may not be repeated. */
+  WORKFLOW_CANCELLING: { readonly reason: string; readonly principal: Principal };
   WORKFLOW_CANCELLED: {
     readonly reason: string;
     readonly error: KernelError | null;

@@ -10,6 +10,7 @@ export const workflowStates = [
   "planned",
   "running",
   "waiting_for_user",
+  "cancelling",
   "completed",
   "failed",
   "cancelled",

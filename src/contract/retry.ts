@@ -47,10 +47,10 @@ export const CancelRequest = z.strictObject({
 });
 export type CancelRequest = z.input<typeof CancelRequest>;
 
-/** The workflow was cancelled. */
+/** The workflow was cancelled, or is `cancelling` until the end of each call is known that may not be repeated. */
 export const CancelResponse = z.object({
   workflow_id: WorkflowId,
-  status: z.literal("cancelled"),
+  status: z.enum(["cancelled", "cancelling"]),
   correlation_id: CorrelationId,
 });
 export type CancelResponse = z.infer<typeof CancelResponse>;

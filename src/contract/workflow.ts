@@ -12,7 +12,7 @@ import { kernelError } from "./error-codes.ts";
 import type { GateDecided, LedgerEvent } from "./event.ts";
 import { type Gate, isOpenGate } from "./gate.ts";
 import type { PrincipalRef } from "./gate-vote.ts";
-import type { Intent } from "./intent.ts";
+import type { Intent, Principal } from "./intent.ts";
 import type { Json } from "./json.ts";
 import type { ModuleRef } from "./module-ref.ts";
 import type { Outcome } from "./outcome.ts";
@@ -153,6 +153,8 @@ export interface WorkflowRecord {
   /** What calls have used, by registered name and in all. */
   readonly used: { readonly capabilities: Map<string, CapabilityUsage>; resources: ResourceRequest };
   budget_refused: KernelError | null;
+  /** Who ends it, and why, once that is said. */
+  cancelling: { readonly reason: string; readonly principal: Principal } | null;
   streamed: number;
   text: string;
   warnings: KernelError[];
@@ -164,13 +166,17 @@ export interface WorkflowRecord {
   last_event: LedgerEvent | null;
 }
 
+/** A person has ended it, whether or not the end of each of its calls is known. */
+export const isCancelled = (state: WorkflowStateName): boolean => state === "cancelling" || state === "cancelled";
+
 export const isTerminal = (state: WorkflowStateName): boolean =>
   state === "completed" || state === "failed" || state === "cancelled";
 /** It has ended, or waits for a person, or for whoever goes on with what a person has decided. */
-export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state) || state === "waiting_for_user";
+export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state) || asks.has(state);
+const asks: ReadonlySet<WorkflowStateName> = new Set(["waiting_for_user", "cancelling"]);
 /** Nothing more happens by itself: it has ended, or somebody is asked. Between a decision and what follows from it, nobody is. */
 export const isSettled = (state: WorkflowStateName, gates: Iterable<Pick<Gate, "status">>): boolean =>
-  isTerminal(state) || (state === "waiting_for_user" && [...gates].some(isOpenGate));
+  isTerminal(state) || (asks.has(state) && [...gates].some(isOpenGate));
 /** The steps of the newest plan, in its order. */
 export const stepsOf = ({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">): readonly StepRecord[] =>
   (plan?.steps ?? []).flatMap(({ step_id }) => steps.get(step_id) ?? []);
@@ -190,7 +196,7 @@ export function isRunnable({ steps, standing }: Pick<WorkflowRecord, "steps" | "
 export function percentOf({ state, standing: { done, total } }: Pick<WorkflowRecord, "standing" | "state">): number {
   if (state === "completed") return 100;
   if (total === 0) return 0;
-  if (done === total && state !== "failed" && state !== "cancelled") return 100;
+  if (done === total && state !== "failed" && !isCancelled(state)) return 100;
   return Math.min(99, Math.round((100 * done) / total));
 }
 

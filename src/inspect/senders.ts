@@ -29,6 +29,7 @@ const arrows: Readonly<Record<EventType, Arrow>> = {
   WORKFLOW_RESTARTED: arrow("person", "workflow"),
   WORKFLOW_COMPLETED: arrow("t4", "workflow"),
   WORKFLOW_FAILED: arrow("t4", "workflow"),
+  WORKFLOW_CANCELLING: arrow("person", "workflow"),
   WORKFLOW_CANCELLED: arrow("person", "workflow"),
   STEP_QUEUED: arrow("workflow", "step"),
   STEP_STARTED: arrow("workflow", "step"),

@@ -214,8 +214,9 @@ function readDecision(event: LedgerEvent, reading: Reading): Word | null {
   const signature = isLost ? unknownSignature : (vote?.signature ?? decided?.signature)?.jws;
   const comment = (decided ?? vote)?.comment;
   const asksWhat = log.record.gates.get(gate_id)?.kind === "in_doubt" && decision === "approve";
-  // A word that was refused behind its judgement named some way to settle the call.
-  const resolution = decided?.resolution ?? vote?.resolution ?? (asksWhat ? "retry" : null);
+  // A word that was refused behind its judgement named some way to settle the call: one that could be taken then.
+  const settles = log.record.cancelling === null ? "retry" : "done";
+  const resolution = decided?.resolution ?? vote?.resolution ?? (asksWhat ? settles : null);
   const payload = {
     ...(edit === null ? {} : { edit }),
     apply_targets: (vote ?? decided)?.apply_targets,
@@ -337,7 +338,7 @@ const refused = ({ record: { auth, tenant_id } }: RecordedLog): Command => ({
 });
 
 function readCancel(left: readonly LedgerEvent[], { record: { auth } }: RecordedLog): Command | null {
-  const event = left.find(({ event_type: type }) => type === "WORKFLOW_CANCELLED");
+  const event = left.find(({ event_type: type }) => type === "WORKFLOW_CANCELLING" || type === "WORKFLOW_CANCELLED");
   if (event === undefined) return null;
   const { reason, principal } = payloadOf(event, "WORKFLOW_CANCELLED");
   return { kind: "cancel", reason, principal: principal ?? nobody, auth };

@@ -111,6 +111,8 @@ function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendInde
  */
 export function dueOf(record: WorkflowRecord): number | null {
   if (record.state === "running") return dueAfterPause(record);
+  // What is not asked yet is asked by whoever takes it up: the process that waited for the call is gone.
+  if (record.state === "cancelling") return isAnyUnasked(record) ? Date.parse(record.updated_at) : null;
   if (record.state !== "waiting_for_user") return null;
   const open = openGates(record);
   const isLeft = open.length > 0 && !isAnyRunnable(record);
@@ -132,6 +134,9 @@ function dueAfterPause(record: WorkflowRecord): number | null {
 const openGates = ({ gates }: WorkflowRecord): readonly Gate[] => [...gates.values()].filter(isOpenGate);
 const isAnyRunnable = (record: WorkflowRecord): boolean =>
   [...record.steps.values()].some((step) => isRunnable(record, step));
+
+const isAnyUnasked = ({ steps }: WorkflowRecord): boolean =>
+  [...steps.values()].some(({ state, phase }) => state === "running" && phase !== "in_doubt");
 
 const timesOf = (gates: readonly Gate[]): number[] =>
   gates.flatMap(({ status, due_at, reminder }) => [
@@ -166,8 +171,8 @@ function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): readonl
 function changedBy({ gates }: WorkflowRecord, { type, step_id, payload }: EventDraft): readonly string[] {
   if (gateEvents.has(type))
     return ["gate_id" in payload ? (payload.gate_id as string) : (payload as { gate: Gate }).gate.gate_id];
-  if (type !== "STEP_FAILED") return none;
-  // A step that failed took its gate with it.
+  if (type !== "STEP_FAILED" && type !== "STEP_SKIPPED") return none;
+  // A step that failed, or was skipped, took its gate with it.
   const isVoided = (gate: Gate): boolean => gate.status === "voided" && gate.step_id === step_id;
   return [...gates.values()].filter(isVoided).map(({ gate_id }) => gate_id);
 }

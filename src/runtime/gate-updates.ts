@@ -21,7 +21,7 @@ export interface UpdateOptions {
   readonly dueSoonMs: number;
 }
 
-const ending: ReadonlySet<string> = new Set(["STEP_FAILED", "WORKFLOW_FAILED", "WORKFLOW_CANCELLED"]);
+const ending: ReadonlySet<string> = new Set(["STEP_FAILED", "STEP_SKIPPED", "WORKFLOW_FAILED", "WORKFLOW_CANCELLED"]);
 
 /** Whether an event may have changed a gate. */
 export const touchesGates = ({ event_type: type }: LedgerEvent): boolean =>
@@ -29,7 +29,7 @@ export const touchesGates = ({ event_type: type }: LedgerEvent): boolean =>
 
 /** As touchesGates, of a row's body, without what leads to it: these types are never left out there. */
 export const mayTouchGates = (body: string | null): boolean =>
-  body !== null && /"(?:GATE_|USER_|STEP_FAILED"|WORKFLOW_FAILED"|WORKFLOW_CANCELLED")/.test(body);
+  body !== null && /"(?:GATE_|USER_|STEP_FAILED"|STEP_SKIPPED"|WORKFLOW_FAILED"|WORKFLOW_CANCELLED")/.test(body);
 
 /** @param events those of the row. @param record the workflow after it. */
 export function gateUpdates(

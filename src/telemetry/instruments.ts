@@ -105,7 +105,7 @@ export const instruments = {
     kind: "counter",
     name: "countersign.workflow.transitions",
     unit: "1",
-    help: "What happened to workflows: received, started, waiting, resumed, restarted, completed, failed, cancelled",
+    help: "What happened to workflows: received, started, waiting, resumed, restarted, completed, failed, cancelling, cancelled",
     labels: ["transition", "intent"],
   },
   workflowDuration: {

@@ -24,6 +24,7 @@ const lines: EventReaders<Say | null> = {
   PLAN_REJECTED: warn("a plan was refused"),
   WORKFLOW_COMPLETED: () => ["info", "a workflow was completed", {}],
   WORKFLOW_FAILED: warn("a workflow failed"),
+  WORKFLOW_CANCELLING: () => ["info", "a workflow is being cancelled", {}],
   WORKFLOW_CANCELLED: () => ["info", "a workflow was cancelled", {}],
   STEP_FAILED: warn("a step failed"),
   POLICY_DECIDED: ({ stage, decision, decided_by: rule = null }) =>

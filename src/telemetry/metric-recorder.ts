@@ -39,6 +39,7 @@ const transitions: { readonly [T in EventType]?: string } = {
   WORKFLOW_RESTARTED: "restarted",
   WORKFLOW_COMPLETED: "completed",
   WORKFLOW_FAILED: "failed",
+  WORKFLOW_CANCELLING: "cancelling",
   WORKFLOW_CANCELLED: "cancelled",
 };
 

@@ -263,7 +263,7 @@ const ready = (tables: Tables): readonly WorkflowHead[] =>
     .sort((a, b) => (a.due_at ?? 0) - (b.due_at ?? 0));
 
 const isToTake = (kind: TakeUpKind, { state, due_at }: WorkflowHead): boolean =>
-  kind === "due" ? due_at !== null : state !== "waiting_for_user";
+  kind === "due" ? due_at !== null : ["accepted", "planned", "running"].includes(state);
 
 function createQueues(tables: Tables): Pick<LedgerStore, "heads" | "nextDue"> {
   return {

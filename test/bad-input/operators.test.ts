@@ -182,7 +182,7 @@ describe("an operator", () => {
     const id = await t.submit("Test.Job");
     await t.clock.settle();
     const who = { tenant_id: 1, principal: { type: "user", id: 1, role: "user" } };
-    expect(await t.kernel.cancel(id, who)).toMatchObject({ status: "cancelled" });
+    expect(await t.kernel.cancel(id, who)).toMatchObject({ status: "cancelling" });
     await t.submit("Test.Job");
     await t.clock.settle();
     await t.kernel.stop({ drainMs: 0 });
@@ -216,14 +216,19 @@ describe("an operator", () => {
     },
   );
 
-  it("that goes on after its workflow was cancelled changes nothing any more", async () => {
+  it("that goes on after its workflow has ended as cancelled changes nothing any more", async () => {
     let finish: (value: unknown) => void = () => undefined;
     const { t } = await openActing(() => new Promise((resolve) => (finish = resolve)));
     await using _ = t;
     const id = await t.submit("Test.Job");
     await t.clock.settle();
     await t.kernel.cancel(id, { tenant_id: 1, principal: { type: "user", id: 1, role: "user" } });
+    await t.clock.advance(3_600_000);
+    const [gate] = await t.kernel.gates({ workflow_id: id });
+    await t.reject(id, gate?.gate_id);
+    await t.clock.settle();
     const before = await t.types(id);
+    expect(before.at(-1)).toBe("WORKFLOW_CANCELLED");
     finish({ late: true });
     await t.clock.settle();
     expect(await t.types(id)).toEqual(before);

@@ -59,7 +59,7 @@ describe("a workflow is cancelled", () => {
     expect(work.calls).toHaveLength(0);
   });
 
-  it("while a step runs: the call is told to stop, its end changes nothing, what is left is skipped by name", async () => {
+  it("while a step runs: the call is told to stop, its end is on record, what is left is skipped by name", async () => {
     const end = held<object>();
     const slow = counted("Note.Slow", { effect: "write_draft" }, () => end.promise);
     const rows = [step("s1", slow), step("s2", slow, { depends_on: ["s1"] })];
@@ -80,7 +80,7 @@ describe("a workflow is cancelled", () => {
       ["skipped", "cancelled"],
     ]);
     expect((await eventsOf(t, id)).at(-1)?.event_type).toBe("WORKFLOW_CANCELLED");
-    expect((await t.kernel.actions(id)).map((a) => a.status)).toEqual(["in_doubt"]);
+    expect((await t.kernel.actions(id)).map((a) => a.status)).toEqual(["succeeded"]);
     expect(slow.calls).toHaveLength(1);
   });
 
@@ -107,15 +107,18 @@ describe("a workflow is cancelled", () => {
     expect(publish.calls).toHaveLength(0);
   });
 
-  it("while a lost call waits for a person: the call stays in doubt in the ledger", async () => {
+  it("while a lost call waits for a person: once that person has said what became of it", async () => {
     const send = counted("Note.Send", { effect: "write_draft", timeoutSec: 1 }, () => new Promise(() => undefined));
     await using t = await createTestKernel({ capabilities: [story([send], [step("send", send)])] });
     const { workflow_id, state } = await t.run(intent);
     expect(state).toBe("waiting_for_user");
-    await cancel(t, workflow_id);
+    expect(await cancel(t, workflow_id)).toMatchObject({ status: "cancelling" });
+    await t.clock.settle();
+    expect((await t.kernel.workflow(workflow_id)).state).toBe("cancelling");
+    await t.reject(workflow_id, "gate-send_doubt1");
     await t.clock.settle();
     expect((await t.kernel.workflow(workflow_id)).state).toBe("cancelled");
-    expect((await t.kernel.actions(workflow_id)).map((a) => a.status)).toEqual(["in_doubt"]);
+    expect((await t.kernel.actions(workflow_id)).map((a) => a.status)).toEqual(["failed"]);
     expect(send.calls).toHaveLength(1);
   });
 

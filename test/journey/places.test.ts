@@ -21,7 +21,7 @@ const cancelled = { ...testCaller, reason: "enough" };
 
 describe("a place in limits.maxInFlight", () => {
   it("is free once its workflow is cancelled, though its operator never ends", async () => {
-    const stuck = counted("T.Stuck", { effect: "external_send", timeoutSec: 3600 }, never);
+    const stuck = counted("T.Stuck", { effect: "external_send", idempotent: true, timeoutSec: 3600 }, never);
     const limits = { maxInFlight: 1 };
     await using t = await createTestKernel({ capabilities: [jobOf(stuck.operator)], limits, defaultPolicies: false });
     const first = await t.submit("T.Job");
@@ -37,7 +37,7 @@ describe("a place in limits.maxInFlight", () => {
     expect(stuck.calls).toHaveLength(2);
   });
 
-  it("is free once the time of a call that never ends has run out and its workflow is cancelled", async () => {
+  it("is free once a person has said what became of a call that never ends, and its workflow is cancelled", async () => {
     const stuck = counted("T.Stuck", { effect: "external_send", timeoutSec: 1, retry: "NONE" }, never);
     const limits = { maxInFlight: 1 };
     await using t = await createTestKernel({ capabilities: [jobOf(stuck.operator)], limits, defaultPolicies: false });
@@ -45,7 +45,9 @@ describe("a place in limits.maxInFlight", () => {
     await t.clock.advance(2_000);
     expect((await t.kernel.workflow(first)).state).toBe("waiting_for_user");
     await t.kernel.cancel(first, cancelled);
+    await t.reject(first, "gate-s1_doubt1");
     await t.clock.settle();
+    expect((await t.kernel.workflow(first)).state).toBe("cancelled");
     expect(t.kernel.vitals()).toMatchObject({ workflows: 0, actors: 0 });
     await t.submit("T.Job");
   });

@@ -44,14 +44,14 @@ describe("the gate lifecycle", () => {
     expect(stateAfter("GATE_OPENED", "GATE_SUSPENDED", "GATE_REVISED")).toBe("open");
   });
 
-  it("the end of the workflow voids every gate that is not decided", () => {
-    for (const end of ["WORKFLOW_CANCELLED", "WORKFLOW_FAILED"]) {
-      expect([
-        stateAfter(end),
-        stateAfter("GATE_OPENED", end),
-        stateAfter("GATE_OPENED", "GATE_SUSPENDED", end),
-      ]).toEqual(["voided", "voided", "voided"]);
+  it("the end of its step voids every gate that is not decided, and the end of the workflow those that never opened", () => {
+    for (const end of ["STEP_FAILED", "STEP_SKIPPED"]) {
+      expect([stateAfter("GATE_OPENED", end), stateAfter("GATE_OPENED", "GATE_SUSPENDED", end)]).toEqual([
+        "voided",
+        "voided",
+      ]);
       expect(stateAfter("GATE_OPENED", "USER_APPROVED", end)).toBe("approved");
     }
+    for (const end of ["WORKFLOW_CANCELLED", "WORKFLOW_FAILED"]) expect(stateAfter(end)).toBe("voided");
   });
 });

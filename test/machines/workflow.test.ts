@@ -15,8 +15,8 @@ const acceptedIn = (path: readonly string[]): readonly string[] => {
 const toRunning = ["PLAN_CREATED", "WORKFLOW_STARTED"];
 
 describe("the workflow lifecycle", () => {
-  it("[CARD-04] has exactly seven states", () => {
-    expect(Object.keys(workflowMachine.states)).toEqual([
+  it("[CARD-04] has the seven states of the requirement, and one between a cancel and the end of what it cuts short", () => {
+    expect(Object.keys(workflowMachine.states).filter((state) => state !== "cancelling")).toEqual([
       "accepted",
       "planned",
       "running",
@@ -25,6 +25,7 @@ describe("the workflow lifecycle", () => {
       "failed",
       "cancelled",
     ]);
+    expect(Object.keys(workflowMachine.states)).toHaveLength(8);
     expect(Object.values(workflowMachine.states).every((state) => Object.keys(state.states).length === 0)).toBe(true);
   });
 
@@ -70,9 +71,19 @@ describe("the workflow lifecycle", () => {
       "USER_APPROVED",
       "USER_REJECTED",
       "WORKFLOW_CANCELLED",
+      "WORKFLOW_CANCELLING",
       "WORKFLOW_FAILED",
       "WORKFLOW_RESUMED",
     ]);
+  });
+
+  it("a workflow that is being cancelled takes a person's word on a call in doubt, and ends as cancelled alone", () => {
+    for (const path of [toRunning, [...toRunning, "WORKFLOW_WAITING"]])
+      expect(acceptedIn([...path, "WORKFLOW_CANCELLING"])).toEqual([
+        "USER_APPROVED",
+        "USER_REJECTED",
+        "WORKFLOW_CANCELLED",
+      ]);
   });
 
   it("a replan while running keeps the state", () => {

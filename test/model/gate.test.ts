@@ -36,11 +36,7 @@ function planFor(route: readonly ChartEvent[]): readonly PlanStepDraft[] {
   const busy = route.some(({ cause }) => cause === "basis")
     ? [step("busy", "Model.Slow", { depends_on: ["first"] })]
     : [];
-  const asked = [...first, ...busy];
-  const fails = route.some(({ type }) => type === "WORKFLOW_FAILED") && route.length > 1;
-  if (!fails) return asked;
-  const costly = step("costly", "Model.Read", { depends_on: ["first"], gate: {}, estimated_cost: 10 });
-  return [...asked, costly, step("late", "Model.Read", { depends_on: ["costly"] })];
+  return [...first, ...busy];
 }
 
 async function open(path: ChartPath): Promise<Subject> {
@@ -122,25 +118,27 @@ const acts: Readonly<Record<string, Act>> = {
   },
   USER_APPROVED: (subject) => subject.decide("approve", gateId),
   USER_REJECTED: (subject) => subject.decide("reject", gateId),
+  STEP_SKIPPED: (subject) => subject.cancel(),
   WORKFLOW_CANCELLED: (subject) => subject.cancel(),
-  async WORKFLOW_FAILED(subject, state) {
-    if (state === "declared") return answer(subject, "first", "fail");
-    await subject.decide("approve", "gate-costly");
-    await answer(subject, "costly", "succeed");
-  },
+  WORKFLOW_FAILED: (subject) => answer(subject, "first", "fail"),
 };
 
-const isEnd = (type: string): boolean => /^(WORKFLOW_(CANCELLED|FAILED)|STEP_FAILED)$/.test(type);
-const isDecision = (type: string): boolean => /^(USER_APPROVED|USER_REJECTED|GATE_EXPIRED|STEP_FAILED)$/.test(type);
+const isEnd = (type: string): boolean => /^(WORKFLOW_(CANCELLED|FAILED)|STEP_(FAILED|SKIPPED))$/.test(type);
+const isDecision = (type: string): boolean =>
+  /^(USER_APPROVED|USER_REJECTED|GATE_EXPIRED|STEP_(FAILED|SKIPPED))$/.test(type);
 
 function isOfGate({ payload }: LedgerEvent): boolean {
   const { gate_id, gate } = payload as { gate_id?: string; gate?: { gate_id: string } };
   return (gate_id ?? gate?.gate_id) === gateId;
 }
 
-/** What was said to the gate. The end of a workflow, and of its step, is said to a gate that is still undecided. */
+/** What was said to the gate. The end of a workflow, and of its step, is said to a gate that is still undecided, and its skip to one that is open. */
 function project(all: readonly LedgerEvent[]): readonly ChartEvent[] {
-  const events = all.filter((e) => e.event_type !== "STEP_FAILED" || e.step_id === "asked");
+  const opened = all.findIndex((e) => e.event_type === "GATE_OPENED" && isOfGate(e));
+  const isSkipped = (e: LedgerEvent, i: number): boolean => e.step_id === "asked" && opened >= 0 && i > opened;
+  const events = all
+    .filter((e, i) => e.event_type !== "STEP_SKIPPED" || isSkipped(e, i))
+    .filter((e) => e.event_type !== "STEP_FAILED" || e.step_id === "asked");
   const said = events.filter((e) => isEnd(e.event_type) || (/^(GATE|USER)_/.test(e.event_type) && isOfGate(e)));
   const decided = said.findIndex((e) => isDecision(e.event_type));
   return said

@@ -46,9 +46,14 @@ const ways: Readonly<Record<State, (subject: Subject) => Promise<void>>> = {
     await running(subject);
     await work(subject, "fail");
   },
+  async cancelling(subject) {
+    await running(subject);
+    await subject.cancel();
+  },
   async cancelled(subject) {
     await running(subject);
     await subject.cancel();
+    await work(subject, "succeed");
   },
 };
 
@@ -83,11 +88,13 @@ const legal: Readonly<Record<State, readonly (keyof typeof wishes)[]>> = {
   waiting_for_user: ["approve", "reject", "edit", "cancel", "regenerate"],
   completed: [],
   failed: ["resume", "regenerate"],
+  cancelling: [],
   cancelled: [],
 };
 const answeredAgain: readonly string[] = [
   "completed approve",
   "completed regenerate",
+  "cancelling cancel",
   "cancelled cancel",
   "cancelled regenerate",
 ];

@@ -16,6 +16,11 @@ const way = (...types: readonly string[]): readonly ChartEvent[] => types.map((t
 const ways = {
   "running.judging + GATE_REVISED(basis)": way("STEP_STARTED", "GATE_OPENED", "USER_APPROVED"),
   "running.in_doubt + ACTION_SUCCEEDED": way("STEP_STARTED", "ACTION_STARTED", "ACTION_FAILED", "ACTION_IN_DOUBT"),
+  // What is in doubt is skipped once its end is known.
+  "running.in_doubt + STEP_SKIPPED": [
+    ...way("STEP_STARTED", "ACTION_STARTED", "ACTION_FAILED", "ACTION_IN_DOUBT"),
+    ...way("ACTION_SUCCEEDED"),
+  ],
 };
 const model = createModel(stepMachine, { ways, rare: ["running.judging + ACTION_IN_DOUBT"] });
 const coverage = createCoverage();

@@ -19,14 +19,18 @@ const has = (route: readonly ChartEvent[], ...wanted: readonly string[]): boolea
   route.some(({ type }) => wanted.includes(type));
 const isPlannedAgain = (route: readonly ChartEvent[]): boolean =>
   route.slice(1).some(({ type }) => type.startsWith("PLAN_"));
-/** A workflow that waits and then fails waits for the truth about a lost call. */
+/** A workflow that waits and then fails, or is being cancelled, waits for the truth about a lost call. */
 const isLost = (route: readonly ChartEvent[]): boolean =>
-  has(route, "WORKFLOW_WAITING") && has(route, "WORKFLOW_FAILED");
+  has(route, "WORKFLOW_WAITING") && has(route, "WORKFLOW_FAILED", "WORKFLOW_CANCELLING");
+/** It is cancelled at once: its call has no effect. */
+const isHarmless = (route: readonly ChartEvent[]): boolean =>
+  has(route, "WORKFLOW_CANCELLED") && !has(route, "WORKFLOW_CANCELLING");
 
 function planFor(route: readonly ChartEvent[]): readonly PlanStepDraft[] {
-  const asks = has(route, "WORKFLOW_WAITING", "USER_APPROVED", "USER_REJECTED", "GATE_EXPIRED") && !isLost(route);
+  const decides = has(route, "WORKFLOW_WAITING", "USER_APPROVED", "USER_REJECTED", "GATE_EXPIRED");
+  const asks = decides && !has(route, "WORKFLOW_CANCELLING") && !isLost(route);
   const gate = { expiry: { after_ms: hour, action: "allow" as const } };
-  const work = step("work", isLost(route) ? "Model.Send" : "Model.Write");
+  const work = step("work", isLost(route) ? "Model.Send" : isHarmless(route) ? "Model.Read" : "Model.Write");
   return asks ? [work, step("asked", "Model.Read", { gate })] : [work];
 }
 
@@ -53,6 +57,12 @@ const plan = async ({ script, t }: Subject, steps: readonly PlanStepDraft[] | nu
   await t.clock.settle();
 };
 
+/** The process dies while the call that is waited for is under way; a person then says what became of it. */
+async function settle(subject: Subject, decision: "approve" | "reject"): Promise<void> {
+  await subject.crash();
+  await subject.decide(decision, undefined, decision === "approve" ? { resolution: "done" } : undefined);
+}
+
 type Act = (subject: Subject, state: string, route: readonly ChartEvent[]) => Promise<void>;
 
 /** What brings each event about, by the state in which it is wanted. */
@@ -76,9 +86,10 @@ const acts: Readonly<Record<string, Act>> = {
     if (state === "planned") return subject.crash({ capabilities: [] });
     return state === "running" ? answer(subject, "fail") : subject.decide("reject");
   },
-  WORKFLOW_CANCELLED: (subject) => subject.cancel(),
-  USER_APPROVED: (subject) => subject.decide("approve"),
-  USER_REJECTED: (subject) => subject.decide("reject"),
+  WORKFLOW_CANCELLING: (subject) => subject.cancel(),
+  WORKFLOW_CANCELLED: (subject, state) => (state === "cancelling" ? answer(subject, "succeed") : subject.cancel()),
+  USER_APPROVED: (subject, state) => (state === "cancelling" ? settle(subject, "approve") : subject.decide("approve")),
+  USER_REJECTED: (subject, state) => (state === "cancelling" ? settle(subject, "reject") : subject.decide("reject")),
   GATE_EXPIRED: (subject, state) => (state === "running" ? subject.crash({}, hour) : subject.t.clock.advance(hour)),
 };
 

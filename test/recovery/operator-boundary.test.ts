@@ -53,7 +53,7 @@ describe("a call that another one has left in doubt", () => {
     expect(world.stepsCalled().filter((s) => s === "s2" || s === "s3")).toEqual(["s2"]);
   });
 
-  it("fails the step that does a cancelled workflow's lost call again", async () => {
+  it("keeps the work of a cancelled workflow from being done again until a person has said what became of it", async () => {
     const world = createWorld();
     const capability = job(
       [step("s1", "Test.Act"), step("s2", "Test.Slow")],
@@ -63,12 +63,15 @@ describe("a call that another one has left in doubt", () => {
     const id = await t.submit("Test.Job");
     await t.clock.settle();
     await t.kernel.cancel(id, { ...testCaller, reason: "stop" });
-    const [lost] = (await t.kernel.actions(id)).filter((a) => a.step_id === "s2");
-    const again = await t.kernel.retry(id, { ...testCaller, mode: "regenerate", step_ids: ["s1"] });
-    await t.rest(again.workflow_id);
-    const error = { code: "T4_ACTION_IN_DOUBT", detail: { action_id: lost?.action_id } };
-    expect(await stepOf(t, again.workflow_id, "s2")).toMatchObject({ state: "failed", error });
-    expect(world.stepsCalled()).toEqual(["s1", "s2", "s1"]);
+    const regenerate = () => t.kernel.retry(id, { ...testCaller, mode: "regenerate", step_ids: ["s1"] });
+    await expect(regenerate()).rejects.toMatchObject({ error: { code: "T4_WORKFLOW_CONFLICT" } });
+    expect((await t.rest(id)).state).toBe("cancelling");
+    await t.reject(id, "gate-s2_doubt1");
+    expect((await t.rest(id)).state).toBe("cancelled");
+    const again = await regenerate();
+    await t.clock.settle();
+    expect(await stepOf(t, again.workflow_id, "s2")).toMatchObject({ state: "running", phase: "calling" });
+    expect(world.stepsCalled()).toEqual(["s1", "s2", "s1", "s2"]);
   });
 });
 

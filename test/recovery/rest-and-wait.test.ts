@@ -56,7 +56,7 @@ describe("who waits for a workflow to rest", () => {
   });
 
   it("hears of a cancellation although the operator never returns", async () => {
-    await using t = await createTestKernel(oneStep(never));
+    await using t = await createTestKernel(oneStep(never, { idempotent: true }));
     const id = await t.submit("Test.Job");
     await t.clock.settle();
     const before = watchSettled(t, id);
@@ -78,14 +78,15 @@ describe("who waits for a workflow to rest", () => {
         throw new Error("T4 stumbles");
       },
     }));
-    await using t = await createTestKernel({ ...oneStep(never), ledger: { ...store, head }, patchTier });
+    const work = oneStep(never, { idempotent: true });
+    await using t = await createTestKernel({ ...work, ledger: { ...store, head }, patchTier });
     const id = await t.submit("Test.Job");
     await t.clock.settle();
     const seen = watchSettled(t, id);
     await t.kernel.ask(4, toWorkflow("sleep", id));
     await t.clock.settle();
     expect([seen.answer, t.kernel.vitals().workflows]).toEqual([null, 0]);
-    await using other = await createTestKernel({ ledger: store, recover: false, seed: 2 });
+    await using other = await createTestKernel({ ...work, ledger: store, recover: false, seed: 2 });
     await cancel(other, id);
     await t.clock.advance(1000);
     expect(seen.answer).toBe("cancelled");
@@ -282,7 +283,7 @@ describe("an operator under way", () => {
     const store = memoryLedger();
     const append: LedgerStore["append"] = async (batch) => {
       const receipts = await store.append(batch);
-      if (JSON.stringify(batch).includes("WORKFLOW_CANCELLED")) toldAtAppend.push(told.length);
+      if (JSON.stringify(batch).includes("WORKFLOW_CANCELLING")) toldAtAppend.push(told.length);
       return receipts;
     };
     await using t = await createTestKernel({ ...oneStep(listening(told)), ledger: { ...store, append } });
@@ -318,7 +319,7 @@ describe("an operator under way", () => {
   it("is told of a cancellation that another process appended", async () => {
     const told: string[] = [];
     const path = freshPath();
-    const { capabilities } = oneStep(listening(told));
+    const { capabilities } = oneStep(listening(told), { idempotent: true });
     await using owner = await openProcess(path, { capabilities, owner: "first" });
     const id = await owner.submit("Test.Job");
     await owner.clock.settle();

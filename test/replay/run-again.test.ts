@@ -4,12 +4,35 @@ import { z } from "zod";
 import type { Budgets } from "../../src/contract/budget.ts";
 import type { PolicyRule } from "../../src/contract/policy.ts";
 import { definePolicy, digest, operatorError } from "../../src/index.ts";
+import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { counted, gateOf, held, intent, Note, refusalOf, step, steps, story } from "../gates/story.ts";
 
 const again = (t: TestKernel, id: string) => t.kernel.retry(id, { ...testCaller, mode: "replay" });
 const keysOf = async (t: TestKernel, id: string): Promise<readonly string[]> =>
   (await t.kernel.actions(id)).map((action) => action.idempotency_key);
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+/**
+ * A workflow that was cancelled while its call was under way, on a ledger that stays: its release took the call for one that may
+ * be repeated, so that nobody was asked about it, and it is in doubt.
+ */
+async function leaveInDoubt(effect: "final_write" | "write_draft", row: Parameters<typeof step>[2] = {}) {
+  const memory = memoryLedger();
+  await memory.open();
+  const ledger: LedgerStore = { ...memory, open: async () => undefined, close: async () => undefined };
+  const work = counted("Note.Work", { effect, timeoutSec: 1, idempotent: true }, never);
+  await using t = await createTestKernel({ ledger, capabilities: [story([work], [step("a", work, row)])], seed: 7 });
+  const first = await t.submit(intent);
+  await t.clock.settle();
+  if ((await t.kernel.workflow(first)).state === "waiting_for_user") await t.approve(first);
+  await t.clock.settle();
+  expect([work.calls.length, (await t.kernel.cancel(first, testCaller)).status]).toEqual([1, "cancelled"]);
+  expect((await t.kernel.actions(first)).map(({ status }) => status)).toEqual(["in_doubt"]);
+  return { first, ledger };
+}
 
 type Ruling = Awaited<ReturnType<PolicyRule["evaluate"]>>;
 
@@ -47,14 +70,11 @@ describe("retry in mode replay", () => {
     const look = held<null>();
     let looks = false;
     const rule = definePolicy({ name: "look", stages: ["action"], evaluate: () => (looks ? look.promise : null) });
-    const work = counted("Note.Work", { effect: "final_write", timeoutSec: 1 }, () => new Promise(() => undefined));
-    const capabilities = [story([work], [step("a", work, { params: { n: 1 }, gate: {} })])];
-    await using t = await createTestKernel({ capabilities, policies: [rule], limits: { maxReplans: 0 } });
-    const { workflow_id: first } = await t.run(intent);
-    await t.approve(first);
-    await t.clock.settle();
-    await t.kernel.cancel(first, testCaller);
-    await t.clock.advance(1000);
+    const row = { params: { n: 1 }, gate: {} };
+    const { first, ledger } = await leaveInDoubt("final_write", row);
+    const work = counted("Note.Work", { effect: "final_write", timeoutSec: 1 }, never);
+    const capabilities = [story([work], [step("a", work, row)])];
+    await using t = await createTestKernel({ ledger, capabilities, policies: [rule], limits: { maxReplans: 0 } });
     looks = true;
     const { workflow_id } = await again(t, first);
     await t.clock.settle();
@@ -62,7 +82,7 @@ describe("retry in mode replay", () => {
     await t.kernel.decideGate(workflow_id, { ...testCaller, gate_id: "gate-a", decision: "approve", payload });
     look.release(null);
     const { steps } = await t.rest(workflow_id);
-    expect([steps[0]?.error?.code, work.calls.length]).toEqual(["T4_ACTION_IN_DOUBT", 1]);
+    expect([steps[0]?.error?.code, work.calls.length]).toEqual(["T4_ACTION_IN_DOUBT", 0]);
     expect(await t.types(workflow_id)).toContain("USER_APPROVED");
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
   });
@@ -71,23 +91,17 @@ describe("retry in mode replay", () => {
     "[INV-12] replays where a call is in doubt in its first run, and it %s while a hook on the way back is asked",
     async (how) => {
       const hook = held<undefined>();
-      let asks = false;
-      const onError = (): Promise<undefined> | undefined => (asks ? hook.promise : undefined);
-      const work = counted("Note.Work", { effect: "write_draft", timeoutSec: 1 }, () => new Promise(() => undefined));
+      const { first, ledger } = await leaveInDoubt("write_draft");
+      const work = counted("Note.Work", { effect: "write_draft", timeoutSec: 1 }, never);
       const capabilities = [story([work], [step("a", work)])];
-      const middleware = [{ name: "log", onError }];
-      await using t = await createTestKernel({ capabilities, middleware, limits: { maxReplans: 0 } });
-      const first = await t.submit(intent);
-      await t.clock.settle();
-      await t.kernel.cancel(first, testCaller);
-      await t.clock.advance(1000);
-      asks = true;
+      const middleware = [{ name: "log", onError: () => hook.promise }];
+      await using t = await createTestKernel({ ledger, capabilities, middleware, limits: { maxReplans: 0 } });
       const { workflow_id: second } = await again(t, first);
       await t.clock.settle();
       if (how === "is cancelled") await t.kernel.cancel(second, testCaller);
       hook.release(undefined);
       const { state } = await t.rest(second);
-      expect([state, work.calls.length]).toEqual([how === "is cancelled" ? "cancelled" : "failed", 1]);
+      expect([state, work.calls.length]).toEqual([how === "is cancelled" ? "cancelled" : "failed", 0]);
       expect(await t.kernel.replay(second)).toMatchObject({ identical: true });
     },
   );

@@ -169,7 +169,7 @@ describe("how spans end", () => {
     const { observer, spans, started } = openObserver();
     await using t = await createTestKernel({
       telemetry: observer,
-      capabilities: [job(steps, [work(world, "T.Hang", { run: never }), work(world, "T.Act")])],
+      capabilities: [job(steps, [work(world, "T.Hang", { run: never, idempotent: true }), work(world, "T.Act")])],
     });
     const id = await t.submit("Test.Job");
     await t.clock.settle();

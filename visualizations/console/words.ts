@@ -21,6 +21,7 @@ const stateWords: Readonly<Record<WorkflowStateName, string>> = {
   planned: "planned",
   running: "running",
   waiting_for_user: "waits for a person",
+  cancelling: "is being cancelled",
   completed: "completed",
   failed: "failed",
   cancelled: "cancelled",
@@ -36,7 +37,7 @@ export function toneOf(state: string): "good" | "bad" | "wait" | "busy" | "calm"
   if (["completed", "succeeded", "approved"].includes(state)) return "good";
   if (["failed", "rejected", "expired", "in_doubt"].includes(state)) return "bad";
   if (["waiting_for_user", "awaiting_approval", "open", "suspended"].includes(state)) return "wait";
-  return ["running", "planned", "accepted"].includes(state) ? "busy" : "calm";
+  return ["running", "planned", "accepted", "cancelling"].includes(state) ? "busy" : "calm";
 }
 
 export const tellPerson = ({

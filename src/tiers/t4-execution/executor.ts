@@ -69,7 +69,7 @@ export class Executor {
       settings,
       services,
       isStopping: () => this.#isStopping,
-      onOver: (mailbox) => this.#leaveOver(mailbox),
+      onOver: (mailbox) => this.#tellOver(mailbox),
       onRest: (mailbox) => this.#rest(mailbox),
     };
     this.#services = {
@@ -201,12 +201,6 @@ export class Executor {
     onCommitted(log, events, own);
   }
 
-  /** Frees the place and the actors of a workflow that has ended; its mailbox stays to record the end of the call. */
-  #leaveOver(mailbox: Mailbox): void {
-    this.#options.lifecycles.sleep(mailbox.log.identity.workflow_id);
-    this.#options.onRest(mailbox);
-  }
-
   #rest(mailbox: Mailbox): void {
     const { lifecycles, runtime, onRest } = this.#options;
     const id = mailbox.log.identity.workflow_id;
@@ -215,6 +209,14 @@ export class Executor {
     if (mayBeKept(mailbox)) void this.#keep(mailbox.log);
     lifecycles.sleep(id);
     runtime.telemetry.mark?.("session.close", { workflow_id: id });
+    onRest(mailbox);
+  }
+
+  /** What has ended for good needs no actors; what has failed may be taken up again by the same mailbox. */
+  #tellOver(mailbox: Mailbox): void {
+    const { lifecycles, onRest } = this.#options;
+    const { log } = mailbox;
+    if (log.record.state !== "failed") lifecycles.sleep(log.identity.workflow_id);
     onRest(mailbox);
   }
 

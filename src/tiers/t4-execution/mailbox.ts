@@ -12,7 +12,7 @@
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { EventDraft } from "../../contract/event.ts";
-import { isTerminal } from "../../contract/workflow.ts";
+import { isCancelled, isTerminal } from "../../contract/workflow.ts";
 import type { RunIn } from "../../runtime/async-context.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { errorOf } from "../../runtime/within.ts";
@@ -136,7 +136,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   /** Nothing goes on before a time that is far enough away: it is kept in the ledger, not here. */
   get #rests(): boolean {
     const { due, record } = this.log;
-    if (record.state === "waiting_for_user") return true;
+    if (record.state === "waiting_for_user" || record.state === "cancelling") return true;
     return due !== null && due - this.now > this.settings.limits.restAfterMs;
   }
 
@@ -363,7 +363,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#inputs.unshift(...this.#replies.askAnew(this.#trace.restart((id) => this.#performer.isMade(id))));
     this.#inputs.push({ type: "woken" });
     // A cancellation that another process appended ends what is under way here.
-    if (this.log.exists && this.log.record.state === "cancelled") this.#performer.abort("cancelled");
+    if (this.log.exists && isCancelled(this.log.record.state)) this.#performer.abort("cancelled");
     this.#drain();
   }
 

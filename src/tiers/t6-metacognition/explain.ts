@@ -63,6 +63,8 @@ const lines: EventReaders<string> = {
   BUDGET_REFUSED: ({ error }) => `budget refused: ${error.message}`,
   WORKFLOW_COMPLETED: () => "the workflow completed",
   WORKFLOW_FAILED: ({ status, error }) => `the workflow failed (${status}): ${error.message}`,
+  WORKFLOW_CANCELLING: ({ reason, principal: { type, id } }) =>
+    `${type} ${id} ended the workflow: ${reason}; it is cancelled once the end of each call is known that may not be repeated`,
   WORKFLOW_CANCELLED: ({ reason }) => `the workflow was cancelled: ${reason}`,
   WORKFLOW_RESTARTED: ({ run, mode }) => `run ${run} began (${mode})`,
 };

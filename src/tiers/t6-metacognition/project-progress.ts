@@ -35,7 +35,9 @@ export function progressAfter(record: WorkflowRecord, event: LedgerEvent): Kerne
       ? null
       : { ...progressOf(record), sub: { step_id: event.step_id ?? "", percent, final: false } };
   }
-  return /^(WORKFLOW_|PLAN_CREATED|STEP_)/.test(event.event_type) ? progressOf(record) : null;
+  // Who is asked of a call while the workflow is being cancelled is asked in that state: no other event tells of the wait.
+  const isAsked = event.event_type === "GATE_OPENED" && record.state === "cancelling";
+  return isAsked || /^(WORKFLOW_|PLAN_CREATED|STEP_)/.test(event.event_type) ? progressOf(record) : null;
 }
 
 export function assistantDeltas(event: LedgerEvent): readonly AssistantDelta[] {

@@ -18,7 +18,16 @@ interface Filter {
   readonly since: string;
 }
 
-const states = ["accepted", "planned", "running", "waiting_for_user", "completed", "failed", "cancelled"] as const;
+const states = [
+  "accepted",
+  "planned",
+  "running",
+  "waiting_for_user",
+  "cancelling",
+  "completed",
+  "failed",
+  "cancelled",
+] as const;
 const anything: Filter = { state: "", text: "", since: "" };
 const pageSize = 50;
 

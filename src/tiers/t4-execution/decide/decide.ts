@@ -6,16 +6,15 @@
  * T3  What of deciding is a fault of the kernel's ends the workflow with a code.
  */
 import { type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
-import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
-import type { Principal } from "../../../contract/intent.ts";
-import { isTerminal, workflowNotFound } from "../../../contract/workflow.ts";
+import { isCancelled, isTerminal, workflowNotFound } from "../../../contract/workflow.ts";
 import { errorOf } from "../../../runtime/within.ts";
 import { dropHold } from "./admit-call.ts";
+import { beginCancelling, goOnCancelling } from "./cancel-workflow.ts";
 import { delegateGate, withdrawVote } from "./delegate-gate.ts";
 import { reviseOutdated } from "./edit-gate.ts";
 import { handleEnd } from "./end-call.ts";
-import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
+import { completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { expireGates } from "./expire-gates.ts";
 import { handleReported } from "./handle-reported.ts";
 import type { Command, Input, Word } from "./input.ts";
@@ -30,7 +29,8 @@ import { mayGoOn, startPlan, workPlan } from "./work-plan.ts";
 export function hear(run: Run, input: Input): Input {
   if (input.type !== "answered") return input;
   // What was set aside for a call of a workflow that ended meanwhile is not kept from others.
-  if (!mayGoOn(run) && input.key.startsWith("admit:")) dropHold(run, input.scope.slice("step:".length));
+  if ((!mayGoOn(run) || isCancelled(run.log.record.state)) && input.key.startsWith("admit:"))
+    dropHold(run, input.scope.slice("step:".length));
   return run.scopes.answered(input) ? input : { type: "woken" };
 }
 
@@ -104,8 +104,8 @@ function obey(run: Run, command: Command): unknown {
   if ("auth" in command) requireTenant(run, command.auth.tenant_id);
   switch (command.kind) {
     case "cancel":
-      cancel(run, command);
-      return { workflow_id, status: "cancelled", correlation_id };
+      beginCancelling(run, command);
+      return { workflow_id, status: run.log.record.state, correlation_id };
     case "retry":
       restartWorkflow(run, command);
       return { workflow_id, status: "restarted", correlation_id };
@@ -119,20 +119,6 @@ function obey(run: Run, command: Command): unknown {
       run.asleep = false;
       return { workflow_id, state: run.log.record.state };
   }
-}
-
-/** No operator is told before the ledger has it: the append may fail. */
-function cancel(run: Run, { reason, principal }: { readonly reason: string; readonly principal: Principal }): void {
-  const { state } = run.log.record;
-  if (state === "cancelled") return;
-  if (isTerminal(state))
-    raise(
-      kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow cannot be cancelled`, oodaRef("abort"), {
-        detail: { state },
-      }),
-    );
-  cancelWorkflow(run, { reason, error: null, principal });
-  run.intend({ do: "abort", reason: "cancelled" });
 }
 
 // --- going on ---
@@ -167,6 +153,7 @@ function endIfDue(run: Run): void {
 }
 
 function goOn(run: Run): void {
+  if (run.log.record.state === "cancelling") return goOnCancelling(run);
   // A workflow that is held back begins nothing. The deadlines of its open gates hold all the same.
   if (run.asleep) expireGates(run);
   if (!initialize(run)) return;

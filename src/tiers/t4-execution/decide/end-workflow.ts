@@ -102,17 +102,18 @@ export function cancelWorkflow(
 ): void {
   run.mark?.("trace.finalize", { status: "cancelled" });
   run.log.note(
-    ...doubtOpenActions(run),
+    ...doubtActions(run, () => true),
     ...skipOpenSteps(run.log.record, why.error === null ? "cancelled" : "rejected"),
     draft("WORKFLOW_CANCELLED", { ...why, duration_ms: durationOf(run) }),
   );
 }
 
-/** A call that was under way when the workflow was cancelled may have taken effect: the ledger says so. */
-function doubtOpenActions(run: Run): EventDraft[] {
+/** Of these calls, what was under way when the workflow was cancelled may have taken effect: the ledger says so. */
+export function doubtActions(run: Run, isOfThese: (actionId: string) => boolean): EventDraft[] {
   const { registry } = run.settings;
   const reason = "the workflow was cancelled while the call was under way";
   return [...run.log.record.actions.values()]
+    .filter(({ record }) => isOfThese(record.action_id))
     .filter(({ seen, record }) => seen === "running" && mayChange(registry.findOperator(record.operator_name)))
     .map(({ record: { action_id, step_id } }) => draft("ACTION_IN_DOUBT", { action_id, reason }, step_id))
     .filter((doubted) => run.log.accepts(doubted));

@@ -186,6 +186,8 @@ function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
     refuseAt(gate_id, message, { detail: { payload_digest } });
   }
   if (gate.kind === "approval") requireNoSettlement(gate_id, payload);
+  if (payload.resolution === "retry" && run.log.record.state === "cancelling")
+    refuseAt(gate_id, 'the workflow was cancelled and calls nothing again; say "done", or reject if nothing was done');
   requireNamedBasis(run, gate, request);
   const isReady = unmetOf(run.log.record, stepOf(run, gate.step_id).step) === undefined;
   if (gate.kind === "approval" && !(isReady && showsNewest(run, gate)))

@@ -69,10 +69,14 @@ function digestAhead(run: Run, gateId: string, payload: ParsedGateRequest["paylo
  * The step whose gate is meant; null while the workflow has no plan that could name it. Policy, an effect or a tag of the
  * operator may ask for the gate of every step that has made no call yet.
  */
-function stepAhead({ plan, steps, state: standing, finished_at }: WorkflowRecord, gateId: string): PlanStep | null {
+function stepAhead(
+  { plan, steps, state: standing, finished_at, cancelling }: WorkflowRecord,
+  gateId: string,
+): PlanStep | null {
   const step = plan?.steps.find(({ step_id }) => gateIdOf(step_id) === gateId);
   if (plan !== null && step === undefined) return refuse("T5_GATE_NOT_FOUND", gateId, "is not a gate of this workflow");
-  if (finished_at !== null) refuse("T5_GATE_CONFLICT", gateId, `does not open: the workflow is ${standing}`);
+  if (finished_at !== null || cancelling !== null)
+    refuse("T5_GATE_CONFLICT", gateId, `does not open: the workflow is ${standing}`);
   if (step === undefined) return null;
   const { state, attempt } = steps.get(step.step_id) ?? { state: "queued", attempt: 0 };
   if (isStepDone(state) || attempt > 0)

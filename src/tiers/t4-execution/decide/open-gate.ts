@@ -24,7 +24,7 @@ import type { Principal } from "../../../contract/intent.ts";
 import type { Json } from "../../../contract/json.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
-import type { KeptDecision } from "../../../contract/workflow.ts";
+import { isCancelled, type KeptDecision } from "../../../contract/workflow.ts";
 import { type Ballot, castVote } from "./cast-vote.ts";
 import { checkRunnable } from "./check-runnable.ts";
 import { judgeDecision } from "./judge-decision.ts";
@@ -292,7 +292,9 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
     risk_level: "high",
     effect: findKnownOperator(run, step)?.metadata.effect ?? "none",
     consequences: {
-      approve: `With resolution "done" the step counts as done with the result that is given, or null, and ${operator} is not called again; with "retry" it is called again under the same key.`,
+      approve: isCancelled(run.log.record.state)
+        ? `With resolution "done" the call counts as done; the workflow was cancelled, and ends so once this is answered.`
+        : `With resolution "done" the step counts as done with the result that is given, or null, and ${operator} is not called again; with "retry" it is called again under the same key.`,
       reject: `The call and its step count as failed, which undoes nothing. ${again} may call ${operator} again, under the same key.`,
       edit: "An in-doubt call cannot be edited.",
     },

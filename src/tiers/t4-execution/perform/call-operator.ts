@@ -265,7 +265,7 @@ function end(
 }
 
 function leavesDoubt(
-  { operator, stage }: Made,
+  { operator, stage, abort, at }: Made,
   { error, known, ranOut }: { readonly error: KernelError; readonly known: boolean; readonly ranOut: boolean },
 ): boolean {
   if (error.code === "T4_ACTION_IN_DOUBT") return true;
@@ -273,6 +273,8 @@ function leavesDoubt(
   if (stage === "answered" || error.code === "T4_OUTPUT_INVALID") return true;
   if (known) return false;
   if (ranOut) return !operator.metadata.honours_abort;
+  // Of what its workflow's cancellation ended nothing has happened, where the operator promises that.
+  if (abort.signal.aborted && at.signal.aborted && operator.metadata.honours_abort) return false;
   return error.detail["unstructured"] === true || error.code === "T4_TOOL_TIMEOUT";
 }
 

@@ -3,11 +3,19 @@
  *
  * Never: decides; what comes of a call is an input of the workflow's mailbox.
  */
+import { kernelError } from "../../../contract/error-codes.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
+import type { CallEnd } from "../decide/input.ts";
 import type { Intention, IntentionOf } from "../decide/intention.ts";
 import { callIdOf, oodaRef } from "../decide/run.ts";
 import { type Calling, callOperator, joinCall } from "./call-operator.ts";
 import type { Reply } from "./replies.ts";
+
+const notMade: CallEnd = {
+  status: "failed",
+  error: kernelError("T4_WORKFLOW_CONFLICT", "the workflow was cancelled before the call was made", oodaRef("act")),
+  ...{ usage: {}, pending: false, late: false, cached: false, over: true },
+};
 
 export class Performer {
   readonly #at: Calling;
@@ -49,10 +57,12 @@ export class Performer {
     }
   }
 
-  /** Who was cancelled or overtaken while the start was being committed makes no call. */
+  /** Who was cancelled or overtaken while the start was being committed makes no call; where an end is waited for, that is said. */
   #call(wanted: IntentionOf<"call" | "join">): void {
     const { log, calls, handles, interrupted } = this.#at.run;
     const call = calls.get(wanted.step_id);
+    const isAwaited = !interrupted && call?.action_id === wanted.action_id;
+    if (wanted.do === "call" && isAwaited && log.record.state === "cancelling") return this.#at.tell(wanted, notMade);
     if (interrupted || isTerminal(log.record.state) || call?.action_id !== wanted.action_id) {
       calls.delete(wanted.step_id);
       if (wanted.do === "call") handles.delete(callIdOf(wanted));

@@ -1,0 +1,80 @@
+/**
+ * How a person ends a workflow: nothing is begun any more, and what may have happened outside is found out before the end.
+ *
+ * C1  A call that may have an effect and may not be repeated keeps its step open until its end is known. All other steps are
+ *     skipped at once, with the gates that they held.
+ * C2  While such a call is under way here the workflow waits for it, and a late end is recorded like any other.
+ * C3  An end that nobody knows (a crash, a timeout, a throw) is asked of a person at the gate of its step, as everywhere. The
+ *     answer is the end; nothing is called again.
+ * C4  A call that has no effect, or may be repeated under its key, is waited for by nobody.
+ */
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { draft } from "../../../contract/event.ts";
+import type { Principal } from "../../../contract/intent.ts";
+import { isCancelled, isStepDone, isTerminal, type StepRecord } from "../../../contract/workflow.ts";
+import { isUnsettled } from "./answer-key.ts";
+import { cancelWorkflow, doubtActions } from "./end-workflow.ts";
+import { findKnownOperator, isRepeatable } from "./prepare-step.ts";
+import { oodaRef, type Run } from "./run.ts";
+import { openDoubtGate } from "./settle-failure.ts";
+
+interface Why {
+  readonly reason: string;
+  readonly principal: Principal;
+}
+
+/** Notes that a person ends the workflow. No operator is told before the ledger has it: the append may fail. */
+export function beginCancelling(run: Run, { reason, principal }: Why): void {
+  const { state } = run.log.record;
+  if (isCancelled(state)) return;
+  if (isTerminal(state))
+    raise(
+      kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow cannot be cancelled`, oodaRef("abort"), {
+        detail: { state },
+      }),
+    );
+  run.ending = null;
+  run.intend({ do: "abort", reason: "cancelled" });
+  if (openSteps(run).length === 0) return cancelWorkflow(run, { reason, error: null, principal });
+  run.log.note(draft("WORKFLOW_CANCELLING", { reason, principal }));
+  closeOthers(run);
+}
+
+/** Asks what became of calls that nobody waits for any more, and ends the workflow once nothing is left to find out. */
+export function goOnCancelling(run: Run): void {
+  for (const { step, phase } of openSteps(run))
+    if (phase !== "in_doubt" && !run.calls.has(step.step_id))
+      openDoubtGate(run, step.step_id, "its end is not known, and its workflow was cancelled");
+  closeOthers(run);
+  const { cancelling } = run.log.record;
+  if (cancelling === null || openSteps(run).length > 0) return;
+  const { reason, principal } = cancelling;
+  cancelWorkflow(run, { reason, error: null, principal });
+}
+
+/** Steps whose call may have taken effect, or may still take it, and may not be repeated; of several that share a call, those that may say so. */
+function openSteps(run: Run): readonly StepRecord[] {
+  const open = [...run.log.record.steps.values()].filter((step) => isOpen(run, step));
+  const asked = new Set(open.filter(({ phase }) => phase === "in_doubt").map(({ action_id }) => action_id));
+  return open.filter(({ phase, action_id }) => phase === "in_doubt" || !asked.has(action_id));
+}
+
+function isOpen(run: Run, { state, step, action_id }: StepRecord): boolean {
+  if (state !== "running") return false;
+  return (
+    isUnsettled(run.log.record.actions.get(action_id ?? "") ?? null) && !isRepeatable(findKnownOperator(run, step))
+  );
+}
+
+function closeOthers(run: Run): void {
+  const open = new Set(openSteps(run));
+  const closed = [...run.log.record.steps.values()].filter((step) => !isStepDone(step.state) && !open.has(step));
+  const doubted = new Set(closed.map(({ action_id }) => action_id));
+  for (const { action_id } of open) doubted.delete(action_id);
+  run.log.note(...doubtActions(run, (actionId) => doubted.has(actionId)));
+  for (const { step } of closed) {
+    run.calls.delete(step.step_id);
+    run.log.note(draft("STEP_SKIPPED", { reason: "cancelled", because: null }, step.step_id));
+  }
+}
