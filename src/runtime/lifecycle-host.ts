@@ -16,7 +16,7 @@ import { stepMachine } from "../../machines/step.ts";
 import { type Chart, type ChartEvent, nestState } from "../../machines/table.ts";
 import { workflowMachine } from "../../machines/workflow.ts";
 import { type LedgerEvent, payloadOf } from "../contract/event.ts";
-import { gateIdOf, isGateOf } from "../contract/gate.ts";
+import { isGateOf } from "../contract/gate.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import { stopActor } from "./stop-actor.ts";
 
@@ -148,7 +148,7 @@ export class LifecycleHost {
 function newHome(workflow: AnyActorRef, sequence: number): Live {
   const gates = new Map<string, AnyActorRef>();
   const gatesOf = (stepId: string | null): Iterable<string> =>
-    stepId === null ? gates.keys() : [gateIdOf(stepId)].filter((id) => gates.has(id));
+    stepId === null ? gates.keys() : [...gates.keys()].filter((id) => isGateOf(stepId, id));
   return { workflow, steps: new Map(), gates, gatesOf, sequence };
 }
 

@@ -166,6 +166,8 @@ function addTakeUpTests({ test, expect }: SuiteParts): void {
     const states = ["accepted", "planned", "running", "waiting_for_user", "completed", "failed", "cancelled"] as const;
     for (const [i, state] of states.entries()) await putWorkflow(store, testStream(i + 1), { state });
     await putWorkflow(store, testStream(8), { state: "running", due_at: 500 });
+    // Who is asked of a call while it is being cancelled is a person.
+    await putWorkflow(store, testStream(9), { state: "cancelling" });
     await store.beat("you", 0, 300);
     await store.claim(idOf(2), "you", 0);
     await store.beat(me, 0, ttlMs);

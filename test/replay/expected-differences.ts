@@ -76,11 +76,6 @@ const changed: readonly Omit<ExpectedDifference, "told">[] = [
     reason: "another version of the operator is registered by then",
   },
   {
-    file: "recovery/rest-and-wait.test.ts",
-    title: "that could not be folded again here",
-    reason: "the process that cancels it has nothing of its package",
-  },
-  {
     file: "gates/persons.test.ts",
     title: "turn out to be one person",
     reason: "the host's directory says more by then",

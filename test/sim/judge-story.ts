@@ -16,6 +16,8 @@ import { judgeReplay } from "./judge-replay.ts";
 import { judgeTimes } from "./judge-times.ts";
 import type { Stage } from "./play-story.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
+import { mayRepeat } from "./story.ts";
+import { nameOf } from "./story-plan.ts";
 
 export async function judge(stage: Stage, last: SimulatedProcess | null): Promise<string | null> {
   if (last === null) return "opens: nobody is left";
@@ -62,6 +64,7 @@ async function judgeWorkflow(stage: Stage, last: SimulatedProcess, id: string): 
   if (record === null) return [`dense: ${id} has no events`];
   return [
     ...judgeEnd(record),
+    ...judgeCancelled(stage, record),
     ...judgeSequence(id, events),
     ...(isDeepStrictEqual(withoutSchemas(await last.kernel.workflow(id)), withoutSchemas(foldedView(record)))
       ? []
@@ -78,6 +81,19 @@ function judgeEnd({ workflow_id, state, gates, steps }: WorkflowRecord): readonl
   const undone = [...steps.values()].filter((s) => s.state === "queued" || s.state === "running");
   if (undone.length > 0) return [`ends: ${workflow_id} is ${state}, but steps are not (${told})`];
   return open.length === 0 ? [] : [`ends: ${workflow_id} is ${state} with ${open.map((g) => g.gate_id)} open`];
+}
+
+/** Of a call that may not be repeated it is known how it ended, whoever cancelled its workflow meanwhile. */
+function judgeCancelled({ story, world }: Stage, { workflow_id, state, actions }: WorkflowRecord): readonly string[] {
+  if (state !== "cancelled" || story.deploy !== null) return [];
+  const once = new Set(story.operators.flatMap((one, i) => (mayRepeat(one) ? [] : [nameOf(i)])));
+  const left = [...actions.values()].filter(
+    ({ seen, record }) => once.has(record.operator_name) && ["running", "in_doubt"].includes(seen),
+  );
+  if (left.length === 0) world.mark("cancelled with every end known");
+  return left.map(
+    ({ record }) => `known: ${workflow_id} was cancelled, and the end of ${record.action_id} is not known`,
+  );
 }
 
 function judgeSequence(id: string, events: readonly LedgerEvent[]): readonly string[] {

@@ -43,9 +43,7 @@ export function beginCancelling(run: Run, { reason, principal }: Why): void {
 
 /** Asks what became of calls that nobody waits for any more, and ends the workflow once nothing is left to find out. */
 export function goOnCancelling(run: Run): void {
-  for (const { step, phase } of openSteps(run))
-    if (phase !== "in_doubt" && !run.calls.has(step.step_id))
-      openDoubtGate(run, step.step_id, "its end is not known, and its workflow was cancelled");
+  for (const step of openSteps(run)) if (!isAwaited(run, step) && !asks(run, step)) skip(run, step);
   closeOthers(run);
   const { cancelling } = run.log.record;
   if (cancelling === null || openSteps(run).length > 0) return;
@@ -53,15 +51,22 @@ export function goOnCancelling(run: Run): void {
   cancelWorkflow(run, { reason, error: null, principal });
 }
 
-/** Steps whose call may have taken effect, or may still take it, and may not be repeated; of several that share a call, those that may say so. */
-function openSteps(run: Run): readonly StepRecord[] {
-  const open = [...run.log.record.steps.values()].filter((step) => isOpen(run, step));
-  const asked = new Set(open.filter(({ phase }) => phase === "in_doubt").map(({ action_id }) => action_id));
-  return open.filter(({ phase, action_id }) => phase === "in_doubt" || !asked.has(action_id));
+const isAwaited = ({ calls }: Run, { phase, step }: StepRecord): boolean =>
+  phase === "in_doubt" || calls.has(step.step_id);
+
+/** False where another step asks about the same call, or nothing can be asked. */
+function asks(run: Run, { step, action_id }: StepRecord): boolean {
+  const isAsked = openSteps(run).some((other) => other.phase === "in_doubt" && other.action_id === action_id);
+  if (isAsked && run.log.record.actions.get(action_id ?? "")?.seen === "in_doubt") return false;
+  return openDoubtGate(run, step.step_id, "its end is not known, and its workflow was cancelled");
 }
 
-function isOpen(run: Run, { state, step, action_id }: StepRecord): boolean {
-  if (state !== "running") return false;
+const openSteps = (run: Run): readonly StepRecord[] =>
+  [...run.log.record.steps.values()].filter((step) => isOpen(run, step));
+
+/** Whether the step's call may have taken effect, or may still take it, and may not be repeated; what a person has said of it is its end. */
+function isOpen(run: Run, { state, step, action_id, settled }: StepRecord): boolean {
+  if (state !== "running" || settled !== null) return false;
   return (
     isUnsettled(run.log.record.actions.get(action_id ?? "") ?? null) && !isRepeatable(findKnownOperator(run, step))
   );
@@ -73,8 +78,10 @@ function closeOthers(run: Run): void {
   const doubted = new Set(closed.map(({ action_id }) => action_id));
   for (const { action_id } of open) doubted.delete(action_id);
   run.log.note(...doubtActions(run, (actionId) => doubted.has(actionId)));
-  for (const { step } of closed) {
-    run.calls.delete(step.step_id);
-    run.log.note(draft("STEP_SKIPPED", { reason: "cancelled", because: null }, step.step_id));
-  }
+  for (const step of closed) skip(run, step);
+}
+
+function skip(run: Run, { step: { step_id } }: StepRecord): void {
+  run.calls.delete(step_id);
+  run.log.note(draft("STEP_SKIPPED", { reason: "cancelled", because: null }, step_id));
 }
