@@ -1,6 +1,5 @@
 /**
  * Ledger events: the closed list of types, what each carries, and the record that readers see (seed 003 section 6.1).
- *
  * INV-1  The list is closed per schema version; an unknown type is refused on append.
  * INV-2  WORKFLOW_, PLAN_, STEP_, ACTION_, GATE_ and USER_ events move machines; the others are facts.
  * INV-3  A workflow's sequence is dense, starts at 1 and is the id that streams resume from.

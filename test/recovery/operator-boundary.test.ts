@@ -102,7 +102,8 @@ describe("a workflow cancelled while the start of a call is being committed", ()
       const id = await t.submit("Test.Job");
       await t.clock.settle();
       await cancelled;
-      expect((await t.kernel.workflow(id)).state).toBe("cancelled");
+      // The operator never ends: where it was called, the workflow waits for the end of that call.
+      expect((await t.kernel.workflow(id)).state).toBe(told.length === 0 ? "cancelled" : "cancelling");
       expect(told, `after ${turns} turns`).not.toContain(false);
     }
   });
