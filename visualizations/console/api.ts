@@ -28,6 +28,8 @@ interface Asked {
   readonly method?: "GET" | "HEAD" | "POST" | "DELETE";
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+  /** The same for each attempt of one request: it is carried out once. */
+  readonly key?: string;
 }
 
 export const kernel = "/v1/kernel";
@@ -42,12 +44,16 @@ for (const name of ["keydown", "pointerdown", "wheel"])
   window.addEventListener(name, touch, { capture: true, passive: true });
 
 /** The response as it came; null where there was none. */
-export async function send(path: string, { method = "GET", body, signal: stop }: Asked = {}): Promise<Response | null> {
+export async function send(
+  path: string,
+  { method = "GET", body, signal: stop, key }: Asked = {},
+): Promise<Response | null> {
   const token = method === "GET" || method === "HEAD" ? null : session.peek()?.csrf_token;
   const headers = {
     ...(token != null && { "x-csrf-token": token }),
     ...(Date.now() - touched > ownDoingAfterMs && { "session-use": "none" }),
     ...(body !== undefined && { "content-type": "application/json" }),
+    ...(key !== undefined && { "idempotency-key": key }),
   };
   const init = {
     method,
@@ -75,7 +81,7 @@ const unreachable: Problem = {
   status: 0,
   code: "",
   detail: "The server cannot be reached.",
-  next: "The page tries again by itself.",
+  next: null,
 };
 
 export async function readProblem(response: Response): Promise<Problem> {

@@ -11,7 +11,8 @@ import { shortcutHelp, shortcuts, switchShortcuts } from "./keys.ts";
 import { link, openFeed } from "./live.ts";
 import { now } from "./loaded.tsx";
 import { Heading } from "./parts/page.tsx";
-import { type Route, returnToPlace, route } from "./route.ts";
+import { UnsentElsewhere } from "./parts/unsent-notes.tsx";
+import { gateHref, type Route, returnToPlace, route } from "./route.ts";
 import { Budgets } from "./views/budgets.tsx";
 import { Explain } from "./views/explain.tsx";
 import { GateView } from "./views/gate.tsx";
@@ -53,7 +54,13 @@ function SignedIn() {
       for (const end of ends) end();
     };
   }, []);
-  return <View at={route.value} />;
+  const at = route.value;
+  return (
+    <>
+      <UnsentElsewhere except={at.view === "gate" ? gateHref(at.workflow, at.gate) : null} />
+      <View at={at} />
+    </>
+  );
 }
 
 /** A view is made anew for another workflow or gate. */

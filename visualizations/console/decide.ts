@@ -1,5 +1,5 @@
 /**
- * What a person says at a gate, as requests.
+ * What a person says at a gate, as messages.
  *
  * D1  A decision carries the digest of what is on the screen, of the payload and of what it rests on, and nothing newer;
  *     and where those who approved would have it applied.
@@ -8,7 +8,7 @@ import type { Gate, GateResponse } from "../../src/contract/gate.ts";
 import type { Json, JsonObject } from "../../src/contract/json.ts";
 import type { ListedGate } from "../../src/contract/listed-gate.ts";
 import { namedTargets } from "../../src/protocol/named-targets.ts";
-import { type Answer, ask, workflowPath } from "./api.ts";
+import type { Message, MessageBody } from "./unsent.ts";
 
 export interface Said {
   readonly decision: "approve" | "reject";
@@ -19,12 +19,22 @@ export interface Said {
   readonly result?: Json;
 }
 
-type Shown = Pick<Gate | ListedGate, "workflow_id" | "gate_id" | "payload_digest" | "basis_digest" | "votes">;
+type Shown = Pick<
+  Gate | ListedGate,
+  "workflow_id" | "gate_id" | "title" | "kind" | "payload_digest" | "basis_digest" | "votes"
+>;
 
-export function decide(
-  shown: Shown,
-  { decision, comment = "", edit, resolution, result }: Said,
-): Promise<Answer<GateResponse>> {
+const messageAt = (
+  { workflow_id, gate_id, title }: Shown,
+  { words, command, ...body }: Pick<Message, "words" | "command"> & Omit<MessageBody, "gate_id">,
+): Message => ({
+  key: crypto.randomUUID(),
+  ...{ workflow_id, gate_id, title, words, command },
+  body: { gate_id, ...body },
+});
+
+export function decide(shown: Shown, said: Said): Message {
+  const { decision, comment = "", edit, resolution, result } = said;
   const payload = {
     payload_digest: shown.payload_digest,
     ...(shown.basis_digest !== undefined && { basis_digest: shown.basis_digest }),
@@ -34,20 +44,31 @@ export function decide(
     ...(result !== undefined && { result }),
     ...(decision === "approve" && namedTargets(shown.votes)),
   };
-  const body = { gate_id: shown.gate_id, decision, payload };
-  return ask(workflowPath(shown.workflow_id, "/gate"), { method: "POST", body });
+  return messageAt(shown, { words: wordsOf(shown, said), command: "gate", decision, payload });
 }
 
-export const withdraw = ({ workflow_id, gate_id }: Shown): Promise<Answer<GateResponse>> =>
-  ask(workflowPath(workflow_id, "/withdraw"), { method: "POST", body: { gate_id } });
+/** The words of the button that was pressed. */
+export function wordsOf({ kind }: Pick<Shown, "kind">, { decision, edit, resolution }: Said): string {
+  if (kind === "in_doubt") return doubtWords[decision === "reject" ? "failed" : (resolution ?? "done")];
+  if (decision === "reject") return "Reject";
+  return edit === undefined ? "Approve" : "Approve with changes";
+}
+
+export const doubtWords = {
+  done: "It happened",
+  retry: "It did not happen: try again",
+  failed: "It did not happen: give up",
+} as const;
+
+export const withdraw = (shown: Shown): Message => messageAt(shown, { words: "Withdraw my vote", command: "withdraw" });
 
 interface Delegation {
   readonly to: { readonly type: string; readonly id: string | number };
   readonly expires_at: string;
 }
 
-export const delegate = ({ workflow_id, gate_id }: Shown, to: Delegation): Promise<Answer<GateResponse>> =>
-  ask(workflowPath(workflow_id, "/delegate"), { method: "POST", body: { gate_id, ...to } });
+export const delegate = (shown: Shown, to: Delegation): Message =>
+  messageAt(shown, { words: `Lend my seat to ${to.to.id}`, command: "delegate", ...to });
 
 /** What came of it, in a sentence. */
 export function tellAnswer({ status, tally }: GateResponse): string {

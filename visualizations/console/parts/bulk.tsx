@@ -8,6 +8,7 @@ import { useSignal } from "@preact/signals";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import { announce } from "../announce.ts";
 import { decide } from "../decide.ts";
+import { isUnsent, sendMessage } from "../unsent.ts";
 import { count } from "../words.ts";
 import { Line } from "./shown.tsx";
 
@@ -38,13 +39,18 @@ export function Bulk({ gates, onDone }: BulkProps) {
   const all = async (decision: "approve" | "reject") => {
     isBusy.value = true;
     const problems: string[] = [];
+    let notSent = 0;
     for (const gate of gates) {
-      const answer = await decide(gate, { decision });
-      if (!answer.ok) problems.push(`${gate.title}: ${answer.problem.detail}`);
+      const answer = await sendMessage(decide(gate, { decision }));
+      if (answer.ok) continue;
+      // What was not sent is said at the top of the page, where it can be sent again.
+      if (isUnsent(answer.problem)) notSent += 1;
+      else problems.push(`${gate.title}: ${answer.problem.detail}`);
     }
     isBusy.value = false;
     failed.value = problems;
-    announce(`${count(gates.length - problems.length, "decision")} made, ${problems.length} refused`);
+    const made = gates.length - problems.length - notSent;
+    announce(`${count(made, "decision")} made, ${problems.length} refused, ${notSent} not sent`);
     if (problems.length === 0) onDone();
   };
   return (

@@ -8,17 +8,19 @@
  */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { Gate, GateResponse } from "../../../src/contract/gate.ts";
+import type { Gate } from "../../../src/contract/gate.ts";
 import type { Json } from "../../../src/contract/json.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { announce } from "../announce.ts";
-import { type Answer, isMe, type Problem } from "../api.ts";
+import { isMe, type Problem } from "../api.ts";
 import { decide, delegate, type Said, tellAnswer, withdraw } from "../decide.ts";
 import { now } from "../loaded.tsx";
+import { isUnsent, type Message, sendMessage, unsent } from "../unsent.ts";
 import { tellPerson } from "../words.ts";
 import { EditForm } from "./edit-form.tsx";
 import { ProblemNote } from "./problem.tsx";
 import { Line } from "./shown.tsx";
+import { UnsentNote } from "./unsent-notes.tsx";
 
 interface DecisionProps {
   readonly gate: Gate;
@@ -30,27 +32,35 @@ interface DecisionProps {
   readonly onAnswer: (said: string | null) => void;
 }
 
-export function Decision({ gate, isStale, said, onAnswer }: DecisionProps) {
+/** Sends what a person says, one answer at a time, and keeps what was wrong with the last one. */
+export function useSay(onAnswer: (said: string | null) => void) {
   const isBusy = useSignal(false);
   const problem = useSignal<Problem | null>(null);
-  const say = async (ask: () => Promise<Answer<GateResponse>>) => {
+  const say = async (message: Message) => {
     if (isBusy.value) return;
     isBusy.value = true;
-    const answer = await ask();
+    const answer = await sendMessage(message);
     isBusy.value = false;
-    problem.value = answer.ok ? null : answer.problem;
+    // What was not sent is said by a note of its own, which stays.
+    problem.value = answer.ok || isUnsent(answer.problem) ? null : answer.problem;
     const told = answer.ok ? tellAnswer(answer.value) : null;
     if (told !== null) announce(told);
     onAnswer(told);
   };
+  return { say, isBusy: isBusy.value, problem: problem.value };
+}
+
+export function Decision({ gate, isStale, said, onAnswer }: DecisionProps) {
+  const { say, isBusy, problem } = useSay(onAnswer);
   const { seat } = gate;
   return (
     <section class="card decision" aria-labelledby="decision">
       <h2 id="decision" tabIndex={-1}>
         Your decision
       </h2>
-      {said !== null && problem.value === null && <p class="note good">{said}</p>}
-      {problem.value !== null && <ProblemNote problem={problem.value} />}
+      {said !== null && problem === null && <p class="note good">{said}</p>}
+      {problem !== null && <ProblemNote problem={problem} />}
+      <UnsentHere gate={gate} isBusy={isBusy} say={say} />
       {seat != null && seat.reason !== null && (
         <p class={seat.may ? "note" : "note wait"}>
           {seat.may ? "" : "You cannot decide here: "}
@@ -58,22 +68,39 @@ export function Decision({ gate, isStale, said, onAnswer }: DecisionProps) {
         </p>
       )}
       {seat?.for != null && <p class="note">You decide in the place of {tellPerson(seat.for)}.</p>}
-      {seat?.may !== false && <Answers gate={gate} isHeld={isStale || isBusy.value} isBusy={isBusy.value} say={say} />}
+      {seat?.may !== false && <Answers gate={gate} isHeld={isStale || isBusy} isBusy={isBusy} say={say} />}
     </section>
   );
 }
+
+interface UnsentHereProps {
+  readonly gate: Gate;
+  readonly isBusy: boolean;
+  readonly say: (message: Message) => Promise<void>;
+}
+
+export const UnsentHere = ({ gate, isBusy, say }: UnsentHereProps) => (
+  <>
+    {unsentAt(gate).map((one) => (
+      <UnsentNote key={one.message.key} one={one} isBusy={isBusy} sendAgain={() => void say(one.message)} />
+    ))}
+  </>
+);
+
+export const unsentAt = ({ workflow_id, gate_id }: Gate) =>
+  unsent.value.filter(({ message }) => message.workflow_id === workflow_id && message.gate_id === gate_id);
 
 interface AnswersProps {
   readonly gate: Gate;
   /** Nothing may be approved now. */
   readonly isHeld: boolean;
   readonly isBusy: boolean;
-  readonly say: (ask: () => Promise<Answer<GateResponse>>) => Promise<void>;
+  readonly say: (message: Message) => Promise<void>;
 }
 
 function Answers({ gate, isHeld, isBusy, say }: AnswersProps) {
-  const comment = useSignal("");
-  const answer = (said: Said) => void say(() => decide(gate, { comment: comment.value, ...said }));
+  const comment = useSignal(unsentAt(gate)[0]?.message.body.payload?.comment ?? "");
+  const answer = (said: Said) => void say(decide(gate, { comment: comment.value, ...said }));
   const mine = gate.votes.find(({ principal }) => isMe(principal));
   if (gate.signed) return <SignedOnly gate={gate} />;
   return (
@@ -81,7 +108,7 @@ function Answers({ gate, isHeld, isBusy, say }: AnswersProps) {
       {mine !== undefined && (
         <p class="note">
           You voted to {mine.decision}.{" "}
-          <button type="button" disabled={isBusy} onClick={() => void say(() => withdraw(gate))}>
+          <button type="button" disabled={isBusy} onClick={() => void say(withdraw(gate))}>
             Withdraw my vote
           </button>
         </p>
@@ -249,7 +276,7 @@ function DelegateForm({ gate, isBusy, say }: Omit<AnswersProps, "isHeld">) {
   const send = () => {
     const id = /^\d{1,15}$/.test(to.value) ? Number(to.value) : to.value;
     const expires_at = new Date(now.value + hours.value * 3_600_000).toISOString();
-    void say(() => delegate(gate, { to: { type: "user", id }, expires_at }));
+    void say(delegate(gate, { to: { type: "user", id }, expires_at }));
   };
   return (
     <form

@@ -12,13 +12,15 @@ import { announce } from "../announce.ts";
 import { isMe, workflowPath } from "../api.ts";
 import { hearFeed } from "../live.ts";
 import { Show, useLoaded } from "../loaded.tsx";
-import { Decision } from "../parts/decision.tsx";
+import { Decision, UnsentHere, unsentAt, useSay } from "../parts/decision.tsx";
 import { Diff, diffLines } from "../parts/diff.tsx";
 import { GateContent, payloadText } from "../parts/gate-content.tsx";
 import { Ago, Due, Risk } from "../parts/marks.tsx";
 import { Heading } from "../parts/page.tsx";
+import { ProblemNote } from "../parts/problem.tsx";
 import { Line } from "../parts/shown.tsx";
 import { runHref } from "../route.ts";
+import { dismiss, hasArrived } from "../unsent.ts";
 import { spaced, tellDecided, tellEffect, tellPerson } from "../words.ts";
 
 interface GateViewProps {
@@ -76,6 +78,12 @@ function ShownGate({ latest, reload }: ShownGateProps) {
     if (!isStale) shown.value = latest;
     else announce("What this gate shows has changed. Look at it again before you decide.");
   }, [latest, isStale, shown]);
+  useEffect(() => {
+    for (const { message } of unsentAt(latest).filter((one) => hasArrived(one.message, latest))) {
+      dismiss(message.key);
+      said.value = "Your answer did arrive, and counts.";
+    }
+  }, [latest, said]);
   const onAnswer = (told: string | null) => {
     said.value = told;
     void reload();
@@ -106,7 +114,7 @@ function ShownGate({ latest, reload }: ShownGateProps) {
         {isOpen(latest) ? (
           <Decision gate={gate} isStale={isStale} said={said.value} onAnswer={onAnswer} />
         ) : (
-          <Decided gate={latest} said={said.value} wasOpen={wasOpen} />
+          <Decided gate={latest} said={said.value} wasOpen={wasOpen} onAnswer={onAnswer} />
         )}
       </div>
     </article>
@@ -152,9 +160,11 @@ interface DecidedProps {
   readonly said: string | null;
   /** It was to be decided when its reader came. */
   readonly wasOpen: boolean;
+  readonly onAnswer: (said: string | null) => void;
 }
 
-function Decided({ gate, said, wasOpen }: DecidedProps) {
+function Decided({ gate, said, wasOpen, onAnswer }: DecidedProps) {
+  const { say, isBusy, problem } = useSay(onAnswer);
   const { decision } = gate;
   const who = decision?.principal ?? null;
   const isElsewhere = wasOpen && who !== null && !isMe(who);
@@ -166,6 +176,8 @@ function Decided({ gate, said, wasOpen }: DecidedProps) {
       <h2 id="decided" tabIndex={-1} ref={(heading) => void (said !== null && heading?.focus())}>
         {said ?? `${isElsewhere ? "Decided elsewhere:" : "This gate is"} ${spaced(gate.status)}`}
       </h2>
+      {problem !== null && <ProblemNote problem={problem} />}
+      <UnsentHere gate={gate} isBusy={isBusy} say={say} />
       <p>
         {tellDecided(gate)}
         {decision !== null && (

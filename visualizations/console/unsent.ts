@@ -1,0 +1,98 @@
+/**
+ * Answers that the server has not taken: they are kept in this tab until their author sends them again or dismisses them.
+ *
+ * U1  Nothing is sent again by itself. U2  An answer is shown to the person who gave it, and sent in nobody else's name.
+ * U3  An answer is sent again under the same idempotency key: one that had arrived after all counts once.
+ */
+import { computed, signal } from "@preact/signals";
+import type { Gate, GateResponse } from "../../src/contract/gate.ts";
+import { type Answer, ask, isMe, type Problem, session, workflowPath } from "./api.ts";
+
+/** One answer of a person at a gate, as the request that carries it. */
+export interface Message {
+  /** The same for every attempt to send it. */
+  readonly key: string;
+  readonly workflow_id: string;
+  readonly gate_id: string;
+  /** The gate's title. */
+  readonly title: string;
+  /** What the person said, in words. */
+  readonly words: string;
+  readonly command: "gate" | "withdraw" | "delegate";
+  readonly body: MessageBody;
+}
+
+/** What a message says; the server checks the rest. */
+export interface MessageBody {
+  readonly gate_id: string;
+  readonly decision?: "approve" | "reject";
+  readonly payload?: { readonly comment?: string; readonly edit?: object; readonly resolution?: "done" | "retry" };
+  /** Whom a seat is lent to, and until when. */
+  readonly to?: { readonly type: string; readonly id: string | number };
+  readonly expires_at?: string;
+}
+
+/** A message that was not sent, and why. */
+export interface Unsent {
+  /** Who gave the answer. */
+  readonly author: string;
+  readonly message: Message;
+  readonly problem: Problem;
+}
+
+const kept = "countersign.unsent";
+
+const all = signal<readonly Unsent[]>(readKept());
+
+/** Those of whoever is signed in, oldest first. */
+export const unsent = computed(() => all.value.filter(({ author }) => author === whoAmI()));
+
+/**
+ * Sends a message. If nobody took it (no connection, no session, a server or proxy that failed), it is kept; any other
+ * answer, also a refusal, ends it.
+ */
+export async function sendMessage(message: Message): Promise<Answer<GateResponse>> {
+  const author = whoAmI();
+  const { workflow_id, command, body, key } = message;
+  const answer = await ask<GateResponse>(workflowPath(workflow_id, `/${command}`), { method: "POST", body, key });
+  const others = all.peek().filter((one) => one.message.key !== key && !isReplaced(one.message, message));
+  if (!answer.ok && isUnsent(answer.problem)) keep([...others, { author, message, problem: answer.problem }]);
+  else keep(others);
+  return answer;
+}
+
+export const dismiss = (key: string): void => keep(all.peek().filter(({ message }) => message.key !== key));
+
+/** Whether a problem says that the answer was not taken, instead of refused. */
+export const isUnsent = ({ status }: Problem): boolean => [0, 401, 408, 429].includes(status) || status >= 500;
+
+/** Whether the gate's record already holds what the message says: it had arrived, and the answer to it was lost. */
+export function hasArrived({ command, body }: Message, { decision, votes }: Gate): boolean {
+  if (command !== "gate" || body.payload?.edit !== undefined) return false;
+  if (decision !== null && decision.principal !== null && isMe(decision.principal))
+    return decision.decision === body.decision;
+  return votes.some((vote) => isMe(vote.principal) && vote.decision === body.decision);
+}
+
+/** Of two answers to one gate by one command the newer one is meant. */
+const isReplaced = (old: Message, by: Message): boolean =>
+  old.command === by.command && old.workflow_id === by.workflow_id && old.gate_id === by.gate_id;
+
+const whoAmI = (): string => {
+  const me = session.value?.principal;
+  return me === undefined ? "" : JSON.stringify([me.type, me.id]);
+};
+
+function keep(messages: readonly Unsent[]): void {
+  all.value = messages;
+  if (messages.length === 0) sessionStorage.removeItem(kept);
+  else sessionStorage.setItem(kept, JSON.stringify(messages));
+}
+
+function readKept(): readonly Unsent[] {
+  try {
+    return JSON.parse(sessionStorage.getItem(kept) ?? "[]") as readonly Unsent[];
+  } catch {
+    return [];
+  }
+}
