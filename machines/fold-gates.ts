@@ -3,8 +3,10 @@
  *
  * Owns: the gate's part of the fold. Never: counts votes for a decision; an event says that it was made.
  */
+import { isSpent } from "../src/contract/action.ts";
 import type { EventPayloads, GateDecided } from "../src/contract/event.ts";
 import type { Gate, GateStatus } from "../src/contract/gate.ts";
+import type { GateDoubt } from "../src/contract/gate-doubt.ts";
 import type { GateDelegation, GateSignature, GateVote, PrincipalRef } from "../src/contract/gate-vote.ts";
 import type { KeptDecision, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts } from "./charts.ts";
@@ -30,14 +32,23 @@ const optionalInGates = {
   spent_signatures: [],
 } satisfies Partial<Gate>;
 
-/** The gate with what only the fold knows: the round it is in, and who has asked for what it shows. */
+/** The gate with what only the fold knows: the round it is in, who has asked for what it shows, the call it asks about. */
 function putGate(record: WorkflowRecord, gate: Gate): void {
   const draft_version = record.steps.get(gate.step_id)?.step.draft_version;
   const round = draft_version === undefined ? {} : { draft_version };
   const asked = record.requesters.length === 0 ? {} : { requesters: [...record.requesters] };
-  const folded = { ...optionalInGates, ...gate, ...round, ...asked };
+  const doubt = gate.kind === "in_doubt" ? { doubt: doubtOf(record, gate) } : {};
+  const folded = { ...optionalInGates, ...gate, ...round, ...asked, ...doubt };
   const editable = editableOf(record, folded);
   record.gates.set(gate.gate_id, editable === null ? folded : { ...folded, editable });
+}
+
+function doubtOf(record: WorkflowRecord, { step_id }: Gate): GateDoubt {
+  const { action_id = null, attempts = [] } = record.steps.get(step_id) ?? {};
+  const call = record.actions.get(action_id ?? "")?.record;
+  // Of an attempt that was lost with its process there is no error.
+  const { error = null } = attempts.at(-1) ?? {};
+  return { called_at: call?.timing.started_at ?? null, has_answered: isSpent(error), error };
 }
 
 function changeGate(record: WorkflowRecord, gateId: string, change: (gate: Gate) => Partial<Gate>): void {

@@ -76,6 +76,7 @@ export {
   UiAction,
   WithdrawalRequest,
 } from "./contract/gate.ts";
+export { GateDoubt } from "./contract/gate-doubt.ts";
 export { GateNotice, NoticeKind, noticeKinds } from "./contract/gate-notice.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
 export {

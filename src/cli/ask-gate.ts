@@ -66,7 +66,7 @@ const why = "Why? (kept with the decision; Enter for none) ";
 const questions: { readonly [A in Act]?: string } = {
   reject: why,
   failed: why,
-  done: "What did the call give, as JSON or @FILE? (its step's result; Enter for null) ",
+  done: "Optional: what did the call give, as JSON or @FILE? (its step's result; Enter for none) ",
 };
 
 /** A rejection may have a reason, which is kept, and a call that was done a result. In words what was wrong with that. */
@@ -107,9 +107,9 @@ export function listChoices(gate: Gate, made: GateEdit | null): readonly Choice[
   const decide: readonly Choice[] =
     gate.kind === "in_doubt"
       ? [
-          { key: "d", act: "done", word: "done" },
-          { key: "t", act: "retry", word: "try again" },
-          { key: "f", act: "failed", word: "failed" },
+          { key: "d", act: "done", word: "it happened" },
+          { key: "t", act: "retry", word: "it did not: try again" },
+          { key: "f", act: "failed", word: "it did not: give up" },
         ]
       : [
           { key: "a", act: "approve", word: made === null ? "approve" : "approve your edit" },

@@ -6,6 +6,7 @@
 import type { Gate, GateReason } from "../contract/gate.ts";
 import type { GateVote } from "../contract/gate-vote.ts";
 import type { Json } from "../contract/json.ts";
+import { failureLines } from "../protocol/failure-lines.ts";
 import { listHiddenFields } from "../protocol/hidden-fields.ts";
 import { showLine, showText } from "../protocol/visible-text.ts";
 import { clipLines, describeTime, hangLines, indent } from "./render-text.ts";
@@ -79,6 +80,7 @@ function describeChanges(diff: string, shown: Shown): Section {
 function renderFacts(gate: Gate, now: number): string {
   const lines = gate.reasons.map((reason) => `asked by  ${describeReason(reason)}`);
   lines.push(`${gate.kind === "in_doubt" ? "called" : "runs  "}    ${gate.operator}, effect ${gate.effect}`);
+  lines.push(...renderDoubt(gate));
   lines.push(`risk      ${gate.risk_level}, estimated cost ${gate.estimated_cost}`);
   if (gate.target !== null)
     lines.push(`target    ${gate.target.type} ${gate.target.outcome_id} version ${gate.target.version}`);
@@ -92,6 +94,18 @@ function renderFacts(gate: Gate, now: number): string {
   for (const { name, digest } of gate.basis ?? []) lines.push(`rests on  ${name}, ${digest}`);
   if (gate.basis_digest !== undefined) lines.push(`basis     ${gate.basis_digest}`);
   return lines.map((line) => hangLines(line, margin)).join("\n");
+}
+
+/** What is on record of a call in doubt. */
+function renderDoubt({ doubt }: Gate): readonly string[] {
+  if (doubt === undefined) return [];
+  const { called_at, has_answered, error } = doubt;
+  const threw = error === null ? ["no answer: the process that called ended before one came"] : failureLines(error);
+  return [
+    `at        ${called_at ?? "a time that is not on record"}`,
+    ...threw.map((line, i) => `${i === 0 ? (has_answered ? "refused   " : "threw     ") : " ".repeat(margin)}${line}`),
+    `unknown   ${has_answered ? "nothing: it answered, so it has taken effect" : "whether it has taken effect"}`,
+  ];
 }
 
 /** The width of the names of facts. */

@@ -8,6 +8,7 @@
 import { z } from "zod";
 import { Basis } from "./basis.ts";
 import { kernelError } from "./error-codes.ts";
+import { GateDoubt } from "./gate-doubt.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
 import { GateDelegation, GateQuorum, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, GateId, OutcomeId, StepId, TenantId, WorkflowId } from "./ids.ts";
@@ -147,6 +148,8 @@ export const Gate = z.object({
   draft_version: z.int().optional(),
   /** Digests of what it showed before it was revised, oldest first; the fold adds it. */
   revised_from: z.array(z.string()).optional(),
+  /** Of an in-doubt gate: what is on record of the call; the fold adds it. */
+  doubt: GateDoubt.optional(),
   /** All who asked for what it shows: who submitted, regenerated, retried or edited, here and in linked workflows; the fold adds it. */
   requesters: z.array(PrincipalRef).optional(),
   /** Who submitted the work. */

@@ -91,6 +91,7 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
     ...(gate.added_roles !== undefined && { added_roles: some(gate.added_roles, phrase) }),
     ...(gate.editable !== undefined && { editable: small(gate.editable, null) }),
     ...(gate.revised_from !== undefined && { revised_from: some(gate.revised_from) }),
+    ...(gate.doubt !== undefined && { doubt: { ...gate.doubt, error: small(gate.doubt.error, null) } }),
     ...(gate.requesters !== undefined && { requesters: some(gate.requesters) }),
     ...(gate.seat != null && {
       seat: { ...gate.seat, reason: gate.seat.reason === null ? null : phrase(gate.seat.reason) },

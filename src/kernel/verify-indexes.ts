@@ -146,7 +146,13 @@ const ownerOf = (row: Row): string | null => (row["workflow_id"] ?? row["stream"
 /** What rows of an older kernel lack until they are listed: null says nothing. */
 const filledLater: ReadonlySet<string> = new Set(["principal_type", "title", "percent"]);
 /** What the fold adds to a gate since some release: a record of before lacks it. */
-const foldedIn = ["draft_version", "revised_from", "requesters", "editable"] as const satisfies readonly (keyof Gate)[];
+const foldedIn = [
+  "draft_version",
+  "revised_from",
+  "requesters",
+  "editable",
+  "doubt",
+] as const satisfies readonly (keyof Gate)[];
 
 /** What a cell says, whatever the order of its keys. */
 const readCell = (cell: Row[string] | undefined): string => unlessUnreadable(cell, canonicalJson);

@@ -7,6 +7,7 @@
  */
 import { type Gate, rolesAsked } from "../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
+import { failureLines } from "../protocol/failure-lines.ts";
 import { quoteText, showLine } from "../protocol/visible-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
 
@@ -96,6 +97,7 @@ function factsOf({ gate, workflow_id, intent_type }: GateNotice): Facts {
   return [
     ["gate", `${gate.gate_id} of ${workflow_id} (${intent_type})`],
     [gate.kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`],
+    ...doubtOf(gate),
     ["risk", `${risk_level}, estimated cost ${estimated_cost}`],
     ...reasons.map(
       ({ source, rule, reason }) => ["asked by", `${source} "${rule}"${reason && `: ${reason}`}`] as const,
@@ -108,6 +110,16 @@ function factsOf({ gate, workflow_id, intent_type }: GateNotice): Facts {
     ["reject", consequences.reject],
     ["digest", gate.payload_digest],
     ...(gate.basis_digest === undefined ? [] : [["basis", gate.basis_digest] as const]),
+  ];
+}
+
+/** What is on record of a call in doubt; a gate whose texts are withheld has none. */
+function doubtOf({ doubt }: Gate): Facts {
+  if (doubt === undefined) return [];
+  const { called_at, error } = doubt;
+  return [
+    ...(called_at === null ? [] : [["at", called_at] as const]),
+    ["threw", error === null ? "nothing: the process that called ended first" : failureLines(error).join("; ")],
   ];
 }
 

@@ -134,7 +134,7 @@ describe("review", () => {
     const waiting = await readHere<WorkflowState>("run", "Office.Letter", "--wait", ...own);
     const person = makePerson(["a", "y", "a", "f", "y", "q"], () => "it never left");
     const ran = await runAt(person.terminal, "review", ...own);
-    expect(person.screens[2]).toContain("[d]done [t]try-again [f]failed");
+    expect(person.screens[2]).toMatch(/\[d\]it-happened \[t\]it-did-not:-try-again\s+\[f\]it-did-not:-give-up/);
     expect(ran.out).toContain("reject, rejected: Letter.Send");
     expect(person.screens[5]).toContain("gate-send_r1");
     const { gates } = await readHere<WorkflowState>("show", waiting.workflow_id, ...own);
@@ -145,7 +145,7 @@ describe("review", () => {
     const answers = ['{"sent": ', '{"sent": 1}'];
     const knowing = makePerson(["a", "y", "d", "y", "d", "y"], () => answers.shift() ?? "");
     await runAt(knowing.terminal, "review", ...own);
-    expect(knowing.questions[0]).toContain("What did the call give");
+    expect(knowing.questions[0]).toContain("Optional: what did the call give");
     expect(knowing.screens.join("\n")).toContain("Not taken: ");
     expect(knowing.screens.join("\n")).toContain("called Letter.Send");
     const done = await readHere<WorkflowState>("show", waiting.workflow_id, ...own);

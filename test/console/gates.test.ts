@@ -11,9 +11,10 @@ async function begin({ kernel }: Site): Promise<string> {
 }
 
 describe("a gate", () => {
-  it("of a call that may have taken effect is settled by who has looked", async () => {
+  it("of a call in doubt shows what the call threw, asks in plain words, and is settled by who has looked", async () => {
     const send = counted("Note.Send", { effect: "final_write", policyTags: [] }, () => {
-      throw new Error("the line broke");
+      const reset = Object.assign(new Error("connection reset by \u202epeer"), { code: "ECONNRESET" });
+      throw new TypeError("fetch failed", { cause: reset });
     });
     const steps = [step("send", send)];
     await using site = await openSite({ kernel: { capabilities: [story([send], steps)], defaultPolicies: false } });
@@ -22,15 +23,29 @@ describe("a gate", () => {
     expect(gate?.kind).toBe("in_doubt");
     await using visitor = await site.enter(ann);
     const { page, complaints } = visitor;
+    await page.getByText("was called, and nobody knows whether it happened").waitFor();
     await page.goto(site.url + hashOf(id, `/g/${gate?.gate_id}`));
+    await page.getByText("user ann asked for work that called Note.Send").waitFor();
     await page.getByRole("heading", { name: "Exactly this was sent" }).waitFor();
-    const result = page.getByLabel(/What it gave/);
+    await page.getByText("TypeError: fetch failed", { exact: true }).waitFor();
+    await page
+      .getByText("caused by: Error (ECONNRESET): connection reset by ‹U+202E RIGHT-TO-LEFT OVERRIDE›peer")
+      .waitFor();
+    await page.getByText("Whether it took effect. It may have happened, wholly or in part, or not at all.").waitFor();
+    const asked = await page
+      .locator(".answers :is(button, textarea)")
+      .evaluateAll((all) => all.map((one) => one.id || one.textContent));
+    expect(asked).toEqual(["It happened", "It did not happen: try again", "It did not happen: give up", ""]);
+    const result = page.getByLabel(/What it gave \(optional/);
+    const happened = page.getByRole("button", { name: "It happened", exact: true });
+    await page.getByText("The step counts as done without a result").waitFor();
     await result.fill('{"sent": ');
-    expect(await page.getByRole("button", { name: "It happened", exact: true }).isDisabled()).toBe(true);
+    expect(await happened.isDisabled()).toBe(true);
     await result.fill('{"sent": 1e3, "to": "\u202eeve"}');
     await page.getByText('{"sent":1000,"to":"‹U+202E RIGHT-TO-LEFT OVERRIDE›eve"}').waitFor();
-    await page.getByRole("button", { name: "It happened", exact: true }).press("Enter");
+    await happened.press("Enter");
     await page.getByRole("heading", { name: "Approved. The work goes on." }).waitFor();
+    await page.getByText(/“It happened”/).waitFor();
     const settled = await site.kernel.settled(id);
     expect(settled.state).toBe("completed");
     expect(settled.steps[0]?.output_text).toBe('{"sent":1000,"to":"\u202eeve"}');

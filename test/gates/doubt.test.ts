@@ -1,8 +1,10 @@
 /** A call whose end nobody knows: a person says what became of it, and what they say is what counts. */
 import { exportJWK, generateKeyPair } from "jose";
 import { describe, expect, it } from "vitest";
-import { type GateSpec, signApproval } from "../../src/index.ts";
-import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
+import { type GateSpec, type KernelError, signApproval } from "../../src/index.ts";
+import { failureLines } from "../../src/protocol/failure-lines.ts";
+import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { eventsOf } from "../fixtures.ts";
 import { ann, approve, bob, type Person, person, requester } from "./people.ts";
 import { count, counted, decide, gateOf, intent, payloads, refusalOf, step, steps, story } from "./story.ts";
 
@@ -46,6 +48,28 @@ describe("an in-doubt gate", () => {
     expect((await t.types(id)).filter((type) => /^(USER_|ACTION_SETTLED)/.test(type))).toEqual([]);
     expect((await gateOf(t, id, gate_id)).status).toBe("open");
     expect(send.calls).toHaveLength(1);
+  });
+
+  it("carries what is on record of the call: when it began, what it threw with its causes, and nothing where it was lost", async () => {
+    const cause = Object.assign(new Error("connection reset by peer"), { code: "ECONNRESET" });
+    const send = counted("Note.Send", { effect: "write_draft" }, () => {
+      throw new TypeError("fetch failed", { cause });
+    });
+    const thrown = story([send], [step("send", send, { params: { text: "a" } })]);
+    await using t = await createTestKernel({ capabilities: [thrown], limits: { maxReplans: 0 } });
+    const id = await lost(t);
+    const [call] = await t.kernel.actions(id);
+    const { doubt } = await gateOf(t, id, gate_id);
+    expect(doubt).toMatchObject({ called_at: call?.timing.started_at, has_answered: false });
+    expect(failureLines(doubt?.error as KernelError)).toEqual([
+      "TypeError: fetch failed",
+      "caused by: Error (ECONNRESET): connection reset by peer",
+    ]);
+    const opened = (await eventsOf(t, id)).find(({ event_type }) => event_type === "GATE_OPENED");
+    expect(opened?.payload).not.toHaveProperty("gate.doubt");
+    const listed = await t.kernel.gates({ workflow_id: id }, testCaller);
+    expect(listed[0]?.doubt).toEqual(doubt);
+    expect((await t.kernel.verify()).ok).toBe(true);
   });
 
   it("says when the call began and what each answer leads to: one that failed may be called again by a new plan", async () => {

@@ -9,6 +9,7 @@ import type { Json, JsonObject } from "../../src/contract/json.ts";
 import type { ListedGate } from "../../src/contract/listed-gate.ts";
 import { namedTargets } from "../../src/protocol/named-targets.ts";
 import type { Message, MessageBody } from "./unsent.ts";
+import { tellSettled } from "./words.ts";
 
 export interface Said {
   readonly decision: "approve" | "reject";
@@ -48,17 +49,11 @@ export function decide(shown: Shown, said: Said): Message {
 }
 
 /** The words of the button that was pressed. */
-export function wordsOf({ kind }: Pick<Shown, "kind">, { decision, edit, resolution }: Said): string {
-  if (kind === "in_doubt") return doubtWords[decision === "reject" ? "failed" : (resolution ?? "done")];
-  if (decision === "reject") return "Reject";
-  return edit === undefined ? "Approve" : "Approve with changes";
+function wordsOf({ kind }: Pick<Shown, "kind">, said: Said): string {
+  if (kind === "in_doubt") return tellSettled(said);
+  if (said.decision === "reject") return "Reject";
+  return said.edit === undefined ? "Approve" : "Approve with changes";
 }
-
-export const doubtWords = {
-  done: "It happened",
-  retry: "It did not happen: try again",
-  failed: "It did not happen: give up",
-} as const;
 
 export const withdraw = (shown: Shown): Message => messageAt(shown, { words: "Withdraw my vote", command: "withdraw" });
 

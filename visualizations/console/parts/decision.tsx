@@ -16,7 +16,7 @@ import { isMe, type Problem } from "../api.ts";
 import { decide, delegate, type Said, tellAnswer, withdraw } from "../decide.ts";
 import { now } from "../loaded.tsx";
 import { isUnsent, type Message, sendMessage, unsent } from "../unsent.ts";
-import { tellPerson } from "../words.ts";
+import { doubtWords, tellPerson, tellSettled } from "../words.ts";
 import { EditForm } from "./edit-form.tsx";
 import { ProblemNote } from "./problem.tsx";
 import { Line } from "./shown.tsx";
@@ -107,7 +107,7 @@ function Answers({ gate, isHeld, isBusy, say }: AnswersProps) {
     <>
       {mine !== undefined && (
         <p class="note">
-          You voted to {mine.decision}.{" "}
+          You voted {gate.kind === "in_doubt" ? `“${tellSettled(mine)}”` : `to ${mine.decision}`}.{" "}
           <button type="button" disabled={isBusy} onClick={() => void say(withdraw(gate))}>
             Withdraw my vote
           </button>
@@ -198,42 +198,68 @@ const AnswerButton = ({ id, kind, follows, isHeld, answer }: AnswerProps) => (
 );
 
 /** Nobody knows whether a call took effect; a person has looked. */
-function DoubtButtons({ gate: { consequences }, isHeld, answer }: ButtonsProps) {
+function DoubtButtons({ gate: { consequences, operator, doubt }, isHeld, answer }: ButtonsProps) {
   const text = useSignal("");
   const given = readResult(text.value);
   const done = () => given !== null && answer({ decision: "approve", resolution: "done", ...given });
   return (
     <div class="answers">
+      <p>
+        {doubt?.has_answered === true
+          ? "The call answered, and its answer cannot be used. Look where it takes effect, and then say how to go on:"
+          : "Did it happen? Look where it would have taken effect, and then say what you found:"}
+      </p>
       <div>
-        <label class="field">
-          <span>
-            What it gave <small>(as JSON; empty for nothing)</small>
-          </span>
-          <textarea class="code" rows={2} value={text.value} onInput={(e) => (text.value = e.currentTarget.value)} />
-        </label>
-        {given === null && <p class="problem">This is no JSON.</p>}
-        <button type="button" disabled={isHeld || given === null} onClick={done}>
-          It happened
+        <button type="button" aria-describedby="if-done" disabled={isHeld || given === null} onClick={done}>
+          {doubtWords.done}
         </button>
-        <p>
-          The step counts as done with the result <code>{showLine(JSON.stringify(given?.result ?? null))}</code>, and
-          the work goes on. Nothing is called again.
+        <p id="if-done">
+          The step counts as done{" "}
+          {given?.result === undefined ? (
+            "without a result"
+          ) : (
+            <>
+              with the result <code>{showLine(JSON.stringify(given.result))}</code>
+            </>
+          )}
+          , and the work goes on. Nothing is called again.
         </p>
       </div>
       <div>
-        <button type="button" disabled={isHeld} onClick={() => answer({ decision: "approve", resolution: "retry" })}>
-          It did not happen: try again
+        <button
+          type="button"
+          aria-describedby="if-retried"
+          disabled={isHeld}
+          onClick={() => answer({ decision: "approve", resolution: "retry" })}
+        >
+          {doubtWords.retry}
         </button>
-        <p>The call is made once more, under the same key.</p>
+        <p id="if-retried">
+          <code>{operator}</code> is called once more with exactly what is shown. If the first call did happen after
+          all, this may happen twice, unless the other side knows the key of the call, which is the same.
+        </p>
       </div>
       <div>
-        <button type="button" class="reject" disabled={isHeld} onClick={() => answer({ decision: "reject" })}>
-          It failed
+        <button
+          type="button"
+          class="reject"
+          aria-describedby="if-failed"
+          disabled={isHeld}
+          onClick={() => answer({ decision: "reject" })}
+        >
+          {doubtWords.failed}
         </button>
-        <p>
+        <p id="if-failed">
           <Line text={consequences.reject} />
         </p>
       </div>
+      <label class="field">
+        <span>
+          What it gave <small>(optional, for “{doubtWords.done}”: as JSON, if later steps need it)</small>
+        </span>
+        <textarea class="code" rows={2} value={text.value} onInput={(e) => (text.value = e.currentTarget.value)} />
+      </label>
+      {given === null && <p class="problem">This is no JSON.</p>}
     </div>
   );
 }
@@ -265,7 +291,10 @@ const SignedOnly = ({
       {kind === "in_doubt" && (
         <p class="quiet">Or “--resolution retry”, without a result, to have the call made again.</p>
       )}
-      <p class="quiet">“reject” in the place of “approve” {kind === "in_doubt" ? "says that it failed" : "rejects"}.</p>
+      <p class="quiet">
+        “reject” in the place of “approve”{" "}
+        {kind === "in_doubt" ? "says that it did not happen, and gives up" : "rejects"}.
+      </p>
     </>
   );
 };

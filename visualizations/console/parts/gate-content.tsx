@@ -1,9 +1,11 @@
 /** What a gate shows: why a person is asked, what would run, what changes, who decides. All of it is text. */
 import type { Gate } from "../../../src/contract/gate.ts";
+import type { GateDoubt } from "../../../src/contract/gate-doubt.ts";
 import type { GateVote } from "../../../src/contract/gate-vote.ts";
 import type { Json } from "../../../src/contract/json.ts";
+import { failureLines } from "../../../src/protocol/failure-lines.ts";
 import { listHiddenFields } from "../../../src/protocol/hidden-fields.ts";
-import { tellExpiry, tellPerson, tellSpan } from "../words.ts";
+import { tellExpiry, tellPerson, tellSettled, tellSpan } from "../words.ts";
 import { Diff } from "./diff.tsx";
 import { Ago, Due, Fact, Facts, tellInstant } from "./marks.tsx";
 import { Block, Line } from "./shown.tsx";
@@ -17,7 +19,7 @@ export function GateContent({ gate }: { readonly gate: Gate }) {
   const hidden = listHiddenFields(payload, preview);
   return (
     <>
-      <Reasons gate={gate} />
+      {gate.doubt === undefined ? <Reasons gate={gate} /> : <InDoubt gate={gate} doubt={gate.doubt} />}
       <section class="card">
         <h2>{isPayload ? exactly : "What it would do"}</h2>
         <Block text={preview} />
@@ -51,6 +53,55 @@ export function GateContent({ gate }: { readonly gate: Gate }) {
     </>
   );
 }
+
+interface InDoubtProps {
+  readonly gate: Gate;
+  readonly doubt: GateDoubt;
+}
+
+/** What was called, when, what came back, and what nobody knows. */
+const InDoubt = ({ gate: { operator }, doubt: { called_at, has_answered, error } }: InDoubtProps) => (
+  <section class="card">
+    <h2>What is known of the call</h2>
+    <Facts>
+      <Fact name="Called">
+        <code>{operator}</code>, with what is shown below
+      </Fact>
+      <Fact name="When">
+        {called_at === null ? (
+          "No record says when."
+        ) : (
+          <>
+            <Ago at={called_at} />, {tellInstant(called_at)}
+          </>
+        )}
+      </Fact>
+      <Fact name={has_answered ? "What is wrong with its answer" : "What came back"}>
+        {error === null ? (
+          "Nothing: the process that made the call ended before an answer came."
+        ) : (
+          <>
+            <ul class="plain">
+              {failureLines(error).map((line) => (
+                <li key={line}>
+                  <Line text={line} />
+                </li>
+              ))}
+            </ul>
+            <small>
+              <code>{error.code}</code>
+            </small>
+          </>
+        )}
+      </Fact>
+      <Fact name="Not known">
+        {has_answered
+          ? "What it gave. It answered, so it has taken effect."
+          : "Whether it took effect. It may have happened, wholly or in part, or not at all."}
+      </Fact>
+    </Facts>
+  </section>
+);
 
 const asked = { policy: "a rule", plan: "the plan", operator: "the operation itself", recovery: "recovery" } as const;
 
@@ -102,19 +153,22 @@ function Seats({ gate }: { readonly gate: Gate }) {
           </Fact>
         ))}
       </Facts>
-      {votes.length > 0 && <Votes votes={votes} />}
+      {votes.length > 0 && <Votes votes={votes} kind={gate.kind} />}
       <Ladder gate={gate} />
     </section>
   );
 }
 
-const Votes = ({ votes }: { readonly votes: readonly GateVote[] }) => (
+const tellVoted = (vote: GateVote, kind: Gate["kind"]): string =>
+  kind === "in_doubt" ? `“${tellSettled(vote)}”` : `to ${vote.decision}`;
+
+const Votes = ({ votes, kind }: Pick<Gate, "votes" | "kind">) => (
   <ul class="plain">
     {votes.map((vote) => (
       <li key={tellPerson(vote.principal)}>
         {tellPerson(vote.principal)}
         {vote.on_behalf_of !== null && ` in the place of ${tellPerson(vote.on_behalf_of)}`}{" "}
-        {vote.advisory ? "advises to" : "voted to"} {vote.resolution ?? vote.decision}
+        {vote.advisory ? "advises" : "voted"} {tellVoted(vote, kind)}
         {vote.apply_targets !== undefined && (
           <>
             , applied to <Line text={JSON.stringify(vote.apply_targets)} />

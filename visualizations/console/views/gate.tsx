@@ -21,7 +21,7 @@ import { ProblemNote } from "../parts/problem.tsx";
 import { Line } from "../parts/shown.tsx";
 import { runHref } from "../route.ts";
 import { dismiss, hasArrived } from "../unsent.ts";
-import { spaced, tellDecided, tellEffect, tellPerson } from "../words.ts";
+import { spaced, tellAsker, tellDecided, tellEffect, tellPerson, tellSettled } from "../words.ts";
 
 interface GateViewProps {
   readonly workflow: string;
@@ -123,11 +123,19 @@ function ShownGate({ latest, reload }: ShownGateProps) {
 
 const Lede = ({ gate }: { readonly gate: Gate }) => (
   <>
-    <p class="lede">
-      {gate.requester === null ? "Somebody" : tellPerson(gate.requester)} asked for work that{" "}
-      {gate.kind === "in_doubt" ? "has called" : "would now run"} <code>{gate.operator}</code>: it{" "}
-      <strong>{tellEffect(gate.effect)}</strong>.{gate.kind === "in_doubt" && " Nobody knows how that ended."}
-    </p>
+    {gate.kind === "in_doubt" ? (
+      <p class="lede">
+        {tellAsker(gate)} asked for work that called <code>{gate.operator}</code>, which {tellEffect(gate.effect)}.{" "}
+        {gate.doubt?.has_answered === true
+          ? "It answered, and its answer cannot be used."
+          : "Nobody knows whether it happened."}
+      </p>
+    ) : (
+      <p class="lede">
+        {tellAsker(gate)} asked for work that would now run <code>{gate.operator}</code>: it{" "}
+        <strong>{tellEffect(gate.effect)}</strong>.
+      </p>
+    )}
     <p class="chips">
       <Risk level={gate.risk_level} />
       <span>cost {gate.estimated_cost}</span>
@@ -167,6 +175,7 @@ function Decided({ gate, said, wasOpen, onAnswer }: DecidedProps) {
   const { say, isBusy, problem } = useSay(onAnswer);
   const { decision } = gate;
   const who = decision?.principal ?? null;
+  const isInDoubt = gate.kind === "in_doubt";
   const isElsewhere = wasOpen && who !== null && !isMe(who);
   useEffect(() => {
     if (isElsewhere) announce(`Decided elsewhere: ${tellDecided(gate)}`);
@@ -189,7 +198,7 @@ function Decided({ gate, said, wasOpen, onAnswer }: DecidedProps) {
           <>, with the votes of {decision.carried_by.map(({ principal }) => tellPerson(principal)).join(", ")}</>
         )}
         {decision?.edited === true && ", with changes"}
-        {decision != null && decision.resolution !== null && `, as ${decision.resolution}`}
+        {isInDoubt && decision !== null && `: “${tellSettled(decision)}”`}
       </p>
       {decision?.comment != null && (
         <blockquote>

@@ -21,7 +21,7 @@ import { Heading } from "../parts/page.tsx";
 import { Line } from "../parts/shown.tsx";
 import { gateHref } from "../route.ts";
 import { waiting } from "../waiting.ts";
-import { count, tellDecided, tellEffect, tellPerson } from "../words.ts";
+import { count, tellAsker, tellDecided, tellEffect } from "../words.ts";
 
 const most = 100;
 const newest = `${kernel}/gates?mine=true&limit=${most}`;
@@ -182,8 +182,8 @@ function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
           </a>
         </h2>
         <p>
-          {gate.requester === null ? "Somebody" : tellPerson(gate.requester)} asked; <code>{gate.operator}</code>{" "}
-          {tellEffect(gate.effect)}.
+          {tellAsker(gate)} asked; <code>{gate.operator}</code>{" "}
+          {gate.kind === "in_doubt" ? "was called, and nobody knows whether it happened" : tellEffect(gate.effect)}.
         </p>
         <p class="glimpse">
           <Line text={glimpseOf(gate)} />

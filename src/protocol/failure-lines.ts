@@ -1,0 +1,29 @@
+/**
+ * A failure as lines that a person reads: what was thrown by name, code and message, then its causes and members.
+ *
+ * Never: says the same line twice; changes a text. Whoever shows the lines shows each character of them.
+ */
+import type { KernelError } from "../contract/kernel-error.ts";
+import type { ThrownError } from "../contract/thrown.ts";
+
+/** Returns one line for each error on record, outermost first; what caused it begins with `caused by`. */
+export function failureLines(error: KernelError): readonly string[] {
+  const lines: string[] = [];
+  for (let at: KernelError | null = error; at !== null; at = at.cause) {
+    const thrown = at.detail["failure"] as ThrownError | undefined;
+    const told = typeof thrown === "object" && thrown !== null ? thrownLines(thrown) : [at.message];
+    lines.push(...told.map((line) => (at === error ? line : causedBy(line))));
+  }
+  return [...new Set(lines)];
+}
+
+function thrownLines({ name, code, message, cause, errors = [] }: ThrownError): readonly string[] {
+  const head = [name, ...(code === undefined ? [] : [`(${code})`])].filter((part) => part !== "").join(" ");
+  return [
+    [head, message].filter((part) => part !== "").join(": "),
+    ...errors.flatMap(thrownLines).map((line) => `one of: ${line}`),
+    ...(cause === undefined ? [] : thrownLines(cause).map(causedBy)),
+  ];
+}
+
+const causedBy = (line: string): string => (line.startsWith("caused by: ") ? line : `caused by: ${line}`);
