@@ -16,7 +16,7 @@ import { isMe, type Problem } from "../api.ts";
 import { decide, delegate, type Said, tellAnswer, withdraw } from "../decide.ts";
 import { now } from "../loaded.tsx";
 import { isUnsent, type Message, sendMessage, unsent } from "../unsent.ts";
-import { doubtWords, tellPerson, tellSettled } from "../words.ts";
+import { count, doubtWords, tellPerson, tellSettled } from "../words.ts";
 import { EditForm } from "./edit-form.tsx";
 import { ProblemNote } from "./problem.tsx";
 import { Line } from "./shown.tsx";
@@ -26,6 +26,8 @@ interface DecisionProps {
   readonly gate: Gate;
   /** What stands now is not what is shown. */
   readonly isStale: boolean;
+  /** Lines of what would run that are folded away. */
+  readonly unseen: number;
   /** What came of the last answer. */
   readonly said: string | null;
   /** Told after each answer, however it came out. */
@@ -50,7 +52,7 @@ export function useSay(onAnswer: (said: string | null) => void) {
   return { say, isBusy: isBusy.value, problem: problem.value };
 }
 
-export function Decision({ gate, isStale, said, onAnswer }: DecisionProps) {
+export function Decision({ gate, isStale, unseen, said, onAnswer }: DecisionProps) {
   const { say, isBusy, problem } = useSay(onAnswer);
   const { seat } = gate;
   return (
@@ -68,7 +70,9 @@ export function Decision({ gate, isStale, said, onAnswer }: DecisionProps) {
         </p>
       )}
       {seat?.for != null && <p class="note">You decide in the place of {tellPerson(seat.for)}.</p>}
-      {seat?.may !== false && <Answers gate={gate} isHeld={isStale || isBusy} isBusy={isBusy} say={say} />}
+      {seat?.may !== false && (
+        <Answers gate={gate} isHeld={isStale || isBusy} isBusy={isBusy} unseen={unseen} say={say} />
+      )}
     </section>
   );
 }
@@ -92,15 +96,25 @@ export const unsentAt = ({ workflow_id, gate_id }: Gate) =>
 
 interface AnswersProps {
   readonly gate: Gate;
+  readonly unseen: number;
   /** Nothing may be approved now. */
   readonly isHeld: boolean;
   readonly isBusy: boolean;
   readonly say: (message: Message) => Promise<void>;
 }
 
-function Answers({ gate, isHeld, isBusy, say }: AnswersProps) {
+function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
   const comment = useSignal(unsentAt(gate)[0]?.message.body.payload?.comment ?? "");
-  const answer = (said: Said) => void say(decide(gate, { comment: comment.value, ...said }));
+  const unconfirmed = useSignal<Said | null>(null);
+  const send = (said: Said) => {
+    unconfirmed.value = null;
+    void say(decide(gate, { comment: comment.value, ...said }));
+  };
+  // An approval with lines that were not shown counts once its author has confirmed just that.
+  const answer = (said: Said) => {
+    if (said.decision === "approve" && unseen > 0) unconfirmed.value = said;
+    else send(said);
+  };
   const mine = gate.votes.find(({ principal }) => isMe(principal));
   if (gate.signed) return <SignedOnly gate={gate} />;
   return (
@@ -131,6 +145,15 @@ function Answers({ gate, isHeld, isBusy, say }: AnswersProps) {
       ) : (
         <ApprovalButtons gate={gate} isHeld={isHeld} answer={answer} />
       )}
+      {unconfirmed.value !== null && unseen > 0 && (
+        <Unseen
+          said={unconfirmed.value}
+          unseen={unseen}
+          isHeld={isHeld}
+          send={send}
+          giveUp={() => (unconfirmed.value = null)}
+        />
+      )}
       <p class="quiet bound">
         Your answer is bound to exactly what is shown here, by its digest <code>{gate.payload_digest}</code>
       </p>
@@ -150,6 +173,34 @@ function Answers({ gate, isHeld, isBusy, say }: AnswersProps) {
     </>
   );
 }
+
+interface UnseenProps {
+  readonly said: Said;
+  readonly unseen: number;
+  readonly isHeld: boolean;
+  readonly send: (said: Said) => void;
+  readonly giveUp: () => void;
+}
+
+/** The second question before an approval of what was not shown whole. */
+const Unseen = ({ said, unseen, isHeld, send, giveUp }: UnseenProps) => (
+  <div class="note wait" role="alert">
+    <p>
+      <strong>
+        {count(unseen, "line")} of this {unseen === 1 ? "was" : "were"} not shown to you yet.
+      </strong>{" "}
+      Nothing is decided so far. “Show the rest” shows what is folded.
+    </p>
+    <p class="row">
+      <button type="button" disabled={isHeld} onClick={() => send(said)}>
+        {said.resolution === undefined ? "Approve" : "Say so"} with {count(unseen, "line")} not shown
+      </button>
+      <button type="button" class="text" onClick={giveUp}>
+        Not yet
+      </button>
+    </p>
+  </div>
+);
 
 const More = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
   <details class="more">
@@ -299,7 +350,7 @@ const SignedOnly = ({
   );
 };
 
-function DelegateForm({ gate, isBusy, say }: Omit<AnswersProps, "isHeld">) {
+function DelegateForm({ gate, isBusy, say }: Omit<AnswersProps, "isHeld" | "unseen">) {
   const to = useSignal("");
   const hours = useSignal(24);
   const send = () => {

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { compareLines } from "../../../src/protocol/compare-lines.ts";
 import { count } from "../words.ts";
+import { useFoldedLines } from "./folded.ts";
 import { Line } from "./shown.tsx";
 
 const longest = 40;
@@ -10,6 +11,7 @@ export function Diff({ diff }: { readonly diff: string }) {
   const whole = useSignal(false);
   const lines = diff.split("\n");
   const shown = whole.value ? lines : lines.slice(0, longest);
+  useFoldedLines(lines.length - shown.length);
   return (
     <>
       <pre class="block diff" dir="ltr">

@@ -7,6 +7,7 @@ import { failureLines } from "../../../src/protocol/failure-lines.ts";
 import { listHiddenFields } from "../../../src/protocol/hidden-fields.ts";
 import { tellExpiry, tellPerson, tellSettled, tellSpan } from "../words.ts";
 import { Diff } from "./diff.tsx";
+import { FoldedLines } from "./folded.ts";
 import { Ago, Due, Fact, Facts, tellInstant } from "./marks.tsx";
 import { Block, Line } from "./shown.tsx";
 
@@ -38,7 +39,9 @@ export function GateContent({ gate }: { readonly gate: Gate }) {
         {!isPayload && (
           <details class="more">
             <summary>The exact payload</summary>
-            <Block text={payloadText(payload)} />
+            <FoldedLines.Provider value={null}>
+              <Block text={payloadText(payload)} />
+            </FoldedLines.Provider>
           </details>
         )}
       </section>

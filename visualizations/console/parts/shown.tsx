@@ -7,6 +7,7 @@
 import { useSignal } from "@preact/signals";
 import { showLine, showText } from "../../../src/protocol/visible-text.ts";
 import { count } from "../words.ts";
+import { useFoldedLines } from "./folded.ts";
 
 /** What `show` named, apart from the rest: it names the bracket itself, so that nothing else looks like a name. */
 function parts(shown: string) {
@@ -48,6 +49,8 @@ function cutOf(text: string): number {
 export function Block({ text }: { readonly text: string }) {
   const whole = useSignal(false);
   const at = whole.value ? text.length : cutOf(text);
+  // A line that is shown in part counts as one that is not shown.
+  useFoldedLines(at === text.length ? 0 : text.slice(at).replace(/^\n/, "").split("\n").length);
   return (
     <>
       <pre class="block" dir="ltr">

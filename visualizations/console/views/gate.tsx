@@ -14,6 +14,7 @@ import { hearFeed } from "../live.ts";
 import { Show, useLoaded } from "../loaded.tsx";
 import { Decision, UnsentHere, unsentAt, useSay } from "../parts/decision.tsx";
 import { Diff, diffLines } from "../parts/diff.tsx";
+import { FoldedLines, sumOf, useFoldedCounts } from "../parts/folded.ts";
 import { GateContent, payloadText } from "../parts/gate-content.tsx";
 import { Ago, Due, Risk } from "../parts/marks.tsx";
 import { Heading } from "../parts/page.tsx";
@@ -70,6 +71,7 @@ function ShownGate({ latest, reload }: ShownGateProps) {
   const shown = useSignal(latest);
   const before = useSignal<Gate | null>(null);
   const said = useSignal<string | null>(null);
+  const folded = useFoldedCounts();
   const wasOpen = useRef(isOpen(latest)).current;
   const isStale = isOpen(latest) && !isSame(shown.value, latest);
   // All but what is decided on may be newer than when one came: votes, seats, the end.
@@ -109,10 +111,12 @@ function ShownGate({ latest, reload }: ShownGateProps) {
       <div class="desk">
         <div class="content">
           {before.value !== null && <Moved before={before.value} now={gate} />}
-          <GateContent gate={gate} />
+          <FoldedLines.Provider value={folded}>
+            <GateContent gate={gate} />
+          </FoldedLines.Provider>
         </div>
         {isOpen(latest) ? (
-          <Decision gate={gate} isStale={isStale} said={said.value} onAnswer={onAnswer} />
+          <Decision gate={gate} isStale={isStale} unseen={sumOf(folded)} said={said.value} onAnswer={onAnswer} />
         ) : (
           <Decided gate={latest} said={said.value} wasOpen={wasOpen} onAnswer={onAnswer} />
         )}
