@@ -7,13 +7,35 @@
  * V2  Two texts never give the same: the bracket that opens a name is named itself, and so is a letter that is written
  *     in another way than it is usually composed.
  * V3  A line feed ends a line in `showText`; in `showLine` it is named. A space at the end of a line is named.
+ * V4  An emoji sequence that Unicode lists (RGI_Emoji: joined people, flags, keycaps, skin tones, the selector of emoji
+ *     presentation) is shown as it is, and so is the selector of text presentation after a base that has both. A joiner, a
+ *     selector or a tag anywhere else is named.
  * Not told apart: letters of different scripts that look alike.
  */
 
 /** Braille blank, object replacement, null notehead and Khitan filler have no mark on paper; Unicode has no class for them. */
 const unseen = String.raw`\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}\u{FFFC}\u{1D159}\u{16FE4}`;
-const forbidden = new RegExp(`[[${unseen}]--[ \\n]]`, "gv");
-const forbiddenOrMarker = new RegExp(`[[${unseen}‹]--[ \\n]]`, "gv");
+const forbidden = `[[${unseen}]--[ \\n]]`;
+const forbiddenOrMarker = `[[${unseen}‹]--[ \\n]]`;
+/** The longest sequence is taken first; what follows it is judged by itself. */
+const listedEmoji = String.raw`(?<emoji>\p{RGI_Emoji}|[\p{Emoji}--[\p{Emoji_Presentation}0-9#*]]\uFE0E)`;
+/** What only a sequence holds: a text without it is read by the shorter expression. */
+const sequenced = /[\u200D\uFE0E\uFE0F\u{E007F}]/u;
+
+/** Two expressions for one class of characters: of texts without emoji sequences, and of those that may hold some. */
+const finderOf = (chars: string) => ({
+  plain: new RegExp(chars, "gv"),
+  sequences: new RegExp(`${listedEmoji}|${chars}`, "gv"),
+});
+const forbiddenChars = finderOf(forbidden);
+const forbiddenOrMarkers = finderOf(forbiddenOrMarker);
+
+/** Replaces each of these characters that is not part of a listed emoji sequence. */
+function replaceUnlisted(text: string, chars: ReturnType<typeof finderOf>, replace: (char: string) => string): string {
+  if (!sequenced.test(text)) return text.replace(chars.plain, replace);
+  return text.replace(chars.sequences, (found, emoji: string | undefined) => emoji ?? replace(found));
+}
+
 /** Marks with nothing to stand on, and those that pile up: they would lie over what is around them. */
 const looseMarks = /(?<=^|[ \n›])\p{M}+|(?<=\p{M}{4})\p{M}+/gu;
 const lastSpaces = / (?=\n|$)/g;
@@ -83,7 +105,7 @@ const nameEach = (chars: string): string => Array.from(chars, nameCharacter).joi
 
 /** Of several lines: line feeds stay. */
 export function showText(text: string): string {
-  const named = text.replace(forbiddenOrMarker, nameCharacter).replace(looseMarks, nameEach);
+  const named = replaceUnlisted(text, forbiddenOrMarkers, nameCharacter).replace(looseMarks, nameEach);
   return nameUncomposed(named).replace(lastSpaces, nameCharacter);
 }
 
@@ -97,11 +119,11 @@ export const showLine = (text: string): string => showText(text).replaceAll("\n"
  * The last guard before a screen: text that is shown already stays as it is, and what is still forbidden in it is named.
  * It does not keep V2; that is for those who know which part of a text came from outside.
  */
-export const nameForbidden = (text: string): string => text.replace(forbidden, nameCharacter);
+export const nameForbidden = (text: string): string => replaceUnlisted(text, forbiddenChars, nameCharacter);
 
 /** The same JSON, with each forbidden character as an escape. @param json a JSON text */
 export const escapeJson = (json: string): string =>
-  json.replace(forbidden, (char) =>
+  replaceUnlisted(json, forbiddenChars, (char) =>
     Array.from({ length: char.length }, (_, i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, "0")}`).join(""),
   );
 

@@ -10,7 +10,7 @@ import { type Ran, readHere, readLines, runHere } from "./command-line.ts";
 
 /** One of each kind, and what would pass for a name. */
 const trap =
-  "x\u202ey\u200b\u001b[31m\u009b2J\u007f\u{e0041}\u2028\u2029\u00a0\u3000\ue000\u0378\u2764\ufe0f\t\r‹U+0041›";
+  "x\u202ey\u200b\u001b[31m\u009b2J\u007f\u{e0041}\u2028\u2029\u00a0\u3000\ue000\u0378\u2764x\ufe0f\t\r‹U+0041›";
 const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Variation_Selector}\u00a0\u3000]/u;
 const rawIn = (text: string): readonly string[] => Array.from(text).filter((c) => c !== "\n" && unseen.test(c));
 

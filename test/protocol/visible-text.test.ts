@@ -6,7 +6,9 @@ import { escapeJson, nameForbidden, showLine, showText } from "../../src/protoco
 /** Written apart from the code: what a screen must not be given. */
 const unseen =
   /[[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}\p{Variation_Selector}\p{Default_Ignorable_Code_Point}]--[ \n]]/v;
-const hasUnseen = (text: string): boolean => unseen.test(text);
+/** Emoji as Unicode lists them, and the text presentation of those that have one. */
+const listed = /\p{RGI_Emoji}|[\p{Emoji}--[\p{Emoji_Presentation}0-9#*]]\ufe0e/gv;
+const hasUnseen = (text: string): boolean => unseen.test(text.replace(listed, "☺"));
 
 const shortNames: Readonly<Record<string, string>> = { TAB: "\t", LF: "\n", CR: "\r", SPACE: " " };
 
@@ -26,6 +28,7 @@ const anyText = fc
     fc.oneof(
       fc.string({ unit: "binary" }),
       fc.constantFrom(
+        ..."☀👩👧🏴🇩1#🏽\u200d\u20e3\ufe0e\u{e0067}\u{e007f}",
         ..."‹›U+202E \n\t\r\u001b\u202e\u200b\u0301\u0323\u030a\u{e0041}\ufe0fe\u00e9\u212b\u1100\u1161\u11a8\uac00\ud800\udc00",
       ),
       fc.string({ unit: "grapheme" }),
@@ -87,13 +90,40 @@ describe("text as a person can see it", () => {
     ["\ud800", "‹U+D800 LONE SURROGATE›"],
     ["\ue000", "‹U+E000 PRIVATE USE›"],
     ["\u0378", "‹U+0378 UNASSIGNED›"],
-    ["\u2764\ufe0f", "\u2764‹U+FE0F VARIATION SELECTOR-16›"],
+    ["a\ufe0f", "a‹U+FE0F VARIATION SELECTOR-16›"],
     ["a\r\n\tb \n", "a‹CR›\n‹TAB›b‹SPACE›\n"],
     ["‹U+202E›", "‹U+2039›U+202E›"],
     ["\u2800\u3164\u00a0", "‹U+2800›‹U+3164 HANGUL FILLER›‹U+00A0 NO-BREAK SPACE›"],
     ["\u0336over", "‹U+0336›over"],
     ["plain – “text”, 日本 עברית हिन्दी 🎉", "plain – “text”, 日本 עברית हिन्दी 🎉"],
   ])("shows %j as %s", (text, shown) => expect(showText(text)).toBe(shown));
+
+  it.each([
+    ["emoji presentation", "Summer sale ☀\ufe0f🍉 \u2764\ufe0f"],
+    ["text presentation", "\u2764\ufe0e"],
+    ["a family", "👩\u200d👩\u200d👧\u200d👦"],
+    ["joined signs with a selector", "\u2764\ufe0f\u200d🔥 🏳\ufe0f\u200d🌈"],
+    ["skin tones", "👍🏽 👩🏽\u200d💻"],
+    ["flags", "🇩🇪🇫🇷"],
+    ["a flag of tags that is listed", "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}"],
+    ["keycaps", "1\ufe0f\u20e3 #\ufe0f\u20e3"],
+  ])("shows listed emoji as they are: %s", (_what, text) => {
+    for (const show of [showText, showLine, nameForbidden]) expect(show(text)).toBe(text);
+    expect(escapeJson(JSON.stringify(text))).toBe(JSON.stringify(text));
+  });
+
+  it.each([
+    ["a lone joiner", "pay\u200dpal", "pay‹U+200D ZERO WIDTH JOINER›pal"],
+    ["a joiner between emoji that no list joins", "🍉\u200d🍉", "🍉‹U+200D ZERO WIDTH JOINER›🍉"],
+    ["a joiner after a listed sequence", "👩\u200d💻\u200d", "👩\u200d💻‹U+200D ZERO WIDTH JOINER›"],
+    ["a second selector", "☀\ufe0f\ufe0f", "☀\ufe0f‹U+FE0F VARIATION SELECTOR-16›"],
+    ["a selector after a digit alone", "1\ufe0f", "1‹U+FE0F VARIATION SELECTOR-16›"],
+    ["text presentation of what has none", "🍉\ufe0e", "🍉‹U+FE0E›"],
+    ["tags that are not listed", "🏴\u{e0078}\u{e0078}\u{e007f}", "🏴‹U+E0078 TAG x›‹U+E0078 TAG x›‹U+E007F›"],
+    ["an override beside an emoji", "☀\ufe0f\u202e1", "☀\ufe0f‹U+202E RIGHT-TO-LEFT OVERRIDE›1"],
+  ])("names what hides, joins or reorders beside emoji: %s", (_what, text, shown) => {
+    for (const show of [showText, showLine, nameForbidden]) expect(show(text)).toBe(shown);
+  });
 
   it("[GAT-05] marks that pile up are named, so that they cover nothing", () => {
     expect(showText(`Z${"\u0335".repeat(40)}`)).toBe(`Z${"\u0335".repeat(4)}${"‹U+0335›".repeat(36)}`);
