@@ -1,20 +1,21 @@
 /**
  * What waits for whoever is signed in: what falls due first comes first, then what has waited longest.
+ * A page of a hundred is shown at first, and every other gate on a person's word.
  *
  * I1  Only what one may decide is listed, and the count says how many there are, also of those that are not shown.
  * I2  What is decided meanwhile stays, greyed, with who and when, until one leaves.
  * I3  Several are approved at once only where they are alike and wholly shown; each by its own digest and request.
  */
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import type { GatePage } from "../../../src/contract/page.ts";
 import { saysPayload } from "../../../src/protocol/hidden-fields.ts";
 import { announce } from "../announce.ts";
-import { ask, kernel, workflowPath } from "../api.ts";
+import { type Answer, ask, kernel, workflowPath } from "../api.ts";
 import { hearFeed } from "../live.ts";
-import { Show, useLoaded, useSettled } from "../loaded.tsx";
+import { type Loaded, Show, useLoaded, useSettled } from "../loaded.tsx";
 import { Bulk, mayJoin } from "../parts/bulk.tsx";
 import { Ago, Due, Risk } from "../parts/marks.tsx";
 import { Heading } from "../parts/page.tsx";
@@ -24,7 +25,51 @@ import { waiting } from "../waiting.ts";
 import { count, tellAsker, tellDecided, tellEffect } from "../words.ts";
 
 const most = 100;
-const newest = `${kernel}/gates?mine=true&limit=${most}`;
+type Order = "due" | "oldest";
+
+/** So many pages of gates. The list is newest first; what waits longest is read from its other end. */
+interface Listing {
+  readonly gates: readonly ListedGate[];
+  readonly hasMore: boolean;
+}
+
+/** A cursor that is older than every gate. */
+const beforeAll = `wf_${"0".repeat(26)}/gate-0`;
+
+async function readListing(order: Order, pages: number): Promise<Answer<Listing>> {
+  const gates: ListedGate[] = [];
+  let cursor = order === "oldest" ? `&before=${encodeURIComponent(beforeAll)}` : "";
+  for (let page = 1; ; page += 1) {
+    const told = await ask<GatePage>(`${kernel}/gates?mine=true&limit=${most}${cursor}`);
+    if (!told.ok) return told;
+    const { gates: found, next } = told.value;
+    gates.push(...found);
+    const [newest] = found;
+    const goesOn = order === "oldest" ? found.length === most : next !== null;
+    if (!goesOn || page >= pages) return { ok: true, value: { gates, hasMore: goesOn } };
+    cursor =
+      order === "oldest" && newest !== undefined
+        ? `&before=${encodeURIComponent(keyOf(newest))}`
+        : `&after=${encodeURIComponent(next as string)}`;
+  }
+}
+
+function useListing(order: Order, pages: number): Loaded<Listing> {
+  const answer = useSignal<Answer<Listing> | null>(null);
+  const latest = useRef(0);
+  const reload = useCallback(async () => {
+    latest.current += 1;
+    const mine = latest.current;
+    const got = await readListing(order, pages);
+    if (mine !== latest.current) return;
+    // What is shown stays while the server is away.
+    if (!got.ok && got.problem.status === 0 && answer.peek()?.ok === true) return;
+    answer.value = got;
+  }, [order, pages, answer]);
+  useEffect(() => void reload(), [reload]);
+  return { answer, reload };
+}
+
 /** Those that ever fall due: of many gates they are the ones that must not be missed. */
 const falling = `${kernel}/gates?mine=true&limit=${most}&due_before=9999-12-31`;
 
@@ -36,21 +81,24 @@ const shownKey = (gate: ListedGate): string => `${keyOf(gate)}/${gate.payload_di
 
 const dueOf = ({ due_at }: ListedGate): number => (due_at === null ? Number.POSITIVE_INFINITY : Date.parse(due_at));
 
-export const inOrder = (gates: readonly ListedGate[]): readonly ListedGate[] =>
+export const inOrder = (gates: readonly ListedGate[], order: Order): readonly ListedGate[] =>
   [...new Map(gates.map((gate) => [keyOf(gate), gate])).values()].sort(
-    (a, b) => dueOf(a) - dueOf(b) || Date.parse(a.opened_at) - Date.parse(b.opened_at),
+    (a, b) => (order === "due" && dueOf(a) - dueOf(b)) || Date.parse(a.opened_at) - Date.parse(b.opened_at),
   );
 
 export function Inbox() {
-  const page = useLoaded<GatePage>(newest);
+  const order = useSignal<Order>("due");
+  const pages = useSignal(1);
+  const page = useListing(order.value, pages.value);
   const due = useLoaded<GatePage>(falling);
   const decided = useSignal<ReadonlyMap<string, Gate>>(new Map());
   const told = page.answer.value;
   const shown = told?.ok === true ? told.value.gates.length : null;
   // A page that is full may have more behind it: their number is counted once, for the bar.
-  const total = shown === most ? waiting.value && Math.max(waiting.value, most) : shown;
+  const hasMore = told?.ok === true && told.value.hasMore;
+  const total = hasMore ? waiting.value && Math.max(waiting.value, shown ?? 0) : shown;
   const reload = useSettled(() => void Promise.all([page.reload(), due.reload()]), 300);
-  const listed = () => [page, due].flatMap(({ answer }) => (answer.peek()?.ok ? gatesIn(answer.peek()) : []));
+  const listed = () => [...gatesIn(page.answer.peek()), ...gatesIn(due.answer.peek())];
   useEffect(
     () =>
       hearFeed((item) => {
@@ -63,8 +111,8 @@ export function Inbox() {
     [reload],
   );
   useEffect(() => {
-    if (shown !== null && shown < most) waiting.value = shown;
-  }, [shown]);
+    if (shown !== null && !hasMore) waiting.value = shown;
+  }, [shown, hasMore]);
   const keepDecided = async (gate: ListedGate) => {
     const whole = await ask<Gate>(workflowPath(gate.workflow_id, `/gates/${gate.gate_id}`));
     if (!whole.ok) return;
@@ -82,12 +130,28 @@ export function Inbox() {
               : `${count(total, "decision")} wait${total === 1 ? "s" : ""} for you.`}
         </p>
       </Heading>
+      <label class="field order">
+        <span>First</span>
+        <select
+          value={order.value}
+          onChange={(e) => {
+            order.value = e.currentTarget.value as Order;
+            pages.value = 1;
+          }}
+        >
+          <option value="due">what falls due first</option>
+          <option value="oldest">what has waited longest</option>
+        </select>
+      </label>
       <Show loaded={page}>
         {({ gates }) => (
           <GateList
-            gates={inOrder([...gates, ...gatesIn(due.answer.value)].filter((gate) => !decided.value.has(keyOf(gate))))}
+            gates={inOrder([...gates, ...(order.value === "due" ? gatesIn(due.answer.value) : [])], order.value).filter(
+              (gate) => !decided.value.has(keyOf(gate)),
+            )}
             total={total ?? 0}
             onDecided={reload}
+            showMore={hasMore ? () => (pages.value += 1) : null}
           />
         )}
       </Show>
@@ -96,16 +160,18 @@ export function Inbox() {
   );
 }
 
-const gatesIn = (answer: { readonly ok: boolean; readonly value?: GatePage } | null): readonly ListedGate[] =>
-  answer?.ok ? (answer.value?.gates ?? []) : [];
+const gatesIn = (answer: Answer<Pick<Listing, "gates">> | null): readonly ListedGate[] =>
+  answer?.ok ? answer.value.gates : [];
 
 interface GateListProps {
   readonly gates: readonly ListedGate[];
   readonly total: number;
   readonly onDecided: () => void;
+  /** Null where all are listed. */
+  readonly showMore: (() => void) | null;
 }
 
-function GateList({ gates, total, onDecided }: GateListProps) {
+function GateList({ gates, total, onDecided, showMore }: GateListProps) {
   const chosen = useSignal<ReadonlySet<string>>(new Set());
   const picked = gates.filter((gate) => chosen.value.has(shownKey(gate)));
   const choose = (gate: ListedGate, on: boolean) => {
@@ -138,10 +204,14 @@ function GateList({ gates, total, onDecided }: GateListProps) {
           </li>
         ))}
       </ul>
-      {total > gates.length && (
-        <p class="quiet">
-          These are {gates.length} of {total.toLocaleString("en")}: what falls due first, and the newest. The others
-          move up as these are decided.
+      {showMore !== null && (
+        <p class="row">
+          <span class="quiet">
+            These are {gates.length.toLocaleString("en")} of {Math.max(total, gates.length).toLocaleString("en")}.
+          </span>
+          <button type="button" onClick={showMore}>
+            Show more
+          </button>
         </p>
       )}
     </>

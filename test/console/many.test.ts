@@ -1,0 +1,63 @@
+/** Many gates, and long words: every gate can be reached, and no word pushes another column out of sight. */
+import { describe, expect, it } from "vitest";
+import { gatedSteps, intent } from "../gates/story.ts";
+import { ann, hashOf, openSite } from "./site.ts";
+
+describe("an inbox of more than a hundred gates", () => {
+  it("shows every one of them, page by page, and on a person's word what has waited longest first", async () => {
+    await using site = await openSite({ kernel: { capabilities: [gatedSteps(10).capability] } });
+    const ids: string[] = [];
+    for (let n = 0; n < 15; n += 1) {
+      const { workflow_id } = await site.kernel.submit({ ...ann, intent_hint: { intent_type: intent } });
+      await site.kernel.settled(workflow_id);
+      ids.push(workflow_id);
+    }
+    await using visitor = await site.enter(ann);
+    const { page, complaints } = visitor;
+    await page.getByText("150 decisions wait for you.").waitFor();
+    await page.getByText("These are 100 of 150.").waitFor();
+    const links = () => page.locator(".item a[data-item]").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
+    expect((await links()).some((href) => href?.includes(ids[0] as string))).toBe(false);
+    await page.getByRole("button", { name: "Show more" }).press("Enter");
+    await page.getByText("These are 100 of 150.").waitFor({ state: "detached" });
+    expect(new Set(await links()).size).toBe(150);
+    await page.getByLabel("First").selectOption("oldest");
+    await page.getByText("These are 100 of 150.").waitFor();
+    const oldest = await links();
+    expect(oldest.slice(0, 10).every((href) => href?.includes(ids[0] as string))).toBe(true);
+    await page.getByRole("button", { name: "Show more" }).press("Enter");
+    await page.getByText("These are 100 of 150.").waitFor({ state: "detached" });
+    expect(new Set(await links()).size).toBe(150);
+    expect((await links()).slice(0, 100)).toEqual(oldest);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("one long word", () => {
+  it("breaks no table and no page, at a desk's width, a tablet's and a phone's", async () => {
+    await using site = await openSite({ kernel: { capabilities: [gatedSteps(1).capability] } });
+    const inputs = { order: "x".repeat(150) };
+    const request = { ...ann, intent_hint: { intent_type: intent, inputs: { ...inputs, text: "y".repeat(150) } } };
+    const { workflow_id } = await site.kernel.submit(request);
+    await site.kernel.settled(workflow_id);
+    for (const width of [1400, 768, 390]) {
+      await using visitor = await site.enter(ann, { viewport: { width, height: 900 } });
+      const { page } = visitor;
+      for (const [address, drawn] of [
+        ["/#/", ".item"],
+        ["/#/runs", "tbody tr"],
+        [hashOf(workflow_id), ".chart-state.lit"],
+      ] as const) {
+        await page.goto(site.url + address);
+        await page.locator(drawn).first().waitFor();
+        expect(
+          await page.evaluate("document.documentElement.scrollWidth"),
+          `${address} at ${width}`,
+        ).toBeLessThanOrEqual(width);
+      }
+      await page.goto(`${site.url}/#/runs`);
+      const state = await page.locator("tbody td:nth-child(2)").first().boundingBox();
+      expect((state?.x ?? 0) + (state?.width ?? 0), `the state of a run at ${width}`).toBeLessThanOrEqual(width);
+    }
+  });
+});
