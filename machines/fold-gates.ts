@@ -3,7 +3,6 @@
  *
  * Owns: the gate's part of the fold. Never: counts votes for a decision; an event says that it was made.
  */
-import { isSpent } from "../src/contract/action.ts";
 import type { EventPayloads, GateDecided } from "../src/contract/event.ts";
 import type { Gate, GateStatus } from "../src/contract/gate.ts";
 import type { GateDoubt } from "../src/contract/gate-doubt.ts";
@@ -48,7 +47,7 @@ function doubtOf(record: WorkflowRecord, { step_id }: Gate): GateDoubt {
   const call = record.actions.get(action_id ?? "")?.record;
   // Of an attempt that was lost with its process there is no error.
   const { error = null } = attempts.at(-1) ?? {};
-  return { called_at: call?.timing.started_at ?? null, has_answered: isSpent(error), error };
+  return { called_at: call?.timing.started_at ?? null, error };
 }
 
 function changeGate(record: WorkflowRecord, gateId: string, change: (gate: Gate) => Partial<Gate>): void {

@@ -6,6 +6,7 @@
 import type { Gate, GateReason } from "../contract/gate.ts";
 import type { GateVote } from "../contract/gate-vote.ts";
 import type { Json } from "../contract/json.ts";
+import { isSpent } from "../contract/spent-call.ts";
 import { failureLines } from "../protocol/failure-lines.ts";
 import { listHiddenFields } from "../protocol/hidden-fields.ts";
 import { showLine, showText } from "../protocol/visible-text.ts";
@@ -99,12 +100,13 @@ function renderFacts(gate: Gate, now: number): string {
 /** What is on record of a call in doubt. */
 function renderDoubt({ doubt }: Gate): readonly string[] {
   if (doubt === undefined) return [];
-  const { called_at, has_answered, error } = doubt;
+  const { called_at, error } = doubt;
+  const hasAnswered = isSpent(error);
   const threw = error === null ? ["no answer: the process that called ended before one came"] : failureLines(error);
   return [
     `at        ${called_at ?? "a time that is not on record"}`,
-    ...threw.map((line, i) => `${i === 0 ? (has_answered ? "refused   " : "threw     ") : " ".repeat(margin)}${line}`),
-    `unknown   ${has_answered ? "nothing: it answered, so it has taken effect" : "whether it has taken effect"}`,
+    ...threw.map((line, i) => `${i === 0 ? (hasAnswered ? "refused   " : "threw     ") : " ".repeat(margin)}${line}`),
+    `unknown   ${hasAnswered ? "nothing: it answered, so it has taken effect" : "whether it has taken effect"}`,
   ];
 }
 

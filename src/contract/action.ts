@@ -41,10 +41,6 @@ export function addUsage(one: Usage, other: Usage): Usage {
 /** As which call of a key an action is indexed: each that may take effect is one, and no two workflows make the same one. */
 export const claimedKey = (key: string, claim: number): string => (claim === 1 ? key : `${key}#${claim}`);
 
-/** Whether a failed call was made and answered with what is of no use: nothing is left to be done by calling again. */
-export const isSpent = (error: KernelError | null): boolean =>
-  error !== null && (error.code === "T4_OUTPUT_INVALID" || error.detail["answered"] === true);
-
 /** One call of an operator, from its start to its end. */
 export const ActionRecord = z.object({
   action_id: ActionId,

@@ -10,8 +10,6 @@ import { KernelError } from "./error.ts";
 export const GateDoubt = z.object({
   /** When the call began; null where no record says so. */
   called_at: z.string().nullable(),
-  /** Whether the call answered and its answer was refused: it has taken effect. */
-  has_answered: z.boolean(),
   /** What the call threw, or how it was cut off; null where the process that made it ended first. */
   error: KernelError.nullable(),
 });

@@ -3,7 +3,6 @@
  * same keys, so that stored results answer and only what never succeeded runs, and doing so under another version.
  */
 
-import { isSpent } from "../contract/action.ts";
 import { capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
@@ -11,6 +10,7 @@ import type { JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { RetryRequest } from "../contract/retry.ts";
+import { isSpent } from "../contract/spent-call.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import { takeJson } from "../runtime/take-json.ts";

@@ -8,7 +8,8 @@
  * S3  A call that was answered with what is of no use was made: it gives its failure to all that share the key, but to whoever
  *     was begun or restarted by somebody who knew of it.
  */
-import { claimedKey, isSpent } from "../contract/action.ts";
+import { claimedKey } from "../contract/action.ts";
+import { isSpent } from "../contract/spent-call.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";

@@ -4,7 +4,11 @@
  * Never: says the same line twice; changes a text. Whoever shows the lines shows each character of them.
  */
 import type { KernelError } from "../contract/kernel-error.ts";
+import { isSpent } from "../contract/spent-call.ts";
 import type { ThrownError } from "../contract/thrown.ts";
+
+/** Whether a call in doubt answered and its answer was refused: it has taken effect. */
+export const hasAnswered = (error: KernelError | null): boolean => isSpent(error);
 
 /** Returns one line for each error on record, outermost first; what caused it begins with `caused by`. */
 export function failureLines(error: KernelError): readonly string[] {

@@ -181,6 +181,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "a browser has the machine's clock; where it is unpacked to is said by the environment alone",
   },
   { path: "visualizations/console/api.ts", calls: ["Date.now"], why: "a page knows whether it was touched lately" },
+  {
+    path: "visualizations/console/decide.ts",
+    calls: ["crypto.getRandomValues"],
+    why: "an answer carries an idempotency key of its own",
+  },
   { path: "visualizations/console/loaded.tsx", calls: timing, why: "a page says how long ago something was" },
   {
     path: "test/package/install-examples.ts",

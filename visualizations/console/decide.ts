@@ -25,11 +25,15 @@ type Shown = Pick<
   "workflow_id" | "gate_id" | "title" | "kind" | "payload_digest" | "basis_digest" | "votes"
 >;
 
+/** A page that was not loaded over TLS has no `crypto.randomUUID`. */
+const makeKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
 const messageAt = (
   { workflow_id, gate_id, title }: Shown,
   { words, command, ...body }: Pick<Message, "words" | "command"> & Omit<MessageBody, "gate_id">,
 ): Message => ({
-  key: crypto.randomUUID(),
+  key: makeKey(),
   ...{ workflow_id, gate_id, title, words, command },
   body: { gate_id, ...body },
 });

@@ -10,6 +10,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Gate } from "../../../src/contract/gate.ts";
 import type { Json } from "../../../src/contract/json.ts";
+import { hasAnswered } from "../../../src/protocol/failure-lines.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { announce } from "../announce.ts";
 import { isMe, type Problem } from "../api.ts";
@@ -256,7 +257,7 @@ function DoubtButtons({ gate: { consequences, operator, doubt }, isHeld, answer 
   return (
     <div class="answers">
       <p>
-        {doubt?.has_answered === true
+        {hasAnswered(doubt?.error ?? null)
           ? "The call answered, and its answer cannot be used. Look where it takes effect, and then say how to go on:"
           : "Did it happen? Look where it would have taken effect, and then say what you found:"}
       </p>

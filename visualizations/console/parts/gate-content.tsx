@@ -3,7 +3,7 @@ import type { Gate } from "../../../src/contract/gate.ts";
 import type { GateDoubt } from "../../../src/contract/gate-doubt.ts";
 import type { GateVote } from "../../../src/contract/gate-vote.ts";
 import type { Json } from "../../../src/contract/json.ts";
-import { failureLines } from "../../../src/protocol/failure-lines.ts";
+import { failureLines, hasAnswered } from "../../../src/protocol/failure-lines.ts";
 import { listHiddenFields } from "../../../src/protocol/hidden-fields.ts";
 import { tellExpiry, tellPerson, tellSettled, tellSpan } from "../words.ts";
 import { Diff } from "./diff.tsx";
@@ -63,7 +63,7 @@ interface InDoubtProps {
 }
 
 /** What was called, when, what came back, and what nobody knows. */
-const InDoubt = ({ gate: { operator }, doubt: { called_at, has_answered, error } }: InDoubtProps) => (
+const InDoubt = ({ gate: { operator }, doubt: { called_at, error } }: InDoubtProps) => (
   <section class="card">
     <h2>What is known of the call</h2>
     <Facts>
@@ -79,7 +79,7 @@ const InDoubt = ({ gate: { operator }, doubt: { called_at, has_answered, error }
           </>
         )}
       </Fact>
-      <Fact name={has_answered ? "What is wrong with its answer" : "What came back"}>
+      <Fact name={hasAnswered(error) ? "What is wrong with its answer" : "What came back"}>
         {error === null ? (
           "Nothing: the process that made the call ended before an answer came."
         ) : (
@@ -98,7 +98,7 @@ const InDoubt = ({ gate: { operator }, doubt: { called_at, has_answered, error }
         )}
       </Fact>
       <Fact name="Not known">
-        {has_answered
+        {hasAnswered(error)
           ? "What it gave. It answered, so it has taken effect."
           : "Whether it took effect. It may have happened, wholly or in part, or not at all."}
       </Fact>

@@ -7,6 +7,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
+import { hasAnswered } from "../../../src/protocol/failure-lines.ts";
 import { namedTargets } from "../../../src/protocol/named-targets.ts";
 import { announce } from "../announce.ts";
 import { isMe, workflowPath } from "../api.ts";
@@ -130,7 +131,7 @@ const Lede = ({ gate }: { readonly gate: Gate }) => (
     {gate.kind === "in_doubt" ? (
       <p class="lede">
         {tellAsker(gate)} asked for work that called <code>{gate.operator}</code>, which {tellEffect(gate.effect)}.{" "}
-        {gate.doubt?.has_answered === true
+        {hasAnswered(gate.doubt?.error ?? null)
           ? "It answered, and its answer cannot be used."
           : "Nobody knows whether it happened."}
       </p>

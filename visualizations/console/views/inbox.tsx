@@ -130,19 +130,15 @@ export function Inbox() {
               : `${count(total, "decision")} wait${total === 1 ? "s" : ""} for you.`}
         </p>
       </Heading>
-      <label class="field order">
-        <span>First</span>
-        <select
-          value={order.value}
-          onChange={(e) => {
-            order.value = e.currentTarget.value as Order;
+      {(hasMore || pages.value > 1 || order.value === "oldest") && (
+        <OrderField
+          order={order.value}
+          choose={(chosen) => {
+            order.value = chosen;
             pages.value = 1;
           }}
-        >
-          <option value="due">what falls due first</option>
-          <option value="oldest">what has waited longest</option>
-        </select>
-      </label>
+        />
+      )}
       <Show loaded={page}>
         {({ gates }) => (
           <GateList
@@ -159,6 +155,21 @@ export function Inbox() {
     </>
   );
 }
+
+interface OrderFieldProps {
+  readonly order: Order;
+  readonly choose: (order: Order) => void;
+}
+
+const OrderField = ({ order, choose }: OrderFieldProps) => (
+  <label class="field order">
+    <span>First</span>
+    <select value={order} onChange={(e) => choose(e.currentTarget.value as Order)}>
+      <option value="due">what falls due first</option>
+      <option value="oldest">what has waited longest</option>
+    </select>
+  </label>
+);
 
 const gatesIn = (answer: Answer<Pick<Listing, "gates">> | null): readonly ListedGate[] =>
   answer?.ok ? answer.value.gates : [];

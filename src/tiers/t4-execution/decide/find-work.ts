@@ -7,9 +7,10 @@
  * W2  A call has a new key where a person asked for the work anew (another draft version), where a plan goes on after a
  *     success, or where nothing has an effect and another answer is wanted.
  */
-import { isSpent } from "../../../contract/action.ts";
+
 import { isHarmless } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
+import { isSpent } from "../../../contract/spent-call.ts";
 import type { ActionEntry, StepRecord, WorkflowRecord } from "../../../contract/workflow.ts";
 import { deriveKey } from "./derive-key.ts";
 import { hasGoneThrough } from "./plan-workflow.ts";

@@ -11,7 +11,6 @@
  */
 
 import { agreesOnTargets, seatsOf, standingVote } from "../../../../machines/quorum.ts";
-import { isSpent } from "../../../contract/action.ts";
 import { bindBasis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
 import { KernelErrorException } from "../../../contract/error.ts";
@@ -24,6 +23,7 @@ import type { Principal } from "../../../contract/intent.ts";
 import type { Json } from "../../../contract/json.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
+import { isSpent } from "../../../contract/spent-call.ts";
 import { isCancelled, type KeptDecision } from "../../../contract/workflow.ts";
 import { type Ballot, castVote } from "./cast-vote.ts";
 import { checkRunnable } from "./check-runnable.ts";

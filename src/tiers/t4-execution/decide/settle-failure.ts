@@ -8,7 +8,6 @@
  *     other way. A step that meets another's doubt fails, for only that one's answer can settle it.
  */
 
-import { isSpent } from "../../../contract/action.ts";
 import { isRetryable, type KernelError, toExecutorError } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
@@ -17,6 +16,7 @@ import { instantText } from "../../../contract/instant.ts";
 import type { Json } from "../../../contract/json.ts";
 import { retryPolicies } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
+import { isSpent } from "../../../contract/spent-call.ts";
 import { failStep } from "./end-step.ts";
 import { describeDoubtGate } from "./open-gate.ts";
 import { findKnownOperator } from "./prepare-step.ts";

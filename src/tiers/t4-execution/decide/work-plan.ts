@@ -9,12 +9,12 @@
  * W5  A plan that continues is followed by another once all of it has succeeded, up to limits.maxRounds of them.
  */
 
-import { isSpent } from "../../../contract/action.ts";
 import { checkBudget } from "../../../contract/budget.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft, type EventDraft } from "../../../contract/event.ts";
 import { isOpenGate } from "../../../contract/gate.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
+import { isSpent } from "../../../contract/spent-call.ts";
 import { toStepResult } from "../../../contract/step.ts";
 import {
   isRunnable,
