@@ -91,6 +91,8 @@ export interface PlanningSituation {
   }[];
   /** The objective where a pivot replaced the intent's own. */
   readonly objective: string | null;
+  /** Steps that the plan may have (`limits.maxSteps`): a longer plan of a package is refused. Absent outside a kernel. */
+  readonly max_steps?: number;
 }
 
 /** What a package's plan function is given. `situation` tells a replan what failed before. */

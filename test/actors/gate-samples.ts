@@ -71,6 +71,7 @@ export const gateSamples: Readonly<Record<string, Sample>> = {
   ),
   Gate: fields(gate, { ui_actions: "apply" }),
   GateDelegation: fields(delegation, { to: "bob" }),
+  GateDoubt: fields({ called_at: at, error: null }, { called_at: 7 }),
   GateEditable: fields(
     { target: "payload", defined_by: { name: "Note.Write", version: "1.0" }, value: { text: "a" }, schema: null },
     { target: "diff" },

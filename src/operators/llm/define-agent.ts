@@ -62,7 +62,10 @@ export function defineAgent<const N extends string>(
     input: AgentInput,
     operators,
     plan: ({ input, situation, step }) =>
-      planNext({ prompt: input.prompt, gone: readGone(situation), step, think: think.metadata.name, maxTurns }),
+      planNext({
+        ...{ prompt: input.prompt, gone: readGone(situation), step, think: think.metadata.name, maxTurns },
+        maxSteps: situation.max_steps,
+      }),
   });
 }
 
@@ -89,6 +92,7 @@ interface Loop {
   readonly step: StepBuilder<readonly Operator[]>;
   readonly think: string;
   readonly maxTurns: number;
+  readonly maxSteps: number | undefined;
 }
 
 /** What the rounds before have given, by the names that their steps were planned under. */
@@ -114,7 +118,9 @@ function planNext(loop: Loop): ExecutionPlan {
     const { text: value, calls } = Thought.parse(thought.output);
     if (calls.length === 0) return { reasoning: `turn ${turn} is the answer`, steps: [], direct_response: value };
     const open = calls.flatMap((call, i) => planCall(loop, call, callId(turn, i)));
-    if (open.length > 0) return { reasoning: `turn ${turn} wants ${open.length} calls`, steps: open, continues: true };
+    // What one plan has no room for is planned in the next round.
+    const steps = open.slice(0, loop.maxSteps);
+    if (open.length > 0) return { reasoning: `turn ${turn} wants ${open.length} calls`, steps, continues: true };
     const at = `${thought.step_id}.output`;
     messages.push({ role: "assistant", text: ref(`${at}.text`), calls: ref(`${at}.calls`) });
     messages.push(...calls.map((call, i) => describeCall(loop.gone, call, callId(turn, i))));

@@ -93,7 +93,7 @@ function planRequest(run: Run, round: number) {
     used_step_ids: [...record.steps.keys()],
     regenerate: { steps: record.regenerate, draft_version: record.draft_version },
     requesters: record.requesters,
-    situation: situationOf(record, round, objective),
+    situation: { ...situationOf(record, round, objective), max_steps: run.settings.limits.maxSteps },
   };
 }
 
