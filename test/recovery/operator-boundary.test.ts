@@ -71,7 +71,9 @@ describe("a call that another one has left in doubt", () => {
     const again = await regenerate();
     await t.clock.settle();
     expect(await stepOf(t, again.workflow_id, "s2")).toMatchObject({ state: "running", phase: "calling" });
-    expect(world.stepsCalled()).toEqual(["s1", "s2", "s1", "s2"]);
+    // The two steps do not depend on one another: which of them is called first is the store's matter.
+    expect(world.stepsCalled().slice(0, 2)).toEqual(["s1", "s2"]);
+    expect(world.stepsCalled().slice(2).toSorted()).toEqual(["s1", "s2"]);
   });
 });
 
