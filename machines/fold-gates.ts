@@ -11,6 +11,7 @@ import type { KeptDecision, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts } from "./charts.ts";
 import { editableOf } from "./editable.ts";
 import { addRequester, type Folded, type Handler, moveStep } from "./fold-records.ts";
+import { editsAfter } from "./gate-edits.ts";
 import { isSamePrincipal, signedPart } from "./quorum.ts";
 import type { ChartEvent } from "./table.ts";
 
@@ -94,7 +95,12 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   const isMoved = "cause" in payload && payload.cause === "basis";
   const shown = isMoved ? revised_from : [...new Set([...revised_from, payload_digest])];
   const basis_changed = standing.basis_changed === true || standing.basis_digest !== payload.gate.basis_digest;
-  const kept = { delegations, spent_signatures, ...(basis_changed ? { basis_changed } : {}) };
+  const edits = "cause" in payload ? editsAfter(standing, payload, meta.at) : [];
+  const kept = {
+    ...{ delegations, spent_signatures },
+    ...(basis_changed ? { basis_changed } : {}),
+    ...(edits.length > 0 && { edits: [...edits] }),
+  };
   changeGate(record, standing.gate_id, () => ({ ...kept, ...(shown.length > 0 && { revised_from: shown }) }));
 };
 

@@ -7,6 +7,7 @@ import type { Gate, GateReason } from "../contract/gate.ts";
 import type { GateVote } from "../contract/gate-vote.ts";
 import type { Json } from "../contract/json.ts";
 import { isSpent } from "../contract/spent-call.ts";
+import { describeEdits, listExcluded } from "../protocol/describe-edits.ts";
 import { failureLines } from "../protocol/failure-lines.ts";
 import { listHiddenFields } from "../protocol/hidden-fields.ts";
 import { showLine, showText } from "../protocol/visible-text.ts";
@@ -34,6 +35,7 @@ export function gateSections(gate: Gate, { now }: Pick<Look, "now">): readonly S
   const shown = gate.diff === null ? "not" : compareShown(gate.diff, gate.preview);
   const preview = { title: "Preview", text: showText(gate.preview) };
   return [
+    ...editSections(gate),
     ...(shown === "in the changes" ? [] : [preview]),
     ...(hidden === "" ? [] : [{ title: "Not in the preview", text: hidden }]),
     ...(gate.diff === null ? [] : [describeChanges(gate.diff, shown)]),
@@ -42,13 +44,24 @@ export function gateSections(gate: Gate, { now }: Pick<Look, "now">): readonly S
   ];
 }
 
+/** What a colleague changed comes before all that they changed. */
+function editSections(gate: Gate): readonly Section[] {
+  const lines = describeEdits(gate);
+  if (lines.length === 0) return [];
+  const named = gate.planned_title === undefined ? [] : [`The plan named it: ${showLine(gate.planned_title)}`];
+  return [{ title: "Edited", text: [...lines, ...named].join("\n") }];
+}
+
 export function renderGate(gate: Gate, { paint, now }: Look, view: GateView = {}): string {
   const head = `${paint("bold", showLine(gate.title))}  ${paint("cyan", showLine(gate.gate_id))}  ${gate.status}, opened ${describeTime(gate.opened_at, now())}`;
-  const sections = gateSections(gate, { now }).filter(({ title }) => title !== "Details");
+  const edits = editSections(gate);
+  const whole = ["Details", "Edited"];
+  const sections = gateSections(gate, { now }).filter(({ title }) => !whole.includes(title));
   const cut = sections.map((section) =>
     section.title === "Answers" ? section : { ...section, text: clip(section.text, view) },
   );
-  return [head, indent(renderFacts(gate, now())), renderSections(cut, paint)].join("\n");
+  const first = edits.length === 0 ? [] : [renderSections(edits, paint)];
+  return [head, ...first, indent(renderFacts(gate, now())), renderSections(cut, paint)].join("\n");
 }
 
 export const renderSections = (sections: readonly Section[], paint: Paint): string =>
@@ -130,21 +143,12 @@ const nameOf = ({ type, id }: { readonly type?: string | undefined; readonly id:
   type === undefined ? String(id) : `${type} ${id}`;
 
 /** Who decides, how many it takes, and who has said what. */
-function renderVotes({
-  approvers,
-  quorum,
-  requester,
-  requesters,
-  separation,
-  signed,
-  delegations,
-  votes,
-}: Gate): readonly string[] {
+function renderVotes(gate: Gate): readonly string[] {
+  const { approvers, quorum, signed, delegations, votes } = gate;
   const lines: string[] = [];
   if (approvers !== null) lines.push(`approvers ${approvers.map(nameOf).join(", ")}`);
   if (quorum !== null) lines.push(`takes     ${quorum.approvals} to approve, ${quorum.rejections} to reject`);
-  const asked = requesters ?? (requester === null ? [] : [requester]);
-  if (separation && asked.length > 0) lines.push(`not by    ${asked.map(nameOf).join(", ")}, who asked for it`);
+  for (const { people, why } of listExcluded(gate)) lines.push(`not by    ${people.map(nameOf).join(", ")}, ${why}`);
   if (signed) lines.push("signed    every vote that counts");
   for (const { from, to, expires_at } of delegations)
     lines.push(`lent      ${nameOf(from)} to ${nameOf(to)} until ${expires_at}`);

@@ -80,6 +80,10 @@ export const GateSeat = z.object({
   reason: z.string().nullable(),
   /** Whose seat it is, where it was lent to them. */
   for: PrincipalRef.nullable(),
+  /** Their vote is kept and not counted. */
+  advisory: z.literal(true).optional(),
+  /** How they have voted already, or somebody in their seat. */
+  voted: z.enum(["approve", "reject"]).optional(),
 });
 export type GateSeat = z.infer<typeof GateSeat>;
 

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { Basis } from "./basis.ts";
 import { kernelError } from "./error-codes.ts";
 import { GateDoubt } from "./gate-doubt.ts";
+import { GateEdit } from "./gate-edit.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
 import { GateDelegation, GateQuorum, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, GateId, OutcomeId, StepId, TenantId, WorkflowId } from "./ids.ts";
@@ -76,8 +77,10 @@ export const Gate = z.object({
   kind: z.enum(["approval", "in_doubt"]),
   /** Open, or how it ended. */
   status: z.enum(gateStatuses),
-  /** The step's name. */
+  /** The step's name; of an edited gate that somebody reads, the operator and the values that the edits left. */
   title: z.string(),
+  /** The step's name, where edits made `title` another. No event holds it: who reads the gate is told. */
+  planned_title: z.string().optional(),
   /** What would be called. */
   operator: z.string(),
   /** Who asks for the gate, and why. */
@@ -108,7 +111,7 @@ export const Gate = z.object({
   estimated_cost: z.number(),
   /** What the call may do outside. */
   effect: z.string(),
-  /** What each answer leads to. */
+  /** What each answer leads to: as read, for its reader and at that moment; in an event, for the answer that decides. */
   consequences: z.object({ approve: z.string(), reject: z.string(), edit: z.string() }),
   /** Buttons for the host's interface. */
   ui_actions: z.array(UiAction),
@@ -160,6 +163,8 @@ export const Gate = z.object({
   delegations: z.array(GateDelegation).default([]),
   /** A person changed what the gate shows. */
   edited: z.boolean().default(false),
+  /** Who edited what the gate shows, when, from what to what; oldest first. The fold adds it. */
+  edits: z.array(GateEdit).optional(),
   /** Of whoever reads the gate; null once it is decided, absent where nobody in particular reads. */
   seat: GateSeat.nullable().optional(),
   /** What was signed at this gate before; a signature is used once. */

@@ -92,6 +92,10 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
     ...(gate.editable !== undefined && { editable: small(gate.editable, null) }),
     ...(gate.revised_from !== undefined && { revised_from: some(gate.revised_from) }),
     ...(gate.doubt !== undefined && { doubt: { ...gate.doubt, error: small(gate.doubt.error, null) } }),
+    ...(gate.edits !== undefined && {
+      edits: some(gate.edits, ({ changes, ...edit }) => ({ ...edit, changes: small(changes, []) })),
+    }),
+    ...(gate.planned_title !== undefined && { planned_title: phrase(gate.planned_title) }),
     ...(gate.requesters !== undefined && { requesters: some(gate.requesters) }),
     ...(gate.seat != null && {
       seat: { ...gate.seat, reason: gate.seat.reason === null ? null : phrase(gate.seat.reason) },

@@ -3,6 +3,7 @@
  * Objects are open: a client must not stumble over a field that a later release adds.
  */
 import { z } from "zod";
+import { GateEdit } from "./gate-edit.ts";
 import { ErrorCategory } from "./kernel-error.ts";
 import { WorkflowStateName } from "./progress.ts";
 
@@ -30,6 +31,10 @@ export const McpGate = z.looseObject({
   kind: z.enum(["approval", "in_doubt"]),
   status: z.string(),
   title: z.string(),
+  /** The step's name, where edits made `title` another. */
+  planned_title: z.string().optional(),
+  /** Who edited what it shows, when, from what to what; oldest first. */
+  edits: z.array(GateEdit).optional(),
   operator: z.string(),
   effect: z.string(),
   risk_level: z.string(),

@@ -53,7 +53,9 @@ export const workflowQuery = (most: number) =>
 export const gateQuery = (most: number) =>
   z.object({
     workflow_id: WorkflowId.optional().describe("Of one workflow: whole, where lists over many are cut."),
-    mine: yes.optional().describe("Those that the caller has a seat at; it takes gate:approve."),
+    mine: yes
+      .optional()
+      .describe("Those that wait for the caller, who has a seat there and has not voted; it takes gate:approve."),
     role: z.string().optional().describe("Those that name this role."),
     operator: z.string().optional().describe("By what would run."),
     due_before: Instant.optional().describe("Due before this instant or day."),

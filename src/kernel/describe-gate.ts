@@ -1,10 +1,13 @@
 /**
- * Gates as callers read them: the record as it stands, with what may be edited and the JSON Schema of that.
+ * Gates as callers read them: the record as it stands, with what may be edited, the JSON Schema of that, and what each answer
+ * leads to for whoever reads.
  *
  * Never: keeps a schema. It is looked up where it is read, for it can be larger than all that the gate holds.
  */
 import { editableValue } from "../../machines/editable.ts";
+import { foretell } from "../../machines/gate-consequences.ts";
 import { type Gate, type GateEditable, isOpenGate } from "../contract/gate.ts";
+import type { GateSeat } from "../contract/gate-vote.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { inputSchemaOf, outcomeSchemaOf } from "../define/describe-capability.ts";
@@ -14,14 +17,21 @@ type Known = Pick<Registry, "findOperator" | "capabilities">;
 
 /** A gate that is no longer open has nothing to edit. */
 export function describeGate(gate: Gate, known: Known): Gate {
-  const { editable = null } = gate;
-  if (editable === null || !isOpenGate(gate)) return { ...gate, editable: null };
-  return { ...gate, editable: { ...editable, value: editableValue(gate), schema: schemaOf(gate, editable, known) } };
+  const shown = foretell(gate);
+  const { editable = null } = shown;
+  if (editable === null || !isOpenGate(shown)) return { ...shown, editable: null };
+  return { ...shown, editable: { ...editable, value: editableValue(shown), schema: schemaOf(shown, editable, known) } };
 }
 
-export const describeGates = (state: WorkflowState, known: Known): WorkflowState => ({
+/** Describes what a reader is told of their seat at a gate; null where nobody in particular reads. */
+export type DescribeSeat = ((gate: Gate) => GateSeat | null) | null;
+
+export const describeGates = (
+  state: WorkflowState,
+  { known, seat }: { readonly known: Known; readonly seat: DescribeSeat },
+): WorkflowState => ({
   ...state,
-  gates: state.gates.map((gate) => describeGate(gate, known)),
+  gates: state.gates.map((gate) => describeGate(seat === null ? gate : { ...gate, seat: seat(gate) }, known)),
 });
 
 function schemaOf({ target }: Gate, { defined_by, ...editable }: GateEditable, known: Known): JsonObject | null {

@@ -4,7 +4,7 @@
  * Never: decides. What a decision is refused for is judged when it is made; votes and policy may have moved by then.
  */
 
-import type { Same } from "../../machines/quorum.ts";
+import { type Same, standingVote } from "../../machines/quorum.ts";
 import { type AuthContext, type Caller, commandScopes } from "../contract/auth-context.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
@@ -22,10 +22,10 @@ export interface SeatParts {
 }
 
 /** The seat of one caller at any gate. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for a gate that has none for them. */
-export type FindSeat = (gate: Gate) => Seat;
+type FindSeat = (gate: Gate) => Seat;
 
 /** @throws KernelErrorException T5_AUTHZ_FORBIDDEN for who may decide nothing. */
-export async function seatFinder({ authorize, runtime, same }: SeatParts, caller: Caller): Promise<FindSeat> {
+async function seatFinder({ authorize, runtime, same }: SeatParts, caller: Caller): Promise<FindSeat> {
   const auth = (await authorize(caller, commandScopes.gate)) as AuthContext;
   const voter = { principal: caller.principal, auth, now: instantText(runtime.clock.now()) };
   return (gate) => seatVoter(gate, voter, same);
@@ -34,22 +34,48 @@ export async function seatFinder({ authorize, runtime, same }: SeatParts, caller
 /** What is told of the seat; for who may decide nothing, why. */
 export async function seatDescriber(parts: SeatParts, caller: Caller): Promise<(gate: Gate) => GateSeat | null> {
   const find = await seatFinder(parts, caller).catch((thrown: unknown) => () => raiseAgain(thrown));
-  return (gate) => (isOpenGate(gate) ? orWhyNot(() => tell(find(gate), caller)) : null);
+  return describerOf(find, { caller, same: parts.same });
 }
 
-/** Whether a gate is the caller's to decide: they have a seat at it, and not as an adviser. */
-export const isVoter = (find: FindSeat, gate: Gate): boolean => {
-  const seat = orWhyNot(() => find(gate));
-  return "advisory" in seat && !seat.advisory;
-};
+/** Finds the gates that wait for the caller. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for who may decide nothing. */
+export async function waitingFinder(parts: SeatParts, caller: Caller): Promise<(gate: Gate) => boolean> {
+  const describe = describerOf(await seatFinder(parts, caller), { caller, same: parts.same });
+  return (gate) => waitsFor(describe(gate));
+}
+
+interface Reader {
+  readonly caller: Caller;
+  readonly same: Same;
+}
+
+const describerOf =
+  (find: FindSeat, { caller, same }: Reader) =>
+  (gate: Gate): GateSeat | null =>
+    isOpenGate(gate) ? { ...orWhyNot(() => tell(find(gate), caller)), ...tellVote(gate, caller, same) } : null;
+
+/** Whether a gate waits for the reader: they have a seat at it, not as an adviser, and no vote of that seat stands. */
+const waitsFor = (seat: GateSeat | null): boolean =>
+  seat?.may === true && seat.advisory === undefined && seat.voted === undefined;
 
 const tell = ({ advisory, on_behalf_of }: Seat, { principal }: Caller): GateSeat => ({
   may: true,
   reason: advisory ? `${principal.role} advises: the vote is kept and not counted` : null,
   for: on_behalf_of,
+  ...(advisory && { advisory }),
 });
 
-function orWhyNot<T>(find: () => T): T | GateSeat {
+/** Where it cannot be told who is who, nobody is told that they have voted; a decision is refused then. */
+function tellVote(gate: Gate, { principal }: Caller, same: Same): Pick<GateSeat, "voted"> {
+  try {
+    const vote = standingVote(gate, principal, same);
+    return vote === null ? {} : { voted: vote.decision };
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException) return {};
+    throw thrown;
+  }
+}
+
+function orWhyNot(find: () => GateSeat): GateSeat {
   try {
     return find();
   } catch (thrown) {

@@ -74,7 +74,7 @@ export interface WorkflowFilter extends ListFilter {
 export interface GateFilter extends ListFilter {
   /** Of one workflow: whole. */
   readonly workflow_id?: string;
-  /** Those that the caller has a seat at, by role, by name or lent. */
+  /** Those that wait for the caller: they have a seat there, by role, by name or lent, and no vote of it stands. */
   readonly mine?: boolean;
   /** Those that name this role. */
   readonly role?: string;

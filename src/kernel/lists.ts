@@ -40,7 +40,7 @@ import type { Registry } from "../runtime/registry.ts";
 import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
 import { createGateCheck, uncheckedGate } from "./check-listed.ts";
 import { describeGate } from "./describe-gate.ts";
-import { isVoter, type SeatParts, seatDescriber, seatFinder } from "./describe-seat.ts";
+import { type SeatParts, seatDescriber, waitingFinder } from "./describe-seat.ts";
 import type { Kernel } from "./kernel-interface.ts";
 import { readAll, type Scan, type Segment, tell } from "./scan-list.ts";
 
@@ -93,7 +93,7 @@ export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates
     gates: async (filter = {}, caller) => listGates(parts, parseFilter(GateQuery, filter), caller),
     async gate(workflowId, gateId, caller) {
       const gate = (await parts.reading.readWorkflowState(workflowId, caller)).gates.get(gateId);
-      if (gate !== undefined) return { ...describeGate(gate, parts.registry), ...(await seatAt(parts, gate, caller)) };
+      if (gate !== undefined) return describeGate({ ...gate, ...(await seatAt(parts, gate, caller)) }, parts.registry);
       const detail = { workflow_id: workflowId, gate_id: gateId };
       return raise(kernelError("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, listRef, { detail }));
     },
@@ -194,19 +194,19 @@ async function listGates(
   const { store, registry } = parts;
   const selection = withoutUnset({ ...rest, tenant_id: tenantOf(caller) });
   const { workflow_id } = selection;
-  const find = mine === true ? await seatFinder(parts, requireCaller(caller)) : null;
+  const waits = mine === true ? await waitingFinder(parts, requireCaller(caller)) : null;
   const describeSeat = caller === undefined ? null : await seatDescriber(parts, caller);
   const scan: Scan<GatePlace, CutGate> = {
     page: { ...withoutUnset({ after: readCursor(after, "\u{10ffff}"), before: readCursor(before, "") }), limit },
     read: (page) =>
       readAll(page, async () => (await store.listGates({ ...selection, ...page })).map((gate) => complete(gate))),
     keeps:
-      role === undefined && find === null
+      role === undefined && waits === null
         ? null
         : async (listed) => {
             // What was cut of it may be what decides.
             const gate = listed.truncated ? await readWhole(store, listed) : listed;
-            return (role === undefined || asksRole(gate, role)) && (find === null || isVoter(find, gate));
+            return (role === undefined || asksRole(gate, role)) && (waits === null || waits(gate));
           },
     count: () => store.countGates(selection),
     most: parts.runtime.limits.maxListScanned,

@@ -24,7 +24,8 @@ import { composeEvidence } from "../tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "../tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "../tiers/t6-metacognition/project-audit.ts";
 import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacognition/project-progress.ts";
-import { describeGates } from "./describe-gate.ts";
+import { type DescribeSeat, describeGates } from "./describe-gate.ts";
+import { seatDescriber } from "./describe-seat.ts";
 import type { AtSequence, Channels, Follow, Kernel, Numbered } from "./kernel-interface.ts";
 import { createLists, type ListParts } from "./lists.ts";
 import { numberReports, readReports } from "./reports.ts";
@@ -51,8 +52,8 @@ type Reads = Pick<
   | "export"
 >;
 
-export const viewOf = (record: WorkflowRecord, registry: Registry): WorkflowState =>
-  describeGates(viewWorkflow(record, progressOf(record)), registry);
+export const viewOf = (record: WorkflowRecord, registry: Registry, seat: DescribeSeat = null): WorkflowState =>
+  describeGates(viewWorkflow(record, progressOf(record)), { known: registry, seat });
 
 export interface ReadParts {
   readonly store: LedgerStore;
@@ -70,8 +71,10 @@ export function createReads(parts: ReadParts): Reads {
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
     ...createLists(parts),
-    workflow: (workflowId, caller, options) =>
-      reading.tell(workflowId, caller, (now, events) => viewOf(recordAt(now, events, options), registry)),
+    async workflow(workflowId, caller, options) {
+      const seat = caller === undefined ? null : await seatDescriber(parts, caller);
+      return reading.tell(workflowId, caller, (now, events) => viewOf(recordAt(now, events, options), registry, seat));
+    },
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");
       return reading.tell(workflowId, caller, (record) => ({

@@ -152,6 +152,7 @@ const foldedIn = [
   "requesters",
   "editable",
   "doubt",
+  "edits",
 ] as const satisfies readonly (keyof Gate)[];
 
 /** What a cell says, whatever the order of its keys. */

@@ -5,6 +5,7 @@ import { isOpenGate } from "../contract/gate.ts";
 import type { McpGate, McpWorkflow } from "../contract/mcp.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { Gate, WorkflowState } from "../index.ts";
+import { describeEdits } from "../protocol/describe-edits.ts";
 import { namedTargets } from "../protocol/named-targets.ts";
 import { quoteText, showLine } from "../protocol/visible-text.ts";
 import { toMcpError } from "./mcp-error.ts";
@@ -15,7 +16,9 @@ export function toMcpGate(gate: Gate): McpGate {
   const { gate_id, workflow_id, step_id, kind, status, title, operator, effect, risk_level } = gate;
   const { preview, diff, payload, payload_digest, consequences, due_at, editable = null } = gate;
   const reasons = gate.reasons.map(({ source, reason }) => `${source}: ${reason}`);
-  const shown = { preview, diff, payload, payload_digest, ...basisOf(gate), editable, consequences, due_at };
+  const { edits = [], planned_title } = gate;
+  const edited = { ...(edits.length > 0 && { edits }), ...(planned_title !== undefined && { planned_title }) };
+  const shown = { ...edited, preview, diff, payload, payload_digest, ...basisOf(gate), editable, consequences, due_at };
   return { gate_id, workflow_id, step_id, kind, status, title, operator, effect, risk_level, reasons, ...shown };
 }
 
@@ -55,7 +58,9 @@ export function describeGate(gate: Gate): string {
   const { title, operator, effect, risk_level, reasons, preview, diff, payload, payload_digest } = gate;
   const asks = gate.kind === "in_doubt" ? "was called" : "wants to run";
   const lines = [
+    ...describeEdits(gate),
     `${showLine(title)}: ${operator} ${asks} (effect ${effect}, risk ${risk_level}).`,
+    ...(gate.planned_title === undefined ? [] : [`The plan named it: ${showLine(gate.planned_title)}`]),
     ...reasons.map(({ source, reason }) => `Asked for by ${source}: ${showLine(reason)}`),
     ...(preview === "" ? [] : [`Preview:\n${quoteText(preview)}`]),
     ...(diff === null ? [] : [`Changes:\n${quoteText(diff)}`]),

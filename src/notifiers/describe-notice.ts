@@ -7,6 +7,7 @@
  */
 import { type Gate, rolesAsked } from "../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
+import { describeChange, describeEditor } from "../protocol/describe-edits.ts";
 import { failureLines } from "../protocol/failure-lines.ts";
 import { quoteText, showLine } from "../protocol/visible-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
@@ -95,6 +96,7 @@ function factsOf({ gate, workflow_id, intent_type }: GateNotice): Facts {
   const { operator, effect, risk_level, estimated_cost, reasons, due_at, expiry_action, consequences } = gate;
   const roles = rolesAsked(gate);
   return [
+    ...editFacts(gate),
     ["gate", `${gate.gate_id} of ${workflow_id} (${intent_type})`],
     [gate.kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`],
     ...doubtOf(gate),
@@ -120,6 +122,16 @@ function doubtOf({ doubt }: Gate): Facts {
   return [
     ...(called_at === null ? [] : [["at", called_at] as const]),
     ["threw", error === null ? "nothing: the process that called ended first" : failureLines(error).join("; ")],
+  ];
+}
+
+function editFacts({ edits = [], planned_title }: Gate): Facts {
+  return [
+    ...edits.flatMap((edit) => [
+      ["edited", describeEditor(edit)] as const,
+      ...edit.changes.map((change) => ["from, to", describeChange(change)] as const),
+    ]),
+    ...(planned_title === undefined ? [] : [["planned as", planned_title] as const]),
   ];
 }
 

@@ -23,6 +23,7 @@ function withoutTexts(gate: Gate): Gate {
     ...(basis_digest !== undefined && { basis_digest }),
     ...(added_roles !== undefined && { added_roles }),
     ...(principal_types !== undefined && { principal_types }),
+    ...(gate.edits !== undefined && { edits: gate.edits.map(({ by, at }) => ({ by, at, changes: [] })) }),
     ...{ title: operator, payload: null, preview: "", diff: null, ui_actions: [] },
     reasons: gate.reasons.map(({ source, rule }) => ({ source, rule, reason: "" })),
     decision: gate.decision && withoutWords(gate.decision),

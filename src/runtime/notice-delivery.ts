@@ -9,6 +9,7 @@
  * D4  `stop` ends what is under way; it is then pending again.
  */
 
+import { foretell } from "../../machines/gate-consequences.ts";
 import type { KernelError } from "../contract/error.ts";
 import { isOpenGate } from "../contract/gate.ts";
 import { type GateNotice, noticeKinds } from "../contract/gate-notice.ts";
@@ -216,7 +217,7 @@ class NotifierLoop {
     if (record === null || gate === undefined) return null;
     if (sequence === null && !isOpenGate(gate)) return null;
     const intent_type = record.intent.type;
-    return { notice_id, kind, at: instantText(at), tenant_id, workflow_id, intent_type, gate };
+    return { notice_id, kind, at: instantText(at), tenant_id, workflow_id, intent_type, gate: foretell(gate) };
   }
 }
 

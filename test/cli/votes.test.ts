@@ -66,7 +66,7 @@ describe("deciding together", () => {
     const id = await submit();
     const first = await runHere("approve", id, ...as("ann"), "--sign", path("ann.key"), "--targets", "board");
     expect([first.err, first.code]).toEqual(["", 0]);
-    const person = makePerson(["a", "y"]);
+    const person = makePerson(["space", "a", "y"]);
     const ran = await runAt(person.terminal, "review", ...as("bob"), "--sign", path("bob.key"));
     expect([ran.err, ran.code]).toEqual(["", 0]);
     expect(person.screens.join("\n")).toContain('applied to ["board"]');

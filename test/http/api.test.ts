@@ -105,7 +105,7 @@ describe("a workflow", () => {
     const plain = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown;
     for (const [path, expected] of [
       ["/outcomes", await kernel.outcomes(id)],
-      ["", await kernel.workflow(id)],
+      ["", await kernel.workflow(id, testCaller)],
       ["/trace", await kernel.trace(id)],
       ["/explain", await kernel.explain(id)],
       ["/events", { workflow_id: id, events: await eventsOf(edge.t, id), next: null }],

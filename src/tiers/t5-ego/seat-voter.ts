@@ -70,7 +70,7 @@ export function requireReach(gate: Gate, { principal, auth, capability }: Voter,
 
 /** Why this person has no seat of their own; null where they have. */
 export function whyNoSeat(gate: Gate, { principal, auth: { role } }: Voter, same: Same): string | null {
-  if (isRequester(gate, principal, same)) return "who asked for the work may not decide on it";
+  if (isRequester(gate, principal, same)) return whyNotOfRequester(gate, principal, same);
   if (gate.advisors.includes(role)) return `${role} advises and does not decide`;
   const otherwise = whyNotOfType(gate, principal);
   if (otherwise !== null) return otherwise;
@@ -80,6 +80,12 @@ export function whyNoSeat(gate: Gate, { principal, auth: { role } }: Voter, same
   if (gate.approvers !== null && !gate.approvers.some((one) => isSamePrincipal(one, principal)))
     return `${principal.type} ${principal.id} is none of its approvers`;
   return null;
+}
+
+/** Who submitted the work is told that, also where they edited what it shows. */
+function whyNotOfRequester({ edits = [], requester }: Gate, person: PrincipalRef, same: Same): string {
+  const isEditor = edits.some(({ by }) => same(by, person)) && (requester === null || !same(requester, person));
+  return isEditor ? "who edited what it shows may not decide on it" : "who asked for the work may not decide on it";
 }
 
 /** Why a principal of this type decides nothing at the gate, in whoever's seat; null where it may. */

@@ -1,0 +1,112 @@
+/**
+ * What each answer at a gate leads to, at this moment and for its reader; and the title of what would run.
+ *
+ * Owns: these sentences, for every face alike. Never: decides, or writes an event: a gate in an event says what the answer
+ *       leads to that decides it.
+ */
+import type { Gate } from "../src/contract/gate.ts";
+import type { GateSeat } from "../src/contract/gate-vote.ts";
+import type { Json } from "../src/contract/json.ts";
+import { tallyOf } from "./quorum.ts";
+
+type Consequences = Gate["consequences"];
+type Word = "approve" | "reject";
+
+/** Returns a gate as somebody reads it; its `seat` says who that is, and without one it is whoever may decide. */
+export function foretell(gate: Gate): Gate {
+  const titled = titleOf(gate);
+  const isOpen = gate.status === "open" || gate.status === "suspended";
+  return isOpen ? { ...titled, consequences: consequencesOf(gate, gate.seat ?? null) } : titled;
+}
+
+function consequencesOf(gate: Gate, seat: GateSeat | null): Consequences {
+  if (seat?.may === false) return forEach(`You cannot decide here: ${seat.reason}.`);
+  if (seat?.advisory === true) return adviceOf(seat);
+  if (gate.kind === "in_doubt") return gate.consequences;
+  const edit = editOf(gate);
+  const { voted } = seat ?? {};
+  if (voted === undefined) return { approve: voteOf(gate, "approve"), reject: voteOf(gate, "reject"), edit };
+  const stands = `Your seat has voted to ${voted} already`;
+  const refused = `${stands}: this is refused until that vote is withdrawn.`;
+  const repeated = `${stands}: this adds no vote. ${standing(gate)}`;
+  return { approve: refused, reject: refused, edit, [voted]: repeated };
+}
+
+const forEach = (text: string): Consequences => ({ approve: text, reject: text, edit: text });
+
+function adviceOf({ voted }: GateSeat): Consequences {
+  const advice = "Your answer is advice: it is kept, is not counted, and decides nothing.";
+  const given = voted === undefined ? "" : ` You have advised to ${voted}; withdraw that before you advise otherwise.`;
+  return { approve: advice + given, reject: advice + given, edit: "Who advises cannot edit." };
+}
+
+const told = { approve: "approvals", reject: "rejections" } as const;
+
+/** What one more counted vote leads to. */
+function voteOf(gate: Gate, word: Word): string {
+  const { needed, given } = countOf(gate, word);
+  const decides = gate.consequences[word];
+  if (given + 1 >= needed) return needed === 1 ? decides : `With the last of ${needed} ${told[word]}: ${decides}`;
+  const rest = word === "approve" ? `${gate.operator} does not run before the last of them` : "the gate stays open";
+  return `One vote: ${given + 1} of ${needed} ${told[word]} are then given, and ${rest}.`;
+}
+
+function countOf({ quorum, votes }: Gate, word: Word): { readonly needed: number; readonly given: number } {
+  const name = told[word];
+  return { needed: quorum?.[name] ?? 1, given: tallyOf({ quorum, votes })[name] };
+}
+
+function standing(gate: Gate): string {
+  const told = (["approve", "reject"] as const).map((word) => {
+    const { given, needed } = countOf(gate, word);
+    return `${given} of ${needed} to ${word}`;
+  });
+  return `Votes given: ${told.join(", ")}.`;
+}
+
+/** What an edit leads to, and what it costs whoever makes it. */
+function editOf(gate: Gate): string {
+  const { separation, signed, quorum, consequences } = gate;
+  if (gate.editable == null) return consequences.edit;
+  const voids = gate.votes.length === 0 ? "" : " All votes that are given are void.";
+  return `${consequences.edit}${voids} ${costOf({ separation, signed, quorum })}`;
+}
+
+function costOf({ separation, signed, quorum }: Pick<Gate, "separation" | "signed" | "quorum">): string {
+  if (separation)
+    return "Who edits then counts as one who asked for the work: they lose their seat here, and others decide on the edit.";
+  if (signed) return "The edit is no vote: it is shown anew, and needs signed votes.";
+  const { approvals = 1 } = quorum ?? {};
+  return approvals > 1
+    ? `The edit counts as the first of ${approvals} approvals of what it makes.`
+    : "The edit approves what it makes, unless policy or what it rests on changes it; then it is shown anew.";
+}
+
+const longestTitle = 200;
+
+/** An edited gate is named by what would run: the plan named the step before the edit. */
+function titleOf(gate: Gate): Gate {
+  const left = leftOf(gate);
+  if (left.size === 0) return gate;
+  const values = [...left].map(([path, value]) => `${path} ${value === undefined ? "removed" : JSON.stringify(value)}`);
+  const title = `${gate.operator}, edited: ${values.join(", ")}`;
+  const fits = title.length <= longestTitle;
+  return {
+    ...gate,
+    title: fits ? title : `${title.slice(0, longestTitle - 1).toWellFormed()}…`,
+    planned_title: gate.planned_title ?? gate.title,
+  };
+}
+
+/** The values that all edits together left other than they found them. Of a masked one nobody can tell that it is the same. */
+function leftOf({ edits = [] }: Gate): ReadonlyMap<string, Json | undefined> {
+  const first = new Map<string, string | undefined>();
+  const last = new Map<string, Json | undefined>();
+  const masked = new Set<string>();
+  for (const { path, from, to } of edits.flatMap(({ changes }) => changes)) {
+    if (!first.has(path)) first.set(path, JSON.stringify(from));
+    if (JSON.stringify(from) === JSON.stringify(to)) masked.add(path);
+    last.set(path, to);
+  }
+  return new Map([...last].filter(([path, to]) => masked.has(path) || first.get(path) !== JSON.stringify(to)));
+}
