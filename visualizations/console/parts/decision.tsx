@@ -117,6 +117,7 @@ function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
     else send(said);
   };
   const mine = gate.votes.find(({ principal }) => isMe(principal));
+  const hasVoted = gate.seat?.voted !== undefined || mine !== undefined;
   if (gate.signed) return <SignedOnly gate={gate} />;
   return (
     <>
@@ -144,7 +145,7 @@ function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
       {gate.kind === "in_doubt" ? (
         <DoubtButtons gate={gate} isHeld={isHeld} answer={answer} />
       ) : (
-        <ApprovalButtons gate={gate} isHeld={isHeld} answer={answer} />
+        <ApprovalButtons gate={gate} isHeld={isHeld || hasVoted} answer={answer} />
       )}
       {unconfirmed.value !== null && unseen > 0 && (
         <Unseen

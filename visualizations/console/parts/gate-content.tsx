@@ -3,6 +3,7 @@ import type { Gate } from "../../../src/contract/gate.ts";
 import type { GateDoubt } from "../../../src/contract/gate-doubt.ts";
 import type { GateVote } from "../../../src/contract/gate-vote.ts";
 import type { Json } from "../../../src/contract/json.ts";
+import { describeChange, describeEditor, listExcluded } from "../../../src/protocol/describe-edits.ts";
 import { failureLines, hasAnswered } from "../../../src/protocol/failure-lines.ts";
 import { listHiddenFields } from "../../../src/protocol/hidden-fields.ts";
 import { tellExpiry, tellPerson, tellSettled, tellSpan } from "../words.ts";
@@ -20,6 +21,7 @@ export function GateContent({ gate }: { readonly gate: Gate }) {
   const hidden = listHiddenFields(payload, preview);
   return (
     <>
+      <Edits gate={gate} />
       {gate.doubt === undefined ? <Reasons gate={gate} /> : <InDoubt gate={gate} doubt={gate.doubt} />}
       <section class="card">
         <h2>{isPayload ? exactly : "What it would do"}</h2>
@@ -108,6 +110,33 @@ const InDoubt = ({ gate: { operator }, doubt: { called_at, error } }: InDoubtPro
 
 const asked = { policy: "a rule", plan: "the plan", operator: "the operation itself", recovery: "recovery" } as const;
 
+/** What a colleague changed comes before all that they changed. */
+const Edits = ({ gate: { edits = [], planned_title } }: { readonly gate: Gate }) =>
+  edits.length === 0 ? null : (
+    <section class="card note wait" aria-labelledby="edited">
+      <h2 id="edited">{edits.length === 1 ? "This was edited" : `This was edited ${edits.length} times`}</h2>
+      {edits.map((edit) => (
+        <div key={edit.at + tellPerson(edit.by)}>
+          <p>
+            <Line text={describeEditor(edit)} /> (<Ago at={edit.at} />)
+          </p>
+          <ul class="plain">
+            {edit.changes.map((change) => (
+              <li key={change.path}>
+                <Line text={describeChange(change)} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+      {planned_title !== undefined && (
+        <p class="quiet">
+          The plan named it “<Line text={planned_title} />” before that.
+        </p>
+      )}
+    </section>
+  );
+
 const Reasons = ({ gate: { reasons } }: { readonly gate: Gate }) => (
   <section class="card">
     <h2>Why a person is asked</h2>
@@ -125,9 +154,8 @@ const Reasons = ({ gate: { reasons } }: { readonly gate: Gate }) => (
 );
 
 function Seats({ gate }: { readonly gate: Gate }) {
-  const { roles, approvers, advisors, quorum, votes, delegations, separation, requester, requesters } = gate;
+  const { roles, approvers, advisors, quorum, votes, delegations } = gate;
   const { added_roles: added = [], principal_types: types = [] } = gate;
-  const askers = requesters ?? (requester === null ? [] : [requester]);
   return (
     <section class="card">
       <h2>Who decides</h2>
@@ -141,9 +169,11 @@ function Seats({ gate }: { readonly gate: Gate }) {
         </Fact>
         {types.length > 0 && <Fact name="Of type">{types.join(", ")}</Fact>}
         {added.length > 0 && <Fact name="Also">{added.join(", ")}, since it was escalated</Fact>}
-        {separation && askers.length > 0 && (
-          <Fact name="May not">{askers.map(tellPerson).join(", ")}, who asked for the work</Fact>
-        )}
+        {listExcluded(gate).map(({ people, why }) => (
+          <Fact key={why} name="May not">
+            {people.map(tellPerson).join(", ")}, {why}
+          </Fact>
+        ))}
         {advisors.length > 0 && <Fact name="Advise">{advisors.join(", ")}</Fact>}
         {quorum !== null && (
           <Fact name="Takes">

@@ -53,7 +53,6 @@ const shownOf = (gate: Gate) => ({
   "where it would be applied": namedTargets(gate.votes),
   "the reasons": gate.reasons,
   "the rules": gate.policy_version,
-  "what each answer does": gate.consequences,
 });
 const different = (a: Gate, b: Gate): readonly string[] => {
   const [one, other] = [shownOf(a), shownOf(b)];
@@ -76,7 +75,9 @@ function ShownGate({ latest, reload }: ShownGateProps) {
   const wasOpen = useRef(isOpen(latest)).current;
   const isStale = isOpen(latest) && !isSame(shown.value, latest);
   // All but what is decided on may be newer than when one came: votes, seats, the end.
-  const gate = isStale ? { ...shown.value, votes: latest.votes, seat: latest.seat } : latest;
+  const gate = isStale
+    ? { ...shown.value, votes: latest.votes, seat: latest.seat, consequences: latest.consequences }
+    : latest;
   useEffect(() => {
     if (!isStale) shown.value = latest;
     else announce("What this gate shows has changed. Look at it again before you decide.");

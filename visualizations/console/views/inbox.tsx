@@ -11,6 +11,7 @@ import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import type { GatePage } from "../../../src/contract/page.ts";
+import { describeChange, describeEditor } from "../../../src/protocol/describe-edits.ts";
 import { saysPayload } from "../../../src/protocol/hidden-fields.ts";
 import { announce } from "../announce.ts";
 import { type Answer, ask, kernel, workflowPath } from "../api.ts";
@@ -266,6 +267,11 @@ function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
           {tellAsker(gate)} asked; <code>{gate.operator}</code>{" "}
           {gate.kind === "in_doubt" ? "was called, and nobody knows whether it happened" : tellEffect(gate.effect)}.
         </p>
+        {gate.edits?.map((edit) => (
+          <p key={edit.at + tellPerson(edit.by)} class="note wait">
+            <Line text={[describeEditor(edit), ...edit.changes.map(describeChange)].join(" ")} />
+          </p>
+        ))}
         <p class="glimpse">
           <Line text={glimpseOf(gate)} />
         </p>
@@ -279,6 +285,7 @@ function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
         {!gate.checked && <strong>Not checked against the ledger</strong>}
         <Risk level={gate.risk_level} />
         {gate.estimated_cost > 0 && <span>cost {gate.estimated_cost}</span>}
+        {gate.seat?.voted !== undefined && <strong>you voted to {gate.seat.voted}</strong>}
         {gate.quorum !== null && (
           <span>
             {votes} of {gate.quorum.approvals} votes
