@@ -1,0 +1,64 @@
+/** Gates that several people decide, in a browser: a colleague's edit, votes of several, and what waits no longer. */
+import { describe, expect, it } from "vitest";
+import { counted, intent, step, story } from "../gates/story.ts";
+import { ann, bo, hashOf, openSite, type Site } from "./site.ts";
+
+const cy = { ...bo, principal: { ...bo.principal, id: "cy" } };
+
+/** A payment that three people may decide, two of them together; its title names the amount that the plan gave it. */
+function paying() {
+  const pay = counted("Bank.Pay", { effect: "write_draft" });
+  const approvers = [{ id: "bo" }, { id: "cy" }, { id: "dana" }];
+  const gate = { approvers, quorum: { approvals: 2 }, separation: true };
+  const params = { to: "Miller", amount_eur: 61_000 };
+  return story([pay], [step("pay", pay, { name: "Pay 61,000 EUR to Miller", gate, params })]);
+}
+
+async function begin({ kernel }: Site): Promise<string> {
+  const { workflow_id } = await kernel.submit({ ...ann, intent_hint: { intent_type: intent } });
+  await kernel.settled(workflow_id);
+  return workflow_id;
+}
+
+describe("a gate that several people decide", () => {
+  it("shows a colleague's edit first, in the inbox and on its page, under a title of what would run", async () => {
+    await using site = await openSite({ kernel: { capabilities: [paying()] } });
+    const id = await begin(site);
+    const { payload_digest } = await site.kernel.gate(id, "gate-pay");
+    const payload = { payload_digest, edit: { amount_eur: 6100 } };
+    await site.kernel.decideGate(id, { ...bo, gate_id: "gate-pay", decision: "approve", payload });
+    await using visitor = await site.enter(cy);
+    const { page, complaints } = visitor;
+    const card = page.locator(".item").first();
+    await card.getByText(/Edited by user bo at .* amount_eur: 61000 → 6100/).waitFor();
+    expect(await card.getByRole("heading").textContent()).toBe("Bank.Pay, edited: amount_eur 6100");
+    await page.goto(site.url + hashOf(id, "/g/gate-pay"));
+    await page.getByRole("heading", { name: "Bank.Pay, edited: amount_eur 6100" }).waitFor();
+    expect(await page.locator(".content h2").first().textContent()).toBe("This was edited");
+    await page.getByText("amount_eur: 61000 → 6100").waitFor();
+    await page.getByText("user bo, who edited what it shows").waitFor();
+    await page.getByText("user ann, who asked for the work").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("says that an answer is one vote, and waits no longer for who gave it", async () => {
+    await using site = await openSite({ kernel: { capabilities: [paying()] } });
+    const id = await begin(site);
+    await using visitor = await site.enter(bo);
+    const { page } = visitor;
+    await page.getByText("1 decision waits for you.").waitFor();
+    await page.goto(site.url + hashOf(id, "/g/gate-pay"));
+    await page.getByText("One vote: 1 of 2 approvals are then given").waitFor();
+    await page.getByRole("button", { name: "Approve", exact: true }).press("Enter");
+    await page.getByText("Your seat has voted to approve already: this adds no vote.").waitFor();
+    for (const name of ["Approve", "Reject"])
+      expect(await page.getByRole("button", { name, exact: true }).isDisabled()).toBe(true);
+    await page.goto(`${site.url}/#/`);
+    await page.getByText("Nothing waits for you.").waitFor();
+    await page.goto(site.url + hashOf(id, "/g/gate-pay"));
+    await page.getByRole("button", { name: "Withdraw my vote" }).press("Enter");
+    await page.getByText("One vote: 1 of 2 approvals are then given").waitFor();
+    await page.goto(`${site.url}/#/`);
+    await page.getByText("1 decision waits for you.").waitFor();
+  });
+});
