@@ -89,7 +89,7 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   if ("cause" in payload) keepKey(record, payload.gate.gate_id, payload);
   putGate(record, payload.gate);
   record.kept.delete(payload.gate.gate_id);
-  if (standing === undefined) return;
+  if (standing === undefined) return keepEditsOfCall(record, payload.gate);
   const { delegations, spent_signatures, payload_digest, revised_from = [] } = standing;
   // On another basis it shows the same payload: that is no earlier one.
   const isMoved = "cause" in payload && payload.cause === "basis";
@@ -103,6 +103,14 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   };
   changeGate(record, standing.gate_id, () => ({ ...kept, ...(shown.length > 0 && { revised_from: shown }) }));
 };
+
+/** A call in doubt was sent as it was edited: its gate tells the edits of the gate that let it go. */
+function keepEditsOfCall(record: WorkflowRecord, { gate_id, kind, step_id }: Gate): void {
+  if (kind !== "in_doubt") return;
+  const approved = [...record.gates.values()].find((gate) => gate.step_id === step_id && gate.kind === "approval");
+  const { edits } = approved ?? {};
+  if (edits !== undefined) changeGate(record, gate_id, () => ({ edits }));
+}
 
 const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload, meta) => {
   const step = moveStep(record, meta, payload);

@@ -89,7 +89,8 @@ function titleOf(gate: Gate): Gate {
   const left = leftOf(gate);
   if (left.size === 0) return gate;
   const values = [...left].map(([path, value]) => `${path} ${value === undefined ? "removed" : JSON.stringify(value)}`);
-  const title = `${gate.operator}, edited: ${values.join(", ")}`;
+  const asks = gate.kind === "in_doubt" ? "What became of " : "";
+  const title = `${asks}${gate.operator}, edited: ${values.join(", ")}`;
   const fits = title.length <= longestTitle;
   return {
     ...gate,

@@ -10,10 +10,13 @@ const longestValue = 500;
 
 /** Returns a line for each edit, oldest first, and for each value that it changed. */
 export const describeEdits = ({ edits = [] }: Pick<Gate, "edits">): readonly string[] =>
-  edits.flatMap((edit) => [describeEditor(edit), ...edit.changes.map(describeChange)]);
+  edits.flatMap((edit) => [
+    `${describeEditor(edit)}${edit.changes.length === 0 ? "" : ":"}`,
+    ...edit.changes.map(describeChange),
+  ]);
 
 export const describeEditor = ({ by, at, changes }: GateEdit): string =>
-  `Edited by ${showLine(`${by.type} ${by.id}`)} at ${at}${changes.length === 0 ? "; the gate itself shows the values" : ":"}`;
+  `Edited by ${showLine(`${by.type} ${by.id}`)} at ${at}${changes.length === 0 ? "; the gate itself shows the values" : ""}`;
 
 /** Returns one changed value in a line: `amount_eur: 61000 → 6100`. */
 export const describeChange = ({ path, from, to }: GateChange): string =>

@@ -75,7 +75,7 @@ describe("a gate that a colleague edited", () => {
     const notice = describeNotice(noticeOf(gate), telling);
     const told = [renderGate(gate, look), describeForMcp(gate), notice.facts.map((fact) => fact.join(" ")).join("\n")];
     for (const text of told) {
-      expect(text).toMatch(/Edited by user bob at [^\n]*:\n[^\n]*amount_eur: 61000 → 6100/);
+      expect(text).toMatch(/Edited by user bob at [^\n]*\n[^\n]*amount_eur: 61000 → 6100/);
       expect(text.indexOf("Edited by")).toBeLessThan(text.indexOf("risk"));
     }
     expect(toMcpGate(gate)).toMatchObject({ edits: gate.edits, planned_title: gate.planned_title });
@@ -108,6 +108,22 @@ describe("a gate that a colleague edited", () => {
     expect(gate.payload).toMatchObject({ amount_eur: "[redacted]" });
     expect(gate.edits?.[0]?.changes).toEqual([{ path: "amount_eur", from: "[redacted]", to: "[redacted]" }]);
     expect(gate.title).toBe('Bank.Pay, edited: amount_eur "[redacted]"');
+  });
+
+  it("tells the edits at the gate that asks what became of the call, which was sent as edited", async () => {
+    const pay = counted("Bank.Pay", { effect: "write_draft", timeoutSec: 1 }, () => new Promise(() => undefined));
+    const params = { to: "Miller", amount_eur: 61_000 };
+    const capability = story([pay], [step("pay", pay, { name: "Pay 61,000 EUR to Miller", gate: {}, params })]);
+    await using t = await createTestKernel({ capabilities: [capability], limits: { maxReplans: 0 } });
+    const id = await waiting(t);
+    await approve(t, id, bob, { edit });
+    await t.rest(id);
+    const gate = await t.kernel.gate(id, "gate-pay_doubt1", asCaller(bob));
+    expect(gate.edits?.[0]).toMatchObject({ by: { id: "bob" }, changes: [change] });
+    expect(gate.title).toBe("What became of Bank.Pay, edited: amount_eur 6100");
+    expect(gate.planned_title).toBe("What became of Pay 61,000 EUR to Miller?");
+    const stranger = await t.kernel.gate(id, "gate-pay_doubt1", asCaller(person("x", "nobody")));
+    expect(stranger.consequences.approve).toContain("You cannot decide here");
   });
 
   it("does not list the editor as one who asked for the work, and tells them why they decide it no more", async () => {

@@ -1,6 +1,7 @@
 /** The laws, held against a story that has been seen to its end. Each failure begins with the name of its law. */
 import { isDeepStrictEqual } from "node:util";
 import { foldEvents } from "../../machines/fold.ts";
+import { foretell } from "../../machines/gate-consequences.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import { isTerminal, type WorkflowRecord } from "../../src/contract/workflow.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
@@ -57,6 +58,9 @@ const withoutSchemas = (state: WorkflowState): WorkflowState => ({
   gates: state.gates.map((gate) => ({ ...gate, editable: null })),
 });
 
+/** A gate is told with what its answers lead to at that moment, and titled by what would run. */
+const asTold = (state: WorkflowState): WorkflowState => ({ ...state, gates: state.gates.map(foretell) });
+
 async function judgeWorkflow(stage: Stage, last: SimulatedProcess, id: string): Promise<readonly string[]> {
   const events: LedgerEvent[] = [];
   for await (const event of last.kernel.events(id, { live: false })) events.push(event);
@@ -66,7 +70,7 @@ async function judgeWorkflow(stage: Stage, last: SimulatedProcess, id: string): 
     ...judgeEnd(record),
     ...judgeCancelled(stage, record),
     ...judgeSequence(id, events),
-    ...(isDeepStrictEqual(withoutSchemas(await last.kernel.workflow(id)), withoutSchemas(foldedView(record)))
+    ...(isDeepStrictEqual(withoutSchemas(await last.kernel.workflow(id)), withoutSchemas(asTold(foldedView(record))))
       ? []
       : [`fold: ${id} is told otherwise than it lies`]),
     ...judgeDurable(id, events, stage.world.durable),

@@ -269,7 +269,7 @@ function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
         </p>
         {gate.edits?.map((edit) => (
           <p key={edit.at + tellPerson(edit.by)} class="note wait">
-            <Line text={[describeEditor(edit), ...edit.changes.map(describeChange)].join(" ")} />
+            <Line text={[describeEditor(edit), ...edit.changes.map(describeChange)].join("; ")} />
           </p>
         ))}
         <p class="glimpse">
