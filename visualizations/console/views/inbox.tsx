@@ -23,7 +23,7 @@ import { Heading } from "../parts/page.tsx";
 import { Line } from "../parts/shown.tsx";
 import { gateHref } from "../route.ts";
 import { waiting } from "../waiting.ts";
-import { count, tellAsker, tellDecided, tellEffect } from "../words.ts";
+import { count, tellAsker, tellDecided, tellEffect, tellPerson } from "../words.ts";
 
 const most = 100;
 type Order = "due" | "oldest";
