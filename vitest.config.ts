@@ -35,6 +35,7 @@ const isolated = [
   "test/operators/git-log.test.ts",
   "test/pains/records.test.ts",
   "test/pains/resume.test.ts",
+  "test/testing/fake-timers.test.ts",
   "test/tokens/events.test.ts",
 ];
 

@@ -109,6 +109,7 @@ export const errorCodes = Object.freeze({
     http: 503,
   }),
   T0_KERNEL_STOPPED: resource("Start a kernel on this ledger; unfinished workflows are taken up again.", { http: 503 }),
+  T0_TEST_NEVER_RESTS: processing("Look for a timer that sets itself again, or move the time of the test yourself."),
   T0_REPLAY_DIFFERENT: processing(
     "See the event that is named: a capability, a policy or a limit is not the one that the workflow ran with.",
   ),

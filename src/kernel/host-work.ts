@@ -28,6 +28,7 @@ export function createHostWork(parts: KernelParts): HostWork {
     logger: runtime.logger,
     limits: resolved.limits,
     alarm: timers.alarm,
+    upkeep: timers.upkeep,
     wake: (workflowId) => parts.wake(workflowId),
     drive: (workflowId) => drive(parts, workflowId),
     async takeUp(kind, limit) {

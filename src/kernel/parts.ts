@@ -20,6 +20,7 @@ import { createLedgerReading, type LedgerReading } from "../runtime/ledger-reade
 import { createLedgerWatch, type LedgerWatch } from "../runtime/ledger-watch.ts";
 import { createLedgerWriter, type LedgerWriter } from "../runtime/ledger-writer.ts";
 import { LifecycleHost } from "../runtime/lifecycle-host.ts";
+import { nextTurn } from "../runtime/next-turn.ts";
 import { createNoticeDelivery, type NoticeDelivery } from "../runtime/notice-delivery.ts";
 import { OwnLife } from "../runtime/own-life.ts";
 import { createRegistry, type Registry } from "../runtime/registry.ts";
@@ -324,8 +325,7 @@ async function giveUp({ store, writer, executor }: KernelParts, awake: readonly 
 
 /** Turns of the event loop, one at least, in which what is under way may end; host code that never ends is left behind. */
 async function letUnwind(isOver: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 64 && (turn === 0 || !isOver()); turn += 1)
-    await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 64 && (turn === 0 || !isOver()); turn += 1) await nextTurn();
 }
 
 /** Lets running workflows come to rest, up to a time. */

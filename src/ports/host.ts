@@ -31,6 +31,8 @@ export interface HostWork {
   readonly limits: { readonly leaseMs: number; readonly tailPollMs: number; readonly foldAgainMs: number };
   /** Arms, or moves, an alarm of this name on the kernel's clock; null disarms it. A background alarm keeps no process alive. */
   readonly alarm: (name: string, at: number | null, fire: () => void, background?: boolean) => void;
+  /** Arms, or moves, a background alarm for a look that is repeated; a virtual clock does not step through such looks. */
+  readonly upkeep: (name: string, at: number, fire: () => void) => void;
   /**
    * Takes up what nobody alive holds, claimed for this process as it is found, and wakes it here; names what it found. Of
    * `abandoned` also what this process holds itself and does not work on, at the second look.

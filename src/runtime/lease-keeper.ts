@@ -86,7 +86,7 @@ export class LeaseKeeper {
     if (this.#stopped || this.#watching) return;
     this.#watching = true;
     this.#armBeat();
-    this.#armLook();
+    this.#armUpkeep();
   }
 
   /** A workflow has left memory: its lease is given up. */
@@ -113,7 +113,7 @@ export class LeaseKeeper {
 
   #armBeat(): void {
     const { timers, clock, life } = this.#options;
-    timers.alarm(
+    timers.upkeep(
       "beat",
       clock.now() + beatMs(life.leaseMs),
       this.#attempt(() => this.#beat(), notTold),
@@ -135,9 +135,9 @@ export class LeaseKeeper {
     }
   }
 
-  #armLook(): void {
+  #armUpkeep(): void {
     const { timers, clock, tailPollMs } = this.#options;
-    timers.alarm(
+    timers.upkeep(
       "tail",
       clock.now() + tailPollMs,
       this.#attempt(() => this.#look(), "the ledger's tail could not be read"),
@@ -147,7 +147,7 @@ export class LeaseKeeper {
   async #look(): Promise<void> {
     if (!this.#keepsWatching()) return;
     await this.#refresh(this.#options.logs());
-    if (this.#watching && !this.#stopped) this.#armLook();
+    if (this.#watching && !this.#stopped) this.#armUpkeep();
   }
 
   async #refresh(logs: readonly WorkflowLog[]): Promise<void> {

@@ -9,6 +9,7 @@
 import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { Feed } from "./feed.ts";
+import { armUpkeep } from "./kernel-clock.ts";
 
 export interface LedgerWatch {
   /** News of one workflow, or of all. It may be told though there is nothing: other processes' commits have no name. */
@@ -47,14 +48,11 @@ export function createLedgerWatch({ store, feed, clock, pollMs }: WatchParts): L
   };
   const arm = (): void => {
     if (cancel !== null || hearers.size === 0 || closed) return;
-    cancel = clock.setTimer(
-      clock.now() + pollMs,
-      () => {
-        cancel = null;
-        void look();
-      },
-      true,
-    );
+    const fire = (): void => {
+      cancel = null;
+      void look();
+    };
+    cancel = armUpkeep(clock, { at: clock.now() + pollMs, fire, background: true });
   };
   const disarm = (): void => {
     cancel?.();

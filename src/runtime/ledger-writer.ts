@@ -11,6 +11,7 @@
  */
 import type { Append, AppendReceipt, LedgerStore } from "../ports/ledger-store.ts";
 import { outside } from "./async-context.ts";
+import { inNextTurn } from "./next-turn.ts";
 import type { OwnLife } from "./own-life.ts";
 import type { Limits } from "./runtime.ts";
 import { yieldToEventLoop } from "./yield-to-event-loop.ts";
@@ -82,7 +83,7 @@ export function createLedgerWriter(
   /** One turn of the event loop gathers what waits; nothing is delayed further. */
   const schedule = (): void => {
     busy = true;
-    outside(() => setImmediate(() => void flush()));
+    outside(() => inNextTurn(() => void flush()));
   };
 
   const post = (posting: Posting): void => {

@@ -46,7 +46,7 @@ export function createRestWaiters(timers: Timers): RestWaiters {
       const { promise, resolve, forget } = told(workflowId);
       waits += 1;
       const alarm = `rest:${waits}`;
-      if (wait !== undefined) timers.alarm(alarm, wait.until, resolve, wait.background);
+      if (wait !== undefined) timers.upkeep(alarm, wait.until, resolve, wait.background);
       await promise;
       timers.alarm(alarm, null, resolve);
       forget();

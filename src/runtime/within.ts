@@ -7,6 +7,7 @@ import { type ErrorCode, kernelError } from "../contract/error-codes.ts";
 import { isPromise } from "../contract/maybe-promise.ts";
 import type { ModuleRef } from "../contract/module-ref.ts";
 import type { Clock } from "../ports/clock.ts";
+import { armLimit } from "./kernel-clock.ts";
 
 export { messageOf };
 
@@ -35,7 +36,7 @@ export function callWithin<T>(call: () => T | Promise<T>, within: Within): T | P
 function race<T>(answer: Promise<T>, within: Within): Promise<T> {
   return new Promise((resolve, reject) => {
     const { clock, timeoutMs, source, onTimeout, what } = within;
-    const cancel = clock.setTimer(clock.now() + timeoutMs, () =>
+    const cancel = armLimit(clock, clock.now() + timeoutMs, () =>
       reject(
         new KernelErrorException(
           kernelError(onTimeout, `${what} gave no answer within ${timeoutMs} ms`, source, {

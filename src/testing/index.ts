@@ -6,4 +6,4 @@ export { letRun, letStoreAnswer } from "./let-run.ts";
 export { memoryLedger } from "./memory-row-store.ts";
 export { type OperatorContract, operatorContract } from "./operator-contract.ts";
 export { createTestKernel, type Mark, type TestKernel, type TestKernelOptions, testCaller } from "./test-kernel.ts";
-export { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
+export { createVirtualClock, type VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";

@@ -9,10 +9,23 @@
  * Q3  The wait is bounded: what goes on for ever, or hangs, is not waited for.
  */
 import { createHook, type HookCallbacks } from "node:async_hooks";
+import { setTimeout } from "node:timers";
+import { inNextTurn } from "../runtime/next-turn.ts";
 import { wrapMembers } from "./wrap-members.ts";
 
 const underWay = new Set<number>();
 const isWork = (type: string): boolean => type === "Immediate" || type.includes("REQ");
+
+/** A handle of Node's; one that has a `ref` keeps the process alive. */
+interface Handle {
+  readonly hasRef?: () => boolean;
+}
+/** Sockets, processes, workers and timers of the machine that were made since this module was loaded and are not closed. */
+const handles = new Map<number, { readonly handle: Handle; readonly isConnection: boolean }>();
+const isHandle = (type: string): boolean => /^(TCPWRAP|PIPEWRAP|UDPWRAP|PROCESSWRAP|MESSAGEPORT|Timeout)$/.test(type);
+/** Connections that a server here accepted are told apart by it: they ask, and answer nothing. */
+const servers = new Set<number>();
+
 /** A wait is no work: two of them would wait for one another. */
 let isWaiting = false;
 const forget = (id: number): void => void underWay.delete(id);
@@ -20,19 +33,42 @@ const forget = (id: number): void => void underWay.delete(id);
 /** `trackPromises` keeps promises, of which there are many, out of the hook; a Node that does not know it reports them. */
 const callbacks: HookCallbacks & { readonly trackPromises: boolean } = {
   trackPromises: false,
-  init: (id, type) => void (!isWaiting && isWork(type) && underWay.add(id)),
+  init(id, type, trigger, resource) {
+    if (isWaiting) return;
+    if (isWork(type)) underWay.add(id);
+    if (type === "TCPSERVERWRAP" || type === "PIPESERVERWRAP") servers.add(id);
+    if (!isHandle(type) || servers.has(trigger)) return;
+    // A test runner has timers and pipes of its own.
+    handles.set(id, { handle: resource, isConnection: type !== "Timeout" && type !== "PIPEWRAP" });
+  },
   after: forget,
-  destroy: forget,
+  destroy(id) {
+    forget(id);
+    handles.delete(id);
+    servers.delete(id);
+  },
 };
 createHook(callbacks).enable();
 
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    isWaiting = true;
-    setImmediate(resolve);
+/** The handles that keep the process alive now, and may answer a call; of each, whether it is a connection. */
+export const aliveHandles = (): readonly (readonly [id: number, isConnection: boolean])[] =>
+  [...handles].flatMap(([id, { handle, isConnection }]) => (handle.hasRef?.() === true ? [[id, isConnection]] : []));
+
+/** Begins what is no work of anybody. */
+function aside<T>(begin: () => T): T {
+  isWaiting = true;
+  try {
+    return begin();
+  } finally {
     isWaiting = false;
-  });
+  }
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => aside(() => inNextTurn(resolve)));
+
+/** Resolves after so many milliseconds of the machine's time. */
+export const letPass = (ms: number): Promise<void> =>
+  new Promise((resolve) => void aside(() => setTimeout(resolve, ms)));
 
 const asked = new Set<Promise<unknown>>();
 

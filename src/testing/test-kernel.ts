@@ -3,7 +3,10 @@
  * one is given, and everything the kernel tells about itself is kept for looking at.
  */
 import { seededRandom } from "../adapters/seeded-random.ts";
+import { type KernelError, raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
 import { takeOptions } from "../contract/host-object.ts";
+import { isPromise } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Signal } from "../contract/signal.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
@@ -75,6 +78,7 @@ const source = moduleRef(0, "testing", "createTestKernel");
 /** Opens a kernel to test with; its ledger is in memory where none is given. */
 export async function createTestKernel(given: TestKernelOptions = {}): Promise<TestKernel> {
   const { seed = 1, patchTier, ...options } = takeOptions(given, { what: "createTestKernel", source });
+  const { ledger } = options;
   const clock = (options.clock as VirtualClock | undefined) ?? createVirtualClock();
   const marks: Mark[] = [];
   const signals: Signal[] = [];
@@ -91,6 +95,7 @@ export async function createTestKernel(given: TestKernelOptions = {}): Promise<T
       logger: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
       telemetry: { mark: (stage, detail) => void marks.push({ stage, ...detail }) },
       ...options,
+      ...(isObject(ledger) && { ledger: countCalls(ledger, clock) }),
     },
     patchTier,
   );
@@ -136,19 +141,48 @@ export async function createTestKernel(given: TestKernelOptions = {}): Promise<T
   };
 }
 
-/** Moves time, timer by timer, until the workflow rests. */
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** Counts each call of a store, and of what it keeps beside its log, as under way until it is answered. */
+function countCalls<T extends object>(store: T, clock: VirtualClock): T {
+  const count = (member: unknown): unknown => {
+    if (typeof member === "object" && member !== null) return countCalls(member, clock);
+    if (typeof member !== "function") return member;
+    return (...given: readonly unknown[]): unknown => {
+      const answer: unknown = Reflect.apply(member, store, given);
+      return isPromise(answer) && "during" in clock ? clock.during(answer) : answer;
+    };
+  };
+  // Not a proxy of the store itself: of what is frozen a proxy may show nothing else.
+  return new Proxy({} as T, {
+    get: (_, name) => count(Reflect.get(store, name)),
+    has: (_, name) => Reflect.has(store, name),
+  });
+}
+
+/** More moves of time than a workflow that comes to rest has use for. */
+const mostMoves = 10_000;
+/** Rounds without a timer in which another process, or what no call is counted for, may go on. */
+const mostIdleRounds = 500;
+
+/** Moves time, timer by timer, until the workflow rests. @throws KernelErrorException T0_TEST_NEVER_RESTS. */
 async function letRest(kernel: Kernel, clock: VirtualClock, workflowId: string): Promise<WorkflowState> {
   let state: WorkflowState | null = null;
   const seen = (rested: WorkflowState): void => {
     state = rested;
   };
   kernel.settled(workflowId).then(seen, () => undefined);
-  for (let i = 0; i < 500 && state === null; i += 1) {
-    await clock.settle();
-    if (state === null && !(await clock.advanceToNext())) await clock.settle();
+  for (let [moves, idle] = [0, 0]; state === null && idle < mostIdleRounds; moves += 1) {
+    if (moves === mostMoves) raise(neverRests(workflowId));
+    // What others wrote may be the end of it: that is seen before any time passes.
+    for (const wait of [clock.settle, clock.keepUp]) if (state === null) await wait();
+    if (state === null) idle = (await clock.advanceToNext()) ? 0 : idle + 1;
   }
   return state ?? kernel.workflow(workflowId);
 }
+
+const neverRests = (workflowId: string): KernelError =>
+  kernelError("T0_TEST_NEVER_RESTS", `${mostMoves} timers have fired, and ${workflowId} does not rest`, source);
 
 async function typesOf(kernel: Kernel, workflowId: string): Promise<readonly string[]> {
   const types: string[] = [];

@@ -126,9 +126,9 @@ describe("an operator is called", () => {
 function watchedClock(): { readonly clock: VirtualClock; readonly armedFor: (at: number) => number } {
   const clock = createVirtualClock();
   const armed: number[] = [];
-  const setTimer: VirtualClock["setTimer"] = (at, fire, background) => {
+  const setLimit: VirtualClock["setLimit"] = (at, fire) => {
     armed.push(at);
-    return clock.setTimer(at, fire, background);
+    return clock.setLimit(at, fire);
   };
-  return { clock: { ...clock, setTimer }, armedFor: (at) => armed.filter((a) => a === at).length };
+  return { clock: { ...clock, setLimit }, armedFor: (at) => armed.filter((a) => a === at).length };
 }

@@ -95,6 +95,16 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "a process is told from an earlier one of its number; nothing of it is in the log",
   },
   {
+    path: "src/testing/let-run.ts",
+    calls: ["setTimeout"],
+    why: "what sockets and processes answer takes the machine's time; no virtual time passes meanwhile",
+  },
+  {
+    path: "test/testing/test-kernel.test.ts",
+    calls: ["setTimeout"],
+    why: "a server and an operator that take the machine's time to answer are what is tested",
+  },
+  {
     path: "src/telemetry/workflow-ids.ts",
     calls: ["crypto.randomBytes"],
     why: "ids of spans that are not ours; the SDK asks one generator for all",

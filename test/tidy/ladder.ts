@@ -68,7 +68,7 @@ export const ladder: readonly Floor[] = [
     room: "testing",
     may: ["index", "create-kernel", "kernel", "runtime", "adapters", ...ground],
     packages: ["zod"],
-    builtins: ["node:async_hooks"],
+    builtins: ["node:async_hooks", "node:timers"],
   },
   {
     // Hosts implement ports and subscribe to the bus: the types of both are public. So are the defaults that a host builds
@@ -113,12 +113,13 @@ export const ladder: readonly Floor[] = [
   // Tiers check what operators are given and give back against the operators' own schemas, hence zod.
   { room: "tiers/*", may: ["runtime", "machines", ...ground], packages: ["zod"], builtins: [] },
   { room: "hosts/*", may: ["runtime", "machines", ...ground], packages: "declared", builtins: "any" },
-  // One file takes and enters async contexts, so that no caller's context reaches another's host code.
+  // One file takes and enters async contexts, so that no caller's context reaches another's host code. Another one has the
+  // machine's own setImmediate, whatever fake a test runner has put in the place of the global one.
   {
     room: "runtime",
     may: ["machines", "define", ...ground],
     packages: ["xstate", "rxjs"],
-    builtins: ["node:async_hooks"],
+    builtins: ["node:async_hooks", "node:timers"],
   },
   { room: "capabilities", may: ["operators", "define", ...ground], packages: ["zod"], builtins: [] },
   { room: "operators", may: ["define", ...ground], packages: "declared", builtins: "any" },

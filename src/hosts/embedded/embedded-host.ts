@@ -96,9 +96,9 @@ export class EmbeddedHost implements Host {
 
   /** What a dead process held is free only once its time has run out, so recovery looks again and again. */
   #armRecovery(): void {
-    const { alarm, clock, limits } = this.#work;
+    const { upkeep, clock, limits } = this.#work;
     if (this.#stopped) return;
-    alarm(
+    upkeep(
       "recovery",
       clock.now() + beatMs(limits.leaseMs),
       this.#attempt(() => this.start(), "abandoned workflows could not be read"),

@@ -14,6 +14,7 @@ import { kernelError } from "../../contract/error-codes.ts";
 import type { EventDraft } from "../../contract/event.ts";
 import { isCancelled, isTerminal } from "../../contract/workflow.ts";
 import type { RunIn } from "../../runtime/async-context.ts";
+import { inNextTurn } from "../../runtime/next-turn.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
@@ -349,7 +350,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   /** The caller has its answer before anything is fetched or run (INT-04). */
   #beginLater(): void {
     this.#users += 1;
-    setImmediate(() => {
+    inNextTurn(() => {
       this.#users -= 1;
       this.post({ type: "woken" });
     });

@@ -27,6 +27,7 @@ import type { RouteQuestion } from "../../../contract/model-route.ts";
 import { isHarmless, type Operator } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import type { RunIn } from "../../../runtime/async-context.ts";
+import { nextTurn } from "../../../runtime/next-turn.ts";
 import { messageOf } from "../../../runtime/within.ts";
 import { invokerRef } from "../decide/answer-key.ts";
 import type { Screened } from "../decide/end-call.ts";
@@ -94,7 +95,7 @@ export function callOperator(at: Calling, wanted: IntentionOf<"call">): Promise<
   };
   // The operator's first line runs once its time is kept. Who answers in its first turn is not told to stop.
   const due = at.runtime.clock.now() + wanted.timeout_ms;
-  const cancel = at.services.timers.deadline(due, () => made.ranOut());
+  const cancel = at.services.timers.limit(due, () => made.ranOut());
   const outcome = start(made, step);
   if (isPromise(outcome)) return race(made, outcome, firstOf(made, outcome, cancel));
   cancel();
@@ -210,7 +211,7 @@ async function race(made: Made, work: Promise<Outcome>, ended: Promise<Outcome |
   if (first !== timedOut) return void (await end(made, first));
   const error = timeoutError(made);
   abort.abort(new KernelErrorException(error));
-  const inTurn = await Promise.race([work, new Promise<null>((resolve) => setImmediate(() => resolve(null)))]);
+  const inTurn = await Promise.race([work, nextTurn().then(() => null)]);
   const heeded = inTurn === null && made.stage === "answered" ? await work : inTurn;
   if (heeded?.ok === true) return void (await end(made, heeded));
   if (heeded !== null) {
@@ -291,7 +292,7 @@ function reportFailed(
 export async function joinCall(at: Calling, wanted: IntentionOf<"join">, under: Promise<void>): Promise<void> {
   const { clock } = at.runtime;
   const inTime = await new Promise<boolean>((resolve) => {
-    const cancel = at.services.timers.deadline(clock.now() + wanted.timeout_ms, () => resolve(false));
+    const cancel = at.services.timers.limit(clock.now() + wanted.timeout_ms, () => resolve(false));
     void under.then(() => resolve(true)).finally(cancel);
   });
   const { record, seen } = at.run.log.record.actions.get(wanted.action_id) ?? {};

@@ -13,6 +13,7 @@ import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import { isPromise } from "../../../contract/maybe-promise.ts";
+import { inNextTurn } from "../../../runtime/next-turn.ts";
 import { invokerRef } from "../decide/answer-key.ts";
 import type { CallOf } from "../decide/input.ts";
 import { sanitizedMarker } from "../decide/redact.ts";
@@ -85,7 +86,7 @@ export class StepStream {
   #schedule(): void {
     if (this.#scheduled || this.#held) return;
     this.#scheduled = true;
-    setImmediate(() => !this.#ended && this.#flush(false));
+    inNextTurn(() => !this.#ended && this.#flush(false));
   }
 
   #flush(final: boolean): void {
