@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import { UiAction } from "./gate.ts";
-import { zodSchema } from "./host-object.ts";
+import { suppliedSchema } from "./host-schema.ts";
 import type { Intent } from "./intent.ts";
 import type { Json } from "./json.ts";
 import { explainKeys, problemsOf } from "./known-keys.ts";
@@ -40,9 +40,9 @@ export const CapabilityPackage = z.strictObject({
   version: CapabilityVersion,
   description: z.string().default(""),
   keywords: z.array(z.string().min(1)).default([]),
-  input: zodSchema,
+  input: suppliedSchema,
   operators: z.array(z.union([OperatorName, anOperator])).min(1, "a package lists the operators it may use"),
-  outcomes: z.record(z.string(), zodSchema).default({}),
+  outcomes: z.record(z.string(), suppliedSchema).default({}),
   plan: planTemplate,
   policyTags: z.record(z.string(), z.array(z.string())).default({}),
   uiActions: z.record(z.string(), z.array(UiAction)).default({}),

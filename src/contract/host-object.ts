@@ -5,7 +5,6 @@ import { z } from "zod";
 import { type Reading, readStrictly } from "./known-keys.ts";
 
 export const hostFunction = z.custom<unknown>((value) => typeof value === "function", "must be a function");
-export const zodSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, "must be a zod schema");
 
 /** An object, or a function, that has these functions. */
 export const objectWith = (...functions: readonly PropertyKey[]) =>

@@ -3,7 +3,8 @@
  */
 import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
-import { hostFunction as fn, zodSchema } from "../contract/host-object.ts";
+import { hostFunction as fn } from "../contract/host-object.ts";
+import { suppliedSchema, zodSchema } from "../contract/host-schema.ts";
 import { deepFreeze, JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { type KeysOf, readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
@@ -102,7 +103,7 @@ const operatorShape = {
   name: shape.name,
   version: shape.version,
   description: shape.description,
-  input: zodSchema,
+  input: suppliedSchema,
   output: zodSchema.optional(),
   effect: shape.effect,
   idempotent: shape.idempotent,
@@ -210,7 +211,7 @@ export interface ToolOptions
 }
 
 const ToolShape = OperatorShape.omit({ run: true, preview: true, kind: true }).extend({
-  input: zodSchema.optional(),
+  input: suppliedSchema.optional(),
   tool: z.string().min(1),
   client: toolClient,
   inputSchema: JsonObject.nullish(),
@@ -259,7 +260,7 @@ export function closeOperator(given: Operator): Operator {
 
 const operatorMembers = {
   metadata: z.unknown(),
-  input: zodSchema.optional(),
+  input: suppliedSchema.optional(),
   output: zodSchema.optional(),
   run: fn,
   tool: z.looseObject({ name: z.string(), client: toolClient }).nullish(),
