@@ -155,7 +155,14 @@ export const errorCodes = Object.freeze({
     busy,
   ),
   T0_HTTP_CALLER_BUSY: resource("Wait until the first of your requests has ended, then send this one again.", busy),
-  T0_HTTP_CONSOLE_MISSING: resource("Build the console with npm run console, then load the page again.", { http: 503 }),
+  T0_HTTP_CONSOLE_MISSING: resource(
+    "Build the console with npm run console; in a bundle, keep the package countersign outside of the bundle.",
+    { http: 503 },
+  ),
+  T0_HTTP_GUIDE_MISSING: resource(
+    "Keep the package countersign outside of your bundle, or leave the guide out with the option guide: false.",
+    { http: 503 },
+  ),
   T0_HTTP_RATE_LIMIT: resource("Wait as long as Retry-After says; the limit named in the detail may be raised.", busy),
   T0_RPC_PARSE_FAILED: input("Send one JSON value in UTF-8, in which no object names a member twice.", { rpc: -32700 }),
   T0_RPC_REQUEST_INVALID: input("Send one JSON-RPC message in a body, and no batch.", { rpc: -32600 }),

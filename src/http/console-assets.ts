@@ -6,8 +6,8 @@
  */
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, extname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { extname } from "node:path";
+import { findFolder } from "./find-folder.ts";
 
 export interface ConsoleFile {
   readonly type: string;
@@ -18,9 +18,8 @@ export interface ConsoleFile {
 
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
-/** Beside the built sources, and of a checkout in its `dist`; paths that no bundler takes for modules. */
-const here = dirname(fileURLToPath(import.meta.url));
-const places = ["../../console/", "../../dist/console/"].map((path) => join(here, path));
+/** Beside the built sources, and of a checkout in its `dist`. */
+const places = ["../../console/", "../../dist/console/"];
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -34,7 +33,7 @@ let files: ConsoleFiles | null = null;
 
 /** Null where it was not built; then it is looked for again the next time. */
 export function readConsole(): ConsoleFiles | null {
-  files ??= readFolder(places.find((place) => existsSync(`${place}index.html`)));
+  files ??= readFolder(findFolder({ from: import.meta.url, places, file: "index.html" }));
   return files;
 }
 
@@ -44,8 +43,8 @@ export function findStyle(): string | null {
   return name === undefined ? null : `/console/${name}`;
 }
 
-function readFolder(folder: string | undefined): ConsoleFiles | null {
-  if (folder === undefined) return null;
+function readFolder(folder: string | null): ConsoleFiles | null {
+  if (folder === null) return null;
   const names = readdirSync(folder).filter((name) => extname(name) in types);
   return new Map(names.map((name) => [name, readFile(folder, name)]));
 }

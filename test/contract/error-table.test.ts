@@ -133,6 +133,7 @@ describe("the rows of a category are alike, but for those that are named here", 
       "503": [
         "T0_HTTP_ADDRESS_UNAVAILABLE",
         "T0_HTTP_CONSOLE_MISSING",
+        "T0_HTTP_GUIDE_MISSING",
         "T0_HTTP_STREAM_LIMIT",
         "T0_HTTP_UNREAD_LIMIT",
         "T0_KERNEL_STOPPED",

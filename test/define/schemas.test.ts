@@ -33,7 +33,7 @@ const places: readonly (readonly [string, (schema: z.ZodType) => unknown, RegExp
 
 /** A date of which the schema is at `due`, each in a way of its own. */
 const unsuppliable: readonly (readonly [string, z.ZodType, RegExp])[] = [
-  ["a date", z.date(), /due: z\.date\(\) .*z\.iso\.datetime\(\).*z\.coerce\.date\(\)/],
+  ["a date", z.date(), /due: z\.date\(\) .*z\.iso\.datetime\(\)/],
   ["an optional date", z.date().optional(), /due: z\.date\(\)/],
   ["a date with a default", z.date().default(new Date(0)), /due: z\.date\(\)/],
   ["a nullable date", z.date().nullable(), /due: z\.date\(\)/],
@@ -44,7 +44,7 @@ const unsuppliable: readonly (readonly [string, z.ZodType, RegExp])[] = [
   ["a tuple with a date", z.tuple([z.string(), z.date()]), /due\.1: z\.date\(\)/],
   ["a choice of a date or a bigint", z.union([z.date(), z.bigint()]), /due: z\.date\(\).*due: z\.bigint\(\)/],
   ["a date behind a lazy schema", z.lazy(() => z.date()), /due: z\.date\(\)/],
-  ["a bigint", z.bigint(), /z\.coerce\.bigint\(\)/],
+  ["a bigint", z.bigint(), /z\.bigint\(\) .*z\.string\(\)/],
   ["a map", z.map(z.string(), z.string()), /z\.record\(\)/],
   ["a set", z.set(z.string()), /z\.array\(\)/],
   ["a symbol", z.symbol(), /z\.string\(\)/],

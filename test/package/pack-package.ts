@@ -18,6 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
+import { stripManifest } from "./publish-manifest.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -53,6 +54,7 @@ function stage(folder: string): string {
   node("node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json", "--noCheck", "--outDir", join(staged, "dist"));
   node("test/http/declare-api.ts", join(staged, "dist/api.d.ts"));
   for (const path of listPublished()) cpSync(join(root, path), join(staged, path), { recursive: true });
+  stripManifest(staged);
   return staged;
 }
 

@@ -1,6 +1,7 @@
 /** The package that npm would publish: what is in it, for whom it resolves, how large it is, and that it runs. */
 
-import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
@@ -9,8 +10,10 @@ import { formatMessage } from "publint/utils";
 import { describe, expect, inject, it } from "vitest";
 import { readGuide as readOwnGuide } from "../../src/http/guide/read-guide.ts";
 import type { Packed } from "./pack-package.ts";
+import { restoreManifest, stripManifest } from "./publish-manifest.ts";
 
 const { tarball, app } = inject("packed" as never) as Packed;
+const root = join(import.meta.dirname, "../..");
 const folder = join(app, "node_modules", "countersign");
 
 /** Of the tarball and of what it becomes; to be raised with a reason. */
@@ -30,6 +33,27 @@ const paths = globSync("**/*", { cwd: folder, withFileTypes: true })
   .map((entry) => join(entry.parentPath, entry.name));
 
 describe("the published package", () => {
+  it("has no scripts, of which npm would warn whoever installs it, and nothing else is left out of its manifest", () => {
+    const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const { scripts, ...rest } = own;
+    expect(scripts).toMatchObject({ prepare: expect.any(String), prepack: expect.any(String) });
+    expect(manifest).toEqual(rest);
+    expect(paths.filter((path) => path.endsWith(".kept"))).toEqual([]);
+  });
+
+  it("leaves the manifest of the repository as it was, also after a packing that was interrupted", () => {
+    const at = mkdtempSync(join(tmpdir(), "countersign-manifest-"));
+    const text = '{ "name": "a",\n"scripts": { "prepare": "b" } }';
+    writeFileSync(join(at, "package.json"), text);
+    stripManifest(at);
+    stripManifest(at);
+    expect(JSON.parse(readFileSync(join(at, "package.json"), "utf8"))).toEqual({ name: "a" });
+    restoreManifest(at);
+    restoreManifest(at);
+    expect(readFileSync(join(at, "package.json"), "utf8")).toBe(text);
+    rmSync(at, { recursive: true });
+  });
+
   it.each(entries)("has the entry point %s with its declarations", (_name, entry) => {
     for (const file of Object.values(entry)) expect(existsSync(join(folder, file))).toBe(true);
   });

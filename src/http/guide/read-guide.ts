@@ -4,9 +4,8 @@
  * Owns: where the files lie, seen from the sources and from the package.
  * R1  They are read once, when somebody first asks. R2  A name is looked up; no path is made of it.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { readdirSync, readFileSync } from "node:fs";
+import { findFolder } from "../find-folder.ts";
 
 export interface GuideFile {
   /** Without its ending: `gates`; of the index `README`. */
@@ -21,17 +20,15 @@ export interface Guide {
   readonly pictures: ReadonlyMap<string, string>;
 }
 
-/** Paths that no bundler takes for modules. */
-const here = dirname(fileURLToPath(import.meta.url));
-const places = ["../../guide/", "../../../../src/guide/"].map((path) => join(here, path));
+const places = ["../../guide/", "../../../../src/guide/"];
 
 /** The page that lists the others. */
 export const indexName = "README";
 
 /** Null where the guide is not beside this program, as in a bundle. */
 export function readGuide(): Guide | null {
-  const folder = places.find((place) => existsSync(`${place}${indexName}.md`));
-  if (folder === undefined) return null;
+  const folder = findFolder({ from: import.meta.url, places, file: `${indexName}.md` });
+  if (folder === null) return null;
   const read = (file: string): string => readFileSync(folder + file, "utf8");
   const names = readdirSync(folder);
   const index = read(`${indexName}.md`);

@@ -63,7 +63,14 @@ const consoleRef = moduleRef(0, "http", "console");
 
 function find(name: string): ConsoleFile {
   const files = readConsole();
-  if (files === null) return raise(kernelError("T0_HTTP_CONSOLE_MISSING", "the console was not built", consoleRef));
+  if (files === null)
+    return raise(
+      kernelError(
+        "T0_HTTP_CONSOLE_MISSING",
+        "the console was not built, or does not lie beside this program",
+        consoleRef,
+      ),
+    );
   const found = files.get(name);
   return found ?? raise(kernelError("T0_HTTP_NAME_UNKNOWN", "the console has no such file", consoleRef));
 }

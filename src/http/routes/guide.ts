@@ -11,7 +11,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerText, once, type TaggedText, tagText } from "../answer-text.ts";
 import type { Edge } from "../edge.ts";
-import { indexName, readGuide } from "../guide/read-guide.ts";
+import { type Guide, indexName, readGuide } from "../guide/read-guide.ts";
 import { picturesPath, renderGuidePage } from "../guide/render-guide.ts";
 import { unchanged } from "../match-etag.ts";
 import { plainPolicy } from "../plain-page.ts";
@@ -25,6 +25,7 @@ const indexRoute: Route = {
   answers: {
     200: { description: "HTML, without a script.", mediaType: "text/html", schema: z.string() },
     304: unchanged,
+    503: { description: "The guide does not lie beside this program." },
   },
 };
 
@@ -57,12 +58,14 @@ const asPicture = {
 
 export function addGuide(edge: Edge): void {
   const readOnce = once(readGuide);
+  const requireGuide = (): Guide =>
+    readOnce() ?? raise(kernelError("T0_HTTP_GUIDE_MISSING", "the guide does not lie beside this program", guideRef));
   const page = textsByName((name) => {
-    const guide = readOnce();
-    const found = guide?.pages.find((one) => one.name === name);
-    return guide === null || found === undefined ? null : renderGuidePage(found, guide.pages);
+    const { pages } = requireGuide();
+    const found = pages.find((one) => one.name === name);
+    return found === undefined ? null : renderGuidePage(found, pages);
   });
-  const picture = textsByName((name) => readOnce()?.pictures.get(name) ?? null);
+  const picture = textsByName((name) => requireGuide().pictures.get(name) ?? null);
   addRoute(edge, indexRoute, (call) => answerText(call, page(indexName), asPage));
   addRoute(edge, pageRoute, (call) => answerText(call, page(call.req.param("page") ?? ""), asPage));
   addRoute(edge, pictureRoute, (call) => answerText(call, picture(call.req.param("picture") ?? ""), asPicture));
@@ -70,7 +73,7 @@ export function addGuide(edge: Edge): void {
 
 const guideRef = moduleRef(0, "http", "guide");
 
-/** What was made under a name is kept. @throws KernelErrorException T0_HTTP_NAME_UNKNOWN where `make` gives null. */
+/** What was made under a name is kept. @throws KernelErrorException T0_HTTP_NAME_UNKNOWN where `make` gives null, and what it throws. */
 function textsByName(make: (name: string) => string | null): (name: string) => TaggedText {
   const made = new Map<string, TaggedText>();
   return (name) => {

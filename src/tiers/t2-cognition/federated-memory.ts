@@ -34,7 +34,7 @@ export interface FederatedMemoryOptions extends Partial<FederationOptions> {
   /** This replica's name. */
   readonly replica: string;
   /** Asked for each change of a registered replica; a promise is no verdict here, and forbids. */
-  readonly policy?: FederationOptions["policy"];
+  readonly policy?: NonNullable<FederationOptions["policy"]>;
   /** Changes of one call, and the size of one value. */
   readonly limits?: Partial<FederationLimits>;
 }
