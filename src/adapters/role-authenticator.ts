@@ -9,7 +9,9 @@ import type { Authenticator } from "../ports/authenticator.ts";
 
 /** What a role may do, and which data it may see and send. */
 export interface Role {
+  /** What the role may do, such as `gate:approve` or `operator:Mail.Send`. */
   readonly scopes: readonly string[];
+  /** Whether the role may see personal data and have data sent outside. */
   readonly data_policy?: Partial<DataPolicy>;
 }
 

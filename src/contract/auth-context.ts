@@ -21,7 +21,9 @@ export const approverScopes = [
 ] as const satisfies readonly (typeof publicScopes)[number][];
 
 export const DataPolicy = z.object({
+  /** Whether personal data may be used; true by default. */
   allow_pii: z.boolean().default(true),
+  /** Whether data may be sent outside; false by default. */
   allow_external_send: z.boolean().default(false),
 });
 export type DataPolicy = z.infer<typeof DataPolicy>;
@@ -46,8 +48,17 @@ export type AuthContext = z.infer<typeof Context>;
 /** The caller of an in-process read or command; absent means the embedding host itself. */
 export const Caller = z.strictObject(
   {
+    /** The tenant whose workflows are meant. */
     tenant_id: TenantId,
-    principal: z.strictObject({ type: z.string(), id: PrincipalId, role: z.string() }),
+    /** Who calls. */
+    principal: z.strictObject({
+      /** Such as `user`, `agent` or `service`. */
+      type: z.string(),
+      /** Unique within its type. */
+      id: PrincipalId,
+      /** What they may do: a name of the role table. */
+      role: z.string(),
+    }),
   },
   {
     error: (issue) =>
@@ -72,7 +83,10 @@ export function tenantOf(caller: Caller | undefined): Caller["tenant_id"] | unde
 }
 
 /** A caller with a credential. Without `scopes` they may do what the kernel grants the role. */
-export const ScopedCaller = Caller.extend({ scopes: z.array(z.string()).readonly().optional() });
+export const ScopedCaller = Caller.extend({
+  /** What the credential is for; it only narrows what the role may do. */
+  scopes: z.array(z.string()).readonly().optional(),
+});
 export type ScopedCaller = z.infer<typeof ScopedCaller>;
 
 /** Returns the caller as the kernel's methods take it, without the scopes of the credential. */

@@ -30,11 +30,23 @@ export type GateExpiry = z.infer<typeof GateExpiry>;
 export const defaultEscalation = "admin";
 
 /** A named approver; without a type whoever has the id. */
-export const Approver = z.strictObject({ type: z.string().min(1).max(64).optional(), id: PrincipalId });
+export const Approver = z.strictObject({
+  /** The principal's type, such as `user`; without it whoever has the id. */
+  type: z.string().min(1).max(64).optional(),
+  /** The principal's id. */
+  id: PrincipalId,
+});
 export type Approver = z.infer<typeof Approver>;
 
 /** A rung of the escalation ladder: after so long without a decision this role may decide as well, or in place of the others. */
-const Escalation = z.strictObject({ after_ms: Wait, role: RoleName, replace: z.boolean().optional() });
+const Escalation = z.strictObject({
+  /** Milliseconds after the gate opened, or after the rung before. */
+  after_ms: Wait,
+  /** The role that is asked then as well. */
+  role: RoleName,
+  /** Whether the role is asked in place of those before it. */
+  replace: z.boolean().optional(),
+});
 
 /** `roles` restricts who may decide, `approvers` names them; `advisors` are roles that may vote and are never counted. */
 export const GateSpec = z
@@ -50,7 +62,9 @@ export const GateSpec = z
     /** So many votes close it; without it one decision does. */
     quorum: z
       .strictObject({
+        /** How many approvals let the call be made. */
         approvals: z.int().positive().max(100),
+        /** How many rejections end the step; as many as leave too few approvers where nothing is said. */
         rejections: z.int().positive().max(100).optional(),
       })
       .optional(),

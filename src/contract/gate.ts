@@ -19,7 +19,14 @@ import { raise } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
 
 /** A button for the host's user interface; its meaning is the host's. */
-export const UiAction = z.strictObject({ action: z.string(), label: z.string(), payload: JsonObject.optional() });
+export const UiAction = z.strictObject({
+  /** The host's own word for what the button does. */
+  action: z.string(),
+  /** The words on the button. */
+  label: z.string(),
+  /** Data that the host's interface is given with it. */
+  payload: JsonObject.optional(),
+});
 export type UiAction = z.infer<typeof UiAction>;
 
 export const gateStatuses = ["declared", "open", "suspended", "approved", "rejected", "expired", "voided"] as const;
@@ -240,7 +247,14 @@ export const GateRequest = z.strictObject({
   payload: z
     .strictObject({
       /** Only if the gate still applies this outcome. */
-      target: z.strictObject({ type: z.string(), outcome_id: z.string() }).optional(),
+      target: z
+        .strictObject({
+          /** The kind of the outcome. */
+          type: z.string(),
+          /** The outcome's id, as the gate shows it. */
+          outcome_id: z.string(),
+        })
+        .optional(),
       /** Where an outcome is to be applied; the operator reads it. */
       apply_targets: z.array(z.string()).default([]),
       /** Members that replace those of what the gate names as editable. */
@@ -277,7 +291,12 @@ export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>;
 /** Lends one's seat at a gate to somebody else until `expires_at` (ISO 8601, UTC). */
 export const DelegationRequest = WithdrawalRequest.extend({
   /** Who votes in one's place. */
-  to: z.strictObject({ type: z.string().min(1).max(64).default("user"), id: PrincipalRef.shape.id }),
+  to: z.strictObject({
+    /** The principal's type; `user` by default. */
+    type: z.string().min(1).max(64).default("user"),
+    /** The principal's id. */
+    id: PrincipalRef.shape.id,
+  }),
   /** Until when they may, ISO 8601 in UTC. */
   expires_at: z.iso.datetime(),
 });

@@ -34,7 +34,8 @@ function describeForeign(value: unknown): string {
 /** What JSON has no value for, by the type of the zod schema, and what to write. */
 const noJson = {
   date: "z.date() takes a Date, which JSON cannot say: write z.iso.datetime(), and make the Date where it is used",
-  bigint: "z.bigint() takes a bigint, which JSON cannot say: write z.string() for its digits, and make the bigint where it is used",
+  bigint:
+    "z.bigint() takes a bigint, which JSON cannot say: write z.string() for its digits, and make the bigint where it is used",
   symbol: "z.symbol() takes a symbol, which JSON cannot say: write z.string()",
   map: "z.map() takes a Map, which JSON cannot say: write z.record(), or z.array(z.tuple([…])) for its entries",
   set: "z.set() takes a Set, which JSON cannot say: write z.array()",

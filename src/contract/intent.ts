@@ -19,7 +19,9 @@ export type Principal = z.infer<typeof Principal>;
 
 /** What a request is about: a generic pair, never a domain type of the kernel's own. */
 export const Scope = z.strictObject({
+  /** The kind of what the request is about, such as `order`. */
   scope_type: z.string().min(1).max(128),
+  /** Its id within the kind. */
   scope_id: z.union([z.string().min(1).max(256), z.int()]),
 });
 export type Scope = z.infer<typeof Scope>;
@@ -42,16 +44,27 @@ export const SubmitRequest = z.strictObject({
   /** A text, and documents beside it. */
   input: z
     .strictObject({
+      /** Whether the text is a message of a person, or data. */
       mode: z.enum(["message", "data"]).default("message"),
+      /** What is wanted, in words; it is classified where there is no `intent_hint`. */
       text: z.string().default(""),
+      /** Documents beside the text. */
       attachments: z
-        .strictObject({ document_ids: z.array(z.union([z.string().min(1), z.int()])).default([]) })
+        .strictObject({
+          /** Ids of documents that the kernel keeps (`kernel.documents`). */
+          document_ids: z.array(z.union([z.string().min(1), z.int()])).default([]),
+        })
         .prefault({}),
     })
     .prefault({}),
   /** The intent type and its inputs; without it the text is classified. */
   intent_hint: z
-    .strictObject({ intent_type: z.string().min(1).max(256), inputs: JsonObject.default({}) })
+    .strictObject({
+      /** The intent type of a package that is registered. */
+      intent_type: z.string().min(1).max(256),
+      /** What the package's schema asks for. */
+      inputs: JsonObject.default({}),
+    })
     .nullable()
     .default(null),
   /** What the work must hold to; rules and operators read it, such as `allow_credential_use`. */

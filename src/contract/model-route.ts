@@ -19,7 +19,12 @@ const Amount = z.number().nonnegative();
 const Price = z.number().nonnegative().max(1_000_000);
 
 /** Per million tokens, read and written; in whatever unit the budgets count. */
-export const ModelPrice = z.strictObject({ in: Price, out: Price });
+export const ModelPrice = z.strictObject({
+  /** Of a million tokens that are sent. */
+  in: Price,
+  /** Of a million tokens that are received. */
+  out: Price,
+});
 export type ModelPrice = z.infer<typeof ModelPrice>;
 
 /** A deployment of a model that calls may be routed to. */
@@ -37,8 +42,11 @@ export const ModelEndpoint = z.strictObject({
   /** Tokens count in and out; money is in the unit of `price`. */
   budget: z
     .strictObject({
+      /** Tokens of all its calls, in and out. */
       max_tokens: z.int().nonnegative().optional(),
+      /** Money of all its calls, in the unit of `price`. */
       max_money: Money.optional(),
+      /** How many calls it may be asked for. */
       max_invocations: z.int().nonnegative().optional(),
     })
     .optional(),

@@ -39,29 +39,43 @@ export const OperatorName = z
 
 /** What an operator says of itself. */
 export const OperatorMetadata = z.strictObject({
+  /** Words joined by dots, such as `Mail.Send`; plans and policies name it. */
   name: OperatorName,
+  /** "1.0" by default. A workflow keeps the version that its plan was made with. */
   version: z.string().min(1).default("1.0"),
+  /** Tells people, models and clients what it does. */
   description: z.string().default(""),
+  /** What a call may do outside; `none` by default. Policy and recovery rest on it. */
   effect: Effect.default("none"),
   /** Calling twice with one key is the same as calling once, by the operator's own doing. */
   idempotent: z.boolean().default(false),
   /** The operator ends its work when its AbortSignal fires. */
   honours_abort: z.boolean().default(false),
+  /** Seconds that a call may take; 60 where this is 0. */
   timeout_sec: z
     .number()
     .nonnegative()
     .max(86_400 * 30)
     .default(0),
+  /** The retry policy by name: how many attempts there are in all. */
   retry: RetryPolicyName.default("STANDARD"),
+  /** What it is good at; `reasoning` and `deep_research` are given the kernel's `retrieval`. */
   capabilities: z.array(z.string()).default([]),
+  /** Words that rules match; `human_approval` asks for a person whatever policy says. */
   policy_tags: z.array(z.string()).default([]),
+  /** What gates show and rules match; `low` by default. */
   risk_level: z.enum(["low", "medium", "high"]).default("low"),
+  /** What a call is charged of a request's `maxCost`, and sets aside of budgets in money. */
   estimated_cost: Money.default(0),
+  /** What a call sets aside of budgets in tokens, and asks of the governor. */
   resources: ResourceRequest.prefault({}),
   /** What its calls may use in one workflow. */
   limits: CapabilityLimits.prefault({}),
+  /** The kinds of what it gives, as steps show them; `data` by default. */
   outputs: z.array(z.string()).default(["data"]),
+  /** What it is: a `skill`, a `tool` of a server, or an `llm`, whose calls are traced as a model's. */
   kind: z.enum(["skill", "tool", "llm"]).default("skill"),
+  /** Data of the host's own; the kernel does not read them. */
   extensions: z.record(z.string(), z.unknown()).default({}),
 });
 export type OperatorMetadata = z.infer<typeof OperatorMetadata>;
@@ -71,6 +85,7 @@ export type SkillMetadata = OperatorMetadata;
 
 /** Retrieval offered to operators that declare `deep_research` or `reasoning`. */
 export interface RetrievalProvider {
+  /** Finds up to `limit` texts for a query, the best first. */
   readonly retrieve: (
     query: string,
     limit: number,
@@ -177,12 +192,24 @@ export type OperatorDoubt = z.infer<typeof OperatorDoubt>;
  * its output, `N` its name; those of an operator that nobody knows more about are `unknown` and `string`.
  */
 export interface Operator<I = unknown, O = unknown, N extends string = string> {
+  /** What the kernel must know of it. */
   readonly metadata: OperatorMetadata & { readonly name: N };
+  /** The schema of what a call must be given. */
   readonly input: z.ZodType<unknown, I>;
+  /** The schema of what a call gives. */
   readonly output: z.ZodType<O>;
+  /** Does the work. */
   readonly run: (call: OperatorCall<never>) => unknown;
   /** Set for an operator that is a tool behind a client: the call then goes through the bridge of T0. */
-  readonly tool: { readonly name: string; readonly client: ToolClient; readonly inputSchema: JsonObject | null } | null;
+  readonly tool: {
+    /** The tool's name at its server. */
+    readonly name: string;
+    /** Calls the tool. */
+    readonly client: ToolClient;
+    /** JSON Schema of the tool's input, as its server states it. */
+    readonly inputSchema: JsonObject | null;
+  } | null;
+  /** Makes what a person sees at the gate of a call. */
   readonly preview: ((question: OperatorQuestion<never>) => unknown) | null;
   /** Whether the call could be made, without making it: throws where it could not. */
   readonly check?: ((question: OperatorQuestion<never>) => unknown) | null;

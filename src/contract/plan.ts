@@ -69,7 +69,16 @@ export const ExecutionPlan = z.strictObject({
   /** Once all of it has succeeded the planner is asked for the next plan, in place of the workflow's end. */
   continues: z.boolean().optional(),
   /** What the plan is for; they may wait for one another, and not in a circle. */
-  goals: z.array(z.strictObject({ goal_id: z.string(), depends_on: z.array(z.string()).default([]) })).optional(),
+  goals: z
+    .array(
+      z.strictObject({
+        /** The goal's own name in this plan. */
+        goal_id: z.string(),
+        /** The goals that come before it. */
+        depends_on: z.array(z.string()).default([]),
+      }),
+    )
+    .optional(),
 });
 export interface ExecutionPlan extends z.input<typeof ExecutionPlan> {}
 

@@ -32,9 +32,13 @@ export type TokenBudget = z.infer<typeof TokenBudget>;
 
 /** What a token, or one call of an operator, asks of the resources that all share. */
 export const ResourceRequest = z.strictObject({
+  /** Time of a processor, in a unit of the host's. */
   cpu_time: quantity.default(0),
+  /** Memory, in bytes. */
   memory_bytes: quantity.default(0),
+  /** Traffic, in bytes. */
   network_bytes: quantity.default(0),
+  /** Tokens of models. */
   tokens: quantity.default(0),
 });
 export type ResourceRequest = z.infer<typeof ResourceRequest>;

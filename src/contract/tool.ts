@@ -99,5 +99,6 @@ export interface ToolCallContext {
  * belongs to no operator call.
  */
 export interface ToolClient {
+  /** Sends a JSON-RPC request, such as `tools/call`, and gives its result. */
   readonly request: (method: string, params: JsonObject, call?: ToolCallContext) => Promise<unknown>;
 }

@@ -55,6 +55,7 @@ import { createUnreadAnswers } from "./unread-answers.ts";
 
 /** The API of a kernel, to be served by any server that speaks the web's Request and Response. */
 export interface HttpApp {
+  /** Answers a request of the web's kind. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** Every route of the app; the document of the API is made from them. */
   readonly routes: readonly Route[];

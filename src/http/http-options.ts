@@ -38,7 +38,10 @@ export type Mount = (request: Request, caller: HttpCaller, trace: string) => Pro
 export const bearerPattern = /^[\w.~+/=-]+$/;
 
 /** A bearer token that stands for one principal of one tenant. */
-export type StaticToken = HttpCaller & { readonly token: string };
+export type StaticToken = HttpCaller & {
+  /** The secret that is sent as `Authorization: Bearer …`. */
+  readonly token: string;
+};
 
 /** Signed tokens. Exactly one of `jwks` and `secret`: public keys and shared keys never stand in for each other. */
 export interface JwtOptions {
@@ -152,7 +155,10 @@ export interface HttpOptions {
   /** The address that browsers know this API by, such as `https://api.example`, where a proxy stands before it. */
   readonly origin?: string;
   /** Origins whose pages may call; none by default. */
-  readonly cors?: { readonly origins: readonly string[] };
+  readonly cors?: {
+    /** The origins whose pages may call, such as `https://app.example`. */
+    readonly origins: readonly string[];
+  };
   /** In place of those of `defaultHttpLimits`. */
   readonly limits?: Partial<HttpLimits>;
   /** Other protocols at addresses of this app, asked for any method once the caller is known. */

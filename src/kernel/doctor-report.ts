@@ -4,7 +4,9 @@ import type { WorkflowStateName } from "../contract/progress.ts";
 
 /** Which workflows are looked at: of these, what has not ended. */
 export interface DoctorQuestion {
+  /** This workflow alone. */
   readonly workflow_id?: string;
+  /** Workflows of this intent type alone. */
   readonly intent_type?: string;
 }
 

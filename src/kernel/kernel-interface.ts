@@ -216,7 +216,10 @@ export interface Kernel extends AsyncDisposable {
   evidence(
     workflowId: string,
     caller?: Caller,
-    options?: { readonly reports?: readonly unknown[] },
+    options?: {
+      /** Evaluation reports that the ledger does not keep. */
+      readonly reports?: readonly unknown[];
+    },
   ): AsyncGenerator<string, void, void>;
   /** Keeps an evaluation report, any JSON, beside the workflow; a caller needs the scope `evaluation:write`. Gives its id. */
   attachReport(workflowId: string, report: unknown, caller?: Caller): Promise<string>;
@@ -233,7 +236,10 @@ export interface Kernel extends AsyncDisposable {
   /** The workflow's rows as they lie in the ledger. A file for `verifyEvidence` is made of `evidence`, which names its own end. */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
   /** What is known of documents outside of workflows; gives the event's id. */
-  readonly documents: { readonly record: (record: DocumentRecord) => Promise<string> };
+  readonly documents: {
+    /** Records a document; gives the event's id. */
+    readonly record: (record: DocumentRecord) => Promise<string>;
+  };
   /** The tokens of workflows: what was scheduled, admitted, refused and done, and what it used. */
   readonly tokens: KernelTokens;
   /** What is remembered outside of workflows. */
@@ -267,7 +273,12 @@ export interface Kernel extends AsyncDisposable {
   /** What a notifier has given up is told after all; gives how many notices. */
   redeliver(notifier: string): Promise<number>;
   /** What tiers say to one another, to be looked at. */
-  readonly bus: { readonly signals: Observable<Signal>; readonly items: Observable<BusItem> };
+  readonly bus: {
+    /** Each Signal that a tier was given. */
+    readonly signals: Observable<Signal>;
+    /** The same with the answers. */
+    readonly items: Observable<BusItem>;
+  };
   /** Sends a COMMAND or any Signal to a tier and gives its Result. */
   ask(tier: Tier, signal: Signal): Promise<Result>;
   /**
@@ -296,5 +307,8 @@ export interface Kernel extends AsyncDisposable {
     readonly gates: Readonly<Record<string, unknown>>;
   } | null;
   /** Takes no more requests, lets calls end for `drainMs` (5,000 where nothing is said), and closes the ledger. */
-  stop(options?: { readonly drainMs?: number }): Promise<void>;
+  stop(options?: {
+    /** How long calls under way may take to end; 5,000 ms by default. */
+    readonly drainMs?: number;
+  }): Promise<void>;
 }

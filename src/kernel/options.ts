@@ -133,7 +133,14 @@ export interface KernelOptions {
    * From 0 to 1, by default 0.5. Below `classification` a text is not typed; below `confidence` and `grounding` (of the final text)
    * the workflow's answer carries a warning.
    */
-  readonly thresholds?: { readonly classification?: number; readonly confidence?: number; readonly grounding?: number };
+  readonly thresholds?: {
+    /** A text that is classified with less is not typed. */
+    readonly classification?: number;
+    /** An answer that is less sure of itself carries a warning. */
+    readonly confidence?: number;
+    /** An answer that rests less on what the steps gave carries a warning. */
+    readonly grounding?: number;
+  };
   /** Checks all of an output in windows of 5000 characters, not just the first (C-36). */
   readonly checkAllOutput?: boolean;
   /** Names this process in leases. */

@@ -12,7 +12,9 @@ export interface WhatIf {
   readonly since?: string;
   /** Decisions before this ISO instant. */
   readonly until?: string;
+  /** Decisions of workflows of this intent type alone. */
   readonly intent_type?: string;
+  /** Decisions of this workflow alone. */
   readonly workflow_id?: string;
   /** True: tells also where the decision stays and other rules are named. */
   readonly names?: boolean;

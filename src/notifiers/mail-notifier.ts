@@ -28,7 +28,12 @@ export interface SmtpOptions {
   /** No mail without STARTTLS. */
   readonly requireTLS?: boolean;
   /** Who signs in there. */
-  readonly auth?: { readonly user: string; readonly pass: string };
+  readonly auth?: {
+    /** The name of the account. */
+    readonly user: string;
+    /** Its password. */
+    readonly pass: string;
+  };
   /** Of `tls.connect`. */
   readonly tls?: Readonly<Record<string, unknown>>;
 }

@@ -61,10 +61,12 @@ export interface DeliveryStore {
   readonly cursor: (notifier: string) => Promise<number | null>;
   /** False, and nothing done, where the cursor is not at `from`. What was delivered before `forget` (epoch ms) is forgotten. */
   readonly enqueue: (notifier: string, move: CursorMove) => Promise<boolean>;
+  /** Takes up to `limit` deliveries that are due; until the lease ends nobody else is given them. */
   readonly take: (
     notifier: string,
     lease: { readonly owner: string; readonly now: number; readonly until: number; readonly limit: number },
   ) => Promise<readonly Delivery[]>;
+  /** Says what became of a delivery that was taken. */
   readonly settle: (
     notifier: string,
     deliveryId: string,
@@ -72,6 +74,7 @@ export interface DeliveryStore {
   ) => Promise<void>;
   /** When the next may be taken, epoch ms; null where nothing is pending. */
   readonly nextAt: (notifier: string) => Promise<number | null>;
+  /** Tells what each notifier has still to tell, and has given up. */
   readonly counts: () => Promise<readonly DeliveryCounts[]>;
   /** What has failed is pending again; gives how many. */
   readonly retryFailed: (notifier: string, now: number) => Promise<number>;
@@ -79,5 +82,6 @@ export interface DeliveryStore {
 
 /** A store of the log that keeps deliveries as well, in the same transactions. */
 export interface KeepsDeliveries {
+  /** Keeps what notifiers have still to tell. */
   readonly deliveries: DeliveryStore;
 }

@@ -255,6 +255,7 @@ export interface LedgerStore {
   readonly name: string;
   /** Opens and migrates; called once before anything else. */
   open(): Promise<void>;
+  /** Appends entries in one transaction; each gets a receipt, or the refusal of its own. */
   append(batch: readonly Append[]): Promise<readonly AppendReceipt[]>;
   /** Makes durable what was appended before, by whomever; cheap where it is. Without it each append is durable. */
   readonly sync?: () => Promise<void>;
@@ -275,11 +276,13 @@ export interface LedgerStore {
   readonly check?: () => Promise<void>;
   /** What keeps followers back; a cheap call. A store without it shows what is committed at once. */
   readonly lag?: () => Promise<LedgerLag>;
+  /** The row of a workflow's index; null where there is no such workflow. */
   head(workflowId: string): Promise<WorkflowHead | null>;
   /** In the order of ids. */
   heads(filter: HeadFilter): Promise<readonly WorkflowHead[]>;
   /** Newest first, by an index for each selection within a tenant. */
   listHeads(page: HeadPage): Promise<readonly ListedHead[]>;
+  /** Counts the workflows of a selection. */
   countHeads(selection: HeadSelection): Promise<number>;
   /** Of the next `scan` heads of a list, at most `limit` that are about the text. A store without it is read through. */
   readonly searchHeads?: (page: HeadSearch) => Promise<HeadsFound>;
@@ -297,6 +300,7 @@ export interface LedgerStore {
    * are given the same.
    */
   takeUp(kind: TakeUpKind, owner: string, now: number, limit: number): Promise<readonly TakenUp[]>;
+  /** Gives a lease up; does nothing where it is not held any more. */
   release(workflowId: string, lease: Lease): Promise<void>;
   /** What an owner holds, whether or not it works on it. */
   held(owner: string): Promise<readonly { readonly workflow_id: string; readonly epoch: number }[]>;
@@ -317,6 +321,7 @@ export interface LedgerStore {
   }): Promise<readonly Gate[]>;
   /** Open gates as `listGate` cuts them; those of the newest workflow first, of one workflow by gate id. */
   listGates(page: GatePageFilter): Promise<readonly CutGate[]>;
+  /** Counts the gates of a selection. */
   countGates(selection: GateSelection): Promise<number>;
   /** Which workflow holds a key that is shared between workflows, and what the key stands for. */
   findKey(tenantId: Id, key: string): Promise<{ readonly workflow_id: string; readonly action_id: string } | null>;
@@ -326,10 +331,12 @@ export interface LedgerStore {
   chargesOf(tenantId: Id): Promise<readonly { readonly counter: string; readonly amounts: Charge }[]>;
   /** Newest entry of each key, newest first. */
   memory(query: MemoryQuery): Promise<readonly StoredMemory[]>;
+  /** The documents of a tenant with these ids, as far as there are any. */
   documents(tenantId: Id, documentIds: readonly Id[]): Promise<readonly ParsedDocumentRecord[]>;
   /** A value that changes with every write to the tenant's memory or documents or the thread's workflows. */
   version(tenantId: Id, threadId: Id | null): Promise<number>;
   /** The indexes as they stand. A store that has it has them verified against its log. */
   readonly indexes?: () => Promise<StoredIndexes>;
+  /** Closes the store; nothing is called after it. */
   close(): Promise<void>;
 }

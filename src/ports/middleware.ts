@@ -22,9 +22,12 @@ export interface SkillExecutionContext {
 
 /** A hook of a host around operator calls. */
 export interface Middleware {
+  /** Names the hook in traces. */
   readonly name: string;
   /** Throwing stops the call and runs the on-error chain. */
   readonly before?: (ctx: SkillExecutionContext) => void | Promise<void>;
+  /** Runs once the call has succeeded. */
   readonly after?: (ctx: SkillExecutionContext) => void | Promise<void>;
+  /** Runs once the call has failed. */
   readonly onError?: (ctx: SkillExecutionContext) => void | Promise<void>;
 }

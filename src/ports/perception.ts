@@ -2,6 +2,7 @@
 
 /** Types a request that carries no hint. `confidence` is 0 to 1. */
 export interface Classifier {
+  /** Finds the intent type of a text among the candidates, and how sure that is. */
   readonly classify: (question: {
     readonly text: string;
     readonly candidates: readonly { readonly intent_type: string; readonly keywords: readonly string[] }[];
@@ -12,7 +13,9 @@ export interface Classifier {
 
 /** Measures of a request and of an output; each has a default. */
 export interface Scorers {
+  /** Tells how urgent a request is. */
   readonly urgency: (text: string) => "low" | "normal" | "high" | "critical";
+  /** Tells how complex a request is; the pipeline depends on it. */
   readonly complexity: (question: {
     readonly text: string;
     readonly inputs: unknown;
@@ -34,8 +37,12 @@ export type Verdict<T> =
 
 /** The three validations of seed 002 section 10; `validateChunk` lets streams pass before the whole output is checked. */
 export interface Security {
+  /** Checks the text of a request before it is classified. */
   readonly validate: (userInput: string) => Verdict<string> | Promise<Verdict<string>>;
+  /** Checks what an operator is about to be called with. */
   readonly validateParams: (resolved: unknown) => Verdict<unknown> | Promise<Verdict<unknown>>;
+  /** Checks what an operator gave, as text. */
   readonly validateOutput: (output: string) => Verdict<string> | Promise<Verdict<string>>;
+  /** Checks a piece of a stream before it is shown. */
   readonly validateChunk?: (chunk: string) => Verdict<string> | Promise<Verdict<string>>;
 }

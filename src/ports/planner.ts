@@ -17,6 +17,7 @@ export interface PlannerAnswer {
 
 /** Makes plans; what it proposes is checked before it runs. */
 export interface Planner {
+  /** Makes the plan of an intent, and says what planning cost. */
   readonly plan: (question: {
     readonly intent: Intent;
     readonly context: ContextBundle;

@@ -26,7 +26,9 @@ export interface SessionRecord {
 export interface SessionStore {
   /** Gives the names that had to go for it. */
   readonly keep: (record: SessionRecord, most: number) => Promise<readonly string[]>;
+  /** Finds a session by its name; null where there is none. */
   readonly find: (name: string) => Promise<SessionRecord | null>;
+  /** Keeps when a session was last used. */
   readonly touch: (name: string, at: number) => Promise<void>;
   /** Makes a `code` that has not ended at this instant `used`. */
   readonly redeem: (name: string, at: number) => Promise<boolean>;

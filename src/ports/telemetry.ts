@@ -23,8 +23,12 @@ export interface Telemetry {
 
 /** A logger such as pino or console. */
 export interface Logger {
+  /** Logs what helps to look for a fault. */
   readonly debug: (detail: object, message?: string) => void;
+  /** Logs what is worth knowing. */
   readonly info: (detail: object, message?: string) => void;
+  /** Logs what may need a person. */
   readonly warn: (detail: object, message?: string) => void;
+  /** Logs what went wrong. */
   readonly error: (detail: object, message?: string) => void;
 }

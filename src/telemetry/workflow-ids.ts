@@ -23,7 +23,9 @@ const spanIdFrom = (workflowId: string, key: string): string =>
 
 /** Satisfies the SDK's IdGenerator: give it to the tracer provider, and to the observer. */
 export interface WorkflowIds {
+  /** Makes the id of a trace: 32 hexadecimal digits. */
   readonly generateTraceId: () => string;
+  /** Makes the id of a span: 16 hexadecimal digits. */
   readonly generateSpanId: () => string;
   /** Starts a span under these ids. */
   readonly starting: <T>(ids: { readonly traceId: string; readonly spanId: string }, start: () => T) => T;

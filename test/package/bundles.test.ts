@@ -6,9 +6,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { getLibFiles, ts as older } from "@ts-morph/common";
+import { ts as older } from "@ts-morph/common";
 import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { createHost } from "../guide/typed-program.ts";
 import type { Packed } from "./pack-package.ts";
 
 const { app } = inject("packed" as never) as Packed;
@@ -117,29 +118,9 @@ describe("the declarations, read without skipLibCheck and with exactOptionalProp
 
   it("compile with the TypeScript of before, whose compiler is written in JavaScript", () => {
     const { options, errors } = older.convertCompilerOptionsFromJson(compilerOptions, folder);
-    const program = older.createProgram([join(folder, "strict.ts")], options, hostWithLibraries(options));
+    const program = older.createProgram([join(folder, "strict.ts")], options, createHost(options));
     const isOurs = (place = ""): boolean => !/node_modules\/(?!countersign\/)/.test(place);
     const told = [...errors, ...older.getPreEmitDiagnostics(program)].filter(({ file }) => isOurs(file?.fileName));
     expect(told.map(({ messageText }) => older.flattenDiagnosticMessageText(messageText, "\n"))).toEqual([]);
   });
 });
-
-/** A host that has the libraries of the language, of which that release ships no files. */
-function hostWithLibraries(options: older.CompilerOptions): older.CompilerHost {
-  const host = older.createCompilerHost(options);
-  const at = "/libraries";
-  const texts = new Map(getLibFiles().map(({ fileName, text }) => [`${at}/${fileName}`, text]));
-  return {
-    ...host,
-    getDefaultLibLocation: () => at,
-    getDefaultLibFileName: (of) => `${at}/${older.getDefaultLibFileName(of)}`,
-    fileExists: (path) => texts.has(path) || host.fileExists(path),
-    readFile: (path) => texts.get(path) ?? host.readFile(path),
-    getSourceFile(path, version, ...more) {
-      const text = texts.get(path);
-      return text === undefined
-        ? host.getSourceFile(path, version, ...more)
-        : older.createSourceFile(path, text, version);
-    },
-  };
-}

@@ -52,6 +52,7 @@ function stage(folder: string): string {
     execFileSync(process.execPath, [join(root, script), ...args], { cwd: root });
   // As `npm run build` makes it; what it checks beside is checked by `npm run types`.
   node("node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json", "--noCheck", "--outDir", join(staged, "dist"));
+  node("test/guide/annotate-declarations.ts", join(staged, "dist"));
   node("test/http/declare-api.ts", join(staged, "dist/api.d.ts"));
   for (const path of listPublished()) cpSync(join(root, path), join(staged, path), { recursive: true });
   stripManifest(staged);

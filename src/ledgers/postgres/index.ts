@@ -20,6 +20,7 @@ export type { PostgresLedger };
 
 /** A pool of the package `pg`. Its configuration is used; its connections are the host's own. */
 export interface HostPool {
+  /** What the pool was made with. */
   readonly options: object;
 }
 

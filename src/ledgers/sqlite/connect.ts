@@ -12,6 +12,7 @@ import { isLocked, isUnwritable, ledgerFailure } from "./failure.ts";
 import { applicationId, migrate, oldestSchema, readSchemaVersion, schemaVersion } from "./migrations.ts";
 
 export interface ConnectOptions {
+  /** The file; the ledger is in memory where this is ":memory:". */
   readonly path: string;
   /** How long to wait for another process's lock, in ms. */
   readonly busyTimeoutMs: number;

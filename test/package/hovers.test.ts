@@ -1,0 +1,59 @@
+/** Hover texts of the published declarations: what an editor tells of each key that people write. */
+import { join } from "node:path";
+import { describe, expect, inject, it } from "vitest";
+import { readHovers } from "../guide/read-hovers.ts";
+import type { Packed } from "./pack-package.ts";
+
+const { app } = inject("packed" as never) as Packed;
+const dist = join(app, "node_modules/countersign/dist");
+
+/** What people write, by the entry that takes it: plans and gates, requests, options. `Kernel` stands for its methods. */
+const written: readonly (readonly [entry: string, names: readonly string[]])[] = [
+  [
+    "src/index.d.ts",
+    [
+      "createKernel",
+      "defineOperator",
+      "defineTool",
+      "defineCapability",
+      "definePolicy",
+      "definePolicySet",
+      "operatorError",
+      "ExecutionPlan",
+      "GateSpec",
+      "Kernel",
+    ],
+  ],
+  ["src/ledgers/sqlite/index.d.ts", ["sqliteLedger"]],
+  ["src/ledgers/postgres/index.d.ts", ["postgresLedger"]],
+  ["src/hosts/restate/index.d.ts", ["restateHost"]],
+  ["src/operators/llm/index.d.ts", ["llmOperator", "defineAgent"]],
+  ["src/http/index.d.ts", ["createHttpApp", "serveHttp"]],
+  ["src/mcp/index.d.ts", ["createMcpHandler", "createMcpServer", "mcpOperators"]],
+  ["src/telemetry/index.d.ts", ["createObserver"]],
+  ["src/inspect/index.d.ts", ["inspectKernel", "serveInspector"]],
+  ["src/notifiers/index.d.ts", ["mailNotifier", "slackNotifier", "webhookNotifier"]],
+  ["src/testing/index.d.ts", ["createTestKernel", "createVirtualClock"]],
+];
+
+/** A Signal is made by functions, not written. */
+const isMade = (path: string): boolean => path.startsWith("ask.");
+
+describe("the published declarations", () => {
+  it.each(written)("of %s have a text for each key that is written", (entry, names) => {
+    const hovers = readHovers(dist, entry, names).filter(({ path }) => !isMade(path));
+    expect(hovers.filter(({ text }) => text === "").map(({ path, file }) => `${path} (${file})`)).toEqual([]);
+  });
+
+  it("have the texts of what is inferred from schemas, in all its depth", () => {
+    const hovers = readHovers(dist, "src/index.d.ts", ["ExecutionPlan", "createKernel", "Kernel"]);
+    const told = new Map(hovers.map(({ path, text }) => [path, text]));
+    expect(told.get("ExecutionPlan.continues")).toContain("asked for the next plan");
+    expect(told.get("ExecutionPlan.steps.gate.separation")).toContain("may not decide");
+    expect(told.get("ExecutionPlan.steps.gate.expiry.after_ms")).toContain("Milliseconds");
+    expect(told.get("createKernel.budgets.governor.tokens")).not.toBe("");
+    expect(told.get("submit.idempotency_key")).toContain("one workflow");
+    expect(told.get("decideGate.payload.payload_digest")).not.toBe("");
+    expect(hovers.length).toBeGreaterThan(300);
+  });
+});
