@@ -65,8 +65,10 @@ export const Caller = z.strictObject(
       explainKeys(issue) ?? "must be an object with tenant_id and principal; the embedding host itself gives no caller",
   },
 );
-/** `scopes: never`: the kernel judges roles. What a credential narrows is checked by the edge that knows it. */
-export type Caller = z.infer<typeof Caller> & { readonly scopes?: never };
+export type Caller = z.infer<typeof Caller> & {
+  /** Never given: the kernel judges roles. What a credential narrows is checked by the edge that knows it. */
+  readonly scopes?: never;
+};
 
 const callerRef = moduleRef(5, "identity", "caller");
 

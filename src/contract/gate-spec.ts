@@ -58,7 +58,12 @@ export const GateSpec = z
     /** What happens when nobody decides in time, counted from the opening of the gate; without it the gate waits for ever. */
     expiry: GateExpiry.optional(),
     /** While nobody decides, all notifiers are told of the gate again, each time so many milliseconds (1,000 at least) have passed. */
-    remind: z.strictObject({ every: Wait.min(1_000) }).optional(),
+    remind: z
+      .strictObject({
+        /** Milliseconds between two reminders. */
+        every: Wait.min(1_000),
+      })
+      .optional(),
     /** So many votes close it; without it one decision does. */
     quorum: z
       .strictObject({

@@ -184,7 +184,10 @@ export interface OperatorQuestion<I = unknown> {
 }
 
 /** Who is asked about a call of an operator whose end is unknown. */
-export const OperatorDoubt = z.strictObject({ roles: z.array(z.string().min(1).max(64)).min(1).max(100).readonly() });
+export const OperatorDoubt = z.strictObject({
+  /** The roles that may say what became of a call in doubt. */
+  roles: z.array(z.string().min(1).max(64)).min(1).max(100).readonly(),
+});
 export type OperatorDoubt = z.infer<typeof OperatorDoubt>;
 
 /**

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { foretell } from "../../machines/gate-consequences.ts";
 import { foldEvents, foldWorkflow } from "../../machines/index.ts";
 import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
@@ -130,7 +131,7 @@ describe("there is no hidden state", () => {
         spent: live.spent,
         error: live.error,
       });
-      expect([...record.gates.values()].map(bare)).toEqual(live.gates.map(bare));
+      expect([...record.gates.values()].map((gate) => bare(foretell(gate)))).toEqual(live.gates.map(bare));
       expect(
         [...record.steps.values()].map((s) => [s.step.step_id, s.state, s.phase, s.run, s.attempts.length]),
       ).toEqual(live.steps.map((s) => [s.step_id, s.state, s.phase, s.run, s.attempts]));

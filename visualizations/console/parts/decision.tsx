@@ -14,11 +14,12 @@ import { hasAnswered } from "../../../src/protocol/failure-lines.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { announce } from "../announce.ts";
 import { isMe, type Problem } from "../api.ts";
-import { decide, delegate, type Said, tellAnswer, withdraw } from "../decide.ts";
+import { decide, delegate, type Said, tellAnswer } from "../decide.ts";
 import { now } from "../loaded.tsx";
 import { isUnsent, type Message, sendMessage, unsent } from "../unsent.ts";
-import { count, doubtWords, tellPerson, tellSettled } from "../words.ts";
+import { count, doubtWords, tellPerson } from "../words.ts";
 import { EditForm } from "./edit-form.tsx";
+import { OwnVote } from "./own-vote.tsx";
 import { ProblemNote } from "./problem.tsx";
 import { Line } from "./shown.tsx";
 import { UnsentNote } from "./unsent-notes.tsx";
@@ -121,14 +122,7 @@ function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
   if (gate.signed) return <SignedOnly gate={gate} />;
   return (
     <>
-      {mine !== undefined && (
-        <p class="note">
-          You voted {gate.kind === "in_doubt" ? `“${tellSettled(mine)}”` : `to ${mine.decision}`}.{" "}
-          <button type="button" disabled={isBusy} onClick={() => void say(withdraw(gate))}>
-            Withdraw my vote
-          </button>
-        </p>
-      )}
+      {mine !== undefined && <OwnVote gate={gate} vote={mine} isBusy={isBusy} say={say} />}
       <label class="field">
         <span>
           Comment <small>(kept in the record)</small>
