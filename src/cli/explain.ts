@@ -42,7 +42,8 @@ export function renderChain(chain: CausalChain, { paint }: Pick<Terminal, "paint
   const lines = [
     intent && `asked     ${intent.actor.type} ${intent.actor.id} asked for ${intent.type}`,
     plan && `planned   ${plan.plan_id} (${plan.cause}): ${plan.reasoning}`,
-    rule && `rule      ${rule.decision} because ${rule.reason}${describePolicies(rule.policies)}`,
+    rule &&
+      `rule      ${rule.decision} because ${rule.reason}${describePolicies(rule.policies)}${describeLifts(rule.lifts)}`,
     `budget    ${budget.spent_before} spent before, ${budget.estimated_cost} expected${describeCharge(budget.settled ?? budget.reserved)}`,
     describeApproval(chain),
     chain.attempts.length > 0 && `attempts  ${chain.attempts.map(describeAttempt).join(", ")}`,
@@ -63,6 +64,8 @@ function describeCharge(charge: CausalChain["budget"]["settled"]): string {
 
 const describePolicies = (policies: readonly string[]): string =>
   policies.length > 0 ? ` [${policies.join(", ")}]` : "";
+const describeLifts = (lifts: NonNullable<CausalChain["rule"]>["lifts"] = []): string =>
+  lifts.map(({ rule, by }) => `; ${by} lifted ${rule}`).join("");
 const describeAttempt = ({ attempt, outcome, error_code }: CausalChain["attempts"][number]): string =>
   `${attempt} ${outcome}${error_code === null ? "" : ` (${error_code})`}`;
 

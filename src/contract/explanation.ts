@@ -7,12 +7,15 @@ import { z } from "zod";
 import { Charge } from "./budget.ts";
 import { GateCarrier } from "./gate.ts";
 import { Principal } from "./intent.ts";
+import { PolicyLift } from "./policy.ts";
 
 export const RuleCause = z
   .object({
     event_id: z.string(),
     decision: z.string(),
     policies: z.array(z.string()).readonly(),
+    /** The default rules that were lifted, and the rules that lifted them; absent where none was. */
+    lifts: z.array(PolicyLift).readonly().optional(),
     reason: z.string(),
     policy_version: z.string(),
   })

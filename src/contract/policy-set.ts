@@ -4,12 +4,13 @@
  *
  * INV-1  A field that is not known here is refused: a misspelt condition would hold for everything.
  * INV-2  A rule that could never hold, or whose answer its stage cannot honour, is refused.
+ * INV-3  A rule that lifts a default rule names its operators in full, so that none that is installed later is lifted, too.
  */
 import { z } from "zod";
 import { JsonValue } from "./json.ts";
 import { Effect } from "./operator.ts";
 import { RiskLevel } from "./plan.ts";
-import { DecisionWord, decisionsAt, PolicyStage } from "./policy.ts";
+import { DecisionWord, decisionsAt, defaultRuleNames, liftingDecisions, PolicyStage } from "./policy.ts";
 
 const Word = z.string().min(1).max(256);
 const Words = z.array(Word).min(1);
@@ -123,6 +124,8 @@ const RuleFields = z.strictObject({
   stages: z.array(PolicyStage).min(1),
   when: PolicyConditions.default({}),
   decision: DecisionWord,
+  /** The rule of the default stance in whose place this one answers. */
+  lifts: z.enum(defaultRuleNames).optional(),
   reason: z.string().min(1).max(4096),
   redactions: z.array(Path).min(1).optional(),
   transform: PayloadChange.optional(),
@@ -136,6 +139,7 @@ const RuleData = RuleFields.superRefine((rule, { addIssue }) => {
     addIssue({ code: "custom", path: field.split("."), message, input: rule });
   complainOfStages(rule, complain);
   complainOfAnswer(rule, complain);
+  complainOfLift(rule, complain);
   const { all = [] } = rule.when.roles ?? {};
   if (all.length > 0) complain("when.roles.all", "a person has one role; say any");
 });
@@ -155,6 +159,17 @@ function complainOfAnswer({ decision, transform, redactions }: RuleData, complai
   };
   needs("transform", transform, "TRANSFORM");
   needs("redactions", redactions, "ALLOW_WITH_REDACTION");
+}
+
+function complainOfLift({ lifts, stages, when, decision }: RuleData, complain: Complain): void {
+  if (lifts === undefined) return;
+  if (stages.some((stage) => stage !== "action"))
+    complain("stages", `a rule that lifts ${lifts} is asked at action alone`);
+  if (!liftingDecisions.includes(decision))
+    complain("decision", `a rule that lifts ${lifts} says ALLOW or REQUIRE_HUMAN_APPROVAL, not ${decision}`);
+  if (when.operators === undefined) complain("when.operators", `a rule that lifts ${lifts} names its operators`);
+  else if (when.operators.some((name) => name.endsWith("*")))
+    complain("when.operators", `a rule that lifts ${lifts} names each operator in full, without a star`);
 }
 
 /** A set of rules with the version that every decision names. */

@@ -13,6 +13,8 @@ export type PolicyStage = z.infer<typeof PolicyStage>;
 
 export const decisionNames = ["ALLOW", "DENY", "REQUIRE_HUMAN_APPROVAL", "TRANSFORM", "ALLOW_WITH_REDACTION"] as const;
 export type DecisionName = (typeof decisionNames)[number];
+/** What a rule may answer that lifts another. */
+export const liftingDecisions: readonly DecisionName[] = ["ALLOW", "REQUIRE_HUMAN_APPROVAL"];
 const aliases = { REQUIRE_APPROVAL: "REQUIRE_HUMAN_APPROVAL", REDACT: "ALLOW_WITH_REDACTION" } as const;
 
 /** What a rule may call its decision: a full or a short name. */
@@ -40,6 +42,14 @@ export const RuleAnswer = z.object({
 });
 export type RuleAnswer = z.input<typeof RuleAnswer>;
 
+/** The names of the default stance's rules. Only these can be lifted, and only by a rule of the host. */
+export const defaultRuleNames = ["default.external_send", "default.final_write", "default.credential_use"] as const;
+export type DefaultRuleName = (typeof defaultRuleNames)[number];
+
+/** A rule of the default stance that matched, and the host's rule whose answer stood in its place. */
+export const PolicyLift = z.object({ rule: z.string(), by: z.string() });
+export type PolicyLift = z.infer<typeof PolicyLift>;
+
 /** A change that rules made of a payload before all of them judged it again. */
 export const PolicyChange = z.object({
   /** The rules that transformed or masked it. */
@@ -58,6 +68,8 @@ export const PolicyDecision = z.object({
   transform: JsonValue.nullable(),
   redactions: z.array(z.string()),
   policies: z.array(z.string()).default([]),
+  /** The default rules that matched and were lifted; absent where none was. They are not among `policies`. */
+  lifts: z.array(PolicyLift).optional(),
   /** Of these the one whose answer stands; nothing where none matched. */
   decided_by: z.string().optional(),
   /** What the rules made of the payload, change by change, where it was changed more than once before all of them let it be. */
@@ -116,6 +128,11 @@ export interface PolicyRule {
   readonly name: string;
   /** When it is asked. */
   readonly stages: readonly PolicyStage[];
+  /**
+   * The rule of the default stance in whose place this rule's answer stands wherever it matches and allows the call or asks a
+   * person. It lifts no rule of a host and no check of authority. Such a rule is asked at stage `action` alone.
+   */
+  readonly lifts?: DefaultRuleName;
   /** Its answer; null where it does not match. */
   readonly evaluate: (question: PolicyQuestion) => RuleAnswer | null | Promise<RuleAnswer | null>;
 }

@@ -15,7 +15,7 @@ import { raise } from "../contract/kernel-error.ts";
 import { readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
-import { type PolicyRule, PolicyStage } from "../contract/policy.ts";
+import { defaultRuleNames, type PolicyRule, PolicyStage } from "../contract/policy.ts";
 import { readWith } from "../contract/schema-reading.ts";
 import type { CapabilityLimits } from "../contract/token.ts";
 import { sampleInputs } from "./sample-inputs.ts";
@@ -102,6 +102,7 @@ function requireJson(intentType: string, input: z.ZodType): void {
 const RuleShape = z.object({
   name: z.string().min(1),
   stages: z.array(PolicyStage).min(1),
+  lifts: z.enum(defaultRuleNames).optional(),
   evaluate: z.custom<PolicyRule["evaluate"]>((value) => typeof value === "function", "must be a function"),
 });
 
@@ -112,8 +113,11 @@ const RuleShape = z.object({
 export function definePolicy(rule: PolicyRule): PolicyRule {
   const reading = { what: "policy", source: defineRef };
   requireKnownMembers(rule, RuleShape.shape, reading);
-  const { name, stages } = readStrictly(RuleShape, rule, reading);
-  return Object.freeze({ name, stages: Object.freeze(stages), evaluate: rule.evaluate.bind(rule) });
+  const { name, stages, lifts } = readStrictly(RuleShape, rule, reading);
+  if (lifts !== undefined && stages.some((stage) => stage !== "action"))
+    refuse(`policy ${name}: stages: a rule that lifts ${lifts} is asked at stage action alone`);
+  const evaluate = rule.evaluate.bind(rule);
+  return Object.freeze({ name, stages: Object.freeze(stages), ...(lifts !== undefined && { lifts }), evaluate });
 }
 
 const refuse = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, defineRef));

@@ -4,7 +4,7 @@
  * INV-1  A set that is wrong anywhere gives no rule at all; the error names rule and field of everything that is wrong.
  * INV-2  All conditions of a rule must hold. A condition on something that is not there (an amount that is missing or no
  *        number, an effect that is not stated) counts as holding where the rule restricts, and as not holding where it
- *        allows.
+ *        allows or lifts a default rule.
  * INV-3  Times are those of the question's `now`; there is no clock here.
  */
 import type { z } from "zod";
@@ -91,15 +91,24 @@ function nameOf(data: unknown, index: number): string {
   return typeof name === "string" && name !== "" ? name : `#${index + 1}`;
 }
 
-function compileRule({ name, stages, when, decision, reason, redactions = [], transform }: RuleData): PolicyRule {
+function compileRule({
+  name,
+  stages,
+  when,
+  decision,
+  reason,
+  redactions = [],
+  transform,
+  lifts,
+}: RuleData): PolicyRule {
   const judges = conditionsOf(when);
-  const restricts = decision !== "ALLOW";
+  const restricts = decision !== "ALLOW" && lifts === undefined;
   const evaluate = (question: PolicyQuestion): RuleAnswer | null => {
     if (!judges.every((judge) => judge(question) ?? restricts)) return null;
     const changed = transform === undefined ? null : changePayload(question.subject.payload, transform);
     return { decision, reason, redactions: [...redactions], transform: changed };
   };
-  return Object.freeze({ name, stages: Object.freeze([...stages]), evaluate });
+  return Object.freeze({ name, stages: Object.freeze([...stages]), ...(lifts !== undefined && { lifts }), evaluate });
 }
 
 /** Whether a condition holds; null where the question does not say. */

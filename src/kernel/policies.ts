@@ -2,7 +2,7 @@
  * From the policies a host names, rules and sets mixed, to what the engine evaluates: the rules in order, and one version
  * for all of them, which every decision records and every approval binds to.
  *
- * V1  The version names each set in order, then `code-<hash of the names>` for rules that stand in no set, then the default
+ * V1  The version names each set in order, then `code-<hash of the names and lifts>` for rules that stand in no set, then the default
  *     stance: `2026-11+code-1f0a9c3e+default-1`. A rule in code that changes under its old name does not show: put it into
  *     a set with a version of its own, or state `policyVersion`.
  */
@@ -10,6 +10,7 @@ import { z } from "zod";
 import { digest } from "../contract/digest.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import type { Json } from "../contract/json.ts";
 import { readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyRule, RuleSet } from "../contract/policy.ts";
@@ -40,7 +41,7 @@ export function assemblePolicies(policies: Policies, { withDefault = true, versi
   const rules = policies.flatMap((policy) => (isSet(policy) ? policy.rules : [policy])).map(definePolicy);
   const versions = [
     ...sets.map((set) => set.version),
-    ...(loose.length === 0 ? [] : [`code-${digest(loose.map((rule) => rule.name)).slice(0, 8)}`]),
+    ...(loose.length === 0 ? [] : [`code-${digest(loose.map(describeRule)).slice(0, 8)}`]),
     ...(withDefault ? [defaultPolicyVersion] : []),
   ];
   const all = withDefault ? [...rules, ...defaultRules] : rules;
@@ -50,6 +51,9 @@ export function assemblePolicies(policies: Policies, { withDefault = true, versi
     version: version ?? (versions.join("+") || "none"),
   };
 }
+
+/** What the version says of a rule in code: its name, and the default rule that it lifts. */
+const describeRule = ({ name, lifts }: PolicyRule): Json => (lifts === undefined ? name : { name, lifts });
 
 /** Decisions name rules: a rule of a set shares its name with no other. */
 function requireOwnNames(sets: readonly RuleSet[], all: readonly PolicyRule[]): void {

@@ -147,10 +147,13 @@ async function askAgain(
     record === null
       ? "the beginning of the workflow is not in the ledger"
       : readable(record.workflow_id, () => pastQuestion({ record, event, decided, operatorToday, ...place }));
-  const { decision, reason, transform, redactions, policies = [], policy_version = "1" } = decided;
+  const { decision, reason, transform, redactions, policies = [], lifts, policy_version = "1" } = decided;
   // Older ledgers hold transforms as they were before they were masked.
   const masked = redact(transform, redactions);
-  const was: PolicyDecision = { decision, reason, transform: masked, redactions, policies, policy_version };
+  const was: PolicyDecision = {
+    ...{ decision, reason, transform: masked, redactions, policies, policy_version },
+    ...(lifts !== undefined && { lifts }),
+  };
   const base = {
     workflow_id: event.workflow_id as string,
     sequence: event.sequence,
@@ -175,6 +178,7 @@ function differenceOf(was: PolicyDecision, would: PolicyDecision, names: boolean
     ...(isSame(was.transform, would.transform) ? [] : ["another transform"]),
     ...(isSame(was.redactions.toSorted(), would.redactions.toSorted()) ? [] : ["other redactions"]),
     ...(!names || isSame(was.policies, would.policies) ? [] : ["other rules"]),
+    ...(!names || isSame(was.lifts ?? [], would.lifts ?? []) ? [] : ["other lifts"]),
   ];
   return changed.length === 0 ? null : `${changed.join(", ")}: ${would.reason}`;
 }

@@ -92,9 +92,12 @@ const readers: EventReaders<void, [seen: Seen]> = {
 
 /** Policy at stage gate judges who decides, not what runs. */
 function addRule(decided: EventPayloads["POLICY_DECIDED"], event: LedgerEvent, { rules }: Seen): void {
-  const { stage, decision, reason, policies = [], policy_version = "1" } = decided;
+  const { stage, decision, reason, policies = [], lifts, policy_version = "1" } = decided;
   if (stage === "gate") return;
-  rules.set(stepOf(event), { event_id: event.event_id, decision, policies, reason, policy_version });
+  rules.set(stepOf(event), {
+    ...{ event_id: event.event_id, decision, policies, ...(lifts !== undefined && { lifts }) },
+    ...{ reason, policy_version },
+  });
 }
 
 function addGate({ gate }: { readonly gate: Gate }, _event: LedgerEvent, { gates }: Seen): void {

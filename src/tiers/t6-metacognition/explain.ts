@@ -4,6 +4,7 @@
 import { type EventPayloads, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { Explanation, StepExplanation } from "../../contract/explanation.ts";
 import { describeCarriers, gateIdOf } from "../../contract/gate.ts";
+import type { PolicyLift } from "../../contract/policy.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { explainEffects } from "./explain-effects.ts";
@@ -53,6 +54,9 @@ const who = ({ principal, carried_by = [] }: Decided): string =>
 
 const listed = (policies: readonly string[]): string => policies.join(", ");
 
+const describeLifts = (lifts: readonly PolicyLift[]): string =>
+  lifts.map(({ rule, by }) => `; ${by} lifted ${rule}`).join("");
+
 /** What is told of the workflow. */
 const lines: EventReaders<string> = {
   INTENT_RECEIVED: ({ intent: { actor, type, version }, complexity, pipeline }) =>
@@ -71,10 +75,10 @@ const lines: EventReaders<string> = {
 
 /** What is told of a step, or of the plan as a whole. */
 const stepLines: EventReaders<string> = {
-  POLICY_DECIDED: ({ stage, decision, reason, policies = [], changes = [], subject }) => {
+  POLICY_DECIDED: ({ stage, decision, reason, policies = [], changes = [], lifts = [], subject }) => {
     const changed = changes.map((one, i) => `${i + 1}. ${listed(one.policies)}`);
     const after = changed.length === 0 ? "" : `, after changes by ${listed(changed)}`;
-    return `policy at stage ${stage} said ${decision} on "${subject}" because ${reason}${policies.length > 0 ? ` [${listed(policies)}]` : ""}${after}`;
+    return `policy at stage ${stage} said ${decision} on "${subject}" because ${reason}${policies.length > 0 ? ` [${listed(policies)}]` : ""}${after}${describeLifts(lifts)}`;
   },
   GATE_OPENED: ({ gate }) => `${gate.gate_id} asked a person because ${gate.reasons.map((r) => r.reason).join("; ")}`,
   GATE_REVISED: ({ gate, cause }) => `${gate.gate_id} was opened again on a new version (${cause})`,

@@ -3,7 +3,13 @@
  * is used, without what the stance asks for. Hosts may replace the set.
  */
 import { hasScope } from "../../../contract/auth-context.ts";
-import type { PolicyQuestion, PolicyRule, PolicySubject, RuleAnswer } from "../../../contract/policy.ts";
+import type {
+  DefaultRuleName,
+  PolicyQuestion,
+  PolicyRule,
+  PolicySubject,
+  RuleAnswer,
+} from "../../../contract/policy.ts";
 
 export const defaultPolicyVersion = "default-1";
 
@@ -11,10 +17,15 @@ const has = (subject: PolicySubject, word: string): boolean => subject.effect ==
 
 function externalSend({ subject, auth }: PolicyQuestion): RuleAnswer | null {
   if (!has(subject, "external_send")) return null;
-  if (!auth.data_policy.allow_external_send)
-    return { decision: "DENY", reason: "sending to the outside is not allowed for this principal" };
+  if (!auth.data_policy.allow_external_send) return { decision: "DENY", reason: sendDenied(auth.role) };
   return { decision: "REQUIRE_HUMAN_APPROVAL", reason: "nothing is sent to the outside without a person's decision" };
 }
+
+/** The refusal, with what a host can do about it. */
+const sendDenied = (role: string): string =>
+  `the role ${role} may not have anything sent to the outside: ` +
+  "give the role data_policy.allow_external_send, after which a person is asked; " +
+  "or lift default.external_send for this operator with a rule of your own";
 
 function finalWrite({ subject }: PolicyQuestion): RuleAnswer | null {
   if (!has(subject, "final_write") && (subject.applies ?? null) === null) return null;
@@ -32,7 +43,7 @@ function credentialUse({ subject, auth, intent }: PolicyQuestion): RuleAnswer | 
   };
 }
 
-export const defaultRules: readonly PolicyRule[] = Object.freeze([
+export const defaultRules: readonly (PolicyRule & { readonly name: DefaultRuleName })[] = Object.freeze([
   { name: "default.external_send", stages: ["action"], evaluate: externalSend },
   { name: "default.final_write", stages: ["action"], evaluate: finalWrite },
   { name: "default.credential_use", stages: ["action"], evaluate: credentialUse },

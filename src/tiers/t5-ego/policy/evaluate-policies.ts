@@ -4,7 +4,7 @@
  * R1  What a transform or a redaction made is judged again by all rules, until a round changes nothing. Rules that do not
  *     settle within `maxRounds` changes deny (T5_POLICY_UNSETTLED).
  * R2  The decision is the strictest of all rounds: a rule that asked for a person because of the payload as it was requested
- *     still asks, and a denial of what a transform made denies. Every rule that matched in any round is named.
+ *     still asks, and a denial of what a transform made denies. Every rule that matched in any round is named, and every lift.
  * R3  The payload that the decision lets through is `redact(transform ?? payload, redactions)`, whatever the number of rounds.
  */
 import { digest } from "../../../contract/digest.ts";
@@ -12,7 +12,13 @@ import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { Json } from "../../../contract/json.ts";
 import { follow } from "../../../contract/maybe-promise.ts";
-import { decisionsAt, type PolicyChange, type PolicyDecision, type PolicyQuestion } from "../../../contract/policy.ts";
+import {
+  decisionsAt,
+  type PolicyChange,
+  type PolicyDecision,
+  type PolicyLift,
+  type PolicyQuestion,
+} from "../../../contract/policy.ts";
 import { redact } from "../../../contract/redact.ts";
 import { type Evaluated, engineRef, evaluateRound, type PolicyEngine, rank } from "./evaluate-round.ts";
 
@@ -79,18 +85,32 @@ function conclude(changes: readonly Change[], last: Evaluated): PolicyDecision {
   if (changes.length === 0) return last.decision;
   const rounds = [...changes, last];
   const policies = namesOf(rounds);
+  const lifted = liftsOf(rounds);
   if (last.decision.decision === "DENY")
-    return { ...last.decision, policies, reason: `${last.decision.reason} (of the payload ${asChanged(changes)})` };
+    return {
+      ...last.decision,
+      policies,
+      ...lifted,
+      reason: `${last.decision.reason} (of the payload ${asChanged(changes)})`,
+    };
   const redactions = redactionsOf(rounds);
   const isTransformed = rounds.some(({ decision }) => decision.transform !== null);
   const transform = isTransformed ? redact((changes.at(-1) as Change).payload, redactions) : null;
-  const concluded = { ...strictestOf(rounds), transform, redactions, policies };
+  const concluded = { ...strictestOf(rounds), transform, redactions, policies, ...lifted };
   return changes.length === 1 ? concluded : { ...concluded, changes: changes.map((one) => recordOf(one, redactions)) };
 }
 
 const namesOf = (rounds: readonly Evaluated[]): string[] => [
   ...new Set(rounds.flatMap(({ decision }) => decision.policies)),
 ];
+
+/** The lifts of all rounds, each once; nothing where there was none. */
+function liftsOf(rounds: readonly Evaluated[]): { readonly lifts?: PolicyLift[] } {
+  const all = rounds.flatMap(({ decision }) => decision.lifts ?? []);
+  const isFirst = ({ rule, by }: PolicyLift, at: number): boolean =>
+    all.findIndex((one) => one.rule === rule && one.by === by) === at;
+  return all.length === 0 ? {} : { lifts: all.filter(isFirst) };
+}
 
 /** The decision of the first among the strictest rounds. */
 const strictestOf = (rounds: readonly Evaluated[]): PolicyDecision =>
@@ -115,6 +135,7 @@ function denyUnsettled(changes: readonly Change[], last: Evaluated): PolicyDecis
     transform: null,
     redactions: [],
     policies: namesOf(rounds),
+    ...liftsOf(rounds),
     policy_version: last.decision.policy_version,
   };
 }

@@ -8,7 +8,9 @@
  * P3  A transform and all redactions of matching rules hold together, and also where approval is asked on top: first the
  *     payload is transformed, then masked. The answer holds nothing of what is masked.
  * P4  Rules see the payload of the question, never one another's changes. Two that transform it differently deny.
- * P5  A question is frozen, to the bottom: what a rule is shown is what runs, and no rule can change it.
+ * P5  A rule that lifts a default rule, and allows the call or asks a person, answers in its place (lift-rules.ts). The lift
+ *     is recorded where the default rule matched, and holds for this round alone.
+ * P6  A question is frozen, to the bottom: what a rule is shown is what runs, and no rule can change it.
  */
 import { z } from "zod";
 import { digest } from "../../../contract/digest.ts";
@@ -18,6 +20,7 @@ import { moduleRef } from "../../../contract/module-ref.ts";
 import {
   type DecisionName,
   decisionsAt,
+  liftingDecisions,
   type PolicyDecision,
   type PolicyQuestion,
   type PolicyRule,
@@ -27,6 +30,7 @@ import {
 import { hasPlace, redact } from "../../../contract/redact.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import { callWithin, messageOf, type Within } from "../../../runtime/within.ts";
+import { separateLifted } from "./lift-rules.ts";
 
 /** The strictness of each decision. */
 export const rank: Readonly<Record<DecisionName, number>> = {
@@ -47,8 +51,9 @@ export interface PolicyEngine {
   readonly maxRounds?: number;
 }
 
-interface Matched {
-  readonly name: string;
+/** A rule that matched, and its answer as it was read. */
+export interface Matched {
+  readonly rule: PolicyRule;
   readonly answer: z.output<typeof RuleAnswer>;
 }
 
@@ -150,20 +155,22 @@ function read(rule: PolicyRule, answer: RuleAnswer | null, { stage, subject }: P
   if (!decisionsAt[stage].includes(decision)) return denied(rule, `${decision} cannot be honoured at stage ${stage}`);
   if (redactions.length > 0 && decision !== "DENY" && !decisionsAt[stage].includes("ALLOW_WITH_REDACTION"))
     return denied(rule, `redactions cannot be honoured at stage ${stage}`);
+  if (rule.lifts !== undefined && decision !== "DENY" && !liftingDecisions.includes(decision))
+    return denied(rule, `a rule that lifts ${rule.lifts} answers ALLOW or REQUIRE_HUMAN_APPROVAL, not ${decision}`);
   const changes = decision === "TRANSFORM";
   if (transform !== null && !changes && decision !== "DENY")
     return denied(rule, `a transform needs TRANSFORM, not ${decision}`);
   if (transform === null && changes && subject.payload !== null) return denied(rule, "TRANSFORM needs a transform");
-  if (transform === null) return { name: rule.name, answer: parsed.data };
+  if (transform === null) return { rule, answer: parsed.data };
   try {
-    return { name: rule.name, answer: { ...parsed.data, transform: toJson(transform) } };
+    return { rule, answer: { ...parsed.data, transform: toJson(transform) } };
   } catch (thrown) {
     return denied(rule, `its transform is no JSON: ${messageOf(thrown)}`);
   }
 }
 
 const denied = (rule: PolicyRule, why: string): Matched => ({
-  name: rule.name,
+  rule,
   answer: {
     decision: "DENY",
     reason: `policy ${rule.name} failed, which denies: ${why}`,
@@ -180,19 +187,24 @@ interface Judged {
 }
 
 /** Combines the answers of the rules that matched, of which there is at least one. */
-function combine(matched: readonly Matched[], on: Judged): Evaluated {
+function combine(all: readonly Matched[], on: Judged): Evaluated {
+  const { standing: matched, lifts } = separateLifted(all);
   const changes = matched.filter((m) => m.answer.decision === "TRANSFORM");
   const winner = matched.reduce((best, m) => (rank[m.answer.decision] > rank[best.answer.decision] ? m : best));
-  const base = { policies: matched.map((m) => m.name), policy_version: on.version };
+  const base = {
+    policies: matched.map((m) => m.rule.name),
+    ...(lifts.length > 0 && { lifts }),
+    policy_version: on.version,
+  };
   const { decision, reason } = winner.answer;
   const deny = (by: string, why: string): Evaluated => ({
     decision: { decision: "DENY", reason: why, decided_by: by, transform: null, redactions: [], ...base },
     changers: [],
   });
-  if (decision === "DENY") return deny(winner.name, reason);
+  if (decision === "DENY") return deny(winner.rule.name, reason);
   const transform = changes[0]?.answer.transform ?? null;
   const other = changes.slice(1).find((m) => digest(m.answer.transform) !== digest(transform));
-  if (other !== undefined) return deny(other.name, disagreement(changes[0] as Matched, other));
+  if (other !== undefined) return deny(other.rule.name, disagreement(changes[0] as Matched, other));
   const lost = findLost(matched, { ...on, transform });
   if (lost !== null) return deny(lost.name, `policy ${lost.name} failed, which denies: ${lost.why}`);
   const redactions = [...new Set(matched.flatMap((m) => m.answer.redactions))];
@@ -201,17 +213,17 @@ function combine(matched: readonly Matched[], on: Judged): Evaluated {
     decision: {
       decision,
       reason,
-      decided_by: winner.name,
+      decided_by: winner.rule.name,
       transform: redact(transform, redactions),
       redactions,
       ...base,
     },
-    changers: changers.map((m) => m.name),
+    changers: changers.map((m) => m.rule.name),
   };
 }
 
 const disagreement = (one: Matched, other: Matched): string =>
-  `policies ${one.name} and ${other.name} transform the payload differently, which denies`;
+  `policies ${one.rule.name} and ${other.rule.name} transform the payload differently, which denies`;
 
 /** Finds the first rule whose redaction has no place in the payload, nor in what transforms make of it. */
 function findLost(
@@ -220,9 +232,9 @@ function findLost(
 ): { readonly name: string; readonly why: string } | null {
   const isFound = (path: string): boolean =>
     inForce.includes(path) || hasPlace(payload, path) || hasPlace(transform, path);
-  for (const { name, answer } of matched) {
+  for (const { rule, answer } of matched) {
     const path = answer.redactions.find((one) => !isFound(one));
-    if (path !== undefined) return { name, why: `the payload has no place for the redaction ${path}` };
+    if (path !== undefined) return { name: rule.name, why: `the payload has no place for the redaction ${path}` };
   }
   return null;
 }
