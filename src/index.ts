@@ -225,6 +225,7 @@ export type {
   SubmitOf,
   WorkflowOf,
 } from "./kernel/capability-client.ts";
+export { defineHost, type HostOptions } from "./kernel/define-host.ts";
 export type {
   DoctorFinding,
   DoctorQuestion,
@@ -247,7 +248,7 @@ export type {
   WorkflowFilter,
 } from "./kernel/kernel-interface.ts";
 export { backupLedger, type MovedLedger, moveLedger } from "./kernel/move-ledger.ts";
-export type { KernelOptions } from "./kernel/options.ts";
+export type { KernelLedger, KernelOptions } from "./kernel/options.ts";
 export type { Policies } from "./kernel/policies.ts";
 export { type ExportOptions, verifyEvidence } from "./kernel/verify-export.ts";
 export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel/whatif-report.ts";

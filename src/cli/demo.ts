@@ -16,7 +16,7 @@ import { showLine } from "../protocol/visible-text.ts";
 import { ledgerAsTyped } from "./choose-ledger.ts";
 import { renderWhy } from "./explain.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, collect, readJson, type Session } from "./options.ts";
+import { addCommonOptions, type CommonOptions, collect, ledgerNamed, readJson, type Session } from "./options.ts";
 import { type Beginning, pickBeginning } from "./pick-range.ts";
 import { renderGate } from "./render-gate.ts";
 import { describeTime } from "./render-text.ts";
@@ -92,7 +92,7 @@ async function submit(
   const { workflow_id } = await kernel.submit(request);
   if (!options.json)
     terminal.print(
-      `Release notes of ${showLine(String(inputs["repo"]))}\nworkflow ${workflow_id}, ledger ${showLine(ledgerAsTyped(options.db))}`,
+      `Release notes of ${showLine(String(inputs["repo"]))}\nworkflow ${workflow_id}, ledger ${showLine(ledgerAsTyped(ledgerNamed(options)))}`,
     );
   return workflow_id;
 }

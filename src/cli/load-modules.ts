@@ -93,9 +93,12 @@ async function loadModule(name: string): Promise<Loaded> {
   throw new UsageError(`${name} exports no capability package, operator or policy`);
 }
 
+/** Loads a module by its path or its package name, from the current folder. */
+export const importNamed = async (name: string): Promise<object> => (await import(locateModule(name))) as object;
+
 async function importModule(name: string): Promise<object> {
   try {
-    return (await import(locateModule(name))) as object;
+    return await importNamed(name);
   } catch (error) {
     throw new UsageError(`${name} cannot be loaded: ${(error as Error).message}`);
   }

@@ -7,6 +7,7 @@ import type { Command } from "commander";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readOrigin, requireKnownRole, type Session } from "./options.ts";
 import { toJsonText } from "./render-text.ts";
+import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface LoginOptions extends CommonOptions {
@@ -26,7 +27,7 @@ export function addLogin(program: Command, terminal: Terminal): void {
 }
 
 async function login(session: Session<LoginOptions>): Promise<void> {
-  requireKnownRole(session.options);
+  await requireKnownRole(session.options);
   await withKernel(session, (context) => printLink(context, session));
 }
 
@@ -35,7 +36,10 @@ async function printLink(
   { options: { origin, json }, terminal }: Session<LoginOptions>,
 ): Promise<void> {
   const { createHttpApp } = await import("../http/index.ts");
-  const app = createHttpApp(kernel, { sessions: { store: ledger.sessions } });
+  const store = ledger.sessions;
+  if (store === undefined)
+    throw new UsageError("the host's ledger keeps no sessions: use the link that serve prints when it starts");
+  const app = createHttpApp(kernel, { sessions: { store } });
   const link = `${origin}${await app.loginPath(caller)}`;
   terminal.print(
     json ? toJsonText({ login: link }) : `${link}  (once, within five minutes; who signs in may decide gates)`,

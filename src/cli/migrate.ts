@@ -11,25 +11,25 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { MovedLedger } from "../index.ts";
 import { chooseLedger, ledgerAsTyped, schemaOf } from "./choose-ledger.ts";
 import { invocation } from "./invocation.ts";
-import { addCommonOptions, type CommonOptions, readLedger, type Session } from "./options.ts";
+import { addLedgerOptions, type LedgerOptions, ledgerNamed, readLedger, type Session } from "./options.ts";
 import { quoteWord } from "./render-text.ts";
 import { requireOtherLedger } from "./require-other-ledger.ts";
 import { commandLine, printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface MigrateOptions extends CommonOptions {
+interface MigrateOptions extends LedgerOptions {
   readonly to: string;
 }
 
 export function addMigrate(program: Command, terminal: Terminal): void {
-  addCommonOptions(program.command("migrate"))
+  addLedgerOptions(program.command("migrate"))
     .description("move the ledger to another file or database: chains to the byte, indexes made anew, both verified")
     .requiredOption("--to <ledger>", "where to: a file, or postgres://user@host/database?schema=countersign", readPlace)
     .action((options: MigrateOptions) => migrate({ options, terminal }));
 }
 
 export function addBackup(program: Command, terminal: Terminal): void {
-  addCommonOptions(program.command("backup"))
+  addLedgerOptions(program.command("backup"))
     .description("copy the ledger as it stands to another file or database, and verify the copy; again: what is new")
     .requiredOption("--to <ledger>", "where to: a file, or postgres://user@host/database?schema=countersign", readPlace)
     .action((options: MigrateOptions) => backup({ options, terminal }));
@@ -42,10 +42,10 @@ function readPlace(value: string): string {
 
 async function backup(session: Session<MigrateOptions>): Promise<void> {
   const { options, terminal } = session;
-  const from = chooseLedger(options.db, { create: false });
+  const from = chooseLedger(ledgerNamed(options), { create: false });
   const place = placeOf(options.to);
   const to = chooseLedger(place, { create: true });
-  await requireOtherLedger(options.db, place);
+  await requireOtherLedger(ledgerNamed(options), place);
   const { backupLedger } = await import("../index.ts");
   terminal.safety.tell = `The copy in ${ledgerAsTyped(place)} is not whole. ${describeAgain("backup", options)}`;
   const kept = await backupLedger(from, to, { signal: terminal.signal });
@@ -64,9 +64,9 @@ const describeAgain = (word: string, options: MigrateOptions): string =>
 
 async function migrate(session: Session<MigrateOptions>): Promise<void> {
   const { options, terminal } = session;
-  const from = chooseLedger(options.db, { create: false });
+  const from = chooseLedger(ledgerNamed(options), { create: false });
   const to = chooseLedger(options.to, { create: true });
-  await requireOtherLedger(options.db, options.to);
+  await requireOtherLedger(ledgerNamed(options), options.to);
   const { moveLedger } = await import("../index.ts");
   terminal.safety.tell = `The ledger in ${ledgerAsTyped(options.to)} is not whole. ${describeAgain("migrate", options)}`;
   const moved = await moveLedger(from, to, { now: terminal.now(), signal: terminal.signal });

@@ -12,13 +12,16 @@ import { type JsonObject, NotJson } from "../contract/json.ts";
 import { decodeUtf8 } from "../protocol/decode-utf8.ts";
 import { parseSafeJson } from "../protocol/parse-json.ts";
 import { Instant } from "../protocol/query-values.ts";
+import { loadHost } from "./load-host.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 
 const defaultLedger = "countersign.db";
 
-export interface CommonOptions {
-  readonly db: string;
+/** What a command says of its ledger and of who asks. */
+export interface LedgerOptions {
+  /** As it was typed; absent where nothing was. */
+  readonly db?: string;
   readonly capabilities: readonly string[];
   readonly policies: readonly string[];
   readonly json: boolean;
@@ -29,24 +32,39 @@ export interface CommonOptions {
   readonly keys?: string;
 }
 
+export interface CommonOptions extends LedgerOptions {
+  /** The module whose export `host` has the options of the kernel. */
+  readonly host?: string;
+}
+
+/** The ledger of a command that was told of none. */
+export const ledgerNamed = ({ db }: Pick<LedgerOptions, "db">): string => db ?? defaultLedger;
+
 /** What a command works with. */
-export interface Session<O extends CommonOptions = CommonOptions> {
+export interface Session<O extends LedgerOptions = CommonOptions> {
   readonly terminal: Terminal;
   readonly options: O;
 }
 
-export const callerOf = ({ tenant, principal, role }: CommonOptions): Caller => ({
+export const callerOf = ({ tenant, principal, role }: LedgerOptions): Caller => ({
   tenant_id: tenant,
   principal: { type: "user", id: principal, role },
 });
 
-export function addCommonOptions(command: Command): Command {
+/** For commands that run a kernel. */
+export const addCommonOptions = (command: Command): Command =>
+  addLedgerOptions(command).option(
+    "--host <module>",
+    "a module that exports `host`: the options of createKernel (ledger, packages, policies, roles, budgets, …)",
+  );
+
+/** For commands that read or copy a ledger without a kernel. */
+export function addLedgerOptions(command: Command): Command {
   return command
     .option(
       "--db <ledger>",
-      "the ledger: a file, or postgres://user@host/database?schema=countersign",
+      `the ledger: a file, or postgres://user@host/database?schema=countersign (default: ${defaultLedger}, or the host's)`,
       readLedger,
-      defaultLedger,
     )
     .option(
       "--capabilities <module>",
@@ -67,9 +85,14 @@ export function addCommonOptions(command: Command): Command {
     .option("--keys <file>", 'approvers\' public keys, as {"user:ann": JWK}; for signed approvals');
 }
 
-/** For commands whose credentials act as `--role` later. @throws UsageError for a role that the kernel does not know. */
-export function requireKnownRole({ role }: CommonOptions): void {
-  const known = Object.keys(defaultRoles);
+/**
+ * For commands whose credentials act as `--role` later; an authenticator of the host's alone knows its roles.
+ * @throws UsageError for a role that the kernel does not know.
+ */
+export async function requireKnownRole({ role, host }: CommonOptions): Promise<void> {
+  const loaded = await loadHost(host);
+  if (loaded?.options.authenticator !== undefined) return;
+  const known = Object.keys(loaded?.options.roles ?? defaultRoles);
   if (!known.includes(role)) throw new UsageError(`--role ${role} is unknown; there are ${known.join(", ")}`);
 }
 

@@ -7,19 +7,19 @@
 import type { Command } from "commander";
 import { postgresRoles } from "../ledgers/postgres/roles.ts";
 import { type ChosenLedger, chooseLedger, schemaOf } from "./choose-ledger.ts";
-import { addCommonOptions, type CommonOptions, readId } from "./options.ts";
+import { addLedgerOptions, type LedgerOptions, ledgerNamed, readId } from "./options.ts";
 import { toJsonText } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface RolesOptions extends CommonOptions {
+interface RolesOptions extends LedgerOptions {
   readonly kernel: string;
   readonly reader: string;
   readonly reads?: string | number;
 }
 
 export function addRoles(program: Command, terminal: Terminal): void {
-  addCommonOptions(program.command("roles"))
+  addLedgerOptions(program.command("roles"))
     .description("make or migrate a ledger in Postgres as its owner, and print the SQL that gives others their rights")
     .option(
       "--kernel <role>",
@@ -31,7 +31,9 @@ export function addRoles(program: Command, terminal: Terminal): void {
     .action((options: RolesOptions) => printRoles(options, terminal));
 }
 
-async function printRoles({ db, kernel, reader, reads, json }: RolesOptions, terminal: Terminal): Promise<void> {
+async function printRoles(options: RolesOptions, terminal: Terminal): Promise<void> {
+  const { kernel, reader, reads, json } = options;
+  const db = ledgerNamed(options);
   const schema = schemaOf(db);
   if (schema === null) throw new UsageError("roles are of a database: --db is a file, whose rights are the system's");
   const sql = postgresRoles({ schema, kernel, reader, ...(reads !== undefined && { tenant: reads }) });

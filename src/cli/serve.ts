@@ -11,6 +11,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { agentScopes, approverScopes } from "../contract/auth-context.ts";
@@ -35,10 +36,12 @@ import {
 } from "./options.ts";
 import { readVersion } from "./read-version.ts";
 import { toJsonText } from "./render-text.ts";
+import { UsageError } from "./report-error.ts";
 import { isToldToEnd, type Terminal } from "./terminal.ts";
 
 interface ServeOptions extends CommonOptions, AnswerGates {
-  readonly host: string;
+  /** The address that it listens on. */
+  readonly listen: string;
   readonly port: number;
   readonly origin?: string;
   readonly token?: string;
@@ -59,7 +62,7 @@ const logLevels = ["debug", "info", "warn", "error", "silent"] as const satisfie
 export function addServe(program: Command, terminal: Terminal): void {
   addAnswerGates(addCommonOptions(program.command("serve")))
     .description("serve the HTTP API; tokens speak for --tenant, --principal and --role")
-    .option("--host <host>", "the address to listen on", "127.0.0.1")
+    .option("--listen <address>", "the address to listen on", "127.0.0.1")
     .option("--port <port>", "the port; 0 takes any that is free", readPort, 8787)
     .option(
       "--origin <origin>",
@@ -105,7 +108,9 @@ function readToken(value: string): string {
 
 async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const { options, terminal } = session;
-  requireKnownRole(options);
+  if (isIP(options.host ?? "") !== 0 || options.host === "localhost")
+    throw new UsageError(`--host names a module; the address to listen on is --listen ${options.host}`);
+  await requireKnownRole(options);
   // Only now: the other commands need no network and no log.
   const { createLogger, createObserver } = await import("../telemetry/index.ts");
   const destination = { write: (line: string) => terminal.complain(escapeJson(line.trimEnd())) };
@@ -115,9 +120,7 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const drainMs = options.drain * 1000;
   const opening = { recover: true, create: true, logger, telemetry: observer, notifiers, endsItself: true, drainMs };
   const work = (context: CommandContext): Promise<void> =>
-    withInspector(context.kernel, options, (inspector) =>
-      serve(context, session, { observer, logger, inspector, notifiers }),
-    );
+    withInspector(context.kernel, options, (inspector) => serve(context, session, { observer, logger, inspector }));
   return withKernel(session, work, opening);
 }
 
@@ -125,7 +128,6 @@ interface Watching {
   readonly observer: Observer;
   readonly logger: Logger;
   readonly inspector: InspectorServer | null;
-  readonly notifiers: readonly Notifier[];
 }
 
 /** Told to whoever ends what serves. */
@@ -133,9 +135,9 @@ export const servedAgain =
   "Nothing is lost: what was under way goes on from the ledger when the same command is run again.";
 
 async function serve(
-  { kernel, ledger, caller }: CommandContext,
+  { kernel, ledger, caller, notifiers }: CommandContext,
   { options, terminal }: Session<ServeOptions>,
-  { observer, logger, inspector, notifiers }: Watching,
+  { observer, logger, inspector }: Watching,
 ): Promise<void> {
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const token = options.token ?? randomBytes(24).toString("base64url");
@@ -149,7 +151,7 @@ async function serve(
       ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
       ...(scraper === undefined ? [] : [{ token: scraper, ...caller, scopes: ["metrics:read"] }]),
     ],
-    sessions: { store: ledger.sessions, home: "/" },
+    sessions: { ...(ledger.sessions !== undefined && { store: ledger.sessions }), home: "/" },
     console: true,
     ...(origin !== undefined && { origin }),
     logger,
@@ -157,7 +159,7 @@ async function serve(
     ...(scraper === undefined ? {} : { metrics: observer.prometheus }),
   });
   observer.watch(kernel);
-  const server = await serveHttp(app, { host: options.host, port: options.port });
+  const server = await serveHttp(app, { host: options.listen, port: options.port });
   const made = options.token === undefined;
   const login = `${origin ?? server.url}${await app.loginPath(caller)}`;
   if (options.json)
@@ -215,11 +217,11 @@ const callbacksOf = (
   );
 
 /** MCP at /mcp: for programs and pages of this machine, of the host that is listened on, and of the one that is named. */
-async function openMcp(kernel: CommandContext["kernel"], { host, origin, answerGates: answersGates }: ServeOptions) {
+async function openMcp(kernel: CommandContext["kernel"], { listen, origin, answerGates: answersGates }: ServeOptions) {
   const { createMcpHandler } = await import("../mcp/index.ts");
   const local = ["localhost", "127.0.0.1", "[::1]"];
   const named = origin === undefined ? [] : [new URL(origin).hostname];
-  const allowedHosts = [...local, host.includes(":") ? `[${host}]` : host, ...named];
+  const allowedHosts = [...local, listen.includes(":") ? `[${listen}]` : listen, ...named];
   const allowedOrigins = [...local, ...named];
   return createMcpHandler(kernel, { allowedHosts, allowedOrigins, answersGates, version: readVersion() });
 }

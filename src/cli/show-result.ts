@@ -10,7 +10,7 @@ import type { WorkflowState } from "../contract/workflow-state.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { ledgerAsTyped } from "./choose-ledger.ts";
 import { fileAsTyped, invocation } from "./invocation.ts";
-import type { CommonOptions, Session } from "./options.ts";
+import { type CommonOptions, ledgerNamed, type Session } from "./options.ts";
 import { quoteWord, toJsonText } from "./render-text.ts";
 import { renderWorkflow } from "./render-workflow.ts";
 
@@ -70,10 +70,10 @@ export function decideLine(
 
 /** A command as a person would type it to act on the same ledger as the same caller. */
 export function commandLine(options: CommonOptions, ...words: readonly string[]): string {
-  const { db, capabilities, policies, tenant, principal, role, keys } = options;
+  const { host, capabilities, policies, tenant, principal, role, keys } = options;
   const flags = [
-    "--db",
-    ledgerAsTyped(db),
+    ...(options.db === undefined && host !== undefined ? [] : ["--db", ledgerAsTyped(ledgerNamed(options))]),
+    ...(host === undefined ? [] : ["--host", fileAsTyped(host)]),
     ...capabilities.flatMap((module) => ["--capabilities", module]),
     ...policies.flatMap((file) => ["--policies", fileAsTyped(file)]),
     ...(tenant === 1 ? [] : ["--tenant", String(tenant)]),

@@ -7,6 +7,7 @@
 import type { Command } from "commander";
 import type { WhatIfFinding, WhatIfReport } from "../index.ts";
 import { showLine } from "../protocol/visible-text.ts";
+import { loadHost } from "./load-host.ts";
 import { loadPolicies } from "./load-modules.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, readTime, type Session } from "./options.ts";
@@ -26,7 +27,7 @@ interface WhatIfOptions extends CommonOptions {
 
 export function addWhatIf(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("whatif"))
-    .description("list the past decisions that the rules of --policies would have taken otherwise")
+    .description("list the past decisions that the rules of --policies, or else of --host, would have taken otherwise")
     .option("--since <time>", "only decisions since this instant, or of the last 30m, 12h, 7d", readTime(terminal))
     .option("--no-default", "without the default stance behind the rules")
     .option("--intent <type>", "only workflows of this intent type")
@@ -37,11 +38,14 @@ export function addWhatIf(program: Command, terminal: Terminal): void {
 
 async function listDifferences(session: Session<WhatIfOptions>): Promise<void> {
   const { options, terminal } = session;
-  if (options.policies.length === 0) throw new UsageError("name the rules to try with --policies");
-  const policies = await loadPolicies(options.policies);
+  const host = await loadHost(options.host);
+  if (options.policies.length === 0 && host === null)
+    throw new UsageError("name the rules to try with --policies, or a host with --host");
+  const policies =
+    host === null || options.policies.length > 0 ? await loadPolicies(options.policies) : (host.options.policies ?? []);
   const asked = {
     policies,
-    defaultPolicies: options.default,
+    ...(!options.default && { defaultPolicies: false }),
     ...(options.since && { since: options.since }),
     ...(options.intent && { intent_type: options.intent }),
     ...(options.workflow && { workflow_id: options.workflow }),

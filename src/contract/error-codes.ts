@@ -63,6 +63,9 @@ const busy = { severity: "transient", retryable: true } as const;
 export const errorCodes = Object.freeze({
   // T0: schemas, ledger, kernel
   T0_VALIDATION_SCHEMA_MISMATCH: input("Correct the fields named in the detail and send the request again."),
+  T0_HOST_INVALID: input(
+    "Have the module export the options of createKernel by the name host, as in: export const host = defineHost({ capabilities }).",
+  ),
   T0_LIST_TOO_WIDE: input("Narrow the list by state, intent type, requester, operator or dates, then search it again."),
   T0_VALIDATION_PAYLOAD_TOO_LARGE: input("Send less data, or raise the limit named in the detail.", { http: 413 }),
   T0_CACHE_PRESSURE_EVICTION: resource("Nothing to do; give the cache more room if it happens often.", degraded),

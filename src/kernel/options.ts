@@ -49,6 +49,7 @@ import { defaultDomainPipelines, type Pipeline } from "../tiers/t6-metacognition
 import { checkKernelOptions, scorerMembers, securityMembers } from "./options-shape.ts";
 import { assemblePolicies, type Policies } from "./policies.ts";
 
+/** A store that a kernel can work on; one that keeps deliveries can have notifiers. */
 export type KernelLedger = LedgerStore & Partial<KeepsDeliveries>;
 
 /** What a host may bring to a kernel; each part has a default. */

@@ -6,7 +6,10 @@ import { Interrupted, type Terminal } from "../../src/cli/terminal.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";
 
 /** What it printed and complained of grows while it serves; `stop` interrupts it, at the latest when the test is over. */
-export async function serveHere(token: string, ...args: readonly string[]) {
+export const serveHere = (token: string, ...args: readonly string[]) => serveAt("own", token, ...args);
+
+/** As serveHere; `none` names no ledger, where a host has one. */
+export async function serveAt(ledger: "own" | "none", token: string, ...args: readonly string[]) {
   const folder = makeTempFolder();
   const [out, err]: [string[], string[]] = [[], []];
   const interruption = new AbortController();
@@ -32,7 +35,7 @@ export async function serveHere(token: string, ...args: readonly string[]) {
     printAll: () => Promise.resolve(),
   };
   const db = join(folder.path, "l.db");
-  const given = ["--json", "--port", "0", "--token", token, "--db", db];
+  const given = ["--json", "--port", "0", "--token", token, ...(ledger === "own" ? ["--db", db] : [])];
   const ended = main(["serve", ...given, ...args], terminal);
   const stop = async (): Promise<void> => {
     interruption.abort(new Interrupted("the test", 0));
