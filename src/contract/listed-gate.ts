@@ -43,6 +43,17 @@ export function listGate(gate: Gate | CutGate): CutGate {
 /** The gate as it is, where a list shows all of it. */
 export const wholeGate = (gate: Gate): CutGate => ({ ...gate, truncated: false });
 
+/**
+ * Returns a listed gate with its payload in full and nothing long beside it: preview, difference and what may be edited repeat
+ * the payload as a rule. What is cut is said by `truncated`; the gate itself has all.
+ */
+export function carryPayloadOnce(gate: ListedGate): ListedGate {
+  const [preview, diff] = [cutText(gate.preview, maxText), gate.diff === null ? null : cutText(gate.diff, maxText)];
+  const isLong = gate.editable != null && JSON.stringify(gate.editable.value).length > maxText;
+  const isCut = isLong || preview !== gate.preview || diff !== gate.diff;
+  return isCut ? { ...gate, preview, diff, ...(isLong && { editable: null }), truncated: true } : gate;
+}
+
 /** Of each list the newest `most`. */
 function cutGate(gate: Gate | CutGate, most: number): CutGate {
   let truncated = "truncated" in gate && gate.truncated;

@@ -19,10 +19,28 @@ describe("[API-08] lists over HTTP", () => {
     expect([truncated, payload]).toEqual([true, null]);
     const whole = await edge.ask(pathOf(workflow_id, "/gates/gate-send"));
     expect(whole).toMatchObject({ status: 200, body: { payload: { text }, preview: text } });
-    const ofOne = await edge.ask<GatePage>(`/v1/kernel/gates?workflow_id=${workflow_id}`);
-    expect(ofOne.body.gates).toMatchObject([{ truncated: false, payload: { text } }]);
+    const ofOne = `/v1/kernel/gates?workflow_id=${workflow_id}`;
+    const { gates } = (await edge.ask<GatePage>(ofOne)).body;
+    expect(gates).toMatchObject([{ truncated: true, payload: { text }, editable: null }]);
+    expect(await bytesOf(ofOne)).toBeLessThan(text.length + 5_000);
     const none = await edge.ask(pathOf(workflow_id, "/gates/gate-none"));
     expect([none.status, codeOf(none)]).toEqual([404, "T5_GATE_NOT_FOUND"]);
+  });
+
+  it("of one workflow carries each payload once, and all of a gate that is short", async () => {
+    const diff = `+${"y".repeat(50_000)}`;
+    const send = counted("Note.Send", { effect: "write_draft", preview: () => ({ preview: "as asked", diff }) });
+    await using edge = await openEdge({
+      capabilities: [story([send], [step("send", send, { gate: {}, params: { text: "short" } })])],
+    });
+    const { workflow_id } = await edge.t.run(intent);
+    const { body } = await edge.ask<GatePage>(`/v1/kernel/gates?workflow_id=${workflow_id}`);
+    expect(body.gates).toMatchObject([
+      { truncated: true, preview: "as asked", payload: { text: "short" }, editable: { value: { text: "short" } } },
+    ]);
+    expect(body.gates[0]?.diff?.length).toBe(1000);
+    const whole = await edge.ask(pathOf(workflow_id, "/gates/gate-send"));
+    expect(whole.body).toMatchObject({ diff });
   });
 
   it("take every filter as a parameter, and tell the total where it is asked for", async () => {

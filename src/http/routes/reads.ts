@@ -8,6 +8,7 @@
 import { z } from "zod";
 import { type Caller, commandScopes, hasScope, withoutScopes } from "../../contract/auth-context.ts";
 import { GateId } from "../../contract/ids.ts";
+import { carryPayloadOnce } from "../../contract/listed-gate.ts";
 import { gateCursor } from "../../contract/page.ts";
 import {
   AuditEntry,
@@ -128,7 +129,7 @@ export function addReads(edge: Edge): void {
       path: "/v1/kernel/gates",
       operation: "listGates",
       summary:
-        "What waits for a person, of the newest workflow first; of one workflow whole, else cut where `truncated`",
+        "What waits for a person, of the newest workflow first; cut where `truncated`, of one workflow with the payload in full",
       query: gateQuery(maxPage),
       answers: page(GatePage),
     },
@@ -223,7 +224,7 @@ export async function listGates(
   // What a credential may not decide is not theirs, whatever the role may.
   if (rest.mine === true) requireCredentialScope(credential, commandScopes.gate);
   const found = await kernel.gates({ ...rest, limit }, withoutScopes(credential));
-  const gates = found.map((gate) => withinScopes(gate, credential));
+  const gates = found.map((gate) => carryPayloadOnce(withinScopes(gate, credential)));
   const last = gates.length < limit ? undefined : gates.at(-1);
   return { gates: [...gates], next: last === undefined ? null : gateCursor(last), ...totalOf(found) };
 }
