@@ -3,6 +3,8 @@
  *
  * INV-1  Nothing that is there is written over: a folder that is not empty is refused before anything is written.
  * INV-2  Of a folder that cannot be made whole nothing is left.
+ * INV-3  What is printed works as printed: from a checkout the folder depends on that checkout by its path, and a checkout that
+ *        is not built is built first.
  * Never: installs anything or asks the network; it prints what to run next.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -30,8 +32,19 @@ function create(folder: string, terminal: Terminal): void {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`${folder} cannot be made: ${(error as Error).message}; name another folder`);
   }
-  terminal.print(`Made ${folder}. Next:\n\n  cd ${quoteWord(folder)}\n  npm install\n  npm start\n`);
+  const steps = [...stepsBefore(findCheckout()), `cd ${quoteWord(folder)}`, "npm install", "npm start"];
+  terminal.print(`Made ${folder}. Next:\n\n${steps.map((step) => `  ${step}\n`).join("")}`);
 }
+
+/** The checkout of the sources that this program runs from; null where npm installed the package. */
+const findCheckout = (): string | null =>
+  existsSync(findShipped("src/cli/main.ts")) ? dirname(findShipped("package.json")) : null;
+
+/** A package needs what the build makes of the sources. */
+const stepsBefore = (checkout: string | null): readonly string[] =>
+  checkout === null || existsSync(join(checkout, "dist/src/index.js"))
+    ? []
+    : [`npm --prefix ${quoteWord(checkout)} run build`];
 
 function requireEmpty(folder: string): void {
   if (existsSync(folder) && readdirSync(folder).length > 0)
@@ -71,6 +84,7 @@ function nameManifest(folder: string): void {
       .toLowerCase()
       .replaceAll(/[^a-z0-9._-]+/g, "-")
       .replace(/^[._-]+/, "") || "my-workflows";
-  manifest.dependencies.countersign = `^${readVersion()}`;
+  const checkout = findCheckout();
+  manifest.dependencies.countersign = checkout === null ? `^${readVersion()}` : `file:${checkout}`;
   writeFileSync(path, `${JSON.stringify(manifest, null, 2)}\n`);
 }

@@ -1,7 +1,8 @@
 // `create` where no folder can be made: wrong usage, and nothing is left of it.
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { asOrdinaryUser, makeTempFolder } from "../fixtures.ts";
 import { runHere } from "./command-line.ts";
@@ -33,6 +34,19 @@ it("create makes the folders above it", async () => {
   expect((await runHere("create", made)).code).toBe(0);
   expect(readdirSync(made)).toContain("package.json");
   expect((await runHere("create", made)).err).toContain("is not empty");
+});
+
+it("create from a checkout depends on that checkout, and says that it is to be built where it is not", async () => {
+  using folder = makeTempFolder();
+  const made = join(folder.path, "mine");
+  const { out } = await runHere("create", made);
+  const { dependencies } = JSON.parse(readFileSync(join(made, "package.json"), "utf8")) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+  expect(dependencies["countersign"]).toBe(`file:${root}`);
+  const isBuilt = existsSync(join(root, "dist/src/index.js"));
+  expect(out.includes(`  npm --prefix ${root} run build\n`)).toBe(!isBuilt);
 });
 
 it("create says what to type next, quoted where a shell needs it", async () => {

@@ -198,6 +198,11 @@ export const ambientRows: readonly AmbientRow[] = [
   },
   { path: "visualizations/console/loaded.tsx", calls: timing, why: "a page says how long ago something was" },
   {
+    path: "test/guide/readme-clone.test.ts",
+    calls: ["process.env"],
+    why: "gives the README's commands the PATH and the environment of a person's shell",
+  },
+  {
     path: "test/package/install-examples.ts",
     calls: ["performance.now"],
     why: "it tells how long an installation takes",
