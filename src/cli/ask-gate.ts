@@ -4,12 +4,15 @@
  * Owns: which keys there are, and what they lead to. Never: decides; the answer goes to the kernel with the digest shown.
  * INV-1  A decision takes two keys: the second after what it will do was told.
  * INV-2  An edit counts once it was shown as the change it makes, and was then approved.
+ * INV-3  An edit that was not sent is dropped only by a person who was asked, or who broke off with Ctrl-C.
  */
 import { InvalidArgumentError } from "commander";
 import type { Gate, GateRequest } from "../contract/gate.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { namedTargets } from "../protocol/named-targets.ts";
-import { editGate, type GateEdit } from "./edit-gate.ts";
+import { describeEdit, editGate, type GateEdit } from "./edit-gate.ts";
 import { readJson } from "./options.ts";
+import { isYes } from "./read-word.ts";
 import { gateSections, renderGate, renderSections } from "./render-gate.ts";
 import { layOut, renderScreen } from "./review-screen.ts";
 import type { Screen } from "./screen.ts";
@@ -20,6 +23,8 @@ export interface Question {
   /** `2 of 7`. */
   readonly place: string;
   readonly terminal: Terminal;
+  /** An edit that was sent and refused. */
+  readonly kept: JsonObject | null;
 }
 
 /** What is said at a gate, or to go elsewhere. `stop`: the person broke off. */
@@ -38,7 +43,7 @@ interface Draft {
 
 /** @throws what the terminal's signal was aborted with, where that was while the person edited. */
 export async function askGate(question: Question): Promise<GateAnswer> {
-  let draft: Draft = { edit: null, note: "" };
+  let draft = beginDraft(question);
   for (;;) {
     const act = await findAct(question, draft);
     if (act === "undo") draft = { edit: null, note: "Your edit is gone." };
@@ -50,6 +55,11 @@ export async function askGate(question: Question): Promise<GateAnswer> {
       draft = { ...draft, note: answer };
     }
   }
+}
+
+function beginDraft({ gate, kept }: Question): Draft {
+  const edit = kept === null ? null : describeEdit(gate, kept);
+  return { edit, note: edit === null ? "" : "Your edit is kept; it is shown on the gate as it is now." };
 }
 
 async function edit({ gate, terminal }: Question, draft: Draft): Promise<Draft> {
@@ -127,11 +137,18 @@ export function listChoices(gate: Gate, made: GateEdit | null): readonly Choice[
 
 /** What an answer will do, in the gate's own words. */
 function describeConsequence({ consequences }: Gate, act: Act, made: GateEdit | null): string {
-  if (act === "reject" || act === "failed") return consequences.reject;
+  const dropped = made === null ? "" : " Your edit was not sent and is dropped.";
+  if (leaving.includes(act)) return dropped.trim();
+  if (act === "reject" || act === "failed") return `${consequences.reject}${dropped}`;
   return made === null ? consequences.approve : consequences.edit;
 }
 
 const decisive: readonly Act[] = ["approve", "reject", "done", "retry", "failed"];
+const leaving: readonly Act[] = ["next", "back", "quit"];
+
+/** Whether a person is asked again: before a decision, and before an edit is dropped. */
+const asksAgain = (act: Act, { edit: made }: Draft): boolean =>
+  decisive.includes(act) || (made !== null && leaving.includes(act));
 
 function findAct(question: Question, draft: Draft): Promise<Act> {
   const screen = question.terminal.openScreen?.();
@@ -158,7 +175,7 @@ async function askOnScreen(screen: Screen, { gate, place, terminal }: Question, 
     const { lines, at, total, height } = renderScreen(gate, layout, view);
     spot = { ...spot, at, total, seen: Math.max(spot.seen, Math.min(total, at + height)) };
     screen.show(lines);
-    const pressed = pressKey(await screen.nextKey(), spot, { choices, height });
+    const pressed = pressKey(await screen.nextKey(), spot, { choices, height, draft });
     if (typeof pressed === "string") return pressed;
     spot = pressed;
   }
@@ -169,23 +186,24 @@ const describeKeys = (choices: readonly Choice[], { note }: Draft): string =>
   [note, choices.map(({ key, word }) => `[${key}]${word.replaceAll(" ", "-")}`).join(" ")].join(" ").trim();
 
 function describeAsked(gate: Gate, { edit: made }: Draft, { act, word }: Choice, { seen, total }: Spot): string {
-  const unseen = seen < total ? ` ${total - seen} lines below were not shown yet.` : "";
+  const unseen = seen < total && !leaving.includes(act) ? ` ${total - seen} lines below were not shown yet.` : "";
   return `${describeConsequence(gate, act, made)}${unseen} [y]${word.replaceAll(" ", "-")}, any other key: no`;
 }
 
 interface Keys {
   readonly choices: readonly Choice[];
   readonly height: number;
+  readonly draft: Draft;
 }
 
 /** Where a key leads: to an act, or elsewhere on the screen. */
-function pressKey(key: string, spot: Spot, { choices, height }: Keys): Act | Spot {
+function pressKey(key: string, spot: Spot, { choices, height, draft }: Keys): Act | Spot {
   if (key === "ctrl-c") return "stop";
   if (key === "resize") return spot;
   if (spot.asked !== null) return key === "y" ? spot.asked.act : { ...spot, asked: null };
   const choice = choices.find((one) => one.key === key);
   if (choice === undefined) return { ...spot, at: spot.at + stepOf(key, height) };
-  return decisive.includes(choice.act) ? { ...spot, asked: choice } : choice.act;
+  return asksAgain(choice.act, draft) ? { ...spot, asked: choice } : choice.act;
 }
 
 /** How far a key moves. */
@@ -217,9 +235,9 @@ async function askByLine({ gate, place, terminal }: Question, draft: Draft): Pro
     const word = answer.trim().toLowerCase();
     const choice = choices.find((one) => one.key === word || one.word === word);
     if (choice === undefined) continue;
-    if (!decisive.includes(choice.act)) return choice.act;
+    if (!asksAgain(choice.act, draft)) return choice.act;
     const sure = await terminal.ask(`${describeConsequence(gate, choice.act, draft.edit)} Sure? y or n: `);
     if (sure === null) return "stop";
-    if (sure.trim().toLowerCase() === "y") return choice.act;
+    if (isYes(sure)) return choice.act;
   }
 }

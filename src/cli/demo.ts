@@ -18,6 +18,7 @@ import { renderWhy } from "./explain.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, collect, ledgerNamed, readJson, type Session } from "./options.ts";
 import { type Beginning, pickBeginning } from "./pick-range.ts";
+import { isNo, isYes } from "./read-word.ts";
 import { renderGate } from "./render-gate.ts";
 import { describeTime } from "./render-text.ts";
 import { renderWorkflow } from "./render-workflow.ts";
@@ -76,8 +77,12 @@ async function runDemo(session: Session<DemoOptions>): Promise<void> {
   const repo = await findRepository(options.repo, terminal);
   const tell = async (context: CommandContext) => {
     const waiting = options.json ? null : await findWaiting(context, repo);
-    const taken = waiting !== null && (await offerWaiting(waiting, session));
-    const workflowId = taken ? waiting.workflow_id : await submit(context, await readInputs(repo, session), session);
+    const wanted = waiting === null ? "draft" : await offerWaiting(waiting, session);
+    if (wanted === "leave") return;
+    const workflowId =
+      waiting !== null && wanted === "take"
+        ? waiting.workflow_id
+        : await submit(context, await readInputs(repo, session), session);
     await printEnd({ context, session }, await passGates({ context, session }, workflowId));
   };
   await withKernel(session, tell, { recover: options.recover, create: true });
@@ -109,16 +114,29 @@ async function findWaiting({ kernel, caller }: CommandContext, repo: string): Pr
   return null;
 }
 
-async function offerWaiting(state: WorkflowState, { terminal, options }: Session<DemoOptions>): Promise<boolean> {
+/** What becomes of notes that wait: they are taken up, left as they are, or others are drafted. */
+async function offerWaiting(
+  state: WorkflowState,
+  { terminal, options }: Session<DemoOptions>,
+): Promise<"take" | "leave" | "draft"> {
   const since = describeTime(state.accepted_at, terminal.now());
   const told = `Notes of this repository wait for a person, drafted ${since} (${state.workflow_id}).`;
+  const review = commandLine(options, "review", "--workflow", state.workflow_id);
   if (!terminal.interactive || options.yes) {
-    terminal.print(`${told}\n  ${commandLine(options, "review", "--workflow", state.workflow_id)}`);
-    return false;
+    terminal.print(`${told}\n  ${review}`);
+    return "draft";
   }
-  const answer = await terminal.ask(`${told}\nTake them up? y, or Enter to draft anew: `);
-  terminal.signal.throwIfAborted();
-  return answer?.trim().toLowerCase() === "y";
+  terminal.print(told);
+  for (;;) {
+    const answer = await terminal.ask("Take them up? y, n, or d to draft others: ");
+    terminal.signal.throwIfAborted();
+    if (answer === null || isNo(answer)) {
+      terminal.print(`They wait as before:\n  ${review}`);
+      return "leave";
+    }
+    if (isYes(answer)) return "take";
+    if (["d", "draft"].includes(answer.trim().toLowerCase())) return "draft";
+  }
 }
 
 /** What the options say, by the names of the capability's inputs, and where the notes begin if nothing says it. */

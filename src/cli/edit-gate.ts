@@ -41,17 +41,31 @@ export async function editGate(gate: Gate, terminal: Terminal, before: GateEdit 
   const value = gate.editable?.value;
   if (!isPlainObject(value)) return null;
   const member = findText(value);
-  const textOf = (whole: JsonObject): string =>
-    member === null ? `${JSON.stringify(whole, null, 2)}\n` : String(whole[member]);
   const name = member === null ? "payload.json" : member === "markdown" ? "draft.md" : "draft.txt";
-  const text = await editText(name, textOf({ ...value, ...before?.edit }), terminal);
+  const text = await editText(name, textOf({ ...value, ...before?.edit }, member), terminal);
   if (text === null) return before;
-  const old = textOf(value);
+  const old = textOf(value, member);
   if (text === old) return null;
   const edit = member === null ? readJsonObject(text) : { [member]: text };
-  const diff = showDiff(unifiedDiff({ path: member ?? "payload", before: old, after: text }));
-  return { edit, sections: [{ title: "Your changes", text: diff, styleOf: styleOfDiff }] };
+  return { edit, sections: sectionsOf({ path: member ?? "payload", before: old, after: text }) };
 }
+
+/** Returns an edit as it changes the gate's value as it stands now; null where there is nothing that it could change. */
+export function describeEdit(gate: Gate, edit: JsonObject): GateEdit | null {
+  const value = gate.editable?.value;
+  if (!isPlainObject(value)) return null;
+  const member = findText(value);
+  const change = { before: textOf(value, member), after: textOf({ ...value, ...edit }, member) };
+  return { edit, sections: sectionsOf({ path: member ?? "payload", ...change }) };
+}
+
+/** What is edited: the member that is a text, or all of the value as JSON. */
+const textOf = (whole: JsonObject, member: string | null): string =>
+  member === null ? `${JSON.stringify(whole, null, 2)}\n` : String(whole[member]);
+
+const sectionsOf = (change: Parameters<typeof unifiedDiff>[0]): readonly Section[] => [
+  { title: "Your changes", text: showDiff(unifiedDiff(change)), styleOf: styleOfDiff },
+];
 
 /** Null where the person gives up. */
 async function editText(name: string, text: string, terminal: Terminal): Promise<string | null> {

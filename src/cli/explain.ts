@@ -104,10 +104,10 @@ const traceColumns: readonly Column<StepTrace>[] = [
   { title: "STEP", value: (step) => step.step_id },
   { title: "OPERATOR", value: (step) => step.skill_name, shrinks: true },
   { title: "STATUS", value: (step) => step.status },
-  { title: "ATTEMPTS", value: describeAttempts, shrinks: true },
-  { title: "POLICY", value: (step) => String(step.policy_events.length) },
-  { title: "PEOPLE", value: (step) => String(step.approval_events.length) },
-  { title: "OUTPUT", value: (step) => step.output_data ?? "-", shrinks: true },
+  { title: "ATTEMPTS", value: describeAttempts, shrinks: true, labelled: true },
+  { title: "POLICY", value: (step) => String(step.policy_events.length), labelled: true },
+  { title: "PEOPLE", value: (step) => String(step.approval_events.length), labelled: true },
+  { title: "OUTPUT", value: (step) => step.output_data ?? "-", shrinks: true, labelled: true },
 ];
 
 function describeAttempts({ attempts }: StepTrace): string {

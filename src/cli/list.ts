@@ -15,7 +15,7 @@ import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readId, readLimit, readTime, type Session } from "./options.ts";
 import { renderGate, renderHidden } from "./render-gate.ts";
 import { type Column, renderTable } from "./render-table.ts";
-import { describeTime, indent } from "./render-text.ts";
+import { describeTime, indent, wrapLine, wrapLines } from "./render-text.ts";
 import { renderWorkflow, styleOfState } from "./render-workflow.ts";
 import { commandLine, openGatesOf, printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
@@ -126,10 +126,10 @@ async function listWorkflows(options: ListOptions, terminal: Terminal): Promise<
 const workflowColumns = ({ now }: Terminal): readonly Column<WorkflowSummary>[] => [
   { title: "WORKFLOW", value: (row) => row.workflow_id },
   { title: "STATE", value: (row) => row.state, style: (row) => styleOfState(row.state) },
-  { title: "INTENT", value: (row) => row.intent_type, shrinks: true },
-  { title: "TITLE", value: (row) => row.title, shrinks: true },
-  { title: "DONE", value: (row) => `${row.progress.percent} %` },
-  { title: "ACCEPTED", value: (row) => describeTime(row.created_at, now()) },
+  { title: "INTENT", value: (row) => row.intent_type, shrinks: true, least: 40 },
+  { title: "TITLE", value: (row) => row.title, shrinks: true, least: 20 },
+  { title: "DONE", value: (row) => `${row.progress.percent} %`, labelled: true },
+  { title: "ACCEPTED", value: (row) => describeTime(row.created_at, now()), labelled: true },
 ];
 
 async function showWorkflow(workflowId: string, options: CommonOptions, terminal: Terminal): Promise<void> {
@@ -163,20 +163,25 @@ async function listGates(options: GateOptions, terminal: Terminal): Promise<void
 function printHidden(gate: ListedGate, { terminal, options }: Session): void {
   if (!gate.checked) {
     const message = "what is shown here was not checked against its log: decide on what `show` prints";
-    return terminal.print(`\n${showLine(`${gate.gate_id} of ${gate.workflow_id}: ${message}`)}`);
+    return terminal.print(
+      `\n${wrapLines(showLine(`${gate.gate_id} of ${gate.workflow_id}: ${message}`), terminal.columns)}`,
+    );
   }
   const isCut = gate.truncated && gate.payload === null;
-  const hidden = isCut ? `all of it: ${commandLine(options, "show", gate.workflow_id)}` : renderHidden(gate);
-  if (hidden === "") return;
+  const hidden = isCut ? "" : renderHidden(gate);
+  if (!isCut && hidden === "") return;
   const head = showLine(`${gate.gate_id} of ${gate.workflow_id}, ${gate.operator}: not in the preview`);
-  terminal.print(`\n${head}\n${indent(hidden)}`);
+  // What goes on stands further in, where no field begins: no value can look like another field.
+  const fields = hidden.split("\n").flatMap((line) => wrapLine(line, terminal.columns - 2, "    "));
+  const told = isCut ? `all of it:\n  ${commandLine(options, "show", gate.workflow_id)}` : fields.join("\n");
+  terminal.print(`\n${wrapLines(head, terminal.columns)}\n${indent(told)}`);
 }
 
 const gateColumns = ({ now }: Terminal): readonly Column<Gate>[] => [
   { title: "WORKFLOW", value: (gate) => gate.workflow_id },
   { title: "GATE", value: (gate) => gate.gate_id },
-  { title: "TITLE", value: (gate) => gate.title, shrinks: true },
-  { title: "RISK", value: (gate) => gate.risk_level },
-  { title: "OPENED", value: (gate) => describeTime(gate.opened_at, now()) },
-  { title: "DUE", value: (gate) => (gate.due_at === null ? "-" : describeTime(gate.due_at, now())) },
+  { title: "TITLE", value: (gate) => gate.title, shrinks: true, least: 20 },
+  { title: "RISK", value: (gate) => gate.risk_level, labelled: true },
+  { title: "OPENED", value: (gate) => describeTime(gate.opened_at, now()), labelled: true },
+  { title: "DUE", value: (gate) => (gate.due_at === null ? "-" : describeTime(gate.due_at, now())), labelled: true },
 ];

@@ -1,14 +1,19 @@
 /**
- * A table whose columns line up and that fits the terminal: columns that may shrink give way, widest first.
+ * A table whose columns line up and that fits the terminal: columns that may shrink give way, widest first. Where they would
+ * have to give more than they may, each row is a few lines of its own instead, broken between words.
  * Never: shrinks a column that is not marked so; ids stay whole, so that they can be copied.
  */
-import { cutLine, cutShown } from "./render-text.ts";
+import { cutLine, cutShown, wrapLine } from "./render-text.ts";
 import type { Style, Terminal } from "./terminal.ts";
 
 export interface Column<R> {
   readonly title: string;
   readonly value: (row: R) => string;
   readonly shrinks?: boolean;
+  /** How narrow it may get where it shrinks, or as narrow as its longest cell; 8 where nothing is said. */
+  readonly least?: number;
+  /** Where rows are lines of their own: the title stands before the value. */
+  readonly labelled?: boolean;
   readonly style?: (row: R) => Style;
 }
 
@@ -22,10 +27,11 @@ export function renderTable<R>(
   { columns: width, paint }: Pick<Terminal, "columns" | "paint">,
 ): string {
   const cells = rows.map((row) => columns.map((column) => cutLine(column.value(row), longest)));
+  const stackRow = (r: number): string => stackCells(cellsOf(rows[r]!, columns, cells[r]!), { width, paint });
   const widths = columns.map((column, i) =>
     Math.max(column.title.length, ...cells.map((line) => [...line[i]!].length)),
   );
-  fitWidths(widths, columns, width);
+  if (!fitWidths(widths, columns, width)) return rows.map((_, r) => stackRow(r)).join("\n");
   const pad = (text: string, i: number) => {
     const cut = cutShown(text, widths[i]!);
     return i === columns.length - 1 ? cut : cut + " ".repeat(widths[i]! - [...cut].length);
@@ -37,12 +43,51 @@ export function renderTable<R>(
   return [head, ...lines].map((line) => line.trimEnd()).join("\n");
 }
 
-function fitWidths<R>(widths: number[], columns: readonly Column<R>[], available: number): void {
+/** Shrinks what may shrink; false where the table does not fit even so. */
+function fitWidths<R>(widths: number[], columns: readonly Column<R>[], available: number): boolean {
   const total = () => widths.reduce((sum, width) => sum + width, gap.length * (widths.length - 1));
+  const least = columns.map((column, i) => Math.min(widths[i]!, column.least ?? narrowest));
   while (total() > available) {
-    const shrinking = widths.map((width, i) => (columns[i]!.shrinks ? width : 0));
+    const shrinking = widths.map((width, i) => (columns[i]!.shrinks && width > least[i]! ? width : 0));
     const widest = shrinking.indexOf(Math.max(...shrinking));
-    if (shrinking[widest]! <= narrowest) return;
+    if (shrinking[widest] === 0) return false;
     widths[widest]! -= 1;
   }
+  return true;
+}
+
+interface Cell {
+  readonly text: string;
+  readonly style: Style | null;
+}
+
+const cellsOf = <R>(row: R, columns: readonly Column<R>[], values: readonly string[]): readonly Cell[] =>
+  columns.map(({ title, labelled = false, style }, i) => ({
+    text: labelled ? `${title.toLowerCase()} ${values[i]}` : values[i]!,
+    style: style === undefined ? null : style(row),
+  }));
+
+/** The cells of a row one after another, as many on a line as fit whole; a longer one is broken between words. */
+function stackCells(
+  cells: readonly Cell[],
+  { width, paint }: { readonly width: number; readonly paint: Terminal["paint"] },
+): string {
+  const lines: Cell[][] = [];
+  const widthOf = (line: readonly Cell[]): number =>
+    line.reduce((sum, { text }) => sum + [...text].length + gap.length, 0);
+  for (const cell of cells.filter(({ text }) => text !== "")) {
+    const last = lines.at(-1);
+    const margin = lines.length > 1 ? gap.length : 0;
+    if (last !== undefined && margin + widthOf(last) + [...cell.text].length <= width) last.push(cell);
+    else lines.push([cell]);
+  }
+  const show = ({ text, style }: Cell): string => (style === null ? text : paint(style, text));
+  const showLine = (line: readonly Cell[], margin: string): string => {
+    const [only] = line as readonly [Cell];
+    if (line.length > 1) return margin + line.map(show).join(gap);
+    return wrapLine(only.text, width - margin.length, gap)
+      .map((text) => margin + show({ ...only, text }))
+      .join("\n");
+  };
+  return lines.map((line, i) => showLine(line, i === 0 ? "" : gap)).join("\n");
 }

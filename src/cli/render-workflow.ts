@@ -56,7 +56,7 @@ const stepColumns: readonly Column<StepView>[] = [
   { title: "STEP", value: (step) => step.step_id },
   { title: "STATE", value: describeStepState, style: (step) => styles[step.state] },
   { title: "OPERATOR", value: (step) => step.operator, shrinks: true },
-  { title: "TRIES", value: (step) => String(step.attempts) },
+  { title: "TRIES", value: (step) => String(step.attempts), labelled: true },
   { title: "WHAT", value: describeStep, shrinks: true },
 ];
 

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { GateFilter } from "../index.ts";
@@ -119,20 +120,25 @@ export async function reviewGates(
   session: Session<ReviewOptions>,
 ): Promise<number> {
   let waiting = names;
+  let kept: JsonObject | null = null;
   for (let at = 0; at < waiting.length; ) {
     const name = waiting[at] as GateName;
     const gate = await context.kernel.gate(name.workflow_id, name.gate_id, context.caller);
     const place = `${at + 1} of ${waiting.length}`;
     session.terminal.safety.tell = `Nothing was decided at this gate. ${describeLeft(waiting.length, session)}`;
-    const chosen = isOpenGate(gate)
-      ? await askGate({ gate, place, terminal: session.terminal })
+    const chosen: GateAnswer = isOpenGate(gate)
+      ? await askGate({ gate, place, terminal: session.terminal, kept })
       : printElsewhere(gate, session);
+    kept = null;
     if (chosen.to === "quit") break;
     if (chosen.to === "stop") throw new Interrupted("Ctrl-C", 130);
     if (chosen.to === "back") at = Math.max(0, at - 1);
     if (chosen.to === "next") at += 1;
     if (chosen.to === "decide") {
       const opened = await decideHere(context, gate, chosen, session);
+      // Of what was refused the edit is kept: the same gate is asked about next.
+      if (opened === null) kept = chosen.payload?.edit ?? null;
+      if (opened === null) continue;
       const others = waiting.toSpliced(at, 1);
       waiting = others.toSpliced(at, 0, ...opened.filter((one) => !others.some((other) => isSame(one, other))));
     }
@@ -152,15 +158,15 @@ const describeDecision = ({ status, decision }: Gate): string =>
     ? status
     : `${status} by ${showLine(`${decision.principal.type} ${decision.principal.id}`)}`;
 
-/** The gates of its workflow that are open after the decision: the same where it was refused or revised. */
+/** The gates of its workflow that are open after the decision; null where it was refused. */
 async function decideHere(
   context: CommandContext,
   gate: Gate,
   chosen: Decided,
   session: Session<ReviewOptions>,
-): Promise<readonly GateName[]> {
+): Promise<readonly GateName[] | null> {
   const { terminal } = session;
-  const { workflow_id, gate_id } = gate;
+  const { workflow_id } = gate;
   try {
     const { answer, after } = await sendDecision(context, gate, chosen, session);
     const word = chosen.payload?.resolution ?? chosen.decision;
@@ -175,7 +181,7 @@ async function decideHere(
     if (!(error instanceof KernelErrorException)) throw error;
     terminal.print(`\n${describeDecided(gate, "not decided")}\n${renderError(error.error)}`);
     await terminal.ask("Enter shows the gate as it is now. ");
-    return [{ workflow_id, gate_id }];
+    return null;
   }
 }
 

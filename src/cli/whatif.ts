@@ -85,8 +85,8 @@ const columnsFor = ({ now }: Terminal): readonly Column<WhatIfFinding>[] => [
   { title: "WHEN", value: (row) => describeTime(row.timestamp, now()) },
   { title: "STAGE", value: (row) => row.stage },
   { title: "SUBJECT", value: (row) => row.step_id ?? row.subject, shrinks: true },
-  { title: "WAS", value: (row) => row.was.decision, shrinks: true },
-  { title: "WOULD BE", value: (row) => row.would_be?.decision ?? "unknown", shrinks: true },
+  { title: "WAS", value: (row) => row.was.decision, shrinks: true, labelled: true },
+  { title: "WOULD BE", value: (row) => row.would_be?.decision ?? "unknown", shrinks: true, labelled: true },
   { title: "REASON", value: (row) => row.would_be?.reason ?? row.reason, shrinks: true },
 ];
 

@@ -150,7 +150,7 @@ describe("reading", () => {
   it("list, show and gates", async () => {
     const { workflows } = await readHere<{ workflows: Shown[] }>("list", "--db", db, "--state", "waiting_for_user");
     expect(workflows.map(({ workflow_id }) => workflow_id)).toContain(waiting.workflow_id);
-    expect((await runHere("list", "--db", db)).out).toMatch(/^WORKFLOW +STATE +INTENT/);
+    expect((await runHere("list", "--db", db)).out).toMatch(/^wf_\w+ +completed +Repo\.ReleaseNotes\.Draft$/m);
     const { gates } = await readHere<{ gates: Gate[] }>("gates", "--db", db);
     expect(gates.map(({ workflow_id }) => workflow_id)).toContain(waiting.workflow_id);
     expect((await runHere("gates", "--db", db)).out).toContain(waiting.workflow_id);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
-import { type Ran, readHere, readLines, runHere } from "./command-line.ts";
+import { type Ran, readHere, readLines, runAt, runHere } from "./command-line.ts";
 
 /** One of each kind, and what would pass for a name. */
 const trap =
@@ -110,10 +110,18 @@ describe("every command", () => {
 
   it("[GAT-05] gates and show list each field that the preview does not say", async () => {
     for (const words of [["show", asking], ["gates"]]) {
-      const { out } = await runHere(...words, ...at);
+      const { out } = await runAt({ columns: 2000 }, ...words, ...at);
       expect(out).toMatch(/^ {2}folder +"x‹U\+202E/m);
       expect(out).toMatch(/^ {2}\["x‹U\+202E RIGHT-TO-LEFT OVERRIDE›y.* "v"$/m);
     }
+  });
+
+  it("[GAT-05] on a narrow terminal a value that goes on begins no line where a field begins", async () => {
+    const { out } = await runAt({ columns: 40 }, "gates", ...at);
+    const fields = out.slice(out.indexOf("the preview")).split("\n").slice(1);
+    const begins = fields.filter((line) => /^ {2}\S/.test(line));
+    expect(begins.map((line) => line.slice(2, 8))).toEqual(["folder", expect.stringMatching(/^\["x/)]);
+    expect(fields.filter((line) => line.startsWith("      ")).length).toBeGreaterThan(5);
   });
 
   it("[GAT-05] --json says the same as the ledger, character by character", async () => {

@@ -5,7 +5,7 @@ import { createKernel } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { publishing } from "../gates/story.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
-import { runHere } from "./command-line.ts";
+import { runAt, runHere } from "./command-line.ts";
 
 let folder: TempFolder;
 let db: string;
@@ -60,6 +60,30 @@ describe("[API-08] the command line lists", () => {
     expect(await listed("gates", "--due-before", "2999-01-01")).toEqual([]);
     expect(await listed("gates", "--after", `${second}/gate-publish`)).toEqual([first]);
     expect((await runHere("gates", "--db", db, "--limit", "1", "--total")).out).toContain("1 of 2");
+  });
+
+  it.each([40, 80])("at %i columns no line is longer, and no word is cut", async (columns) => {
+    const plain = async (...words: readonly string[]) => (await runAt({ columns }, ...words, "--db", db)).out;
+    for (const command of ["list", "gates"]) {
+      const out = await plain(command);
+      expect(out.split("\n").filter((line) => line.length > columns)).toEqual([]);
+      for (const id of ids) expect(out).toContain(id);
+      expect(out).not.toContain("…");
+      expect(out.split(/\s+/).join(" ")).toContain(command === "list" ? "Story.Note.Publish For bo" : "gate-publish");
+    }
+  });
+
+  it("on a narrow terminal a row is lines of its own, which name what would not be understood", async () => {
+    const plain = async (command: string) =>
+      (await runAt({ columns: 40 }, command, "--db", db)).out.replaceAll(/\s+/g, " ");
+    expect(await plain("list")).toMatch(/waiting_for_user .*done \d+ % accepted \w+/);
+    expect(await plain("gates")).toMatch(/risk low opened \w+.* due -/);
+  });
+
+  it("on a wide terminal a row is one line under the titles of its columns", async () => {
+    const { out } = await runAt({ columns: 160 }, "list", "--db", db);
+    expect(out.split("\n")[0]).toMatch(/^WORKFLOW +STATE +INTENT +TITLE +DONE +ACCEPTED$/);
+    expect(out.trimEnd().split("\n")).toHaveLength(3);
   });
 
   it("a cursor that this list could not have given is refused", async () => {

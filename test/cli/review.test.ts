@@ -108,6 +108,84 @@ describe("review", () => {
     expect(idle.screens[1]).toContain("Nothing is changed.");
   });
 
+  it("an edit that was not sent is not dropped unasked, whichever key leaves the gate", async () => {
+    await stopAtGate("A.md");
+    const change = (question: string): string => {
+      const file = /Change (\S+),/.exec(question)?.[1];
+      if (file !== undefined) writeFileSync(file, readFileSync(file, "utf8").replace("lantern", "brighter lantern"));
+      return "";
+    };
+    const kept = makePerson(["e", "n", "x", "q", "n", "p", "n", "a", "y"], change);
+    await runAt(kept.terminal, "review", "--db", db);
+    for (const [at, word] of [
+      [2, "next"],
+      [4, "quit"],
+      [6, "previous"],
+    ] as const)
+      expect(kept.screens[at]?.replaceAll(/\s+/g, " ")).toContain(
+        `Your edit was not sent and is dropped. [y]${word}, any other key: no`,
+      );
+    expect(kept.screens[8]?.replaceAll(/\s+/g, " ")).not.toContain("is dropped");
+    expect(readFileSync(join(repo, "A.md"), "utf8")).toContain("brighter lantern");
+
+    await stopAtGate("B.md");
+    const dropped = makePerson(["e", "q", "y"], change);
+    const ran = await runAt(dropped.terminal, "review", "--db", db);
+    expect([ran.code, ran.out]).toEqual([0, expect.stringContaining("1 gate waits as before")]);
+    const unedited = makePerson(["q"], change);
+    expect((await runAt(unedited.terminal, "review", "--db", db)).code).toBe(0);
+  });
+
+  it("an edit that was refused is kept, and is what is edited further", async () => {
+    const path = join(folder.path, "orders.ts");
+    const from = (file: string): string => JSON.stringify(new URL(`../../src/define/${file}`, import.meta.url).href);
+    writeFileSync(
+      path,
+      `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+      import { defineCapability } from ${from("define-capability.ts")};
+      import { defineOperator } from ${from("define-operator.ts")};
+      const input = z.object({ n: z.int(), note: z.string() });
+      const order = defineOperator({ name: "Shop.Order", input, effect: "final_write", run: ({ input }) => input });
+      export default defineCapability({ intentType: "Shop.Order", version: "1.0", input, operators: [order],
+        plan: ({ input }) => ({ reasoning: "r", steps: [{ step_id: "order", name: "Order", operator: "Shop.Order", params: input }] }) });`,
+    );
+    const own = ["--db", db, "--capabilities", path];
+    await runHere("run", "Shop.Order", "--input", '{"n":1,"note":"tin"}', "--wait", ...own);
+    const changes: readonly (readonly [string, string])[] = [
+      ["tin", "lead"],
+      ["1", '"many"'],
+      ['"many"', "2"],
+    ];
+    const left = [...changes];
+    const change = (question: string): string => {
+      const file = /Change (\S+),/.exec(question)?.[1];
+      const [old, made] = file === undefined ? ["", ""] : (left.shift() as readonly [string, string]);
+      if (file !== undefined) writeFileSync(file, readFileSync(file, "utf8").replace(old, made));
+      return "";
+    };
+    const person = makePerson(["e", "e", "a", "y", "e", "a", "y"], change);
+    const ran = await runAt(person.terminal, "review", ...own);
+    expect(ran.out).toContain("not decided");
+    const kept = person.screens.find((screen) => screen.includes("Your edit is kept")) ?? "";
+    expect(kept).toContain('+  "note": "lead"');
+    const shown = await readHere<{ workflows: readonly { workflow_id: string }[] }>("list", "--db", db);
+    const { steps } = await stateOf(shown.workflows[0]?.workflow_id ?? "");
+    expect(JSON.parse(steps[0]?.output_text ?? "null")).toEqual({ n: 2, note: "lead" });
+  });
+
+  it("where nothing can be redrawn an edit is not dropped unasked either, and yes is a yes", async () => {
+    await stopAtGate("A.md");
+    const said = ["e", "n", "no", "a", "yes"];
+    const ask = async (question: string): Promise<string | null> => {
+      const file = /Change (\S+),/.exec(question)?.[1];
+      if (file === undefined) return said.shift() ?? null;
+      writeFileSync(file, readFileSync(file, "utf8").replace("lantern", "brighter lantern"));
+      return "";
+    };
+    expect((await runAt({ interactive: true, ask }, "review", "--db", db)).code).toBe(0);
+    expect(readFileSync(join(repo, "A.md"), "utf8")).toContain("brighter lantern");
+  });
+
   it("where nothing can be redrawn the gate is printed, and lines are the answers", async () => {
     await stopAtGate("A.md");
     const said = ["what?", "a", "n", "approve", "y"];
@@ -186,9 +264,30 @@ describe("demo at a terminal", () => {
     const said = ["y"];
     const person = makePerson(["a", "y"], () => said.shift() ?? "");
     const ran = await runAt(person.terminal, "demo", "--repo", repo, "--db", db);
-    expect(person.questions[0]).toContain(workflow_id);
     expect(ran.out).toContain(workflow_id);
     expect(ran.out.trimEnd().split("\n").at(-1)).toBe(`written: ${join(repo, "RELEASE_NOTES.md")}`);
     expect((await readHere<{ workflows: unknown[] }>("list", "--db", db)).workflows).toHaveLength(1);
+  });
+
+  it.each(["n", "no", "q", "NO", null])(
+    "%s is a no: nothing is taken up, and nothing else is drafted",
+    async (said) => {
+      const { workflow_id } = await stopAtGate("RELEASE_NOTES.md");
+      const person = makePerson([], () => said);
+      const ran = await runAt(person.terminal, "demo", "--repo", repo, "--db", db);
+      expect([ran.code, person.questions.length, person.screens.length]).toEqual([0, 1, 0]);
+      expect(ran.out).toContain(`review --workflow ${workflow_id}`);
+      expect((await readHere<{ workflows: unknown[] }>("list", "--db", db)).workflows).toHaveLength(1);
+      expect(written("RELEASE_NOTES.md")).toBe(false);
+    },
+  );
+
+  it("drafts others only where that is said, and asks again where it is not understood", async () => {
+    await stopAtGate("RELEASE_NOTES.md");
+    const said = ["", "perhaps", "d"];
+    const person = makePerson(["q"], () => said.shift() ?? "");
+    await runAt(person.terminal, "demo", "--repo", repo, "--db", db);
+    expect(person.questions).toHaveLength(3);
+    expect((await readHere<{ workflows: unknown[] }>("list", "--db", db)).workflows).toHaveLength(2);
   });
 });
