@@ -111,8 +111,9 @@ function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendInde
  */
 export function dueOf(record: WorkflowRecord): number | null {
   if (record.state === "running") return dueAfterPause(record);
-  // What is not asked yet is asked by whoever takes it up: the process that waited for the call is gone.
-  if (record.state === "cancelling") return isAnyUnasked(record) ? Date.parse(record.updated_at) : null;
+  // Whoever takes it up asks what is not asked yet, and ends it once nothing is left to ask: the process that waited is gone.
+  if (record.state === "cancelling")
+    return isAnyUnasked(record) || openGates(record).length === 0 ? Date.parse(record.updated_at) : null;
   if (record.state !== "waiting_for_user") return null;
   const open = openGates(record);
   const isLeft = open.length > 0 && !isAnyRunnable(record);

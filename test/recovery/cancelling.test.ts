@@ -3,9 +3,13 @@
  * is known, whoever knows it, and ends as cancelled with the end on record.
  */
 import { describe, expect, it } from "vitest";
+import { foldEvents } from "../../machines/index.ts";
 import type { OperatorCall } from "../../src/contract/operator.ts";
+import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
+import type { StepRecord, WorkflowRecord } from "../../src/contract/workflow.ts";
 import { operatorError } from "../../src/define/define-operator.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
+import { dueOf } from "../../src/runtime/derive-indexes.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
@@ -148,6 +152,22 @@ describe("a workflow that is cancelled while a call is under way that may not be
     door.resolve({});
     await t.clock.settle();
     expect(await cancel(t, id)).toMatchObject({ status: "cancelled" });
+  });
+
+  it("is due at once where nothing is left to ask about: whoever takes it up ends it", async () => {
+    const { door, capabilities } = busy();
+    await using t = await createTestKernel({ capabilities });
+    const id = await submit(t);
+    await cancel(t, id);
+    const rows: TurnRow[] = [];
+    for await (const row of t.kernel.export(id)) rows.push(row);
+    const record = foldEvents(openTurns(rows)) as WorkflowRecord;
+    const updatedAt = Date.parse(record.updated_at);
+    const answered = (one: StepRecord): StepRecord => ({ ...one, state: "failed", phase: null });
+    const steps = new Map([...record.steps].map(([key, one]) => [key, answered(one)]));
+    expect(dueOf({ ...record, steps })).toBe(updatedAt);
+    door.resolve({ paid: true });
+    await t.clock.settle();
   });
 
   it("says so in its progress and in its explanation", async () => {
