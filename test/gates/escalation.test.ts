@@ -91,6 +91,20 @@ describe("a gate with a ladder", () => {
     expect((await gate()).status).toBe("expired");
   });
 
+  it("expires before a decision that comes after its expiry, though a rung fell due as well and no timer has fired", async () => {
+    const { capability, sent } = gated({ ...ladder, expiry: { after_ms: 4 * minute, action: "deny" } } as never);
+    const clock = createVirtualClock(start);
+    let slept = 0;
+    // The machine was asleep: its clock has moved, and no timer of the kernel has fired yet.
+    const leaping = { ...clock, now: () => clock.now() + slept };
+    await using t = await createTestKernel({ capabilities: [capability], roles, clock: leaping });
+    const id = await waiting(t);
+    slept = 9 * minute;
+    expect((await refusalOf(approve(t, id, lead))).code).toBe("T5_GATE_CONFLICT");
+    expect((await gateOf(t, id, "gate-s1")).status).toBe("expired");
+    expect(sent()).toEqual([]);
+  });
+
   it.each([
     ["is never reached", { escalation: ladder.escalation, expiry: { after_ms: 3 * minute, action: "deny" } }],
     ["replaces nobody", { expiry: { after_ms: minute, action: "deny", replace: true } }],

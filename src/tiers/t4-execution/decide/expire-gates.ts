@@ -16,7 +16,8 @@ import { isOutdated, type Run, scopeOf } from "./run.ts";
 export function expireGates(run: Run): void {
   const { gates } = run.log.record;
   if (gates.size === 0) return;
-  for (const gate of openGates(run)) if (dueOf(gate) <= run.now) expire(run, gate, run.now);
+  // A rung that is noted late may leave a gate whose expiry is over as well.
+  for (let due = gatesDue(run); due.length > 0; due = gatesDue(run)) for (const gate of due) expire(run, gate, run.now);
   for (const gate of [...gates.values()]) if (remindedAt(gate) <= run.now) remind(run, gate);
 }
 
@@ -49,6 +50,7 @@ const openGates = (run: Run): Gate[] =>
   [...run.log.record.gates.values()].filter(
     (gate) => gate.status === "open" && !(gate.expiry_action === "allow" && isOutdated(run, gate)),
   );
+const gatesDue = (run: Run): Gate[] => openGates(run).filter((gate) => dueOf(gate) <= run.now);
 const dueOf = (gate: Gate): number => (gate.due_at === null ? Number.POSITIVE_INFINITY : Date.parse(gate.due_at));
 
 function expire(run: Run, gate: Gate, now: number): void {
