@@ -14,7 +14,7 @@ import type { OperatorMetadata } from "../../../contract/operator.ts";
 import type { ResourceRequest } from "../../../contract/token.ts";
 import { isBlocking } from "./end-step.ts";
 import type { Prepared } from "./prepare-step.ts";
-import { ask, type Run, stepOf } from "./run.ts";
+import { ask, type Charged, type Run, stepOf } from "./run.ts";
 
 /** What the ledger keeps of an admitted call's token; zeros are left out. */
 export interface CallToken {
@@ -130,14 +130,6 @@ const holdOf = (run: Run, stepId: string): string => `${run.log.identity.workflo
 export function dropHold(run: Run, stepId: string): void {
   if (!run.settings.reserves) return;
   run.intend({ do: "tell", to: 5, fn: "release_hold", schema: "HoldRelease", data: { hold: holdOf(run, stepId) } });
-}
-
-/** What was set aside for one call: a key that is called again reserves again. */
-export interface Charged {
-  readonly action_id: string;
-  readonly reservation: BoundReservation;
-  /** Epoch ms. */
-  readonly started_at: number;
 }
 
 export function reserve(run: Run, stepId: string, { action_id, reservation }: Omit<Charged, "started_at">): Charged {

@@ -11,6 +11,7 @@ import { type GateReason, gateIdOf, isOpenGate } from "../../../contract/gate.ts
 import { admitCall, dropHold, requireUnspent, reserve, tokenOf } from "./admit-call.ts";
 import { admitPayload } from "./admit-payload.ts";
 import { answerKey, findDoubted, isCalledNoMore, isRunning, type KeyState, keyOf } from "./answer-key.ts";
+import type { Failed } from "./attempts.ts";
 import { reopenIfMoved } from "./check-basis.ts";
 import { failureOf, noteScreening, outcomeIdOf, type Screened, successOf } from "./end-call.ts";
 import { gateDenied, isBlocking } from "./end-step.ts";
@@ -20,7 +21,7 @@ import { approvalReasons, describeGate, noteRevised, notifyGate, openGate } from
 import { keepPayload, type Prepared, prepareStep } from "./prepare-step.ts";
 import { readThrown } from "./read-thrown.ts";
 import { ask, callIdOf, parked, pending, type Run, stepOf } from "./run.ts";
-import { type Failed, settleFailure } from "./settle-failure.ts";
+import { settleFailure } from "./settle-failure.ts";
 
 const fallbackTimeoutSec = 60;
 

@@ -13,10 +13,10 @@ import type { Json } from "../../../contract/json.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
 import { settleCharge } from "./admit-call.ts";
+import { type Failed, maxAttemptsOf } from "./attempts.ts";
 import type { Input } from "./input.ts";
 import { checkedChars } from "./redact.ts";
 import { callIdOf, outcomeOfStep, type Run, stepOf } from "./run.ts";
-import { type Failed, maxAttemptsOf } from "./settle-failure.ts";
 
 /** A result as it was screened. */
 export interface Screened {

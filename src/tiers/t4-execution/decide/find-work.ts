@@ -13,9 +13,9 @@ import type { PlanStep } from "../../../contract/plan.ts";
 import { isSpent } from "../../../contract/spent-call.ts";
 import type { ActionEntry, StepRecord, WorkflowRecord } from "../../../contract/workflow.ts";
 import { deriveKey } from "./derive-key.ts";
-import { hasGoneThrough } from "./plan-workflow.ts";
+
 import type { Prepared } from "./prepare-step.ts";
-import { baseIdOf, restsOn, stepBefore } from "./run.ts";
+import { baseIdOf, hasGoneThrough, restsOn, stepBefore } from "./run.ts";
 
 /** What of a prepared step names its call. */
 type Named = Pick<Prepared, "step" | "inputs" | "operator">;

@@ -17,7 +17,7 @@ import { planSubject } from "../../../contract/policy-subject.ts";
 import type { StepRecord, WorkflowRecord } from "../../../contract/workflow.ts";
 import { workOf } from "./admit-call.ts";
 import { judgeSubject, requireAllowed } from "./note-decision.ts";
-import { ask, oodaRef, type Run } from "./run.ts";
+import { ask, hasGoneThrough, oodaRef, type Run } from "./run.ts";
 
 /** What T3 answers. */
 export interface PlanAnswer {
@@ -51,10 +51,6 @@ export function planWorkflow(run: Run): void {
     throw thrown;
   }
 }
-
-/** Whether all of a plan has succeeded that another one follows. */
-export const hasGoneThrough = ({ steps }: WorkflowRecord, plan: Plan | null): boolean =>
-  plan?.continues === true && plan.steps.every(({ step_id }) => steps.get(step_id)?.state === "succeeded");
 
 /** What takes the enhanced pipeline has its plan looked at by T6's load monitor; a finding is a warning. */
 function reviewPlan(run: Run, plan: Plan): void {

@@ -5,7 +5,9 @@
  * the pass, and the answer begins it anew.
  * R1  Everything here but the log can be derived from the record: after waking, and where an append came first.
  */
+
 import type { Same } from "../../../../machines/quorum.ts";
+import type { BoundReservation } from "../../../contract/budget.ts";
 import type { CapabilityDefinition } from "../../../contract/capability.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
@@ -13,17 +15,24 @@ import { type Gate, gateIdOf } from "../../../contract/gate.ts";
 import type { Json, JsonObject } from "../../../contract/json.ts";
 import { type ModuleRef, moduleRef } from "../../../contract/module-ref.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
-import type { PlanStep } from "../../../contract/plan.ts";
+import type { Plan, PlanStep } from "../../../contract/plan.ts";
 import type { StepRecord, WorkflowRecord } from "../../../contract/workflow.ts";
 import type { Middleware, SkillExecutionContext } from "../../../ports/middleware.ts";
 import type { Registry } from "../../../runtime/registry.ts";
 import type { Limits } from "../../../runtime/runtime.ts";
 import type { WorkflowLog } from "../../../runtime/workflow-log.ts";
-import type { Charged } from "./admit-call.ts";
 import type { PassScopes } from "./answers.ts";
 import type { CallOf, Input } from "./input.ts";
 import type { Intention, Question } from "./intention.ts";
 import { ReadySteps } from "./ready-steps.ts";
+
+/** The amounts that were set aside for one call. A key that is called again reserves again. */
+export interface Charged {
+  readonly action_id: string;
+  readonly reservation: BoundReservation;
+  /** Epoch ms. */
+  readonly started_at: number;
+}
 
 /** What a kernel's options fix for every workflow. */
 export interface Settings {
@@ -261,3 +270,7 @@ export function restsOn(record: WorkflowRecord, of: PlanStep, id: string): boole
 
 const needsOf = ({ depends_on, applies }: PlanStep): readonly string[] =>
   applies === null ? depends_on : [...depends_on, applies];
+
+/** Whether every step of a plan that another plan follows has succeeded. */
+export const hasGoneThrough = ({ steps }: WorkflowRecord, plan: Plan | null): boolean =>
+  plan?.continues === true && plan.steps.every(({ step_id }) => steps.get(step_id)?.state === "succeeded");

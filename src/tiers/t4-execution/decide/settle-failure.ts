@@ -14,21 +14,12 @@ import { draft } from "../../../contract/event.ts";
 import { doubtGateIdOf } from "../../../contract/gate.ts";
 import { instantText } from "../../../contract/instant.ts";
 import type { Json } from "../../../contract/json.ts";
-import { retryPolicies } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { isSpent } from "../../../contract/spent-call.ts";
+import { type Failed, maxAttemptsOf } from "./attempts.ts";
 import { failStep } from "./end-step.ts";
 import { describeDoubtGate } from "./open-gate.ts";
-import { findKnownOperator } from "./prepare-step.ts";
 import { isUnderWay, notify, oodaRef, type Run, stepOf } from "./run.ts";
-
-export interface Failed {
-  readonly action_id: string;
-  /** Null where nobody knows more than that it may have taken effect. */
-  readonly error: KernelError | null;
-  readonly pending: boolean;
-  readonly cached: boolean;
-}
 
 export function settleFailure(run: Run, stepId: string, failed: Failed): void {
   const { step } = stepOf(run, stepId);
@@ -47,9 +38,6 @@ const inDoubt = (action_id: string): KernelError =>
   kernelError("T4_ACTION_IN_DOUBT", "nobody knows whether this call took effect", oodaRef("run_step"), {
     detail: { action_id },
   });
-
-export const maxAttemptsOf = (run: Run, step: PlanStep): number =>
-  run.settings.retryPolicies[findKnownOperator(run, step)?.metadata.retry ?? ""] ?? retryPolicies.STANDARD;
 
 function mayRetry(run: Run, step: PlanStep, { error, cached, pending, action_id }: Failed): boolean {
   if (error === null || !isRetryable(error)) return false;

@@ -27,9 +27,9 @@ import {
 import { beginStep, driveStep, type Phase, phaseOf } from "./drive-step.ts";
 import { failStep, isGateDenial } from "./end-step.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
-import { hasGoneThrough, warnOfLoop } from "./plan-workflow.ts";
+import { warnOfLoop } from "./plan-workflow.ts";
 import { findKnownOperator, mayChange } from "./prepare-step.ts";
-import { oodaRef, type Run, scopeOf, stepOf } from "./run.ts";
+import { hasGoneThrough, oodaRef, type Run, scopeOf, stepOf } from "./run.ts";
 
 /** Whether anything of the workflow may be begun by this run. */
 export const mayGoOn = ({ log, interrupted }: Run): boolean =>
