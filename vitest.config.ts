@@ -45,7 +45,7 @@ const inBothStores = ["journey", "gates", "recovery", "replay", "streams"].map((
 const inOneStore = ["test/recovery/durability.test.ts", "test/journey/lists.test.ts"];
 const otherStore = [
   {
-    find: /^.*\/ledgers\/sqlite\/index\.ts$/,
+    find: /^.*\/ledger\/sqlite\/index\.ts$/,
     replacement: `${import.meta.dirname}/test/postgres/in-place-of-sqlite.ts`,
   },
 ];

@@ -217,6 +217,8 @@ export type {
   StepDraft,
   StepWithOutcome,
 } from "./define/step-builder.ts";
+export type { BusItem } from "./engine/actors/bus.ts";
+export { defaultLimits, type Limits } from "./engine/actors/runtime.ts";
 export type {
   CapabilityClient,
   DecisionOf,
@@ -303,6 +305,19 @@ export {
 export { errorToJsonrpcError } from "./protocol/error-to-jsonrpc-error.ts";
 export { errorToProblemDetails } from "./protocol/error-to-problem-details.ts";
 export { httpRequestToSignal } from "./protocol/http-request-to-signal.ts";
+export { resultToHttpResponse } from "./protocol/result-to-http-response.ts";
+export { signalToNotification } from "./protocol/signal-to-notification.ts";
+// Bridges and the envelope
+export { signalToToolCall, trySignalToToolCall } from "./protocol/signal-to-tool-call.ts";
+export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
+export { replayRows } from "./replay/replay.ts";
+// Pure pieces, usable alone
+export { type DAGResult, DagExecutor, parked } from "./standalone/dag-executor.ts";
+export {
+  createFederatedMemory,
+  type FederatedMemory,
+  type FederatedMemoryOptions,
+} from "./standalone/federated-memory.ts";
 export {
   DataPayload,
   dataPayloadToBody,
@@ -315,30 +330,34 @@ export {
   ToolOutput,
   toLogView,
   toolOutputToSignals,
-} from "./protocol/legacy.ts";
-export { resultToHttpResponse } from "./protocol/result-to-http-response.ts";
-export { signalToNotification } from "./protocol/signal-to-notification.ts";
-// Bridges and the envelope
-export { signalToToolCall, trySignalToToolCall } from "./protocol/signal-to-tool-call.ts";
-export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
-export { replayRows } from "./replay/replay.ts";
-export type { BusItem } from "./runtime/bus.ts";
-export { defaultLimits, type Limits } from "./runtime/runtime.ts";
-export {
-  createFederatedMemory,
-  type FederatedMemory,
-  type FederatedMemoryOptions,
-} from "./tiers/t2-cognition/federated-memory.ts";
-// Pure pieces, usable alone
-export { type DAGResult, DagExecutor, parked } from "./tiers/t4-execution/dag-executor.ts";
-export { resolveTemplates } from "./tiers/t4-execution/decide/resolve-templates.ts";
-export { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
-export { evaluatePolicies } from "./tiers/t5-ego/policy/evaluate-policies.ts";
+} from "./standalone/legacy.ts";
 export {
   createReviewPipeline,
   type ReviewPipeline,
   type ReviewPipelineOptions,
-} from "./tiers/t5-ego/review-pipeline.ts";
+} from "./standalone/review-pipeline.ts";
+// The token kernel
+export type { TokenContext } from "./standalone/token-kernel/context.ts";
+export type { Processed } from "./standalone/token-kernel/core.ts";
+export { createTokenKernel, type TokenKernel } from "./standalone/token-kernel/create-token-kernel.ts";
+export {
+  type Answered,
+  type ExecutionStatus,
+  type TokenExecutor,
+  TokenKernelLimits,
+  type TokenKernelOptions,
+} from "./standalone/token-kernel/options.ts";
+export {
+  parseTokenEvents,
+  replayTokens,
+  type TokenReplay,
+  type TokenReplayDifference,
+  type TokenReplayOptions,
+} from "./standalone/token-kernel/replay-tokens.ts";
+export type { RunSummary } from "./standalone/token-kernel/stream.ts";
+export { resolveTemplates } from "./tiers/t4-execution/decide/payload/resolve-templates.ts";
+export { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
+export { evaluatePolicies } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 export { type CapabilitySpend, foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
 export type {
   EvidenceBreak,
@@ -347,22 +366,3 @@ export type {
   EvidenceVerdict,
 } from "./tiers/t6-metacognition/verify-evidence.ts";
 export { createModelRouter, type ModelRouter } from "./tiers/t7-orchestration/route-model.ts";
-// The token kernel
-export type { TokenContext } from "./token-kernel/context.ts";
-export type { Processed } from "./token-kernel/core.ts";
-export { createTokenKernel, type TokenKernel } from "./token-kernel/create-token-kernel.ts";
-export {
-  type Answered,
-  type ExecutionStatus,
-  type TokenExecutor,
-  TokenKernelLimits,
-  type TokenKernelOptions,
-} from "./token-kernel/options.ts";
-export {
-  parseTokenEvents,
-  replayTokens,
-  type TokenReplay,
-  type TokenReplayDifference,
-  type TokenReplayOptions,
-} from "./token-kernel/replay-tokens.ts";
-export type { RunSummary } from "./token-kernel/stream.ts";

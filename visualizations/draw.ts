@@ -1,15 +1,15 @@
 /**
  * Draws every machine: `node visualizations/draw.ts` writes the files of this folder.
  *
- * Owns: which machines are drawn, and the names of the files. Never: how (src/drawing).
+ * Owns: which machines are drawn, and the names of the files. Never: how (src/observers/drawing).
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyStateMachine } from "xstate";
 import { allMachines, definitionOf } from "../machines/index.ts";
-import { readDefinition } from "../src/drawing/chart-model.ts";
-import { renderChartMermaid } from "../src/drawing/render-chart-mermaid.ts";
-import { renderChartSvg } from "../src/drawing/render-chart-svg.ts";
+import { readDefinition } from "../src/observers/drawing/chart-model.ts";
+import { renderChartMermaid } from "../src/observers/drawing/render-chart-mermaid.ts";
+import { renderChartSvg } from "../src/observers/drawing/render-chart-svg.ts";
 import { renderJson } from "./render-json.ts";
 import { renderReadme } from "./render-readme.ts";
 

@@ -2,8 +2,8 @@
 
 import type { AnyStateMachine } from "xstate";
 import { definitionOf } from "../machines/index.ts";
-import { readDefinition } from "../src/drawing/chart-model.ts";
-import { renderChartMermaid } from "../src/drawing/render-chart-mermaid.ts";
+import { readDefinition } from "../src/observers/drawing/chart-model.ts";
+import { renderChartMermaid } from "../src/observers/drawing/render-chart-mermaid.ts";
 
 const head = `# The machines
 

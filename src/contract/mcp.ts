@@ -1,5 +1,5 @@
 /**
- * What the tools of the MCP face answer with, as structured content; `src/mcp/` makes the output schemas of its tools from it.
+ * What the tools of the MCP face answer with, as structured content; `src/faces/mcp/` makes the output schemas of its tools from it.
  * Objects are open: a client must not stumble over a field that a later release adds.
  */
 import { z } from "zod";

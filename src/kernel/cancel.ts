@@ -1,7 +1,7 @@
 /** Cancelling in the name of a caller, once it is clear that the workflow is theirs to cancel. */
 import { moduleRef } from "../contract/module-ref.ts";
 import { CancelRequest, type CancelResponse } from "../contract/retry.ts";
-import { takeJson } from "../runtime/take-json.ts";
+import { takeJson } from "../engine/actors/take-json.ts";
 import { type ReachParts, requireReach } from "./require-reach.ts";
 
 const cancelRef = moduleRef(0, "gateway", "cancel");

@@ -10,9 +10,9 @@ import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import type { CutGate } from "../contract/listed-gate.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import { yieldToEventLoop } from "../engine/actors/yield-to-event-loop.ts";
+import { readStream } from "../engine/log/read-turns.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { readStream } from "../runtime/read-turns.ts";
-import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
 
 type Store = Pick<LedgerStore, "read">;
 type Gates = ReadonlyMap<string, Gate>;

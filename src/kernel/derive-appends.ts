@@ -8,9 +8,9 @@ import type { EventDraft, LedgerEvent } from "../contract/event.ts";
 import type { Shared } from "../contract/stream-context.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import { isTerminal, percentOf, type WorkflowRecord } from "../contract/workflow.ts";
+import { deriveIndexes, dueOf, type IndexQuestion, recordsOf } from "../engine/log/derive-indexes.ts";
+import { beginning, type ReadFrom, type ReadStream, readStream, unlessUnreadable } from "../engine/log/read-turns.ts";
 import type { Append, AppendIndexes, LedgerStore } from "../ports/ledger-store.ts";
-import { deriveIndexes, dueOf, type IndexQuestion, recordsOf } from "../runtime/derive-indexes.ts";
-import { beginning, type ReadFrom, type ReadStream, readStream, unlessUnreadable } from "../runtime/read-turns.ts";
 
 export class AppendDerivation {
   readonly #store: Pick<LedgerStore, "read">;

@@ -11,7 +11,7 @@ import type { GateSeat } from "../contract/gate-vote.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { inputSchemaOf, outcomeSchemaOf } from "../define/describe-capability.ts";
-import type { Registry } from "../runtime/registry.ts";
+import type { Registry } from "../engine/actors/registry.ts";
 
 type Known = Pick<Registry, "findOperator" | "capabilities">;
 

@@ -10,7 +10,7 @@ import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import type { GateSeat } from "../contract/gate-vote.ts";
 import { instantText } from "../contract/instant.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "../engine/actors/runtime.ts";
 import { type Seat, seatVoter } from "../tiers/t5-ego/seat-voter.ts";
 
 export interface SeatParts {

@@ -19,11 +19,11 @@ import type { PlanStep } from "../contract/plan.ts";
 import { workflowStates } from "../contract/progress.ts";
 import { readStably } from "../contract/schema-reading.ts";
 import { isStepDone, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
+import type { Registry } from "../engine/actors/registry.ts";
+import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
+import { eachHead } from "../engine/log/each-head.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
-import { eachHead } from "../runtime/each-head.ts";
-import type { LedgerReading } from "../runtime/ledger-reader.ts";
-import type { Registry } from "../runtime/registry.ts";
-import { whyUnfit } from "../tiers/t4-execution/decide/prepare-step.ts";
+import { whyUnfit } from "../tiers/t4-execution/decide/payload/prepare-step.ts";
 import type { DoctorFinding, DoctorQuestion, DoctorReport, EffectDone, Obstacle, Remedy } from "./doctor-report.ts";
 
 export interface DoctorParts {

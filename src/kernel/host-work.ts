@@ -10,10 +10,10 @@ import { objectWith } from "../contract/host-object.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { callAside } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { WorkflowLog } from "../engine/log/workflow-log.ts";
 import type { Host, HostWork, Rested } from "../ports/host.ts";
 import type { TakenUp, TakeUpKind } from "../ports/ledger-store.ts";
-import type { WorkflowLog } from "../runtime/workflow-log.ts";
-import { notFound } from "../tiers/t4-execution/decide/decide.ts";
+import { notFound } from "../tiers/t4-execution/decide/plan/decide.ts";
 import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
 import type { KernelParts } from "./parts.ts";
 

@@ -26,6 +26,10 @@ import { moduleRef } from "../contract/module-ref.ts";
 import { gateCursor } from "../contract/page.ts";
 import { WorkflowStateName } from "../contract/progress.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
+import type { Registry } from "../engine/actors/registry.ts";
+import { yieldToEventLoop } from "../engine/actors/yield-to-event-loop.ts";
+import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
+import { fillingOf } from "../engine/log/derive-indexes.ts";
 import type {
   GatePlace,
   HeadPlace,
@@ -34,10 +38,6 @@ import type {
   LedgerStore,
   ListedHead,
 } from "../ports/ledger-store.ts";
-import { fillingOf } from "../runtime/derive-indexes.ts";
-import type { LedgerReading } from "../runtime/ledger-reader.ts";
-import type { Registry } from "../runtime/registry.ts";
-import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
 import { createGateCheck, uncheckedGate } from "./check-listed.ts";
 import { describeGate } from "./describe-gate.ts";
 import { type SeatParts, seatDescriber, waitingFinder } from "./describe-seat.ts";

@@ -15,9 +15,9 @@ import { objectWith } from "../contract/host-object.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import { yieldToEventLoop } from "../engine/actors/yield-to-event-loop.ts";
+import { eachHead } from "../engine/log/each-head.ts";
 import type { Append, LedgerStore } from "../ports/ledger-store.ts";
-import { eachHead } from "../runtime/each-head.ts";
-import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
 import { AppendDerivation } from "./derive-appends.ts";
 import { verifyAll } from "./verify.ts";
 

@@ -6,8 +6,8 @@ import type { Caller } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { LedgerReading } from "../runtime/ledger-reader.ts";
 
 const openRef = moduleRef(0, "gateway", "find_open_gate");
 

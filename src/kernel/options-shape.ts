@@ -8,10 +8,10 @@ import { z } from "zod";
 import { hostFunction as fn, objectWith as port } from "../contract/host-object.ts";
 import { type KeysOf, readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { defaultLimits, type Limits } from "../engine/actors/runtime.ts";
 import type { Middleware } from "../ports/middleware.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Scorers, Security } from "../ports/perception.ts";
-import { defaultLimits, type Limits } from "../runtime/runtime.ts";
 import type { Pipeline } from "../tiers/t6-metacognition/route-activation.ts";
 import type { KernelOptions } from "./options.ts";
 

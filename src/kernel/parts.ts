@@ -11,28 +11,28 @@ import { createIdSource } from "../contract/ids.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { createSignalFactory } from "../contract/signal.ts";
 import { isTerminal } from "../contract/workflow.ts";
+import { SignalBus, type Tier } from "../engine/actors/bus.ts";
+import { LifecycleHost } from "../engine/actors/lifecycle-host.ts";
+import { nextTurn } from "../engine/actors/next-turn.ts";
+import { createRegistry, type Registry } from "../engine/actors/registry.ts";
+import type { Runtime } from "../engine/actors/runtime.ts";
+import { Supervision } from "../engine/actors/supervision.ts";
+import { createTimers, type Timers } from "../engine/actors/timers.ts";
+import { createFeed, type Feed } from "../engine/follow/feed.ts";
+import { createLedgerReading, type LedgerReading } from "../engine/follow/ledger-reader.ts";
+import { createLedgerWatch, type LedgerWatch } from "../engine/follow/ledger-watch.ts";
+import { createNoticeDelivery, type NoticeDelivery } from "../engine/follow/notice-delivery.ts";
+import { createTenantFeed, type TenantFeed } from "../engine/follow/tenant-feed.ts";
+import { createWorkflowTails, type WorkflowTails } from "../engine/follow/workflow-tails.ts";
+import { LeaseKeeper } from "../engine/log/lease-keeper.ts";
+import { createLedgerWriter, type LedgerWriter } from "../engine/log/ledger-writer.ts";
+import { OwnLife } from "../engine/log/own-life.ts";
+import { createRestWaiters, type RestWaiters } from "../engine/log/rest-waiters.ts";
+import { syncedReads } from "../engine/log/synced-reads.ts";
+import { createTenantAppend, type TenantAppend } from "../engine/log/tenant-log.ts";
+import type { WorkflowLog } from "../engine/log/workflow-log.ts";
 import { EmbeddedHost } from "../hosts/embedded/embedded-host.ts";
 import type { Host } from "../ports/host.ts";
-import { SignalBus, type Tier } from "../runtime/bus.ts";
-import { createFeed, type Feed } from "../runtime/feed.ts";
-import { LeaseKeeper } from "../runtime/lease-keeper.ts";
-import { createLedgerReading, type LedgerReading } from "../runtime/ledger-reader.ts";
-import { createLedgerWatch, type LedgerWatch } from "../runtime/ledger-watch.ts";
-import { createLedgerWriter, type LedgerWriter } from "../runtime/ledger-writer.ts";
-import { LifecycleHost } from "../runtime/lifecycle-host.ts";
-import { nextTurn } from "../runtime/next-turn.ts";
-import { createNoticeDelivery, type NoticeDelivery } from "../runtime/notice-delivery.ts";
-import { OwnLife } from "../runtime/own-life.ts";
-import { createRegistry, type Registry } from "../runtime/registry.ts";
-import { createRestWaiters, type RestWaiters } from "../runtime/rest-waiters.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import { Supervision } from "../runtime/supervision.ts";
-import { syncedReads } from "../runtime/synced-reads.ts";
-import { createTenantFeed, type TenantFeed } from "../runtime/tenant-feed.ts";
-import { createTenantAppend, type TenantAppend } from "../runtime/tenant-log.ts";
-import { createTimers, type Timers } from "../runtime/timers.ts";
-import type { WorkflowLog } from "../runtime/workflow-log.ts";
-import { createWorkflowTails, type WorkflowTails } from "../runtime/workflow-tails.ts";
 import { Executor } from "../tiers/t4-execution/executor.ts";
 import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
 import { createBudgetLimiter } from "../tiers/t5-ego/admission/budget-limiter.ts";
@@ -257,7 +257,7 @@ export class KernelParts {
 
 /** Where turns are kept when nobody says: SQLite in memory. */
 export async function openMemoryLedger(): Promise<KernelLedger> {
-  const { sqliteLedger } = await import("../ledgers/sqlite/index.ts");
+  const { sqliteLedger } = await import("../ledger/sqlite/index.ts");
   return sqliteLedger({});
 }
 

@@ -6,10 +6,10 @@
  */
 import { moduleRef } from "../contract/module-ref.ts";
 import { singleFlight } from "../contract/single-flight.ts";
+import { outside } from "../engine/actors/async-context.ts";
+import { callWithin } from "../engine/actors/within.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { outside } from "../runtime/async-context.ts";
-import { callWithin } from "../runtime/within.ts";
 
 const asking = {
   source: moduleRef(0, "kernel", "ready"),

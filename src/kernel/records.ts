@@ -11,11 +11,11 @@ import { type FederatedChange, type FederationOptions, requireFewChanges } from 
 import { TenantId } from "../contract/ids.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { Runtime } from "../engine/actors/runtime.ts";
+import { takeJson } from "../engine/actors/take-json.ts";
+import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
+import type { TenantAppend } from "../engine/log/tenant-log.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { LedgerReading } from "../runtime/ledger-reader.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import { takeJson } from "../runtime/take-json.ts";
-import type { TenantAppend } from "../runtime/tenant-log.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
 import { changeOf, stampRecord } from "../tiers/t2-cognition/merge-changes.ts";
 import type { Kernel } from "./kernel-interface.ts";

@@ -10,11 +10,11 @@ import { kernelError } from "../contract/error-codes.ts";
 import { draft } from "../contract/event.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { Runtime } from "../engine/actors/runtime.ts";
+import { takeJson } from "../engine/actors/take-json.ts";
+import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
+import type { TenantAppend } from "../engine/log/tenant-log.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { LedgerReading } from "../runtime/ledger-reader.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import { takeJson } from "../runtime/take-json.ts";
-import type { TenantAppend } from "../runtime/tenant-log.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
 import type { EvaluationReport } from "../tiers/t6-metacognition/compose-evidence.ts";
 

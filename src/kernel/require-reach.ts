@@ -18,8 +18,8 @@ import { kernelError } from "../contract/error-codes.ts";
 import { KernelErrorException, raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
-import type { LedgerReading } from "../runtime/ledger-reader.ts";
-import type { Registry } from "../runtime/registry.ts";
+import type { Registry } from "../engine/actors/registry.ts";
+import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
 
 export interface ReachParts {

@@ -12,11 +12,11 @@ import { moduleRef } from "../contract/module-ref.ts";
 import { RetryRequest } from "../contract/retry.ts";
 import { isSpent } from "../contract/spent-call.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
-import type { LedgerReading } from "../runtime/ledger-reader.ts";
-import { takeJson } from "../runtime/take-json.ts";
+import { takeJson } from "../engine/actors/take-json.ts";
+import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import { adoptInputs } from "../tiers/t1-perception/normalize-intent.ts";
-import { affectedSteps } from "../tiers/t4-execution/decide/restart-workflow.ts";
-import { baseIdOf } from "../tiers/t4-execution/decide/run.ts";
+import { affectedSteps } from "../tiers/t4-execution/decide/plan/restart-workflow.ts";
+import { baseIdOf } from "../tiers/t4-execution/decide/run/run.ts";
 import type { Kernel } from "./kernel-interface.ts";
 import { type ReachParts, requireReach } from "./require-reach.ts";
 

@@ -8,8 +8,8 @@ import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Listed } from "../contract/workflow-summary.ts";
+import { yieldToEventLoop } from "../engine/actors/yield-to-event-loop.ts";
 import type { Paged } from "../ports/ledger-store.ts";
-import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
 
 const listRef = moduleRef(0, "gateway", "list");
 /** Items that are looked at in one go. */

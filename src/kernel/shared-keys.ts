@@ -11,9 +11,9 @@
 import { claimedKey } from "../contract/action.ts";
 import { isSpent } from "../contract/spent-call.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
+import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { LedgerReading } from "../runtime/ledger-reader.ts";
-import type { SharedKey } from "../tiers/t4-execution/decide/answer-key.ts";
+import type { SharedKey } from "../tiers/t4-execution/decide/call/answer-key.ts";
 import type { Services } from "../tiers/t4-execution/perform/services.ts";
 
 interface Sources {

@@ -10,7 +10,7 @@
  */
 import { signedInput, signingInput } from "../contract/approval-claims.ts";
 import { type EventDraft, type EventPayloads, type LedgerEvent, payloadOf } from "../contract/event.ts";
-import { type Answered, answered } from "../tiers/t4-execution/decide/input.ts";
+import { type Answered, answered } from "../tiers/t4-execution/decide/run/input.ts";
 import type { RecordedLog } from "./recorded-log.ts";
 import { decisionIn, type SignedQuestion } from "./unknown-words.ts";
 

@@ -12,7 +12,7 @@ import type { Json } from "../contract/json.ts";
 import type { Outcome } from "../contract/outcome.ts";
 import type { PolicyQuestion } from "../contract/policy.ts";
 import { toStepResult } from "../contract/step.ts";
-import { type Answered, answered } from "../tiers/t4-execution/decide/input.ts";
+import { type Answered, answered } from "../tiers/t4-execution/decide/run/input.ts";
 import type { EventOf, RecordedLog } from "./recorded-log.ts";
 import { decisionIn } from "./unknown-words.ts";
 

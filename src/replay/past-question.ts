@@ -22,8 +22,8 @@ import {
 import { readWith } from "../contract/schema-reading.ts";
 import { toStepResult } from "../contract/step.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
-import { resolveParams } from "../tiers/t4-execution/decide/resolve-templates.ts";
-import { outputsOf } from "../tiers/t4-execution/decide/run.ts";
+import { resolveParams } from "../tiers/t4-execution/decide/payload/resolve-templates.ts";
+import { outputsOf } from "../tiers/t4-execution/decide/run/run.ts";
 
 type Decided = EventPayloads["POLICY_DECIDED"];
 

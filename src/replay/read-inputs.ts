@@ -14,7 +14,7 @@ import type { Principal } from "../contract/intent.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { redact } from "../contract/redact.ts";
-import type { CallEnd, CallOf, Command, Input, Word } from "../tiers/t4-execution/decide/input.ts";
+import type { CallEnd, CallOf, Command, Input, Word } from "../tiers/t4-execution/decide/run/input.ts";
 import { findAmong, type RecordedLog } from "./recorded-log.ts";
 import { answersAfter, type RecordedInput } from "./recorded-rows.ts";
 import { unknownEdit, unknownSignature, unknownText } from "./unknown-words.ts";

@@ -3,10 +3,10 @@
  *
  * Never: knows where the record stands, or what comes next.
  */
-import { PassScopes, type Place } from "../tiers/t4-execution/decide/answers.ts";
-import type { Answered } from "../tiers/t4-execution/decide/input.ts";
-import type { Intention, Question } from "../tiers/t4-execution/decide/intention.ts";
-import { type DecidingLog, type Run, RunMemory, type Settings } from "../tiers/t4-execution/decide/run.ts";
+import { PassScopes, type Place } from "../tiers/t4-execution/decide/run/answers.ts";
+import type { Answered } from "../tiers/t4-execution/decide/run/input.ts";
+import type { Intention, Question } from "../tiers/t4-execution/decide/run/intention.ts";
+import { type DecidingLog, type Run, RunMemory, type Settings } from "../tiers/t4-execution/decide/run/run.ts";
 
 /** A question whose answer comes later. */
 export interface Held extends Place {

@@ -15,7 +15,7 @@ import type { Gate } from "../contract/gate.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyDecision, PolicyStage } from "../contract/policy.ts";
-import { type Answered, answered, failed } from "../tiers/t4-execution/decide/input.ts";
+import { type Answered, answered, failed } from "../tiers/t4-execution/decide/run/input.ts";
 import type { EventOf, RecordedLog } from "./recorded-log.ts";
 
 /** Stands for an edit of which nothing is on record. */

@@ -10,7 +10,7 @@
  */
 import { createHook, type HookCallbacks } from "node:async_hooks";
 import { setTimeout } from "node:timers";
-import { inNextTurn } from "../runtime/next-turn.ts";
+import { inNextTurn } from "../engine/actors/next-turn.ts";
 import { wrapMembers } from "./wrap-members.ts";
 
 const underWay = new Set<number>();

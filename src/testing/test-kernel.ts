@@ -11,9 +11,9 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Signal } from "../contract/signal.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { assembleKernel } from "../create-kernel.ts";
+import type { BusItem } from "../engine/actors/bus.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import type { KernelOptions, TierPatch } from "../kernel/options.ts";
-import type { BusItem } from "../runtime/bus.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 
 /** Something that a kernel told its telemetry. */

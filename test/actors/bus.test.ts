@@ -3,7 +3,7 @@ import { map } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { metricsOf, ok } from "../../src/contract/result.ts";
 import { createSignal, createTextSignal, type Signal } from "../../src/contract/signal.ts";
-import { SignalBus } from "../../src/runtime/bus.ts";
+import { SignalBus } from "../../src/engine/actors/bus.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { allTiers, data, intentType, oneStep, testRef } from "./fixture.ts";
 

@@ -4,9 +4,9 @@ import { kernelError } from "../../src/contract/error-codes.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import { fail, metricsOf, ok, partial, Result, skip } from "../../src/contract/result.ts";
 import { createSignal, type Signal } from "../../src/contract/signal.ts";
+import type { BusItem, Tier } from "../../src/engine/actors/bus.ts";
+import type { TierDefinition } from "../../src/engine/actors/define-tier.ts";
 import type { TierPatch } from "../../src/kernel/options.ts";
-import type { BusItem, Tier } from "../../src/runtime/bus.ts";
-import type { TierDefinition } from "../../src/runtime/define-tier.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import {
   allTiers,

@@ -18,9 +18,9 @@ import {
   type OperatorOptions,
   type ToolOptions,
 } from "../../src/define/define-operator.ts";
+import type { Answer, BusItem, Delivery, Tier } from "../../src/engine/actors/bus.ts";
+import type { Door } from "../../src/engine/actors/define-tier.ts";
 import type { TierPatch } from "../../src/kernel/options.ts";
-import type { Answer, BusItem, Delivery, Tier } from "../../src/runtime/bus.ts";
-import type { Door } from "../../src/runtime/define-tier.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 
 export { eventsOf, refusalOf as refusal } from "../fixtures.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type AnyActorRef, type InspectionEvent, initialTransition, transition } from "xstate";
 import { workflowMachine } from "../../machines/workflow.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { takeApart } from "../ledgers/reseal.ts";
 import { errand, gated, intentType, operator, step } from "./fixture.ts";

@@ -1,10 +1,10 @@
 /** Group commit: how much one transaction takes, and how much goes on after it before others run. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { defaultLimits } from "../../src/engine/actors/runtime.ts";
+import { createLedgerWriter } from "../../src/engine/log/ledger-writer.ts";
 import { defineCapability } from "../../src/index.ts";
 import type { Append, AppendReceipt, LedgerStore } from "../../src/ports/ledger-store.ts";
-import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
-import { defaultLimits } from "../../src/runtime/runtime.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { counted } from "../fixtures.ts";
 

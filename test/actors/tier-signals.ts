@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../src/contract/json.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import { createCommandSignal, type Signal } from "../../src/contract/signal.ts";
-import type { Tier } from "../../src/runtime/bus.ts";
+import type { Tier } from "../../src/engine/actors/bus.ts";
 
 const lifecycleRef = moduleRef(5, "lifecycle", "command");
 

@@ -4,16 +4,16 @@
  */
 import { describe, expect, it } from "vitest";
 import { KernelErrorException } from "../../src/contract/error.ts";
+import { createHttpApp, serveHttp } from "../../src/faces/http/index.ts";
+import { createMcpHandler, createMcpServer, mcpOperators, serveMcpStdio } from "../../src/faces/mcp/index.ts";
 import { restateHost } from "../../src/hosts/restate/index.ts";
-import { createHttpApp, serveHttp } from "../../src/http/index.ts";
 import * as root from "../../src/index.ts";
-import { inspectKernel, serveInspector } from "../../src/inspect/index.ts";
-import { postgresLedger, postgresRoles } from "../../src/ledgers/postgres/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
-import { createMcpHandler, createMcpServer, mcpOperators, serveMcpStdio } from "../../src/mcp/index.ts";
-import { mailNotifier, slackNotifier, webhookNotifier } from "../../src/notifiers/index.ts";
-import { defineAgent, llmOperator, replayModel } from "../../src/operators/llm/index.ts";
-import { createLogger, createObserver } from "../../src/telemetry/index.ts";
+import { postgresLedger, postgresRoles } from "../../src/ledger/postgres/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { inspectKernel, serveInspector } from "../../src/observers/inspect/index.ts";
+import { mailNotifier, slackNotifier, webhookNotifier } from "../../src/observers/notifiers/index.ts";
+import { createLogger, createObserver } from "../../src/observers/telemetry/index.ts";
+import { defineAgent, llmOperator, replayModel } from "../../src/packages/operators/llm/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { expectCoded, expectRefused, openKernel } from "./fixture.ts";
 import { hostileValues } from "./hostile.ts";

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import type { KernelOptions } from "../../src/kernel/options.ts";
-import { type SqliteLedger, sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { type SqliteLedger, sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
 import { endOf, expectAlive, expectRefused, openKernel, who } from "./fixture.ts";

@@ -7,7 +7,7 @@ import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { StreamContext } from "../../src/contract/stream-context.ts";
 import { sealNext, type TurnRow, takeTurn } from "../../src/contract/turn.ts";
-import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
+import { createLedgerWriter } from "../../src/engine/log/ledger-writer.ts";
 import { ledgerAt, type Place } from "./place.ts";
 
 export interface Floor {

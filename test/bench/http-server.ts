@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createHttpApp, serveHttp } from "../../src/http/index.ts";
+import { createHttpApp, serveHttp } from "../../src/faces/http/index.ts";
 import { answerParent } from "./in-child.ts";
 import { measureRate } from "./measure.ts";
 import { openWorkload } from "./workload.ts";

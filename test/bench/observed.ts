@@ -11,8 +11,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NoopSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { KernelOptions } from "../../src/index.ts";
-import { inspectKernel } from "../../src/inspect/index.ts";
-import { createObserver, type Observer, workflowIds } from "../../src/telemetry/index.ts";
+import { inspectKernel } from "../../src/observers/inspect/index.ts";
+import { createObserver, type Observer, workflowIds } from "../../src/observers/telemetry/index.ts";
 import { measureRate, median, rounded } from "./measure.ts";
 import { openWorkload, type Workload } from "./workload.ts";
 

@@ -1,6 +1,6 @@
 /** Where a measured kernel keeps its ledger: in a file, or in a schema of a database. */
-import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { postgresLedger } from "../../src/ledger/postgres/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 
 export type Place =
   | { readonly path: string; readonly synchronous?: "full" | "normal" }

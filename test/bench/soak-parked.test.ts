@@ -1,7 +1,7 @@
 /** `npm run soak:parked` in small: what opening, a first approval and lists read does not depend on how much is parked. */
 import { describe, expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { freshPaths } from "../fixtures.ts";
 import { callerOf, fillParked, soakCapabilities } from "./parked-ledger.ts";

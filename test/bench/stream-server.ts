@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { z } from "zod";
-import { createHttpApp, serveHttp } from "../../src/http/index.ts";
+import { createHttpApp, serveHttp } from "../../src/faces/http/index.ts";
 import { createKernel, defineCapability, defineOperator } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { countingLedger } from "../streams/counting-ledger.ts";
 import { answerParent, measureMemory } from "./in-child.ts";
 

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { createKernel, defineCapability, defineOperator, type Kernel, type KernelOptions } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 
 const caller = { tenant_id: 1, principal: { type: "human", id: 1, role: "user" } } as const;

@@ -3,7 +3,7 @@
 // Never: judges what a subject should become; the tests state laws instead.
 
 import fc from "fast-check";
-import type { Commit } from "../../src/operators/git-log/commit.ts";
+import type { Commit } from "../../src/packages/operators/git-log/commit.ts";
 
 const nasty = fc.constantFrom(
   "<script>alert(1)</script>",

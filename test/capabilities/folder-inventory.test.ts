@@ -11,9 +11,9 @@ import {
   findGaps,
   renderJson,
   renderMarkdown,
-} from "../../src/capabilities/folder-inventory/inventory.ts";
-import { mergeOperator } from "../../src/capabilities/folder-inventory/operators.ts";
-import { FolderInventoryInput, folderInventory } from "../../src/capabilities/index.ts";
+} from "../../src/packages/capabilities/folder-inventory/inventory.ts";
+import { mergeOperator } from "../../src/packages/capabilities/folder-inventory/operators.ts";
+import { FolderInventoryInput, folderInventory } from "../../src/packages/capabilities/index.ts";
 import { callOperator } from "../../src/testing/call-operator.ts";
 import { operatorContract } from "../../src/testing/operator-contract.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";

@@ -1,9 +1,9 @@
 /** What anybody may write in a repository is read in a time that grows with its length: no line of it stops the process. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readNotes } from "../../src/capabilities/handover/notes.ts";
-import { kindOfWords } from "../../src/capabilities/release-notes/kinds.ts";
-import { readContributors } from "../../src/operators/git-log/contributors.ts";
+import { readNotes } from "../../src/packages/capabilities/handover/notes.ts";
+import { kindOfWords } from "../../src/packages/capabilities/release-notes/kinds.ts";
+import { readContributors } from "../../src/packages/operators/git-log/contributors.ts";
 
 const many = (text: string): string => text.repeat(200_000);
 

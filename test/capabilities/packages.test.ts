@@ -3,8 +3,8 @@
 // Never: runs a step; the test of each package does.
 
 import { expect, it } from "vitest";
-import * as exported from "../../src/capabilities/index.ts";
 import type { CapabilityDefinition } from "../../src/contract/capability.ts";
+import * as exported from "../../src/packages/capabilities/index.ts";
 import { planOf } from "./run-plan.ts";
 
 const { releaseNotes, folderInventory, projectHandover } = exported;

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { classifyCommits } from "../../src/capabilities/release-notes/classify.ts";
+import { classifyCommits } from "../../src/packages/capabilities/release-notes/classify.ts";
 
 const lines = readFileSync(new URL("real-subjects.tsv", import.meta.url), "utf8")
   .trimEnd()

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { releaseNotes } from "../../src/capabilities/index.ts";
+import { releaseNotes } from "../../src/packages/capabilities/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { decide, gateOf, refusalOf } from "../gates/story.ts";
 import { commit, git, makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";

@@ -6,22 +6,22 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { releaseNotes } from "../../src/capabilities/index.ts";
-import type { Section } from "../../src/capabilities/release-notes/change.ts";
-import { checkDraft, isAccepted } from "../../src/capabilities/release-notes/check.ts";
-import { classifyCommits } from "../../src/capabilities/release-notes/classify.ts";
-import { describeAsData } from "../../src/capabilities/release-notes/data.ts";
-import { draftSections, versionOf } from "../../src/capabilities/release-notes/draft.ts";
-import { groupChanges, sectionsByFolder } from "../../src/capabilities/release-notes/group.ts";
-import { commitUrl, compareUrl, referenceUrl } from "../../src/capabilities/release-notes/host-links.ts";
+import { releaseNotes } from "../../src/packages/capabilities/index.ts";
+import type { Section } from "../../src/packages/capabilities/release-notes/change.ts";
+import { checkDraft, isAccepted } from "../../src/packages/capabilities/release-notes/check.ts";
+import { classifyCommits } from "../../src/packages/capabilities/release-notes/classify.ts";
+import { describeAsData } from "../../src/packages/capabilities/release-notes/data.ts";
+import { draftSections, versionOf } from "../../src/packages/capabilities/release-notes/draft.ts";
+import { groupChanges, sectionsByFolder } from "../../src/packages/capabilities/release-notes/group.ts";
+import { commitUrl, compareUrl, referenceUrl } from "../../src/packages/capabilities/release-notes/host-links.ts";
 import {
   checkOperator,
   classifyOperator,
   dataOperator,
   draftOperator,
   groupOperator,
-} from "../../src/capabilities/release-notes/operators.ts";
-import type { Commit } from "../../src/operators/git-log/commit.ts";
+} from "../../src/packages/capabilities/release-notes/operators.ts";
+import type { Commit } from "../../src/packages/operators/git-log/commit.ts";
 import { callOperator } from "../../src/testing/call-operator.ts";
 import { operatorContract } from "../../src/testing/operator-contract.ts";
 import { commit, git, makeTempFolder } from "../operators/temp-folder.ts";

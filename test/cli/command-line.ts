@@ -5,12 +5,12 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { main } from "../../src/cli/main.ts";
-import type { Screen } from "../../src/cli/screen.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
+import { main } from "../../src/faces/cli/main.ts";
+import type { Screen } from "../../src/faces/cli/screen.ts";
+import type { Terminal } from "../../src/faces/cli/terminal.ts";
 import { commit, git } from "../operators/temp-folder.ts";
 
-export const launcher = fileURLToPath(new URL("../../src/cli/bin.mjs", import.meta.url));
+export const launcher = fileURLToPath(new URL("../../src/faces/cli/bin.mjs", import.meta.url));
 
 export interface Ran {
   readonly code: number | null;

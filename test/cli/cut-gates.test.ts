@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { counted, intent, step, story } from "../gates/story.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";
 import { runHere } from "./command-line.ts";

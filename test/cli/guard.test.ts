@@ -1,7 +1,7 @@
 // The last guard before the terminal: whatever a command forgot to name is named, and nothing else is changed.
 
 import { describe, expect, it } from "vitest";
-import { eraseLine, guardTerminal, showsAsciiOnly, type Terminal, toAscii } from "../../src/cli/terminal.ts";
+import { eraseLine, guardTerminal, showsAsciiOnly, type Terminal, toAscii } from "../../src/faces/cli/terminal.ts";
 
 /** What reaches the terminal behind the guard, piece by piece. */
 function guarded(): { readonly terminal: Terminal; readonly reached: string[] } {

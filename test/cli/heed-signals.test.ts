@@ -2,7 +2,7 @@
 
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
-import { handleSignals } from "../../src/cli/terminal.ts";
+import { handleSignals } from "../../src/faces/cli/terminal.ts";
 
 describe.each([
   ["SIGINT", 130],

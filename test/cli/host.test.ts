@@ -14,7 +14,7 @@ const sources = (path: string): string => JSON.stringify(fileURLToPath(new URL(`
 const hostModule = (folder: string): string => `
 import { appendFileSync } from "node:fs";
 import { defineCapability, defineHost, defineOperator, definePolicy, roleAuthenticator } from ${sources("index.ts")};
-import { sqliteLedger } from ${sources("ledgers/sqlite/index.ts")};
+import { sqliteLedger } from ${sources("ledger/sqlite/index.ts")};
 import { z } from ${JSON.stringify(fileURLToPath(import.meta.resolve("zod")))};
 
 const note = (line: string) => appendFileSync(${JSON.stringify(join(folder, "seen.txt"))}, line + "\\n");

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { main } from "../../src/cli/main.ts";
-import { Interrupted, type Terminal } from "../../src/cli/terminal.ts";
 import { Inspection } from "../../src/contract/inspection.ts";
+import { main } from "../../src/faces/cli/main.ts";
+import { Interrupted, type Terminal } from "../../src/faces/cli/terminal.ts";
 import type { TempFolder } from "../operators/temp-folder.ts";
 import { endOf, readLines, runHere, startProcess } from "./command-line.ts";
 import { serveHere } from "./serve-here.ts";

@@ -3,8 +3,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { commandLine } from "../../src/cli/show-result.ts";
-import { Interrupted } from "../../src/cli/terminal.ts";
+import { commandLine } from "../../src/faces/cli/show-result.ts";
+import { Interrupted } from "../../src/faces/cli/terminal.ts";
 import { makeTempFolder } from "../fixtures.ts";
 import { writeLedger } from "../ledgers/ledger-files.ts";
 import { readHere, runAt } from "./command-line.ts";

@@ -3,7 +3,7 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { findInvocation } from "../../src/cli/invocation.ts";
+import { findInvocation } from "../../src/faces/cli/invocation.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
 
 let folder: TempFolder;
@@ -15,8 +15,8 @@ afterEach(() => folder[Symbol.dispose]());
 /** A launcher in a folder, and what the folder's package is called. */
 function makePackage(name: string, ...path: readonly string[]): { readonly top: string; readonly launcher: string } {
   const top = join(folder.path, ...path);
-  const launcher = join(top, "src/cli/bin.mjs");
-  mkdirSync(join(top, "src/cli"), { recursive: true });
+  const launcher = join(top, "src/faces/cli/bin.mjs");
+  mkdirSync(join(top, "src/faces/cli"), { recursive: true });
   writeFileSync(join(top, "package.json"), JSON.stringify({ name }));
   writeFileSync(launcher, "");
   chmodSync(launcher, 0o755);

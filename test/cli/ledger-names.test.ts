@@ -3,8 +3,8 @@
 import { existsSync, linkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { invocation } from "../../src/cli/invocation.ts";
-import { requireOtherLedger } from "../../src/cli/require-other-ledger.ts";
+import { invocation } from "../../src/faces/cli/invocation.ts";
+import { requireOtherLedger } from "../../src/faces/cli/require-other-ledger.ts";
 import { makeTempFolder } from "../fixtures.ts";
 import { writeLedger } from "../ledgers/ledger-files.ts";
 import { runHere } from "./command-line.ts";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { publishing } from "../gates/story.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
 import { runAt, runHere } from "./command-line.ts";

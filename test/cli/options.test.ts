@@ -2,12 +2,12 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fileAsTyped, invocation } from "../../src/cli/invocation.ts";
-import { loadModules, sortExports } from "../../src/cli/load-modules.ts";
-import { findJsonError, readId, readInstant, readJson, readJsonObject, readList } from "../../src/cli/options.ts";
-import { quoteWord } from "../../src/cli/render-text.ts";
-import { UsageError } from "../../src/cli/report-error.ts";
-import { commandLine } from "../../src/cli/show-result.ts";
+import { fileAsTyped, invocation } from "../../src/faces/cli/invocation.ts";
+import { loadModules, sortExports } from "../../src/faces/cli/load-modules.ts";
+import { findJsonError, readId, readInstant, readJson, readJsonObject, readList } from "../../src/faces/cli/options.ts";
+import { quoteWord } from "../../src/faces/cli/render-text.ts";
+import { UsageError } from "../../src/faces/cli/report-error.ts";
+import { commandLine } from "../../src/faces/cli/show-result.ts";
 import { runHere } from "./command-line.ts";
 
 const options = {
@@ -100,8 +100,8 @@ describe("modules", () => {
   it("refuses a module that is not there or brings nothing", async () => {
     await expect(loadModules(["./not-there.ts"])).rejects.toThrow(UsageError);
     await expect(loadModules(["test/cli/render-nothing.ts"])).rejects.toThrow(UsageError);
-    await expect(loadModules(["src/cli/render-text.ts"])).rejects.toThrow(/exports no capability package/);
-    expect((await loadModules(["src/capabilities/index.ts"])).capabilities).toHaveLength(3);
+    await expect(loadModules(["src/faces/cli/render-text.ts"])).rejects.toThrow(/exports no capability package/);
+    expect((await loadModules(["src/packages/capabilities/index.ts"])).capabilities).toHaveLength(3);
   });
 });
 

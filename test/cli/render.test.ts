@@ -2,18 +2,18 @@
 // Never: starts a process or opens a ledger.
 
 import { describe, expect, it } from "vitest";
-import { renderEvent } from "../../src/cli/events.ts";
-import { renderGate, renderHidden, styleOfDiff } from "../../src/cli/render-gate.ts";
-import { renderTable } from "../../src/cli/render-table.ts";
-import { cutLine, describeTime, hangLines, quoteWord, toJsonText } from "../../src/cli/render-text.ts";
-import { renderProgress, renderProgressLine } from "../../src/cli/render-workflow.ts";
-import { renderError } from "../../src/cli/report-error.ts";
-import type { Style } from "../../src/cli/terminal.ts";
 import { wrapError } from "../../src/contract/error.ts";
 import { kernelError } from "../../src/contract/error-codes.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import type { KernelProgress } from "../../src/contract/progress.ts";
+import { renderEvent } from "../../src/faces/cli/events.ts";
+import { renderGate, renderHidden, styleOfDiff } from "../../src/faces/cli/render-gate.ts";
+import { renderTable } from "../../src/faces/cli/render-table.ts";
+import { cutLine, describeTime, hangLines, quoteWord, toJsonText } from "../../src/faces/cli/render-text.ts";
+import { renderProgress, renderProgressLine } from "../../src/faces/cli/render-workflow.ts";
+import { renderError } from "../../src/faces/cli/report-error.ts";
+import type { Style } from "../../src/faces/cli/terminal.ts";
 import { sampleGate as gate } from "./sample-gate.ts";
 
 const now = Date.parse("2025-01-01T12:00:00Z");

@@ -3,10 +3,10 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gateSections } from "../../src/cli/render-gate.ts";
-import { wrapLines } from "../../src/cli/render-text.ts";
-import { layOut, renderScreen, type ScreenView } from "../../src/cli/review-screen.ts";
 import type { Gate } from "../../src/contract/gate.ts";
+import { gateSections } from "../../src/faces/cli/render-gate.ts";
+import { wrapLines } from "../../src/faces/cli/render-text.ts";
+import { layOut, renderScreen, type ScreenView } from "../../src/faces/cli/review-screen.ts";
 import { nameForbidden } from "../../src/protocol/visible-text.ts";
 import { sampleGate } from "./sample-gate.ts";
 

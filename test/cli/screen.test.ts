@@ -3,7 +3,7 @@
 import { PassThrough } from "node:stream";
 import type { ReadStream, WriteStream } from "node:tty";
 import { describe, expect, it } from "vitest";
-import { openScreen } from "../../src/cli/screen.ts";
+import { openScreen } from "../../src/faces/cli/screen.ts";
 
 function makeStreams() {
   const input = Object.assign(new PassThrough(), { setRawMode: () => input });

@@ -1,8 +1,8 @@
 /** `countersign serve` in this process, on a port and a ledger of its own. */
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { main } from "../../src/cli/main.ts";
-import { Interrupted, type Terminal } from "../../src/cli/terminal.ts";
+import { main } from "../../src/faces/cli/main.ts";
+import { Interrupted, type Terminal } from "../../src/faces/cli/terminal.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";
 
 /** What it printed and complained of grows while it serves; `stop` interrupts it, at the latest when the test is over. */

@@ -1,9 +1,9 @@
 // Checking an export without a ledger: sound chains, and each way to break one is found at its first entry.
 
 import { describe, expect, it } from "vitest";
-import { renderVerdict } from "../../src/cli/verify.ts";
 import { genesisHash } from "../../src/contract/chain.ts";
 import { sealTurn, type TurnRow } from "../../src/contract/turn.ts";
+import { renderVerdict } from "../../src/faces/cli/verify.ts";
 import { verifyEvidence } from "../../src/index.ts";
 import { composeEvidence } from "../../src/tiers/t6-metacognition/compose-evidence.ts";
 

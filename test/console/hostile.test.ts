@@ -3,7 +3,7 @@
  * Whatever of it ran, asked another host or broke the page's policy would be a complaint.
  */
 import { describe, expect, it } from "vitest";
-import { createHttpApp } from "../../src/http/index.ts";
+import { createHttpApp } from "../../src/faces/http/index.ts";
 import { createKernel } from "../../src/index.ts";
 import { counted, intent, step, story } from "../gates/story.ts";
 import { visit } from "./browser.ts";

@@ -3,7 +3,13 @@
  *
  * Owns: callers of one tenant, ways to sign a browser in. Never: takes another way than production does.
  */
-import { createHttpApp, type HttpApp, type HttpOptions, type HttpServer, serveHttp } from "../../src/http/index.ts";
+import {
+  createHttpApp,
+  type HttpApp,
+  type HttpOptions,
+  type HttpServer,
+  serveHttp,
+} from "../../src/faces/http/index.ts";
 import { createKernel, type Kernel, type KernelOptions } from "../../src/index.ts";
 import { type Visitor, visit } from "./browser.ts";
 

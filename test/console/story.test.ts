@@ -3,7 +3,7 @@
  */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createVirtualClock } from "../../src/testing/index.ts";
 import { eventsOf } from "../fixtures.ts";
 import { intent, publishing } from "../gates/story.ts";

@@ -12,7 +12,7 @@ import type { JsonObject } from "../../src/contract/json.ts";
 import { eventText } from "../../src/contract/row-codec.ts";
 import { StreamContext } from "../../src/contract/stream-context.ts";
 import { openTurns, RowPacking, type TurnEvent, type TurnRow } from "../../src/contract/turn.ts";
-import { mayTouchGates, touchesGates } from "../../src/runtime/gate-updates.ts";
+import { mayTouchGates, touchesGates } from "../../src/engine/follow/gate-updates.ts";
 import { anyStory, playStory } from "../invariants/stories.ts";
 import { putTogether, takeApart } from "../ledgers/reseal.ts";
 import { runs } from "../properties/property-runs.ts";

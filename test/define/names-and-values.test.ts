@@ -7,7 +7,7 @@ import {
   createTokenKernel,
   replayTokens,
 } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { capability, operator, plan, refusalOf } from "./parts.ts";
 

@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nearestOf } from "../../src/contract/known-keys.ts";
-import { createHttpApp, serveHttp } from "../../src/http/index.ts";
+import { createHttpApp, serveHttp } from "../../src/faces/http/index.ts";
+import { createMcpHandler, createMcpServer, mcpOperators, serveMcpStdio } from "../../src/faces/mcp/index.ts";
 import {
   createFederatedMemory,
   createKernel,
@@ -15,11 +16,10 @@ import {
   replayTokens,
   roleAuthenticator,
 } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
-import { createMcpHandler, createMcpServer, mcpOperators, serveMcpStdio } from "../../src/mcp/index.ts";
-import { createGitLog } from "../../src/operators/git-log/git-log.ts";
-import { llmOperator } from "../../src/operators/llm/index.ts";
-import { createLogger, createObserver } from "../../src/telemetry/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { createLogger, createObserver } from "../../src/observers/telemetry/index.ts";
+import { createGitLog } from "../../src/packages/operators/git-log/git-log.ts";
+import { llmOperator } from "../../src/packages/operators/llm/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { capability, operator, plan, refusalOf } from "./parts.ts";
 

@@ -1,8 +1,8 @@
 /** The drawings of the machines: every state says what it means, nothing lies on anything, light and dark alike. */
 import { describe, expect, it } from "vitest";
 import { allMachines, definitionOf } from "../../machines/index.ts";
-import { type ChartState, readDefinition } from "../../src/drawing/chart-model.ts";
-import { renderChartSvg } from "../../src/drawing/render-chart-svg.ts";
+import { type ChartState, readDefinition } from "../../src/observers/drawing/chart-model.ts";
+import { renderChartSvg } from "../../src/observers/drawing/render-chart-svg.ts";
 import { marksIn, outsideOf, overlapsIn } from "./marks.ts";
 
 const flat = (states: readonly ChartState[]): readonly ChartState[] => states.flatMap((s) => [s, ...flat(s.children)]);

@@ -7,7 +7,7 @@ export interface Marked {
   readonly bottom: number;
 }
 
-/** Height and width of a sign, by the class of its text, as `src/drawing/svg.ts` sets the font. */
+/** Height and width of a sign, by the class of its text, as `src/observers/drawing/svg.ts` sets the font. */
 const sizes: Readonly<Record<string, number>> = { title: 16, name: 13 };
 const perHeight = 0.602;
 

@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ExecutionPlan } from "../../src/contract/plan.ts";
-import { layoutPlan } from "../../src/drawing/layout-plan.ts";
-import { readPlan, readRun } from "../../src/drawing/plan-model.ts";
-import { renderPlanMermaid } from "../../src/drawing/render-plan-mermaid.ts";
-import { renderPlanSvg } from "../../src/drawing/render-plan-svg.ts";
+import { layoutPlan } from "../../src/observers/drawing/layout-plan.ts";
+import { readPlan, readRun } from "../../src/observers/drawing/plan-model.ts";
+import { renderPlanMermaid } from "../../src/observers/drawing/render-plan-mermaid.ts";
+import { renderPlanSvg } from "../../src/observers/drawing/render-plan-svg.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { gated, intentType } from "../actors/fixture.ts";
 import { runs } from "../properties/property-runs.ts";

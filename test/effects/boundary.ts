@@ -4,11 +4,11 @@
  */
 import { openSecurity } from "../../src/adapters/open-security.ts";
 import type { Operator } from "../../src/contract/operator.ts";
+import { createTimers } from "../../src/engine/actors/timers.ts";
 import { defaultLimits } from "../../src/index.ts";
-import { createTimers } from "../../src/runtime/timers.ts";
 import { createVirtualClock, trialContext } from "../../src/testing/index.ts";
-import type { CallEnd } from "../../src/tiers/t4-execution/decide/input.ts";
-import type { Intention } from "../../src/tiers/t4-execution/decide/intention.ts";
+import type { CallEnd } from "../../src/tiers/t4-execution/decide/run/input.ts";
+import type { Intention } from "../../src/tiers/t4-execution/decide/run/intention.ts";
 import { type Calling, callOperator } from "../../src/tiers/t4-execution/perform/call-operator.ts";
 
 type CallIntention = Extract<Intention, { readonly do: "call" }>;

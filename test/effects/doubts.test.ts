@@ -2,7 +2,7 @@
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { definePolicy, defineTool, operatorError, type ToolClient } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, createVirtualClock, testCaller } from "../../src/testing/index.ts";
 import { freshPaths } from "../fixtures.ts";
 import {

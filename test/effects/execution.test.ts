@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { CapabilityDefinition } from "../../src/contract/capability.ts";
 import { createCommandSignal, operatorError } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, type TestKernel, type TestKernelOptions, testCaller } from "../../src/testing/index.ts";
 import {
   asShown,

@@ -4,7 +4,7 @@ import { digest } from "../../src/contract/digest.ts";
 import { toExecutorError } from "../../src/contract/error.ts";
 import { defineOperator, operatorError } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
-import { answerKey } from "../../src/tiers/t4-execution/decide/answer-key.ts";
+import { answerKey } from "../../src/tiers/t4-execution/decide/call/answer-key.ts";
 import { joinCall } from "../../src/tiers/t4-execution/perform/call-operator.ts";
 import {
   anyObject,

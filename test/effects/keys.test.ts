@@ -5,7 +5,7 @@ import { canonicalJson } from "../../src/contract/digest.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import { type OperatorError, operatorError } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { deriveKey, type KeyMaterial } from "../../src/tiers/t4-execution/decide/derive-key.ts";
+import { deriveKey, type KeyMaterial } from "../../src/tiers/t4-execution/decide/call/derive-key.ts";
 import { asShown, count, counted, decide, gateOf, held, intent, Note, payloads, step, story } from "../gates/story.ts";
 
 type Answer = Parameters<typeof counted>[2];

@@ -5,9 +5,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createHttpApp } from "../../src/http/index.ts";
+import { createHttpApp } from "../../src/faces/http/index.ts";
 import { defineCapability, defineOperator, definePolicy, operatorError } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import { freshPaths } from "../fixtures.ts";

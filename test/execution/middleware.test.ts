@@ -3,8 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { definePolicy, KernelErrorException, type Middleware, type SkillExecutionContext } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
-import { createExecutionContext, writeTimeout } from "../../src/tiers/t4-execution/decide/execution-context.ts";
-import { middlewareSpecVersion, orderOf } from "../../src/tiers/t4-execution/decide/middleware.ts";
+import { createExecutionContext, writeTimeout } from "../../src/tiers/t4-execution/decide/call/execution-context.ts";
+import { middlewareSpecVersion, orderOf } from "../../src/tiers/t4-execution/decide/call/middleware.ts";
 import { fieldsOf, intent, named, oneStep, payloads, type SkillCall, skill } from "./flow.ts";
 
 const order = ["Trace", "Policy", "Approval", "Timeout"];

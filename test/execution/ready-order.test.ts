@@ -1,6 +1,6 @@
 /** The order in which the ready queue tells what waits: by sequence, whatever was put in when. */
 import { describe, expect, it } from "vitest";
-import { ReadyQueue } from "../../src/runtime/ready-queue.ts";
+import { ReadyQueue } from "../../src/engine/actors/ready-queue.ts";
 
 describe("what waits for a step", () => {
   it("is told in sequence, also where it came to wait later", () => {

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ReadyQueue } from "../../src/runtime/ready-queue.ts";
+import { ReadyQueue } from "../../src/engine/actors/ready-queue.ts";
 import { runs } from "../properties/property-runs.ts";
 
 interface Entry {

@@ -1,8 +1,8 @@
 /** After the budget refused a step, nothing more starts: not even what a person lets go on. */
 import { describe, expect, it } from "vitest";
 import type { StepResult } from "../../src/contract/step.ts";
+import { DagExecutor, parked } from "../../src/standalone/dag-executor.ts";
 import { letRun } from "../../src/testing/let-run.ts";
-import { DagExecutor, parked } from "../../src/tiers/t4-execution/dag-executor.ts";
 
 const done: StepResult = { data: null, output_text: "", status: "COMPLETED" };
 

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { RetrievalProvider } from "../../src/contract/operator.ts";
 import { normalizeMetadata } from "../../src/define/define-operator.ts";
+import { createRegistry } from "../../src/engine/actors/registry.ts";
 import { defineOperator, KernelErrorException, type Operator, OperatorMetadata } from "../../src/index.ts";
-import { createRegistry } from "../../src/runtime/registry.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { anyObject, flow, intent, skill, step } from "./flow.ts";
 

@@ -1,7 +1,7 @@
 /** The one word of a reference is `output`: nothing else between the braces refers to anything (template syntax is frozen). */
 import { describe, expect, it } from "vitest";
 import { resolveTemplates } from "../../src/index.ts";
-import { renameReferences, resolveParams } from "../../src/tiers/t4-execution/decide/resolve-templates.ts";
+import { renameReferences, resolveParams } from "../../src/tiers/t4-execution/decide/payload/resolve-templates.ts";
 
 const outputs = { s1: { a: 1, result: { a: 1 }, output: { a: 1 } } };
 const written = ["{{s1.result}}", "{{s1.result.a}}", "{{s1.a}}", "{{s1.outputs}}", "{{s1.Output.a}}", "{{s1.out}}"];

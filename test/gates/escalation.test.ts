@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, createVirtualClock, memoryLedger } from "../../src/testing/index.ts";
 import { ann, approve, bob, gated, person, waiting } from "./people.ts";
 import { gateOf, payloads, publishing, refusalOf, steps } from "./story.ts";

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventPayloads } from "../../src/contract/event.ts";
 import { type Budgets, createKernel, errorToProblemDetails } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { endpointCounter } from "../../src/contract/model-route.ts";
 import type { Budgets } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";

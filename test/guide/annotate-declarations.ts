@@ -100,7 +100,14 @@ function annotate(checker: ts.TypeChecker, source: ts.SourceFile, declarations: 
 }
 
 const dist = process.argv[2] ?? join(root, "dist");
-const entries = ["src", "src/http", "src/mcp", "src/notifiers", "src/operators/llm", "src/testing"];
+const entries = [
+  "src",
+  "src/faces/http",
+  "src/faces/mcp",
+  "src/observers/notifiers",
+  "src/packages/operators/llm",
+  "src/testing",
+];
 const program = createProgram(
   root,
   entries.map((entry) => join(root, entry, "index.ts")),

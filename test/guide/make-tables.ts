@@ -4,11 +4,11 @@
  * Owns: how a row is read from a docstring. Never: the text above the tables, which is written by hand.
  */
 import { errorCodes } from "../../src/contract/error-codes.ts";
-import { defaultHttpLimits, defaultServerLimits } from "../../src/http/index.ts";
+import { defaultHttpLimits, defaultServerLimits } from "../../src/faces/http/index.ts";
+import { defaultMcpClientLimits, defaultMcpLimits } from "../../src/faces/mcp/index.ts";
 import { defaultLimits } from "../../src/index.ts";
-import { defaultMcpClientLimits, defaultMcpLimits } from "../../src/mcp/index.ts";
-import { defaultObserverLimits, instruments } from "../../src/telemetry/index.ts";
-import { prometheusNameOf } from "../../src/telemetry/prometheus.ts";
+import { defaultObserverLimits, instruments } from "../../src/observers/telemetry/index.ts";
+import { prometheusNameOf } from "../../src/observers/telemetry/prometheus.ts";
 import { readSource } from "../tidy/source-files.ts";
 
 const tiers = [
@@ -35,17 +35,22 @@ function tableOfErrors(prefix: string): string {
 }
 
 const limits = [
-  ["Of a kernel", "`createKernel({ limits })`", defaultLimits, "src/runtime/runtime.ts"],
-  ["Of the HTTP API", "`createHttpApp(kernel, { limits })`", defaultHttpLimits, "src/http/http-options.ts"],
-  ["Of its server", "`serveHttp(app, { limits })`", defaultServerLimits, "src/http/serve-http.ts"],
-  ["Of MCP", "`createMcpHandler(kernel, { limits })` and its like", defaultMcpLimits, "src/mcp/mcp-options.ts"],
+  ["Of a kernel", "`createKernel({ limits })`", defaultLimits, "src/engine/actors/runtime.ts"],
+  ["Of the HTTP API", "`createHttpApp(kernel, { limits })`", defaultHttpLimits, "src/faces/http/http-options.ts"],
+  ["Of its server", "`serveHttp(app, { limits })`", defaultServerLimits, "src/faces/http/serve-http.ts"],
+  ["Of MCP", "`createMcpHandler(kernel, { limits })` and its like", defaultMcpLimits, "src/faces/mcp/mcp-options.ts"],
   [
     "Towards a server of tools",
     "`mcpOperators({ limits })`",
     defaultMcpClientLimits,
-    "src/operators/mcp/mcp-limits.ts",
+    "src/packages/operators/mcp/mcp-limits.ts",
   ],
-  ["Of an observer", "`createObserver({ limits })`", defaultObserverLimits, "src/telemetry/create-observer.ts"],
+  [
+    "Of an observer",
+    "`createObserver({ limits })`",
+    defaultObserverLimits,
+    "src/observers/telemetry/create-observer.ts",
+  ],
 ] as const;
 
 /** A heading for each holder, a row a limit. */

@@ -19,7 +19,7 @@ import type { ProgramRun } from "./run-programs.ts";
 
 const run = promisify(execFile);
 const preload = join(root, "test/guide/resolve-package.ts");
-const launcher = join(root, "src/cli/bin.mjs");
+const launcher = join(root, "src/faces/cli/bin.mjs");
 
 /** Writes what is compiled together, with a configuration under which `countersign` is what lies here. */
 export function writePrograms(folder: string, programs: readonly Program[]): void {

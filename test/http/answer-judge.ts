@@ -3,8 +3,8 @@
  * Owns: finding the operation of a request. Never: asserts; it gives what is wrong, in words.
  */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { type ApiDocument, makeDocument, type Operation } from "../../src/http/document/make-document.ts";
-import type { Route } from "../../src/http/index.ts";
+import { type ApiDocument, makeDocument, type Operation } from "../../src/faces/http/document/make-document.ts";
+import type { Route } from "../../src/faces/http/index.ts";
 
 export interface Heard {
   readonly method: string;

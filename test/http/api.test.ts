@@ -4,7 +4,7 @@ import { kernelError } from "../../src/contract/error-codes.ts";
 import { KernelErrorException } from "../../src/contract/kernel-error.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import { operatorError, ProblemDetails, SubmitResponse } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { counted, eventsOf, gatedSteps, intent, publishing, step, story } from "../gates/story.ts";
 import { codeOf, openEdge, pathOf, submitPath, withoutIds } from "./edge-fixture.ts";

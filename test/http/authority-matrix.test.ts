@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { commandScopes, grantsScope, hasScope, publicScopes } from "../../src/contract/auth-context.ts";
-import type { Route, StaticToken } from "../../src/http/index.ts";
+import type { Route, StaticToken } from "../../src/faces/http/index.ts";
 import { defaultRoles } from "../../src/index.ts";
 import { intent, publishing } from "../gates/story.ts";
 import { answerJudge } from "./answer-judge.ts";

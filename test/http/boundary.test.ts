@@ -6,20 +6,22 @@ const network = /^(node:(http|https|http2|net|tls|dgram|dns)|hono|@hono\/.+|undi
 
 describe("the boundary", () => {
   it("[API-08] no room of the kernel imports a network module, and only the command line the HTTP room", () => {
-    const core = sourcesIn(...kernelRooms, "src/adapters", "src/hosts/embedded", "src/ledgers/sqlite", "src/define");
+    const core = sourcesIn(...kernelRooms, "src/adapters", "src/hosts/embedded", "src/ledger/sqlite", "src/define");
     const spoken = core.flatMap(importsOf).filter((edge) => network.test(edge.package ?? ""));
     expect(spoken).toEqual([]);
     const users = sourcesIn("src", "machines")
       .flatMap(importsOf)
-      .filter((edge) => edge.file?.startsWith("src/http/") && !edge.from.startsWith("src/http/"));
-    expect(new Set(users.map((edge) => edge.from.split("/").slice(0, 2).join("/")))).toEqual(new Set(["src/cli"]));
+      .filter((edge) => edge.file?.startsWith("src/faces/http/") && !edge.from.startsWith("src/faces/http/"));
+    expect(new Set(users.map((edge) => edge.from.split("/").slice(0, 3).join("/")))).toEqual(
+      new Set(["src/faces/cli"]),
+    );
     expect(new Set(users.map((edge) => edge.kind))).toEqual(new Set(["dynamic"]));
   });
 
   it("[API-08] the HTTP room calls the kernel by its public face, and no store, tier or machine", () => {
-    const reached = sourcesIn("src/http").flatMap(importsOf);
+    const reached = sourcesIn("src/faces/http").flatMap(importsOf);
     const inside = reached.filter((edge) =>
-      /^(src\/(tiers|runtime|ledgers|hosts|adapters|kernel)|machines)/.test(edge.file ?? ""),
+      /^(src\/(tiers|engine|ledger|hosts|adapters|kernel)|machines)/.test(edge.file ?? ""),
     );
     expect(inside).toEqual([]);
     expect(reached.some((edge) => edge.file === "src/index.ts")).toBe(true);

@@ -1,8 +1,8 @@
 /** Who may do what over HTTP: credentials, claims, roles and tenants; and bodies that are not what they should be. */
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { resolveHttpOptions } from "../../src/http/http-options.ts";
-import { createHttpApp } from "../../src/http/index.ts";
+import { resolveHttpOptions } from "../../src/faces/http/http-options.ts";
+import { createHttpApp } from "../../src/faces/http/index.ts";
 import { wallClock } from "../../src/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { intent, publishing, refusalOf } from "../gates/story.ts";

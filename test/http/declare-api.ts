@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import type { OpenAPI3 } from "openapi-typescript";
-import { createHttpApp } from "../../src/http/index.ts";
+import { createHttpApp } from "../../src/faces/http/index.ts";
 import { createKernel } from "../../src/index.ts";
 import "../guide/older-compiler.ts";
 

@@ -2,7 +2,7 @@
  * The HTTP API over a test kernel, asked without a socket.
  * Owns: callers with tokens, short ways to ask. Whatever is asked, the answer must hold to the document of the API.
  */
-import { createHttpApp, type HttpApp, type HttpOptions, type StaticToken } from "../../src/http/index.ts";
+import { createHttpApp, type HttpApp, type HttpOptions, type StaticToken } from "../../src/faces/http/index.ts";
 import type { ProblemDetails } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, type TestKernelOptions } from "../../src/testing/index.ts";
 import { answerJudge, type Heard } from "./answer-judge.ts";

@@ -1,8 +1,8 @@
 /** What was opened with a credential is over when the credential is. */
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { createHttpApp, type HookAnswer } from "../../src/http/index.ts";
-import { createMcpHandler } from "../../src/mcp/index.ts";
+import { createHttpApp, type HookAnswer } from "../../src/faces/http/index.ts";
+import { createMcpHandler } from "../../src/faces/mcp/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { intent, publishing } from "../gates/story.ts";
 import { type EdgeUnderTest, openEdge, tokens } from "./edge-fixture.ts";

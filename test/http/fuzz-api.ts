@@ -11,8 +11,8 @@
 import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import fc from "fast-check";
-import { makeDocument } from "../../src/http/document/make-document.ts";
-import { createHttpApp, type HttpApp } from "../../src/http/index.ts";
+import { makeDocument } from "../../src/faces/http/document/make-document.ts";
+import { createHttpApp, type HttpApp } from "../../src/faces/http/index.ts";
 import type { Logger } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { intent, publishing } from "../gates/story.ts";

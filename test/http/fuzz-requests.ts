@@ -3,7 +3,7 @@
  * Owns: what each part may be. Never: sends one.
  */
 import fc from "fast-check";
-import type { ApiDocument, Operation } from "../../src/http/document/make-document.ts";
+import type { ApiDocument, Operation } from "../../src/faces/http/document/make-document.ts";
 import { type Drawing, drawAnyText, drawChanged, drawSchema, type Schema } from "./schema-arbitrary.ts";
 
 export interface FuzzRequest {

@@ -1,7 +1,7 @@
 /** The guide as it is served. */
 import { describe, expect, it } from "vitest";
-import { type GuideFile, indexName, readGuide } from "../../src/http/guide/read-guide.ts";
-import { addressOf, picturesPath, renderGuidePage } from "../../src/http/guide/render-guide.ts";
+import { type GuideFile, indexName, readGuide } from "../../src/faces/http/guide/read-guide.ts";
+import { addressOf, picturesPath, renderGuidePage } from "../../src/faces/http/guide/render-guide.ts";
 import { listPaths } from "../tidy/source-files.ts";
 import { codeOf, openEdge } from "./edge-fixture.ts";
 

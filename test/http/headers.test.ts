@@ -1,6 +1,6 @@
 /** Headers that a cache and a browser act upon. */
 import { describe, expect, it } from "vitest";
-import { isMatched } from "../../src/http/match-etag.ts";
+import { isMatched } from "../../src/faces/http/match-etag.ts";
 import { openEdge } from "./edge-fixture.ts";
 import { head, openRawServer } from "./raw-socket.ts";
 

@@ -1,9 +1,9 @@
 /** Idempotency-Key: the same request again gets the first answer, and is done once. */
 import { describe, expect, it } from "vitest";
 import { kernelError } from "../../src/contract/error-codes.ts";
-import { createAnswers } from "../../src/http/remember-answers.ts";
+import { createAnswers } from "../../src/faces/http/remember-answers.ts";
 import { KernelErrorException, moduleRef } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { counted, held, intent, payloads, publishing, refusalOf, step, story } from "../gates/story.ts";
 import { ledgerPaths } from "../recovery/shared-file.ts";

@@ -1,7 +1,7 @@
 /** The inspector's feed over HTTP: what a player tells, resumable, for who may read, of their own tenant. */
 import { describe, expect, it } from "vitest";
 import { Inspection } from "../../src/contract/inspection.ts";
-import { playEvents } from "../../src/inspect/index.ts";
+import { playEvents } from "../../src/observers/inspect/index.ts";
 import { letRun } from "../../src/testing/index.ts";
 import { eventsOf, intent, publishing } from "../gates/story.ts";
 import { codeOf, openEdge } from "./edge-fixture.ts";

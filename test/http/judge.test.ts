@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { EventSource } from "eventsource";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createHttpApp, serveHttp } from "../../src/http/index.ts";
+import { createHttpApp, serveHttp } from "../../src/faces/http/index.ts";
 import { createKernel, type FeedItem, type Kernel, type KernelOptions, type LedgerEvent } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { intent, publishing } from "../gates/story.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";

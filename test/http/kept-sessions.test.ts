@@ -2,10 +2,10 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";
-import { createMemorySessions } from "../../src/http/memory-sessions.ts";
-import { createSessions, type Sessions } from "../../src/http/sessions.ts";
+import { createMemorySessions } from "../../src/faces/http/memory-sessions.ts";
+import { createSessions, type Sessions } from "../../src/faces/http/sessions.ts";
 import type { SessionRecord } from "../../src/index.ts";
-import { type SqliteLedger, sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { type SqliteLedger, sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createVirtualClock, testCaller } from "../../src/testing/index.ts";
 import { startProcess } from "../cli/command-line.ts";
 import { freshPaths, makeTempFolder } from "../fixtures.ts";

@@ -1,6 +1,6 @@
 /** Over HTTP and JSON-RPC a decision says what it decides, and gets the same answer for as long as the ledger lasts. */
 import { describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { gatedSteps, gateOf, intent } from "../gates/story.ts";
 import { ledgerPaths } from "../recovery/shared-file.ts";
 import { codeOf, type EdgeUnderTest, openEdge, pathOf } from "./edge-fixture.ts";

@@ -1,8 +1,8 @@
 /** The document of the API: a validator takes it, it tells every route and no other, and answers hold to it. */
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
-import { toTemplate } from "../../src/http/document/describe-parts.ts";
-import { makeDocument } from "../../src/http/document/make-document.ts";
+import { toTemplate } from "../../src/faces/http/document/describe-parts.ts";
+import { makeDocument } from "../../src/faces/http/document/make-document.ts";
 import { sourcesIn } from "../tidy/source-files.ts";
 import { answerJudge } from "./answer-judge.ts";
 import { openEdge } from "./edge-fixture.ts";
@@ -38,8 +38,8 @@ describe("the document", () => {
   });
 
   it("no route is added but through addRoute, so that none is missing from the list", () => {
-    const beside = sourcesIn("src/http")
-      .filter(({ path }) => path !== "src/http/add-route.ts")
+    const beside = sourcesIn("src/faces/http")
+      .filter(({ path }) => path !== "src/faces/http/add-route.ts")
       .filter(({ text }) => /\bapp\s*\.(get|post|put|patch|delete|on|route)\(/.test(text));
     expect(beside.map(({ path }) => path)).toEqual([]);
   });

@@ -1,7 +1,7 @@
 /** How often callers may ask: each within an allowance of their own, strangers within one for all of them. */
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { createAllowances } from "../../src/http/limit-rate.ts";
+import { createAllowances } from "../../src/faces/http/limit-rate.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { codeOf, type EdgeUnderTest, openEdge, type Told } from "./edge-fixture.ts";
 

@@ -1,7 +1,7 @@
 /** Requests that a server must not read in two ways, or wait for without end: the right refusal or a closed connection. */
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { serveHttp } from "../../src/http/index.ts";
+import { serveHttp } from "../../src/faces/http/index.ts";
 import { held, intent, refusalOf } from "../gates/story.ts";
 import { pathOf, submitPath } from "./edge-fixture.ts";
 import { head, hear, openRawServer, type RawServer, statusesOf } from "./raw-socket.ts";

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { type HttpOptions, type ServerLimits, serveHttp } from "../../src/http/index.ts";
+import { type HttpOptions, type ServerLimits, serveHttp } from "../../src/faces/http/index.ts";
 import { publishing } from "../gates/story.ts";
 import { type EdgeUnderTest, openEdge } from "./edge-fixture.ts";
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { grantsScope } from "../../src/contract/auth-context.ts";
 import { RpcCall } from "../../src/contract/rpc.ts";
-import { rpcMethods } from "../../src/http/rpc-methods.ts";
+import { rpcMethods } from "../../src/faces/http/rpc-methods.ts";
 import { defaultRoles, RpcMessage } from "../../src/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { intent, publishing } from "../gates/story.ts";

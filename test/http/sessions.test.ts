@@ -1,9 +1,9 @@
 /** Browsers: a link that is good once, the session that it becomes, and what a page must show before it changes anything. */
 import { describe, expect, it } from "vitest";
 import { SessionView } from "../../src/contract/session.ts";
-import { createHttpApp, type HookAnswer, type HttpOptions } from "../../src/http/index.ts";
-import { createMemorySessions } from "../../src/http/memory-sessions.ts";
-import { createSessions } from "../../src/http/sessions.ts";
+import { createHttpApp, type HookAnswer, type HttpOptions } from "../../src/faces/http/index.ts";
+import { createMemorySessions } from "../../src/faces/http/memory-sessions.ts";
+import { createSessions } from "../../src/faces/http/sessions.ts";
 import { createVirtualClock, testCaller } from "../../src/testing/index.ts";
 import { intent, publishing, refusalOf } from "../gates/story.ts";
 import { type Asked, codeOf, type EdgeUnderTest, openEdge, submitPath, type Told, tokens } from "./edge-fixture.ts";

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createReadTurns } from "../../src/http/read-turns.ts";
+import { createReadTurns } from "../../src/faces/http/read-turns.ts";
 import { defineCapability, defineOperator } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { counted, refusalOf } from "../fixtures.ts";

@@ -1,7 +1,7 @@
 /** Streams over real sockets, with clients that behave badly. The kernel and everybody else go on. */
 import { connect } from "node:net";
 import { describe, expect, it, vi } from "vitest";
-import { createHttpApp, type HttpOptions, serveHttp } from "../../src/http/index.ts";
+import { createHttpApp, type HttpOptions, serveHttp } from "../../src/faces/http/index.ts";
 import type { Caller, Follow, Kernel, LedgerEvent, Numbered } from "../../src/index.ts";
 import { createTestKernel, createVirtualClock, letRun, type TestKernel } from "../../src/testing/index.ts";
 import { intent, publishing } from "../gates/story.ts";

@@ -1,6 +1,6 @@
 /** Server-sent events over a channel, without a server: backpressure, heartbeats, how a stream ends. */
 import { describe, expect, it } from "vitest";
-import { sseStream, type Told } from "../../src/http/sse-stream.ts";
+import { sseStream, type Told } from "../../src/faces/http/sse-stream.ts";
 import { createVirtualClock, letRun } from "../../src/testing/index.ts";
 
 const decoder = new TextDecoder();

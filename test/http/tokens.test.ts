@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { CompactSign, type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createHttpApp, type JwtOptions } from "../../src/http/index.ts";
+import { createHttpApp, type JwtOptions } from "../../src/faces/http/index.ts";
 import { refusalOf } from "../gates/story.ts";
 import { codeOf, type EdgeUnderTest, openEdge, tokens } from "./edge-fixture.ts";
 

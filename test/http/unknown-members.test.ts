@@ -3,8 +3,8 @@
  * hold, and each of these objects is given one member that the document does not know.
  */
 import { describe, expect, it } from "vitest";
-import { makeDocument } from "../../src/http/document/make-document.ts";
-import { createHttpApp } from "../../src/http/index.ts";
+import { makeDocument } from "../../src/faces/http/document/make-document.ts";
+import { createHttpApp } from "../../src/faces/http/index.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { intent, publishing } from "../gates/story.ts";
 import { openEdge, pathOf, submitPath, tokens } from "./edge-fixture.ts";

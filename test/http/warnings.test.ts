@@ -1,7 +1,7 @@
 /** A planner's plan that was cut is told of at every face: in process, over HTTP, over MCP and on the command line. */
 import { expect, it } from "vitest";
-import { renderWorkflow } from "../../src/cli/render-workflow.ts";
-import { describeWorkflow, toMcpWorkflow } from "../../src/mcp/describe-workflow.ts";
+import { renderWorkflow } from "../../src/faces/cli/render-workflow.ts";
+import { describeWorkflow, toMcpWorkflow } from "../../src/faces/mcp/describe-workflow.ts";
 import { counted, intent, step, story } from "../gates/story.ts";
 import { openEdge } from "./edge-fixture.ts";
 

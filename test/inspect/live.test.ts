@@ -1,7 +1,7 @@
 /** inspectKernel: late is as good as early, nothing costs without viewers, and nobody sees what is another's. */
 import { describe, expect, it } from "vitest";
 import type { Inspection } from "../../src/contract/inspection.ts";
-import { type InspectOptions, type Inspector, inspectKernel, playEvents } from "../../src/inspect/index.ts";
+import { type InspectOptions, type Inspector, inspectKernel, playEvents } from "../../src/observers/inspect/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { errand, gated, intentType, oneStep, operator, step } from "../actors/fixture.ts";
 import { eventsOf, refusalOf } from "../fixtures.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createMachine } from "xstate";
 import { Inspection } from "../../src/contract/inspection.ts";
-import { type Kind, kinds } from "../../src/inspect/player.ts";
+import { type Kind, kinds } from "../../src/observers/inspect/player.ts";
 import { foldedStates, goldens, pictureOf, playAll, statesIn } from "./story.ts";
 
 const everything = { show: kinds };

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { isPlainObject, type JsonObject } from "../../src/contract/json.ts";
 import type { LedgerEvent } from "../../src/index.ts";
-import { redactEvent } from "../../src/inspect/redact.ts";
+import { redactEvent } from "../../src/observers/inspect/redact.ts";
 import { goldens } from "./story.ts";
 
 const secret = "s3cret-Zebra";

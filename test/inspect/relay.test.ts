@@ -7,7 +7,12 @@ import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { Inspection } from "../../src/contract/inspection.ts";
 import type { LedgerEvent } from "../../src/index.ts";
-import { playEvents, type ServeInspectorOptions, serveInspector, showPayload } from "../../src/inspect/index.ts";
+import {
+  playEvents,
+  type ServeInspectorOptions,
+  serveInspector,
+  showPayload,
+} from "../../src/observers/inspect/index.ts";
 import { createVirtualClock } from "../../src/testing/index.ts";
 import { refusalOf } from "../fixtures.ts";
 import { goldens } from "./story.ts";

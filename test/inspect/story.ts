@@ -5,7 +5,7 @@ import { stepPath } from "../../machines/charts.ts";
 import { foldEvents } from "../../machines/fold.ts";
 import type { Inspection } from "../../src/contract/inspection.ts";
 import { type LedgerEvent, openTurns, type TurnRow } from "../../src/index.ts";
-import { Player, type PlayerOptions } from "../../src/inspect/player.ts";
+import { Player, type PlayerOptions } from "../../src/observers/inspect/player.ts";
 
 const goldenRoot = join(import.meta.dirname, "../replay/golden");
 

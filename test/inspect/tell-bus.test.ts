@@ -1,7 +1,7 @@
 /** What is told of the bus while Signals are passed over. */
 import { expect, it } from "vitest";
-import { ActorList } from "../../src/inspect/actor-list.ts";
-import { BusEmitter } from "../../src/inspect/emit-bus.ts";
+import { ActorList } from "../../src/observers/inspect/actor-list.ts";
+import { BusEmitter } from "../../src/observers/inspect/emit-bus.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { errand, intentType, operator, step } from "../actors/fixture.ts";
 

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator } from "../../src/define/define-operator.ts";
 import { type Gate, KernelErrorException } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import {
   createTestKernel,
   createVirtualClock,

@@ -15,7 +15,7 @@ import { isStepDone } from "../../src/contract/workflow.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator } from "../../src/define/define-operator.ts";
 import type { Gate, LedgerEvent } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, createVirtualClock, type TestKernel } from "../../src/testing/index.ts";
 import { moreThan, runs } from "../properties/property-runs.ts";
 import { anyStory, beginStory, holdsFor, type Play, playStory } from "./stories.ts";

@@ -1,6 +1,6 @@
 // Run as a process of its own: reads one workflow from a ledger file and prints all that a kernel can tell about it.
 import { createKernel, type Gate } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 
 const [path = "", id = ""] = process.argv.slice(2);
 const kernel = await createKernel({ ledger: sqliteLedger({ path }), recover: false });

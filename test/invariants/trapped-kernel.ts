@@ -7,7 +7,7 @@ import net from "node:net";
 import { z } from "zod";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator } from "../../src/define/define-operator.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, memoryLedger, testCaller } from "../../src/testing/index.ts";
 import { asOperator, setTraps, tell } from "./traps.ts";
 

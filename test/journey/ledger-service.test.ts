@@ -5,16 +5,16 @@ import { quietLogger, quietTelemetry } from "../../src/adapters/quiet-telemetry.
 import { draft } from "../../src/contract/event.ts";
 import { createIdSource } from "../../src/contract/ids.ts";
 import { createSignalFactory } from "../../src/contract/signal.ts";
+import { kernelClock } from "../../src/engine/actors/kernel-clock.ts";
+import { defaultLimits, type Runtime } from "../../src/engine/actors/runtime.ts";
+import { createFeed } from "../../src/engine/follow/feed.ts";
+import { createLedgerReading } from "../../src/engine/follow/ledger-reader.ts";
+import { createLedgerWatch } from "../../src/engine/follow/ledger-watch.ts";
+import { createWorkflowTails } from "../../src/engine/follow/workflow-tails.ts";
+import { createLedgerWriter } from "../../src/engine/log/ledger-writer.ts";
+import { OwnLife } from "../../src/engine/log/own-life.ts";
+import { WorkflowLog } from "../../src/engine/log/workflow-log.ts";
 import { defineCapability, defineOperator } from "../../src/index.ts";
-import { createFeed } from "../../src/runtime/feed.ts";
-import { kernelClock } from "../../src/runtime/kernel-clock.ts";
-import { createLedgerReading } from "../../src/runtime/ledger-reader.ts";
-import { createLedgerWatch } from "../../src/runtime/ledger-watch.ts";
-import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
-import { OwnLife } from "../../src/runtime/own-life.ts";
-import { defaultLimits, type Runtime } from "../../src/runtime/runtime.ts";
-import { WorkflowLog } from "../../src/runtime/workflow-log.ts";
-import { createWorkflowTails } from "../../src/runtime/workflow-tails.ts";
 import { createTestKernel, createVirtualClock, memoryLedger, seededRandom } from "../../src/testing/index.ts";
 
 const draftOnce = defineOperator({ name: "Service.Draft", input: z.object({}), run: () => ({ text: "hello" }) });

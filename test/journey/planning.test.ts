@@ -5,7 +5,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { templatePlanner } from "../../src/adapters/template-planner.ts";
-import { folderInventory, projectHandover, releaseNotes } from "../../src/capabilities/index.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import {
@@ -18,6 +17,7 @@ import {
   PlanStep,
   type Signal,
 } from "../../src/index.ts";
+import { folderInventory, projectHandover, releaseNotes } from "../../src/packages/capabilities/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { type Counted, counted, eventsOf, intentType, ofType, oneStep, packageOf, planStep, ruleOf } from "./parts.ts";
 

@@ -12,7 +12,7 @@ import {
   StepResult,
 } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
-import { middlewareSpecVersion } from "../../src/tiers/t4-execution/decide/middleware.ts";
+import { middlewareSpecVersion } from "../../src/tiers/t4-execution/decide/call/middleware.ts";
 import { counted, eventsOf, intentType, ofType, oneStep, packageOf, planStep, refusalOf, ruleOf } from "./parts.ts";
 
 const busy = operatorError({ code: "BUSY", message: "busy", category: "transient" });

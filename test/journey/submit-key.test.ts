@@ -1,6 +1,6 @@
 /** A submit's idempotency key: the same request again is one workflow, in whichever process and after whatever end. */
 import { describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, memoryLedger, type TestKernelOptions, testCaller } from "../../src/testing/index.ts";
 import { counted, held, intent, payloads, publishing, refusalOf, step, story } from "../gates/story.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { genesisHash, verifyChain } from "../../src/contract/chain.ts";
 import { sealTurn, type TurnEnvelope, type TurnRow } from "../../src/contract/turn.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { runs } from "../properties/property-runs.ts";
 import { freshPaths } from "./ledger-files.ts";

@@ -1,6 +1,6 @@
 /** An index row that cannot be read: a code for who asks for it, and nobody else is kept from anything. */
 import { describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { expectRefused, openKernel } from "../bad-input/fixture.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
 import { freshPaths, withDatabase } from "./ledger-files.ts";

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { chainHash } from "../../src/contract/chain.ts";
 import { sha256 } from "../../src/contract/digest.ts";
 import type { TurnEvent, TurnRow } from "../../src/contract/turn.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 import { expectCoded, openKernel, refusal, who } from "../bad-input/fixture.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";

@@ -1,7 +1,7 @@
 /** A row whose body was taken away is damage to everybody who reads its workflow: nothing of it runs, and nothing is paid twice. */
 import { describe, expect, it } from "vitest";
 import { backupLedger, type TurnRow, verifyEvidence } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { composeEvidence } from "../../src/tiers/t6-metacognition/compose-evidence.ts";
 import { asShown, decide, publishing, refusalOf } from "../gates/story.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
 import { verifyEvidence } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { runHere } from "../cli/command-line.ts";
 import { keepAs } from "../cli/workplace.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";

@@ -1,8 +1,8 @@
 /** A row of the gate index that somebody forged: lists show what the log says, and approving what they show runs exactly that. */
 import { describe, expect, it } from "vitest";
-import { createHttpApp } from "../../src/http/index.ts";
+import { createHttpApp } from "../../src/faces/http/index.ts";
 import type { Gate, ListedGate } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { readHere, runHere } from "../cli/command-line.ts";
 import { gatedSteps, intent, publishing } from "../gates/story.ts";

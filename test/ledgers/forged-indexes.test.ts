@@ -1,8 +1,8 @@
 /** The indexes beside the log: verify makes them again from the rows and names each that says otherwise. */
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { renderVerdict } from "../../src/cli/verify.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { renderVerdict } from "../../src/faces/cli/verify.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 import { openKernel } from "../bad-input/fixture.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";

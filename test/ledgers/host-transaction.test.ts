@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineOperator } from "../../src/index.ts";
-import { hostTransaction, hostTransactionTable } from "../../src/ledgers/sqlite/index.ts";
+import { hostTransaction, hostTransactionTable } from "../../src/ledger/sqlite/index.ts";
 import { callOperator } from "../../src/testing/index.ts";
 import { freshPaths } from "../fixtures.ts";
 

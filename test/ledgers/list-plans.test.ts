@@ -1,9 +1,9 @@
 /** Lists are read off indexes: what SQLite plans for each of them, and how many rows that is. */
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { migrate } from "../../src/ledgers/sqlite/migrations.ts";
-import type { Query } from "../../src/ledgers/tables/list-queries.ts";
-import { gatePageQuery, headPageQuery } from "../../src/ledgers/tables/list-queries.ts";
+import { migrate } from "../../src/ledger/sqlite/migrations.ts";
+import type { Query } from "../../src/ledger/tables/list-queries.ts";
+import { gatePageQuery, headPageQuery } from "../../src/ledger/tables/list-queries.ts";
 
 const tenant_id = "acme";
 const place = { created_at: 5, workflow_id: "wf_1" };

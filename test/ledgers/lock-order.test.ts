@@ -4,8 +4,8 @@
  */
 import type { ClientBase } from "pg";
 import { describe, expect, it } from "vitest";
-import { appendBatch } from "../../src/ledgers/postgres/append.ts";
-import type { Statement, Value } from "../../src/ledgers/postgres/query.ts";
+import { appendBatch } from "../../src/ledger/postgres/append.ts";
+import type { Statement, Value } from "../../src/ledger/postgres/query.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../src/ports/ledger-store.ts";
 import {
   firstTurn,

@@ -1,7 +1,7 @@
 /** The SQLite store and the plain rows give the same answers to any sequence of calls, whichever connection asks. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { Append, LedgerStore } from "../../src/ports/ledger-store.ts";
 import {
   createIndex,

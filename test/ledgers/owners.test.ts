@@ -3,8 +3,8 @@ import { spawnSync } from "node:child_process";
 import { hostname } from "node:os";
 import { describe, expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
-import { isOver, markProcess } from "../../src/ledgers/sqlite/process-mark.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { isOver, markProcess } from "../../src/ledger/sqlite/process-mark.ts";
 import { refusalOf } from "../fixtures.ts";
 import { freshPaths, withDatabase, withStore } from "./ledger-files.ts";
 

@@ -1,7 +1,7 @@
 /** A process that pays into a SQLite file, one call after another, and may be killed in any of them. */
 import { DatabaseSync } from "node:sqlite";
 import type { OperatorCall } from "../../src/contract/operator.ts";
-import { hostTransaction } from "../../src/ledgers/sqlite/host-transaction.ts";
+import { hostTransaction } from "../../src/ledger/sqlite/host-transaction.ts";
 
 const [path = "", count = "0"] = process.argv.slice(2);
 const pay = hostTransaction(new DatabaseSync(path, { timeout: 2000 }), (tx) => {

@@ -2,7 +2,7 @@
 import { copyFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 import { expectCoded, expectRefused, openKernel, refusal } from "../bad-input/fixture.ts";
 import { createWorld, job, step, type World, work } from "../recovery/shared-file.ts";

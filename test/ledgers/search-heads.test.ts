@@ -1,6 +1,6 @@
 /** Searching in a file: the law is in expect-search.ts. */
 import { describe, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { expectSearch } from "./expect-search.ts";
 import { withStore } from "./ledger-files.ts";
 

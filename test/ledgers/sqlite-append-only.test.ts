@@ -1,7 +1,7 @@
 /** The event log is append only, in the store's face, in what it returns, and in the database itself. */
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { freshPaths, withDatabase, withStore, writeLedger } from "./ledger-files.ts";
 

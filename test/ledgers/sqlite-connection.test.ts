@@ -2,14 +2,14 @@
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { connect } from "../../src/ledgers/sqlite/connect.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
-import { applicationId, schemaVersion } from "../../src/ledgers/sqlite/migrations.ts";
-import { prepareStatements } from "../../src/ledgers/sqlite/statements.ts";
+import { connect } from "../../src/ledger/sqlite/connect.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { applicationId, schemaVersion } from "../../src/ledger/sqlite/migrations.ts";
+import { prepareStatements } from "../../src/ledger/sqlite/statements.ts";
 import { freshPaths, withDatabase, withStore, writeLedger } from "./ledger-files.ts";
 
 const freshPath = freshPaths();
-const entryPoint = new URL("../../src/ledgers/sqlite/index.ts", import.meta.url).href;
+const entryPoint = new URL("../../src/ledger/sqlite/index.ts", import.meta.url).href;
 
 async function pragmasOf(options: { readonly path: string; readonly synchronous: "full" | "normal" }) {
   const db = await connect({ ...options, busyTimeoutMs: 1234 });

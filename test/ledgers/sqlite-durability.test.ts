@@ -1,13 +1,13 @@
 /** Which commits are synced: counted at the commit, by the level that SQLite has there. */
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { appendBatch } from "../../src/ledgers/sqlite/append.ts";
-import { connect } from "../../src/ledgers/sqlite/connect.ts";
-import { Durability } from "../../src/ledgers/sqlite/durability.ts";
-import { claimLease } from "../../src/ledgers/sqlite/leases.ts";
-import { prepareStatements } from "../../src/ledgers/sqlite/statements.ts";
-import { StreamHeads } from "../../src/ledgers/sqlite/stream-heads.ts";
-import { type Connection, syncAll } from "../../src/ledgers/sqlite/transaction.ts";
+import { appendBatch } from "../../src/ledger/sqlite/append.ts";
+import { connect } from "../../src/ledger/sqlite/connect.ts";
+import { Durability } from "../../src/ledger/sqlite/durability.ts";
+import { claimLease } from "../../src/ledger/sqlite/leases.ts";
+import { prepareStatements } from "../../src/ledger/sqlite/statements.ts";
+import { StreamHeads } from "../../src/ledger/sqlite/stream-heads.ts";
+import { type Connection, syncAll } from "../../src/ledger/sqlite/transaction.ts";
 import type { Append } from "../../src/ports/ledger-store.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { freshPaths } from "./ledger-files.ts";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { refusalOf } from "../fixtures.ts";
 import { freshPaths, withDatabase, withStore } from "./ledger-files.ts";
 import { routeTwoTenants } from "./routed-tenants.ts";

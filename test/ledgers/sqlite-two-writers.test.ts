@@ -2,12 +2,12 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { verifyChain } from "../../src/contract/chain.ts";
-import { appendBatch } from "../../src/ledgers/sqlite/append.ts";
-import { connect } from "../../src/ledgers/sqlite/connect.ts";
-import { Durability } from "../../src/ledgers/sqlite/durability.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
-import { prepareStatements } from "../../src/ledgers/sqlite/statements.ts";
-import { StreamHeads } from "../../src/ledgers/sqlite/stream-heads.ts";
+import { appendBatch } from "../../src/ledger/sqlite/append.ts";
+import { connect } from "../../src/ledger/sqlite/connect.ts";
+import { Durability } from "../../src/ledger/sqlite/durability.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { prepareStatements } from "../../src/ledger/sqlite/statements.ts";
+import { StreamHeads } from "../../src/ledger/sqlite/stream-heads.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { freshPaths, withStore } from "./ledger-files.ts";

@@ -2,7 +2,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import { createMcpServer } from "../../src/mcp/index.ts";
+import { createMcpServer } from "../../src/faces/mcp/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { publishing } from "../gates/story.ts";
 import { call, type McpUnderTest, makeClient, openMcp, workflowOf } from "./mcp-fixture.ts";

@@ -2,7 +2,7 @@
 import type { ClientOptions } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { StaticToken } from "../../src/http/index.ts";
+import type { StaticToken } from "../../src/faces/http/index.ts";
 import { intent, publishing } from "../gates/story.ts";
 import { call, type McpUnderTest, openMcp, workflowOf } from "./mcp-fixture.ts";
 

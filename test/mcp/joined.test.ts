@@ -1,7 +1,7 @@
 /** Two kernels: a capability of one is an operator of the other, over HTTP and in both eras of the protocol. */
 import { type CallToolResult, type ElicitResult, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import { idempotencyMeta, mcpOperators, untilMeta } from "../../src/mcp/index.ts";
+import { idempotencyMeta, mcpOperators, untilMeta } from "../../src/faces/mcp/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { counted, publishing, step, story } from "../gates/story.ts";
 import { intentType, planOf } from "../operators/mcp-fixture.ts";

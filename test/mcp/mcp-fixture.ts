@@ -10,9 +10,14 @@ import {
   type ElicitResult,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { createHttpApp, type HttpApp, type StaticToken } from "../../src/http/index.ts";
+import { createHttpApp, type HttpApp, type StaticToken } from "../../src/faces/http/index.ts";
+import {
+  createMcpHandler,
+  type McpHandler,
+  type McpHandlerOptions,
+  type McpWorkflow,
+} from "../../src/faces/mcp/index.ts";
 import type { Kernel } from "../../src/index.ts";
-import { createMcpHandler, type McpHandler, type McpHandlerOptions, type McpWorkflow } from "../../src/mcp/index.ts";
 import { createTestKernel, type TestKernel, type TestKernelOptions } from "../../src/testing/index.ts";
 import { tokens } from "../http/edge-fixture.ts";
 

@@ -6,10 +6,10 @@ import { type ElicitResult, StreamableHTTPClientTransport, specTypeSchemas } fro
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createHttpApp, serveHttp } from "../../src/http/index.ts";
+import { createHttpApp, serveHttp } from "../../src/faces/http/index.ts";
+import { createMcpHandler } from "../../src/faces/mcp/index.ts";
 import { createKernel } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
-import { createMcpHandler } from "../../src/mcp/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { launcher, makeRepository, startProcess } from "../cli/command-line.ts";
 import { publishing } from "../gates/story.ts";

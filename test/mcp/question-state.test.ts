@@ -4,8 +4,8 @@ import type { ServerContext } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ScopedCaller } from "../../src/contract/auth-context.ts";
-import { createMcpHandler } from "../../src/mcp/index.ts";
-import { questionStates } from "../../src/mcp/question-state.ts";
+import { createMcpHandler } from "../../src/faces/mcp/index.ts";
+import { questionStates } from "../../src/faces/mcp/question-state.ts";
 import { counted, gatedSteps, step, story } from "../gates/story.ts";
 import { type McpUnderTest, openMcp } from "./mcp-fixture.ts";
 

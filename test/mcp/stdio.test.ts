@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { serveMcpStdio } from "../../src/mcp/index.ts";
+import { serveMcpStdio } from "../../src/faces/mcp/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { intent, publishing } from "../gates/story.ts";
 

@@ -3,8 +3,8 @@ import type { Tool } from "@modelcontextprotocol/client";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { toolNameOf } from "../../src/faces/mcp/index.ts";
 import { defineCapability } from "../../src/index.ts";
-import { toolNameOf } from "../../src/mcp/index.ts";
 import { counted, publishing, step, story } from "../gates/story.ts";
 import { call, openMcp, workflowOf } from "./mcp-fixture.ts";
 

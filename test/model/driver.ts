@@ -4,7 +4,7 @@
  */
 import { expect } from "vitest";
 import type { LedgerEvent } from "../../src/index.ts";
-import { kinds } from "../../src/inspect/player.ts";
+import { kinds } from "../../src/observers/inspect/player.ts";
 import { foldedStates, pictureOf, playAll, statesIn } from "../inspect/story.ts";
 import { type ChartEvent, type ChartPath, eventsOf, follow, type Model, missingOf, nameOf } from "./paths.ts";
 import type { Subject } from "./subject.ts";

@@ -1,7 +1,7 @@
 /** The lifecycle of a kernel, each declared transition taken by one: opened, or not, and stopped. */
 import { describe, expect, it } from "vitest";
 import { kernelMachine } from "../../machines/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { titleOf } from "./driver.ts";

@@ -5,8 +5,8 @@
 import { describe, expect, it } from "vitest";
 import type { AnyActorRef } from "xstate";
 import { tierMachine } from "../../machines/index.ts";
+import type { TierDefinition } from "../../src/engine/actors/define-tier.ts";
 import { createCommandSignal, createDataSignal, type Result } from "../../src/index.ts";
-import type { TierDefinition } from "../../src/runtime/define-tier.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { titleOf } from "./driver.ts";
 import { type ChartEvent, type ChartPath, createModel, eventsOf, follow, missingOf, pairOf } from "./paths.ts";

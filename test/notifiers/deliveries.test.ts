@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { GateNotice } from "../../src/contract/gate-notice.ts";
 import { createKernel, type KernelOptions } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
-import { createObserver } from "../../src/telemetry/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { createObserver } from "../../src/observers/telemetry/index.ts";
 import { createTestKernel, createVirtualClock } from "../../src/testing/index.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { freshPaths } from "../fixtures.ts";

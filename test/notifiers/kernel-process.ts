@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import { createKernel, defineCapability, defineOperator } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
-import { mailNotifier, webhookNotifier } from "../../src/notifiers/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { mailNotifier, webhookNotifier } from "../../src/observers/notifiers/index.ts";
 
 const [path = "", hook = "", smtp = "", approved] = process.argv.slice(2);
 const write = defineOperator({

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { GateNotice } from "../../src/contract/gate-notice.ts";
 import { CutGate } from "../../src/contract/listed-gate.ts";
-import { mailNotifier, slackNotifier, webhookNotifier } from "../../src/notifiers/index.ts";
+import { mailNotifier, slackNotifier, webhookNotifier } from "../../src/observers/notifiers/index.ts";
 import { never, notice } from "./notices.ts";
 import { receiveHttp, receiveMail } from "./receivers.ts";
 

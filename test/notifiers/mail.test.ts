@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { type MailOptions, mailNotifier } from "../../src/notifiers/index.ts";
+import { type MailOptions, mailNotifier } from "../../src/observers/notifiers/index.ts";
 import { nameForbidden } from "../../src/protocol/visible-text.ts";
 import { refusalOf } from "../fixtures.ts";
 import { hostile, never, notice } from "./notices.ts";

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { createHttpApp } from "../../src/http/index.ts";
+import { createHttpApp } from "../../src/faces/http/index.ts";
 import { runHere } from "../cli/command-line.ts";
 import { serveHere } from "../cli/serve-here.ts";
 import { makeTempFolder, refusalOf } from "../fixtures.ts";
@@ -19,7 +19,7 @@ describe("countersign serve --notify", () => {
     const path = join(folder.path, "tell.ts");
     writeFileSync(
       path,
-      `import { slackNotifier, webhookNotifier } from ${entry("notifiers")};
+      `import { slackNotifier, webhookNotifier } from ${entry("observers/notifiers")};
        const url = "http://127.0.0.1:${receiver.port}/";
        const options = { url, consoleUrl: "http://127.0.0.1:8787", allowPrivate: true };
        export const told = [

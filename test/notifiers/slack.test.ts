@@ -2,9 +2,9 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { Gate } from "../../src/contract/gate.ts";
-import { createHttpApp } from "../../src/http/index.ts";
+import { createHttpApp } from "../../src/faces/http/index.ts";
 import type { GateNotice } from "../../src/index.ts";
-import { type SlackOptions, slackNotifier } from "../../src/notifiers/index.ts";
+import { type SlackOptions, slackNotifier } from "../../src/observers/notifiers/index.ts";
 import { nameForbidden } from "../../src/protocol/visible-text.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { refusalOf } from "../fixtures.ts";

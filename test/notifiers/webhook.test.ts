@@ -2,8 +2,8 @@
 
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { type WebhookOptions, webhookNotifier } from "../../src/notifiers/index.ts";
-import { isPrivate } from "../../src/notifiers/post-text.ts";
+import { type WebhookOptions, webhookNotifier } from "../../src/observers/notifiers/index.ts";
+import { isPrivate } from "../../src/observers/notifiers/post-text.ts";
 import { refusalOf } from "../fixtures.ts";
 import { hostile, never, notice } from "./notices.ts";
 import { receiveHttp } from "./receivers.ts";

@@ -17,12 +17,12 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Basis } from "../../src/contract/basis.ts";
 import type { GatePreview, Operator } from "../../src/contract/operator.ts";
-import { fileDigest } from "../../src/operators/files/file-digest.ts";
-import { fileList } from "../../src/operators/files/file-list.ts";
-import { fileRead } from "../../src/operators/files/file-read.ts";
-import { fileWrite } from "../../src/operators/files/file-write.ts";
-import { entryOf, openFile, openParent } from "../../src/operators/files/open-inside.ts";
-import { isGitName, locate, locateEntry } from "../../src/operators/files/safe-path.ts";
+import { fileDigest } from "../../src/packages/operators/files/file-digest.ts";
+import { fileList } from "../../src/packages/operators/files/file-list.ts";
+import { fileRead } from "../../src/packages/operators/files/file-read.ts";
+import { fileWrite } from "../../src/packages/operators/files/file-write.ts";
+import { entryOf, openFile, openParent } from "../../src/packages/operators/files/open-inside.ts";
+import { isGitName, locate, locateEntry } from "../../src/packages/operators/files/safe-path.ts";
 import { callOperator, trialContext } from "../../src/testing/call-operator.ts";
 import { git, makeTempFolder, type TempFolder } from "./temp-folder.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Basis } from "../../src/contract/basis.ts";
 import type { GatePreview } from "../../src/contract/operator.ts";
-import { fileWrite } from "../../src/operators/files/file-write.ts";
+import { fileWrite } from "../../src/packages/operators/files/file-write.ts";
 import { callOperator, trialContext } from "../../src/testing/call-operator.ts";
 import { makeTempFolder, type TempFolder } from "./temp-folder.ts";
 

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, chmodSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { gitLog } from "../../src/operators/git-log/git-log.ts";
+import { gitLog } from "../../src/packages/operators/git-log/git-log.ts";
 import { callOperator } from "../../src/testing/call-operator.ts";
 import { commit, git, makeTempFolder, type TempFolder } from "./temp-folder.ts";
 

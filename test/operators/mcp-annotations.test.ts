@@ -4,8 +4,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { effects } from "../../src/contract/operator.ts";
-import { judgeAnnotations } from "../../src/operators/mcp/judge-annotations.ts";
-import { mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
+import { judgeAnnotations } from "../../src/packages/operators/mcp/judge-annotations.ts";
+import { mcpOperators } from "../../src/packages/operators/mcp/mcp-operators.ts";
 import { refusal } from "../actors/fixture.ts";
 import { scripted, tool } from "./mcp-fixture.ts";
 

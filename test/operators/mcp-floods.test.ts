@@ -2,7 +2,7 @@
 // Law: what a server sends during a call is bounded, and the call ends as any call whose connection broke.
 
 import { describe, expect, it } from "vitest";
-import { type McpOperatorsOptions, mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
+import { type McpOperatorsOptions, mcpOperators } from "../../src/packages/operators/mcp/mcp-operators.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { refusal } from "../actors/fixture.ts";
 import { intentType, planOf, type Scripted, scripted, text, tool } from "./mcp-fixture.ts";

@@ -4,7 +4,7 @@
 import type { Tool } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { memoryArtifacts } from "../../src/adapters/memory-artifacts.ts";
-import { type McpOperatorsOptions, mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
+import { type McpOperatorsOptions, mcpOperators } from "../../src/packages/operators/mcp/mcp-operators.ts";
 import { createTestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import { refusal } from "../actors/fixture.ts";
 import { intentType, never, planOf, type Scripted, scripted, text, tool } from "./mcp-fixture.ts";

@@ -3,7 +3,11 @@
 
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import { type McpOperators, type McpOperatorsOptions, mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
+import {
+  type McpOperators,
+  type McpOperatorsOptions,
+  mcpOperators,
+} from "../../src/packages/operators/mcp/mcp-operators.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
 import { intentType, never, planOf, realServer, type Scripted, scripted, text, tool } from "./mcp-fixture.ts";
 

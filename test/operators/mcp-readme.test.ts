@@ -17,7 +17,7 @@ const packageName = "@modelcontextprotocol/server-filesystem";
 function asRunHere(code: string): string {
   const resolved: Readonly<Record<string, string>> = {
     countersign: urlOf("src/index.ts"),
-    "countersign/mcp": urlOf("src/operators/mcp/mcp-operators.ts"),
+    "countersign/mcp": urlOf("src/packages/operators/mcp/mcp-operators.ts"),
   };
   const entry = createRequire(import.meta.url).resolve(`${packageName}/dist/index.js`);
   return code
@@ -27,7 +27,7 @@ function asRunHere(code: string): string {
 }
 
 it("the example's letter waits for a person and is then written, by a command each", async () => {
-  const page = readFileSync(join(root, "src/operators/mcp/README.md"), "utf8");
+  const page = readFileSync(join(root, "src/packages/operators/mcp/README.md"), "utf8");
   const [, code = ""] = /```ts\n([\s\S]*?)```/.exec(page) ?? [];
   using folder = makeTempFolder();
   mkdirSync(join(folder.path, "letters"));

@@ -4,8 +4,8 @@
 import type { Tool } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { JsonObject } from "../../src/contract/json.ts";
-import { type McpOperatorsOptions, mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
-import { createSchemaReader, type SchemaReader } from "../../src/operators/mcp/tool-schema.ts";
+import { type McpOperatorsOptions, mcpOperators } from "../../src/packages/operators/mcp/mcp-operators.ts";
+import { createSchemaReader, type SchemaReader } from "../../src/packages/operators/mcp/tool-schema.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { intentType, planOf, scripted, text, tool } from "./mcp-fixture.ts";
 

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { memoryArtifacts } from "../../src/adapters/memory-artifacts.ts";
 import { sha256 } from "../../src/contract/digest.ts";
 import { definePolicySet } from "../../src/define/define-policy-set.ts";
-import { type McpOperators, mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
+import { type McpOperators, mcpOperators } from "../../src/packages/operators/mcp/mcp-operators.ts";
 import {
   createTestKernel,
   type TestKernel,

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { unifiedDiff } from "../../src/operators/files/unified-diff.ts";
+import { unifiedDiff } from "../../src/packages/operators/files/unified-diff.ts";
 import { runs } from "../properties/property-runs.ts";
 import { git, makeTempFolder } from "./temp-folder.ts";
 

@@ -61,7 +61,7 @@ describe("an example", () => {
 
 describe("what `create` makes", () => {
   const made = join(app, "made");
-  const launcher = join(app, "node_modules/countersign/src/cli/bin.mjs");
+  const launcher = join(app, "node_modules/countersign/src/faces/cli/bin.mjs");
 
   it("compiles, keeps the laws it states, and runs to an approval", async () => {
     expect(await run([launcher, "create", made], app)).toMatchObject({ code: 0, complained: "" });

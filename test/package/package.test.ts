@@ -8,7 +8,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { describe, expect, inject, it } from "vitest";
-import { readGuide as readOwnGuide } from "../../src/http/guide/read-guide.ts";
+import { readGuide as readOwnGuide } from "../../src/faces/http/guide/read-guide.ts";
 import type { Packed } from "./pack-package.ts";
 import { restoreManifest, stripManifest } from "./publish-manifest.ts";
 
@@ -67,17 +67,17 @@ describe("the published package", () => {
   });
 
   it("finds its guide, every page and picture of it", async () => {
-    const at = pathToFileURL(join(folder, "dist/src/http/guide/read-guide.js")).href;
-    const { readGuide } = (await import(at)) as typeof import("../../src/http/guide/read-guide.ts");
+    const at = pathToFileURL(join(folder, "dist/src/faces/http/guide/read-guide.js")).href;
+    const { readGuide } = (await import(at)) as typeof import("../../src/faces/http/guide/read-guide.ts");
     expect(readGuide()).toEqual(readOwnGuide());
     expect(readOwnGuide()?.pages.length).toBeGreaterThan(10);
   });
 
   it("has the console, the launcher and no source that nothing reads", () => {
     const names = paths.map((path) => path.slice(folder.length + 1));
-    expect(names).toEqual(expect.arrayContaining(["src/cli/bin.mjs", "dist/console/index.html", "LICENSE"]));
+    expect(names).toEqual(expect.arrayContaining(["src/faces/cli/bin.mjs", "dist/console/index.html", "LICENSE"]));
     expect(
-      names.filter((name) => name.endsWith(".map") || /^(src(?!\/cli\/template)|test)\/.*\.ts$/.test(name)),
+      names.filter((name) => name.endsWith(".map") || /^(src(?!\/faces\/cli\/template)|test)\/.*\.ts$/.test(name)),
     ).toEqual([]);
     expect(manifest.keywords.length).toBeGreaterThan(5);
   });

@@ -30,7 +30,7 @@ const tarball = packInto(folder);
 /** `create-countersign` as it would be published, of this package. */
 function packCreator(): string {
   const at = join(folder, "create-countersign");
-  cpSync(join(root, "src/cli/create-countersign"), at, { recursive: true });
+  cpSync(join(root, "src/faces/cli/create-countersign"), at, { recursive: true });
   dependOnTarball(at);
   run(at, "npm", "pack", "--pack-destination", folder);
   return join(folder, "create-countersign-0.1.0.tgz");

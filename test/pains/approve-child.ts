@@ -1,6 +1,6 @@
 /** The second process of pain 8: opens the file, approves the workflow it is told, and says how it ended. */
 import { createKernel } from "../../src/create-kernel.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { secondProcessJob } from "./second-process.ts";
 
 const [path, effects, workflowId] = process.argv.slice(2) as [string, string, string];

@@ -2,10 +2,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadPolicies, sortExports } from "../../src/cli/load-modules.ts";
-import { readTime } from "../../src/cli/options.ts";
+import { loadPolicies, sortExports } from "../../src/faces/cli/load-modules.ts";
+import { readTime } from "../../src/faces/cli/options.ts";
 import { definePolicySet } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { readLines, runHere } from "../cli/command-line.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
 import { makePast, type Past } from "./past.ts";
@@ -153,7 +153,7 @@ describe("--policies", () => {
   });
 
   it("refuses a file or module that is not there or brings none", async () => {
-    for (const name of ["none.yaml", "./none.ts", "src/cli/render-text.ts"])
+    for (const name of ["none.yaml", "./none.ts", "src/faces/cli/render-text.ts"])
       expect(await runHere("list", "--db", db, "--policies", name)).toMatchObject({ code: 2, out: "" });
   });
 

@@ -5,8 +5,8 @@
 import { Client } from "pg";
 import { describe, expect, it } from "vitest";
 import { createKernel, type Kernel } from "../../src/index.ts";
-import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { postgresLedger } from "../../src/ledger/postgres/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { readHere, runHere } from "../cli/command-line.ts";

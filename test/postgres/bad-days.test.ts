@@ -8,7 +8,7 @@ import { wallClock } from "../../src/adapters/wall-clock.ts";
 import type { KernelError } from "../../src/contract/error.ts";
 import { errorCodes } from "../../src/contract/error-codes.ts";
 import { createKernel } from "../../src/index.ts";
-import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { postgresLedger } from "../../src/ledger/postgres/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { counted, refusalOf } from "../fixtures.ts";
 import { intentType, oneStep, packageOf, planStep } from "../journey/parts.ts";

@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { expect, it } from "vitest";
 import { wallClock } from "../../src/adapters/wall-clock.ts";
 import { createKernel } from "../../src/index.ts";
-import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { postgresLedger } from "../../src/ledger/postgres/index.ts";
 import { refusalOf } from "../fixtures.ts";
 import { freshLedger, freshSchema, serverUrl } from "./server.ts";
 

@@ -1,6 +1,6 @@
 /** The same seed and story on SQLite and on Postgres: equal rows, to the byte, and equal answers. */
 import { describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { letAnswer } from "../../src/testing/let-run.ts";

@@ -6,7 +6,7 @@ import { Pool } from "pg";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineOperator } from "../../src/index.ts";
-import { hostTransaction, hostTransactionTable } from "../../src/ledgers/postgres/index.ts";
+import { hostTransaction, hostTransactionTable } from "../../src/ledger/postgres/index.ts";
 import { callOperator } from "../../src/testing/index.ts";
 import { openProxy } from "./proxy.ts";
 import { freshSchema, serverUrl } from "./server.ts";

@@ -7,7 +7,7 @@
  */
 import { Pool } from "pg";
 import { sha256 } from "../../src/contract/digest.ts";
-import { type PostgresLedger, postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { type PostgresLedger, postgresLedger } from "../../src/ledger/postgres/index.ts";
 import { letStoreAnswer } from "../../src/testing/let-run.ts";
 import { freshSchema, serverUrl } from "./server.ts";
 

@@ -2,7 +2,7 @@
 import { Client } from "pg";
 import { expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
-import { createObserver } from "../../src/telemetry/index.ts";
+import { createObserver } from "../../src/observers/telemetry/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { intent, publishing } from "../gates/story.ts";
 import { readSamples } from "../telemetry/read-samples.ts";

@@ -1,7 +1,7 @@
 /** A connection that breaks, or says nothing more: what was committed is unknown, and the ledger is read. */
 import { describe, expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
-import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { postgresLedger } from "../../src/ledger/postgres/index.ts";
 import { nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { counted, refusalOf } from "../fixtures.ts";
 import { intentType, packageOf, planStep } from "../journey/parts.ts";

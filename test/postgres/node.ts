@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "pg";
 import { z } from "zod";
 import { createKernel, defineCapability, defineOperator } from "../../src/index.ts";
-import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { postgresLedger } from "../../src/ledger/postgres/index.ts";
 
 const [url = "", schema = "", owner = "", leaseMs = "30000", ledgerUrl = url] = process.argv.slice(2);
 const effects = new Pool({ connectionString: url, max: 4 });

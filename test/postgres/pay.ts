@@ -1,7 +1,7 @@
 /** A process that pays, one call after another, and may be killed in any of them: each goes on from the first again. */
 import { Pool } from "pg";
 import type { OperatorCall } from "../../src/contract/operator.ts";
-import { hostTransaction } from "../../src/ledgers/postgres/host-transaction.ts";
+import { hostTransaction } from "../../src/ledger/postgres/host-transaction.ts";
 
 const [url = "", schema = "", count = "0"] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url, options: `-c search_path=${schema}`, max: 4 });

@@ -1,7 +1,7 @@
 /** A ledger behind a pooler: refused by name where its sessions lack what a ledger needs, and else without what they cannot hold. */
 import { describe, expect, it } from "vitest";
 import { createKernel, type Kernel } from "../../src/index.ts";
-import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { postgresLedger } from "../../src/ledger/postgres/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { counted, refusalOf } from "../fixtures.ts";
 import { intentType, oneStep } from "../journey/parts.ts";

@@ -2,7 +2,7 @@
 import { Client } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
-import { postgresLedger, postgresRoles } from "../../src/ledgers/postgres/index.ts";
+import { postgresLedger, postgresRoles } from "../../src/ledger/postgres/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { readHere, runHere } from "../cli/command-line.ts";
 import { intent, publishing } from "../gates/story.ts";

@@ -1,6 +1,6 @@
 /** The server that all tests of this worker share, and ledgers on it: each in a schema of its own. */
 import { inject } from "vitest";
-import { type PostgresLedger, postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { type PostgresLedger, postgresLedger } from "../../src/ledger/postgres/index.ts";
 
 const urls = inject("postgres" as never) as unknown as readonly string[];
 export const serverUrl = urls[Number(process.env["VITEST_POOL_ID"]) % urls.length] as string;

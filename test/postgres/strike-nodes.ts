@@ -10,7 +10,7 @@
 import { once } from "node:events";
 import { Client } from "pg";
 import { createKernel, type Kernel } from "../../src/index.ts";
-import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { postgresLedger } from "../../src/ledger/postgres/index.ts";
 import { type Door, openProxy } from "./proxy.ts";
 import { type Node, startNode } from "./start-node.ts";
 

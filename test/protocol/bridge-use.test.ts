@@ -12,10 +12,10 @@ const rows = [
   ["signalToToolCall", "signal-to-tool-call", "src/tiers/t0-foundation/"],
   ["toolResultToSignal", "tool-result-to-signal", "src/tiers/t0-foundation/"],
   ["signalToNotification", "signal-to-notification", "src/tiers/t6-metacognition/"],
-  ["httpRequestToSignal", "http-request-to-signal", "src/http/"],
-  ["resultToHttpResponse", "result-to-http-response", "src/http/"],
-  ["errorToProblemDetails", "error-to-problem-details", "src/http/"],
-  ["errorToJsonrpcError", "error-to-jsonrpc-error", "src/http/"],
+  ["httpRequestToSignal", "http-request-to-signal", "src/faces/http/"],
+  ["resultToHttpResponse", "result-to-http-response", "src/faces/http/"],
+  ["errorToProblemDetails", "error-to-problem-details", "src/faces/http/"],
+  ["errorToJsonrpcError", "error-to-jsonrpc-error", "src/faces/http/"],
 ] as const;
 
 const legacy = [

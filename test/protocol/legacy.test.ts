@@ -5,6 +5,7 @@ import { validateResult } from "../../src/contract/result.ts";
 import { createSignal, createTextSignal, validateSignal } from "../../src/contract/signal.ts";
 import { createRequest } from "../../src/protocol/envelope.ts";
 import { errorToProblemDetails } from "../../src/protocol/error-to-problem-details.ts";
+import { toolResultToSignal } from "../../src/protocol/tool-result-to-signal.ts";
 import {
   DataPayload,
   dataPayloadToBody,
@@ -17,8 +18,7 @@ import {
   ToolOutput,
   toLogView,
   toolOutputToSignals,
-} from "../../src/protocol/legacy.ts";
-import { toolResultToSignal } from "../../src/protocol/tool-result-to-signal.ts";
+} from "../../src/standalone/legacy.ts";
 import { ref, throughJson, thrown } from "../contract/samples.ts";
 
 const file = { file_id: "a.pdf", file_type: "pdf", path: null };

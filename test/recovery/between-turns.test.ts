@@ -3,7 +3,7 @@
  * and what the index says of a workflow is what its ledger says.
  */
 import { describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { testCaller } from "../../src/testing/test-kernel.ts";
 import { createWorld, job, ledgerPaths, minute, never, openProcess, step, work } from "./shared-file.ts";
 

@@ -1,6 +1,6 @@
 /** Several commands that wake one resting workflow together: nobody is told of what the ledger does not hold. */
 import { describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, type TestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import { eventsOf } from "../fixtures.ts";
 import { createWorld, job, step, work } from "./shared-file.ts";

@@ -2,7 +2,7 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { operatorError } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";

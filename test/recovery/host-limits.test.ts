@@ -1,6 +1,6 @@
 /** What the host keeps to: recovery takes everything up, nothing is looked at without pause, and a lease that is gone is gone. */
 import { describe, expect, it } from "vitest";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";

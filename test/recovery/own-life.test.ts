@@ -1,8 +1,8 @@
 /** A kernel as the others know it: asked before it goes on once its time has run out, and holding nothing that it leaves lying. */
 import { describe, expect, it } from "vitest";
-import { kernelClock } from "../../src/runtime/kernel-clock.ts";
-import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
-import { OwnLife } from "../../src/runtime/own-life.ts";
+import { kernelClock } from "../../src/engine/actors/kernel-clock.ts";
+import { createLedgerWriter } from "../../src/engine/log/ledger-writer.ts";
+import { OwnLife } from "../../src/engine/log/own-life.ts";
 import { firstTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";

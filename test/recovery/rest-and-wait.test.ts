@@ -5,10 +5,10 @@
 import { describe, expect, it } from "vitest";
 import type { OperatorCall } from "../../src/contract/operator.ts";
 import { openEnvelope, sealTurn, type TurnRow } from "../../src/contract/turn.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { createTimers } from "../../src/engine/actors/timers.ts";
+import { createRestWaiters } from "../../src/engine/log/rest-waiters.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { createRestWaiters } from "../../src/runtime/rest-waiters.ts";
-import { createTimers } from "../../src/runtime/timers.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock, type VirtualClock } from "../../src/testing/virtual-clock.ts";

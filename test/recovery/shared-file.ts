@@ -7,7 +7,7 @@ import type { Operator, OperatorCall } from "../../src/contract/operator.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, type OperatorOptions } from "../../src/define/define-operator.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, type TestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";

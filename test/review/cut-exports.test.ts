@@ -1,8 +1,8 @@
 /** An export names its own end: wherever it is cut, whoever reads it is told where it stops. */
 import { Readable } from "node:stream";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readLines } from "../../src/cli/read-lines.ts";
 import { sealEvidence } from "../../src/contract/evidence.ts";
+import { readLines } from "../../src/faces/cli/read-lines.ts";
 import { type TurnRow, verifyEvidence } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { runHere } from "../cli/command-line.ts";

@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readLines } from "../../src/cli/read-lines.ts";
+import { readLines } from "../../src/faces/cli/read-lines.ts";
 import {
   type AuditEntry,
   type EvidenceCheck,

@@ -1,7 +1,7 @@
 /** Explain: from intent to effect, each part named by its event, told from the ledger alone. */
 import { describe, expect, it } from "vitest";
-import { renderChain } from "../../src/cli/explain.ts";
 import type { CausalChain } from "../../src/contract/explanation.ts";
+import { renderChain } from "../../src/faces/cli/explain.ts";
 import { definePolicy, operatorError } from "../../src/index.ts";
 import {
   createTestKernel,

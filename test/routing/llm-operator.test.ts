@@ -16,8 +16,8 @@ import {
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
 import { type ModelEndpoint, OperatorError } from "../../src/index.ts";
-import { LlmInput, type LlmOperatorOptions, llmOperator } from "../../src/operators/llm/index.ts";
-import { modelError } from "../../src/operators/llm/model-error.ts";
+import { LlmInput, type LlmOperatorOptions, llmOperator } from "../../src/packages/operators/llm/index.ts";
+import { modelError } from "../../src/packages/operators/llm/model-error.ts";
 import { callOperator } from "../../src/testing/call-operator.ts";
 import { operatorContract } from "../../src/testing/index.ts";
 import { endpoint, modelThat, says } from "./model-fixture.ts";

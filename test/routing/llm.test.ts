@@ -3,7 +3,7 @@ import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expect, it } from "vitest";
 import { isSignal, type Signal, streamChunk, toExecutorError } from "../../src/index.ts";
-import { LlmAnswer, type LlmOperatorOptions, llmOperator } from "../../src/operators/llm/index.ts";
+import { LlmAnswer, type LlmOperatorOptions, llmOperator } from "../../src/packages/operators/llm/index.ts";
 import { createTestKernel, type TestKernelOptions, testCaller } from "../../src/testing/test-kernel.ts";
 import { flow, intent, payloads, step } from "../execution/flow.ts";
 import { endpoint, finish, modelThat, says, streamOf, usageOf } from "./model-fixture.ts";

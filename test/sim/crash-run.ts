@@ -4,7 +4,7 @@
  */
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";

@@ -10,7 +10,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Budgets } from "../../src/contract/budget.ts";
-import type { Limits } from "../../src/runtime/runtime.ts";
+import type { Limits } from "../../src/engine/actors/runtime.ts";
 import { enrichGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
 import type { Action, Behaviour, Deed, Story, StoryOperator, StoryStep } from "./story.ts";

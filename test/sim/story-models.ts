@@ -5,7 +5,7 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { ModelEndpoint, ModelRouting } from "../../src/contract/model-route.ts";
 import type { OperatorCall } from "../../src/contract/operator.ts";
-import { llmOperator } from "../../src/operators/llm/llm-operator.ts";
+import { llmOperator } from "../../src/packages/operators/llm/llm-operator.ts";
 import { type Draw, drawing } from "./drawing.ts";
 import type { Story } from "./story.ts";
 import { type Manner, some, wild } from "./story-features.ts";

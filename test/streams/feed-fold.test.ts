@@ -1,7 +1,7 @@
 /** The fold of the feed: what it tells of a row follows from the rows up to it, whatever it was asked before. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FeedFold } from "../../src/runtime/feed-fold.ts";
+import { FeedFold } from "../../src/engine/follow/feed-fold.ts";
 import { createTestKernel, memoryLedger, testCaller } from "../../src/testing/index.ts";
 import { feedAfter, markFeed } from "../../src/tiers/t6-metacognition/project-feed.ts";
 import { eventsOf } from "../fixtures.ts";

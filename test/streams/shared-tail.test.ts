@@ -1,7 +1,7 @@
 /** The shared tail against a plain log: whatever its readers do, each is told the log, once and in order. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Pull, SharedTail, TailReader } from "../../src/runtime/shared-tail.ts";
+import { type Pull, SharedTail, TailReader } from "../../src/engine/follow/shared-tail.ts";
 import { moreThan, runs } from "../properties/property-runs.ts";
 
 const pageSize = 3;

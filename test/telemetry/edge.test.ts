@@ -1,7 +1,7 @@
 /** The edge, watched: what is told of a request, and who may read the measurements. */
 import { describe, expect, it } from "vitest";
-import type { HttpSeen } from "../../src/http/index.ts";
-import { createObserver } from "../../src/telemetry/index.ts";
+import type { HttpSeen } from "../../src/faces/http/index.ts";
+import { createObserver } from "../../src/observers/telemetry/index.ts";
 import { letRun } from "../../src/testing/index.ts";
 import { codeOf, openEdge, pathOf, submitPath, tokens } from "../http/edge-fixture.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";

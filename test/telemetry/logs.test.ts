@@ -1,7 +1,7 @@
 /** The log: what people need to know, in JSON lines, and nothing that a caller or an operator wrote. */
 import { describe, expect, it } from "vitest";
 import { operatorError } from "../../src/index.ts";
-import { createLogger, createObserver, type LoggerOptions, traceIdOf } from "../../src/telemetry/index.ts";
+import { createLogger, createObserver, type LoggerOptions, traceIdOf } from "../../src/observers/telemetry/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { openEdge, pathOf, submitPath } from "../http/edge-fixture.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";

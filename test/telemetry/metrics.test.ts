@@ -7,9 +7,9 @@ import {
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
 import { describe, expect, it } from "vitest";
-import { llmOperator } from "../../src/operators/llm/index.ts";
-import { createObserver, instruments } from "../../src/telemetry/index.ts";
-import { prometheusNameOf } from "../../src/telemetry/prometheus.ts";
+import { createObserver, instruments } from "../../src/observers/telemetry/index.ts";
+import { prometheusNameOf } from "../../src/observers/telemetry/prometheus.ts";
+import { llmOperator } from "../../src/packages/operators/llm/index.ts";
 import { createTestKernel, memoryLedger, testCaller } from "../../src/testing/index.ts";
 import { createWorld, job, minute, step, work } from "../recovery/shared-file.ts";
 import { endpoint, modelThat, says } from "../routing/model-fixture.ts";

@@ -1,6 +1,6 @@
 /** What goes on in another process goes on in the same trace, and nothing of it is told twice. */
 import { describe, expect, it } from "vitest";
-import { createObserver, traceIdOf } from "../../src/telemetry/index.ts";
+import { createObserver, traceIdOf } from "../../src/observers/telemetry/index.ts";
 import { createWorld, job, ledgerPaths, minute, never, openProcess, step, work } from "../recovery/shared-file.ts";
 import { readSamples } from "./read-samples.ts";
 import { describeSpans, msOf, named, openTracing } from "./spans-fixture.ts";

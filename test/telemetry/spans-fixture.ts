@@ -6,7 +6,7 @@ import type { HrTime } from "@opentelemetry/api";
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { LedgerEvent } from "../../src/index.ts";
 import type { Kernel } from "../../src/kernel/kernel-interface.ts";
-import { createObserver, type ObserverOptions, workflowIds } from "../../src/telemetry/index.ts";
+import { createObserver, type ObserverOptions, workflowIds } from "../../src/observers/telemetry/index.ts";
 
 export interface Tracing {
   readonly options: Pick<ObserverOptions, "tracer" | "ids">;

@@ -2,8 +2,8 @@
 import { context, createContextKey, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterEach, describe, expect, it } from "vitest";
 import { operatorError } from "../../src/index.ts";
-import { llmOperator } from "../../src/operators/llm/index.ts";
-import { traceIdOf } from "../../src/telemetry/index.ts";
+import { traceIdOf } from "../../src/observers/telemetry/index.ts";
+import { llmOperator } from "../../src/packages/operators/llm/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { createWorld, job, minute, never, step, work } from "../recovery/shared-file.ts";
 import { endpoint, modelThat, says } from "../routing/model-fixture.ts";

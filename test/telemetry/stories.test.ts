@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { foldEvents } from "../../machines/fold.ts";
 import type { LedgerEvent } from "../../src/index.ts";
-import type { Observer } from "../../src/telemetry/index.ts";
+import type { Observer } from "../../src/observers/telemetry/index.ts";
 import { anyStory, type Play, playStory } from "../invariants/stories.ts";
 import { runs } from "../properties/property-runs.ts";
 import { readSamples } from "./read-samples.ts";

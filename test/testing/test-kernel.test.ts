@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineCapability, defineOperator, operatorError } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, createVirtualClock, memoryLedger, type TestKernelOptions } from "../../src/testing/index.ts";
 
 const dayMs = 86_400_000;

@@ -70,7 +70,7 @@ describe("shipped names", () => {
   /** `Repo.ReleaseNotes.Draft`, `Git.Log`, `Draft.ReleaseNotes`: what packages and operators call themselves. */
   function shippedNames(): readonly string[] {
     const names = new Set<string>();
-    for (const file of sourcesIn("src/capabilities", "src/operators")) {
+    for (const file of sourcesIn("src/packages/capabilities", "src/packages/operators")) {
       for (const node of nodesOf(file)) {
         const text = stringOf(node) ?? "";
         if (/^[A-Z][A-Za-z0-9]+(\.[A-Z][A-Za-z0-9]+)+$/.test(text)) names.add(text);
@@ -172,6 +172,6 @@ describe("the store", () => {
       (edge) => !edge.file?.startsWith("src/contract/"),
     );
     expect(outside.map((edge) => edge.specifier)).toEqual([]);
-    expect(findWords(sourcesIn("src/ledgers"), [...exampleWords, ...packageWords])).toEqual([]);
+    expect(findWords(sourcesIn("src/ledger"), [...exampleWords, ...packageWords])).toEqual([]);
   });
 });

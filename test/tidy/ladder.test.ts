@@ -1,10 +1,11 @@
 /** The ladder of rooms: imports go down or stay inside; no circles; the bus is the only way from tier to tier. */
 import { describe, expect, it } from "vitest";
-import { type Floor, floorOf, isListed, ladder, onlyIn, roomOf } from "./ladder.ts";
+import { decideRooms, type Floor, floorOf, isListed, ladder, onlyIn, roomOf } from "./ladder.ts";
 import { type Import, importsOf, readSource, type SourceFile, sourcesIn } from "./source-files.ts";
 
 const sources = sourcesIn("src", "machines", "visualizations");
 const imports = sources.flatMap(importsOf);
+const decideFolder = "src/tiers/t4-execution/decide/";
 const atPlace = (edge: Import, complaint: string): string => `${edge.from}:${edge.line}  ${complaint}`;
 
 const declared: ReadonlySet<string> = (() => {
@@ -68,7 +69,9 @@ describe("the ladder", () => {
 
   it("the table itself only points down", () => {
     const heights = new Map(ladder.map((floor, height) => [floor.room.replace("/*", ""), height]));
-    const heightOf = (room: string) => heights.get(room) ?? heights.get(room.split("/")[0] as string);
+    // A circle stands as high as the highest of its rooms.
+    const inCircle = (circle: string) => [...heights].find(([room]) => room.startsWith(`${circle}/`))?.[1];
+    const heightOf = (room: string) => heights.get(room) ?? inCircle(room) ?? heights.get(room.split("/")[0] as string);
     const up = ladder.flatMap((floor, height) =>
       floor.may.filter((target) => (heightOf(target) ?? -1) <= height).map((target) => `${floor.room} → ${target}`),
     );
@@ -89,7 +92,7 @@ describe("the ladder", () => {
       edge("machines/step.ts", "src/contract/step.ts", null),
       edge("src/tiers/t4-execution/x.ts", null, "rxjs"),
       edge("src/contract/signal.ts", null, "node:crypto"),
-      edge("src/create-kernel.ts", "src/ledgers/sqlite/index.ts", null),
+      edge("src/create-kernel.ts", "src/ledger/sqlite/index.ts", null),
     ];
     expect(complaintsAbout(wrong)).toHaveLength(wrong.length);
   });
@@ -105,8 +108,19 @@ describe("tiers", () => {
     expect(crossings.map((edge) => atPlace(edge, `imports ${edge.specifier}: send a Signal`))).toEqual([]);
   });
 
-  it("RxJS is loaded by the runtime alone", () => {
-    const strays = imports.filter((e) => e.package === "rxjs" && e.kind !== "type" && roomOf(e.from) !== "runtime");
+  it("the rooms of deciding import themselves and rooms to their left", () => {
+    const heightOf = (path: string): number =>
+      decideRooms.findIndex((room) => path.startsWith(`${decideFolder}${room}/`));
+    const inside = imports.filter((edge) => edge.from.startsWith(decideFolder) && edge.file?.startsWith(decideFolder));
+    expect(inside.length).toBeGreaterThan(100);
+    const wrong = inside.filter(({ from, file }) => heightOf(from) < 0 || heightOf(file as string) > heightOf(from));
+    expect(wrong.map((edge) => atPlace(edge, `imports ${edge.specifier}`))).toEqual([]);
+  });
+
+  it("RxJS is loaded by the engine's actors alone", () => {
+    const strays = imports.filter(
+      (e) => e.package === "rxjs" && e.kind !== "type" && roomOf(e.from) !== "engine/actors",
+    );
     expect(strays.map((edge) => atPlace(edge, "imports rxjs"))).toEqual([]);
   });
 });

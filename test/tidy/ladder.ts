@@ -24,27 +24,27 @@ export const ladder: readonly Floor[] = [
   {
     // What runs in a browser: records as types, and the rules by which text is shown. It folds and decides nothing.
     room: "console",
-    may: ["drawing", "protocol", "contract"],
+    may: ["observers/drawing", "protocol", "contract"],
     packages: ["preact", "@preact/signals"],
     builtins: [],
     typesOnly: ["contract"],
   },
   // Drawings are made of the machines; the page draws them from their definitions, by the same files.
-  { room: "visualizations", may: ["drawing", "machines"], packages: ["xstate", "vite"], builtins: "any" },
+  { room: "visualizations", may: ["observers/drawing", "machines"], packages: ["xstate", "vite"], builtins: "any" },
   {
     // The command line composes everything: the adapters, hosts and ports as well, for the options that choose them.
-    room: "cli",
+    room: "faces/cli",
     may: [
-      "http",
-      "mcp",
-      "telemetry",
-      "inspect",
-      "drawing",
+      "faces/http",
+      "faces/mcp",
+      "observers/telemetry",
+      "observers/inspect",
+      "observers/drawing",
       "testing",
       "index",
-      "ledgers",
-      "operators",
-      "capabilities",
+      "ledger",
+      "packages/operators",
+      "packages/capabilities",
       "adapters",
       "define",
       ...ground,
@@ -53,20 +53,35 @@ export const ladder: readonly Floor[] = [
     builtins: "any",
   },
   // It streams what an inspector is told.
-  { room: "http", may: ["inspect", "index", "protocol", "contract"], packages: "declared", builtins: "any" },
-  { room: "mcp", may: ["index", "operators", "protocol", "contract"], packages: "declared", builtins: "any" },
+  {
+    room: "faces/http",
+    may: ["observers/inspect", "index", "protocol", "contract"],
+    packages: "declared",
+    builtins: "any",
+  },
+  {
+    room: "faces/mcp",
+    may: ["index", "packages/operators", "protocol", "contract"],
+    packages: "declared",
+    builtins: "any",
+  },
   // It reads events and the folded record: the words of both are the contract's.
-  { room: "telemetry", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
+  { room: "observers/telemetry", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   // They tell of gates in the contract's words, as the port asks; a clock and the port come by the public face.
-  { room: "notifiers", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
+  { room: "observers/notifiers", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   // It plays a ledger's events by the charts, which are public too.
-  { room: "inspect", may: ["index", "machines", "protocol", "contract"], packages: "declared", builtins: "any" },
+  {
+    room: "observers/inspect",
+    may: ["index", "machines", "protocol", "contract"],
+    packages: "declared",
+    builtins: "any",
+  },
   // Pictures are made of plain data and text: pages and scripts draw with it too.
-  { room: "drawing", may: ["protocol", "contract"], packages: [], builtins: [] },
+  { room: "observers/drawing", may: ["protocol", "contract"], packages: [], builtins: [] },
   // The port suites check what the ports promise; the test kernel is the kernel with other parts in its ports.
   {
     room: "testing",
-    may: ["index", "create-kernel", "kernel", "runtime", "adapters", ...ground],
+    may: ["index", "create-kernel", "kernel", "engine", "adapters", ...ground],
     packages: ["zod"],
     builtins: ["node:async_hooks", "node:timers"],
   },
@@ -74,7 +89,7 @@ export const ladder: readonly Floor[] = [
     // Hosts implement ports and subscribe to the bus: the types of both are public. So are the defaults that a host builds
     // on: limits, roles, a seeded source of randomness.
     room: "index",
-    may: ["create-kernel", "replay", "kernel", "token-kernel", "tiers", "runtime", "adapters", "define", ...ground],
+    may: ["create-kernel", "replay", "kernel", "standalone", "tiers", "engine", "adapters", "define", ...ground],
     packages: ["rxjs"],
     builtins: [],
     typesOnly: ["rxjs", "ports"],
@@ -89,7 +104,7 @@ export const ladder: readonly Floor[] = [
   {
     // It feeds a record to the deciding of T4, with the parts and rules that the kernel's room assembles.
     room: "replay",
-    may: ["kernel", "tiers", "runtime", "machines", "adapters", "ports", "contract"],
+    may: ["kernel", "tiers", "engine", "machines", "adapters", "ports", "contract"],
     packages: ["zod"],
     builtins: [],
     typesOnly: ["ports"],
@@ -97,35 +112,44 @@ export const ladder: readonly Floor[] = [
   {
     // The public face reads what the machines' fold makes of the ledger, and says the type of the bus that a host may watch.
     room: "kernel",
-    may: ["tiers", "hosts/embedded", "runtime", "machines", "ledgers/sqlite", "adapters", "define", ...ground],
+    may: ["tiers", "hosts/embedded", "engine", "machines", "ledger/sqlite", "adapters", "define", ...ground],
     packages: ["zod", "rxjs"],
     builtins: [],
     typesOnly: ["rxjs"],
-    dynamicOnly: ["ledgers/sqlite"],
+    dynamicOnly: ["ledger/sqlite"],
   },
-  // Tokens without workflows: T5's admission and T4's queue, and nothing of the kernel beside it.
+  // Parts that users can take without a kernel (tokens, reviews, shared memory, a DAG executor, older spellings). Only `index` imports them.
   {
-    room: "token-kernel",
-    may: ["tiers", "runtime", "machines", "adapters", "contract"],
+    room: "standalone",
+    may: ["tiers", "engine", "machines", "adapters", "protocol", "contract"],
     packages: ["zod"],
     builtins: [],
   },
   // Tiers check what operators are given and give back against the operators' own schemas, hence zod.
-  { room: "tiers/*", may: ["runtime", "machines", ...ground], packages: ["zod"], builtins: [] },
-  { room: "hosts/*", may: ["runtime", "machines", ...ground], packages: "declared", builtins: "any" },
+  { room: "tiers/*", may: ["engine", "machines", ...ground], packages: ["zod"], builtins: [] },
+  { room: "hosts/*", may: ["engine", "machines", ...ground], packages: "declared", builtins: "any" },
+  // What follows committed rows: feeds, tails and notices.
+  {
+    room: "engine/follow",
+    may: ["engine/log", "engine/actors", "machines", "define", ...ground],
+    packages: [],
+    builtins: [],
+  },
+  // What appends and holds the log of a workflow or a tenant.
+  { room: "engine/log", may: ["engine/actors", "machines", "define", ...ground], packages: [], builtins: [] },
   // One file takes and enters async contexts, so that no caller's context reaches another's host code. Another one has the
   // machine's own setImmediate, whatever fake a test runner has put in the place of the global one.
   {
-    room: "runtime",
+    room: "engine/actors",
     may: ["machines", "define", ...ground],
     packages: ["xstate", "rxjs"],
     builtins: ["node:async_hooks", "node:timers"],
   },
-  { room: "capabilities", may: ["operators", "define", ...ground], packages: ["zod"], builtins: [] },
-  { room: "operators", may: ["define", ...ground], packages: "declared", builtins: "any" },
-  { room: "ledgers/*", may: ["ledgers/tables", "define", ...ground], packages: "declared", builtins: "any" },
+  { room: "packages/capabilities", may: ["packages/operators", "define", ...ground], packages: ["zod"], builtins: [] },
+  { room: "packages/operators", may: ["define", ...ground], packages: "declared", builtins: "any" },
+  { room: "ledger/*", may: ["ledger/tables", "define", ...ground], packages: "declared", builtins: "any" },
   // What stores with tables decide alike: pure, and without a driver.
-  { room: "ledgers/tables", may: ["ports", "contract"], packages: [], builtins: [] },
+  { room: "ledger/tables", may: ["ports", "contract"], packages: [], builtins: [] },
   { room: "adapters", may: ["define", ...ground], packages: "declared", builtins: "any" },
   { room: "define", may: ["contract"], packages: ["zod"], builtins: [] },
   // Old spellings are read through schemas before they become Signals, hence zod.
@@ -135,6 +159,9 @@ export const ladder: readonly Floor[] = [
   { room: "machines", may: ["contract"], packages: ["xstate"], builtins: [], typesOnly: ["contract"] },
   { room: "contract", may: [], packages: ["zod", "ulid"], builtins: ["node:crypto"] },
 ];
+
+/** The rooms of `src/tiers/t4-execution/decide/`: a room imports itself and rooms to its left. */
+export const decideRooms = ["run", "payload", "call", "gate", "step", "plan"] as const;
 
 /** Single files that alone may use what their room's row allows: [room, package or builtin, file]. */
 export const onlyIn: readonly (readonly [string, string, string])[] = [

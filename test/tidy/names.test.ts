@@ -53,7 +53,7 @@ function entryPoints(): ReadonlySet<string> {
     typeof target === "string" ? target : (target.default ?? target.types),
   );
   const sources = targets.map((target) => target.replace("./dist/", "").replace(/\.js$/, ".ts"));
-  return new Set([...sources, "src/capabilities/index.ts"]);
+  return new Set([...sources, "src/packages/capabilities/index.ts"]);
 }
 
 describe("names", () => {

@@ -14,10 +14,10 @@ import {
 
 const folder = "src/tiers/t4-execution/decide/";
 /** What is ready is one piece for plans, turns and tokens; it is held to the same. */
-const queue = "src/runtime/ready-queue.ts";
+const queue = "src/engine/actors/ready-queue.ts";
 const files = [
   ...sourcesIn("src/tiers/t4-execution/decide"),
-  ...sourcesIn("src/runtime").filter(({ path }) => path === queue),
+  ...sourcesIn("src/engine/actors").filter(({ path }) => path === queue),
 ];
 
 const impure: ReadonlySet<string> = new Set([
@@ -74,7 +74,7 @@ function strangersIn(file: SourceFile): string[] {
 }
 
 function takesHelpers(file: SourceFile, specifier: string): boolean {
-  if (!specifier.endsWith("/runtime/within.ts")) return false;
+  if (!specifier.endsWith("/engine/actors/within.ts")) return false;
   const declaration = nodesOf(file).find(
     (node) => node.type === "ImportDeclaration" && stringOf(node["source"]) === specifier,
   );
@@ -108,11 +108,11 @@ describe("deciding", () => {
     expect(wrong.filter((text) => impureIn(at(text)).length === 0)).toEqual([]);
     expect(impureIn(at("const n = Math.max(Date.parse(a), 1); const t = new Date(n).toISOString();"))).toEqual([]);
     const strange = [
-      'import { callWithin } from "../../../runtime/within.ts";',
+      'import { callWithin } from "../../../engine/actors/within.ts";',
       'import type { Asking } from "../perform/ask.ts";',
       'import { readFile } from "node:fs";',
     ];
     expect(strange.filter((text) => strangersIn(at(text)).length === 0)).toEqual([]);
-    expect(strangersIn(at('import { errorOf } from "../../../runtime/within.ts";'))).toEqual([]);
+    expect(strangersIn(at('import { errorOf } from "../../../engine/actors/within.ts";'))).toEqual([]);
   });
 });

@@ -43,7 +43,7 @@ function pathsIn(text: string): readonly string[] {
   });
 }
 
-/** `src/operators/<name>/` stands for any folder there: the folder around the placeholder must exist. */
+/** `src/packages/operators/<name>/` stands for any folder there: the folder around the placeholder must exist. */
 function exists(path: string): boolean {
   const full = ofExecution.has(path.split("/")[0] as string) ? `src/tiers/t4-execution/${path}` : path;
   return existsSync(join(root, full.replace(/[^/]*[<*].*$/, "")));

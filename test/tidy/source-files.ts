@@ -61,7 +61,7 @@ export function readSource(path: string): SourceFile {
 }
 
 /** Programs of users, by the rules of their own: they import the package by its name and read their environment. */
-const ofUsers = ["src/cli/template/", "src/cli/create-countersign/", "test/examples/"] as const;
+const ofUsers = ["src/faces/cli/template/", "src/faces/cli/create-countersign/", "test/examples/"] as const;
 
 /** The code files under the given folders, but for programs of users. */
 export function sourcesIn(...folders: readonly string[]): readonly SourceFile[] {
@@ -177,6 +177,6 @@ export const kernelRooms = [
   "src/ports",
   "src/protocol",
   "src/define",
-  "src/runtime",
+  "src/engine",
   "src/tiers",
 ] as const;

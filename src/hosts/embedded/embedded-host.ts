@@ -7,9 +7,9 @@
  * H2  `stop` leaves no timer behind.
  */
 import { callAside } from "../../contract/maybe-promise.ts";
+import { beatMs } from "../../engine/log/own-life.ts";
 import type { Host, HostWork, Rested } from "../../ports/host.ts";
 import type { TakeUpKind } from "../../ports/ledger-store.ts";
-import { beatMs } from "../../runtime/own-life.ts";
 
 const page = 256;
 const foldAgainAfterMs = 1000;

@@ -36,8 +36,8 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import { CancelRequest, type CancelResponse, RetryRequest, type RetryResponse } from "../../contract/retry.ts";
 import { workflowNotFound } from "../../contract/workflow.ts";
-import { dataOf, type Runtime } from "../../runtime/runtime.ts";
-import { takeJson } from "../../runtime/take-json.ts";
+import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
+import { takeJson } from "../../engine/actors/take-json.ts";
 
 const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
 const user = Object.freeze({ source_type: "user" });

@@ -13,6 +13,10 @@ import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { RpcErrorResponse, RpcMessage } from "../../contract/rpc.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { type ToolClient, ToolResult } from "../../contract/tool.ts";
+import { callOf } from "../../engine/actors/call-context.ts";
+import type { TierDefinition } from "../../engine/actors/define-tier.ts";
+import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
+import { errorOf } from "../../engine/actors/within.ts";
 import type { ArtifactStore } from "../../ports/artifact-store.ts";
 import {
   createErrorResponse,
@@ -22,10 +26,6 @@ import {
 } from "../../protocol/envelope.ts";
 import { signalToToolCall } from "../../protocol/signal-to-tool-call.ts";
 import { toolResultToSignal } from "../../protocol/tool-result-to-signal.ts";
-import { callOf } from "../../runtime/call-context.ts";
-import type { TierDefinition } from "../../runtime/define-tier.ts";
-import { dataOf, type Runtime } from "../../runtime/runtime.ts";
-import { errorOf } from "../../runtime/within.ts";
 
 const bridgeRef = moduleRef(0, "bridge", "call_tool");
 

@@ -6,8 +6,8 @@ import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { isPromise } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { callWithin } from "../../runtime/within.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
+import { callWithin } from "../../engine/actors/within.ts";
 import type { PerceptionTierOptions } from "./tier.ts";
 
 export interface Perceived {

@@ -9,7 +9,7 @@ import type { Intent } from "../../contract/intent.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { readStably, readWith, type SchemaReading } from "../../contract/schema-reading.ts";
-import type { Registry } from "../../runtime/registry.ts";
+import type { Registry } from "../../engine/actors/registry.ts";
 import type { NormalizeQuestion } from "./tier.ts";
 
 const ref = moduleRef(1, "normalizer", "normalize");

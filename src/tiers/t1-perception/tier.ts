@@ -12,13 +12,13 @@ import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
+import { answerData } from "../../engine/actors/answer.ts";
+import type { TierDefinition } from "../../engine/actors/define-tier.ts";
+import type { Registry } from "../../engine/actors/registry.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
+import { callWithin } from "../../engine/actors/within.ts";
 import type { Classifier, Scorers, Security } from "../../ports/perception.ts";
 import { createErrorResponse } from "../../protocol/envelope.ts";
-import { answerData } from "../../runtime/answer.ts";
-import type { TierDefinition } from "../../runtime/define-tier.ts";
-import type { Registry } from "../../runtime/registry.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { callWithin } from "../../runtime/within.ts";
 import { classifyText, type Perceived } from "./classify.ts";
 import { normalizeIntent } from "./normalize-intent.ts";
 

@@ -17,8 +17,8 @@ import { instantText } from "../../contract/instant.ts";
 import type { Intent } from "../../contract/intent.ts";
 import { deepFreeze, type Json, type JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
 import type { StoredMemory, WorkflowHead } from "../../ports/ledger-store.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 
 /** What the builder may read; ledgers only. */
 export interface LedgerReader {

@@ -11,9 +11,9 @@ import type { FederatedSyncReport, JudgedChange } from "../../contract/federatio
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
-import { answerData } from "../../runtime/answer.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import type { TenantAppend, TenantTurn } from "../../runtime/tenant-log.ts";
+import { answerData } from "../../engine/actors/answer.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
+import type { TenantAppend, TenantTurn } from "../../engine/log/tenant-log.ts";
 import type { LedgerReader } from "./build-context.ts";
 import { changeOf, mergeChanges, recordOf } from "./merge-changes.ts";
 

@@ -10,10 +10,10 @@ import { follow, isPromise } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
-import { answerData } from "../../runtime/answer.ts";
-import type { TierDefinition } from "../../runtime/define-tier.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { messageOf } from "../../runtime/within.ts";
+import { answerData } from "../../engine/actors/answer.ts";
+import type { TierDefinition } from "../../engine/actors/define-tier.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
+import { messageOf } from "../../engine/actors/within.ts";
 import {
   type BuiltContext,
   type ContextBuilder,

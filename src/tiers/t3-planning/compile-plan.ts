@@ -22,9 +22,9 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import { ExecutionPlan, type Plan, type PlanStep, type PlanStepDraft, readPlainPlan } from "../../contract/plan.ts";
 import { type Literals, literalsOf } from "../../contract/reference.ts";
-import { ReadyQueue } from "../../runtime/ready-queue.ts";
-import type { Registry } from "../../runtime/registry.ts";
-import { messageOf } from "../../runtime/within.ts";
+import { ReadyQueue } from "../../engine/actors/ready-queue.ts";
+import type { Registry } from "../../engine/actors/registry.ts";
+import { messageOf } from "../../engine/actors/within.ts";
 import { respondStep } from "./respond-step.ts";
 
 export interface CompileRequest {

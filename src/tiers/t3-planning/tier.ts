@@ -16,12 +16,12 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { Money, maxMoney } from "../../contract/money.ts";
 import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
+import { answerData } from "../../engine/actors/answer.ts";
+import type { TierDefinition } from "../../engine/actors/define-tier.ts";
+import type { Registry } from "../../engine/actors/registry.ts";
+import { consume, type Runtime } from "../../engine/actors/runtime.ts";
+import { callWithin } from "../../engine/actors/within.ts";
 import type { Planner, PlannerAnswer } from "../../ports/planner.ts";
-import { answerData } from "../../runtime/answer.ts";
-import type { TierDefinition } from "../../runtime/define-tier.ts";
-import type { Registry } from "../../runtime/registry.ts";
-import { consume, type Runtime } from "../../runtime/runtime.ts";
-import { callWithin } from "../../runtime/within.ts";
 import { type CompileRequest, compilePlan } from "./compile-plan.ts";
 
 export interface PlanningTierOptions {

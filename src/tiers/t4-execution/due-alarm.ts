@@ -3,7 +3,7 @@
  *
  * Never: decides what falls due, or what follows from it.
  */
-import type { Timers } from "../../runtime/timers.ts";
+import type { Timers } from "../../engine/actors/timers.ts";
 
 export class DueAlarm {
   readonly #name: string;

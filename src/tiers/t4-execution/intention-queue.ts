@@ -7,10 +7,10 @@
  *     nothing aside, needs no commit: what a power cut takes back of it is done again, and so is what a refused row does; the
  *     two are told apart by their action. Without a lease nothing is called (E4).
  */
-import type { WorkflowLog } from "../../runtime/workflow-log.ts";
-import type { Intention } from "./decide/intention.ts";
-import { findKnownOperator } from "./decide/prepare-step.ts";
-import { callIdOf, type Run, stepOf } from "./decide/run.ts";
+import type { WorkflowLog } from "../../engine/log/workflow-log.ts";
+import { findKnownOperator } from "./decide/payload/prepare-step.ts";
+import type { Intention } from "./decide/run/intention.ts";
+import { callIdOf, type Run, stepOf } from "./decide/run/run.ts";
 
 interface One {
   readonly intention: Intention;

@@ -10,9 +10,9 @@
  */
 import type { EventDraft } from "../../contract/event.ts";
 import { plainInput, type TurnInput } from "../../contract/turn-input.ts";
-import type { Ended } from "./decide/end-call.ts";
-import { type Answered, type Input, isExternal, type Word } from "./decide/input.ts";
-import { callIdOf, type Handle, type RunMemory, type UnderWay } from "./decide/run.ts";
+import type { Ended } from "./decide/call/end-call.ts";
+import { type Answered, type Input, isExternal, type Word } from "./decide/run/input.ts";
+import { callIdOf, type Handle, type RunMemory, type UnderWay } from "./decide/run/run.ts";
 
 /** What a row tells that no input led to. */
 type Mark = TurnInput & { readonly in: "opened" | "foreign" | "owned" | "again" | "stopped" };

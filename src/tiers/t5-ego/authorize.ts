@@ -7,9 +7,9 @@ import { kernelError } from "../../contract/error-codes.ts";
 import type { Principal, Scope } from "../../contract/intent.ts";
 import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
+import { callWithin } from "../../engine/actors/within.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { callWithin } from "../../runtime/within.ts";
 
 export interface AuthorizeQuestion {
   readonly principal: Principal;

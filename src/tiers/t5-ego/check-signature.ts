@@ -11,9 +11,9 @@ import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import type { Gate } from "../../contract/gate.ts";
 import { type GateSignature, type PublicJwk, readKeys, refOf } from "../../contract/gate-vote.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
+import { callWithin } from "../../engine/actors/within.ts";
 import type { ApproverKeys, SignatureVerifier } from "../../ports/signature-verifier.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { callWithin } from "../../runtime/within.ts";
 
 const signatureRef = moduleRef(5, "ego", "check_signature");
 

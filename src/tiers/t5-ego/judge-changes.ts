@@ -20,10 +20,10 @@ import {
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
+import { answerData } from "../../engine/actors/answer.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
+import { callWithin, messageOf } from "../../engine/actors/within.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
-import { answerData } from "../../runtime/answer.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { callWithin, messageOf } from "../../runtime/within.ts";
 import { authorize } from "./authorize.ts";
 
 export interface ChangeJudge {

@@ -8,8 +8,8 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
 import type { Scorers } from "../../ports/perception.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 
 export interface NoiseThresholds {
   readonly confidence: number;

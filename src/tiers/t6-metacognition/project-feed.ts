@@ -8,8 +8,8 @@ import type { FeedGate, FeedWorkflow } from "../../contract/feed.ts";
 import { type Gate, isOpenGate, rolesAsked } from "../../contract/gate.ts";
 import { instantText } from "../../contract/instant.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
+import type { FeedTurn } from "../../engine/follow/feed-fold.ts";
 import type { WorkflowHead } from "../../ports/ledger-store.ts";
-import type { FeedTurn } from "../../runtime/feed-fold.ts";
 import { progressOf } from "./project-progress.ts";
 
 /** What a workflow was before a turn; records are changed in place. */

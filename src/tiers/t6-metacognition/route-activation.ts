@@ -5,8 +5,8 @@
  */
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Signal } from "../../contract/signal.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
 import type { Scorers } from "../../ports/perception.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 
 type Complexity = "trivial" | "simple" | "moderate" | "complex";
 

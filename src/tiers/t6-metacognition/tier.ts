@@ -8,10 +8,10 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
+import { escalateFrom } from "../../engine/actors/answer.ts";
+import type { TierDefinition } from "../../engine/actors/define-tier.ts";
 import type { Scorers } from "../../ports/perception.ts";
 import { signalToNotification } from "../../protocol/signal-to-notification.ts";
-import { escalateFrom } from "../../runtime/answer.ts";
-import type { TierDefinition } from "../../runtime/define-tier.ts";
 import { gateNoise, type NoiseThresholds } from "./gate-noise.ts";
 import { type Pipeline, routeActivation } from "./route-activation.ts";
 

@@ -14,7 +14,7 @@ import { damageIn, genesisHash, rowText } from "../../contract/chain.ts";
 import { type EvidenceLine, followsEvidence, readEvidence, readExact } from "../../contract/evidence.ts";
 import { StreamContext } from "../../contract/stream-context.ts";
 import { openNext, openTurns, type TurnRow } from "../../contract/turn.ts";
-import { yieldToEventLoop } from "../../runtime/yield-to-event-loop.ts";
+import { yieldToEventLoop } from "../../engine/actors/yield-to-event-loop.ts";
 import { projectAudit } from "./project-audit.ts";
 
 /** The first broken entry of a stream: its line in the export (from 1), and its sequence in the ledger. */

@@ -8,7 +8,7 @@ import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { Limits } from "../../runtime/runtime.ts";
+import type { Limits } from "../../engine/actors/runtime.ts";
 
 /** A workflow and who asked for it; null where that is not known here. */
 export interface Running {

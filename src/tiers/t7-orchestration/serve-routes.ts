@@ -17,9 +17,9 @@ import {
 } from "../../contract/model-route.ts";
 import { fail, metricsOf } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
-import { answerData } from "../../runtime/answer.ts";
-import type { Door } from "../../runtime/define-tier.ts";
-import { errorOf } from "../../runtime/within.ts";
+import { answerData } from "../../engine/actors/answer.ts";
+import type { Door } from "../../engine/actors/define-tier.ts";
+import { errorOf } from "../../engine/actors/within.ts";
 import { modelRouterRef, routeModel } from "./route-model.ts";
 
 export interface RouteDoorsOptions {

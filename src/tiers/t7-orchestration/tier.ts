@@ -9,9 +9,9 @@
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
-import { answerData, escalateFrom } from "../../runtime/answer.ts";
-import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import { answerData, escalateFrom } from "../../engine/actors/answer.ts";
+import type { Door, TierDefinition } from "../../engine/actors/define-tier.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
 import { type Running, RunningWorkflows } from "./running-workflows.ts";
 import { createRouteDoors, type RouteDoorsOptions } from "./serve-routes.ts";
 

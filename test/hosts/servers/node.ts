@@ -15,7 +15,7 @@ import {
   type OperatorCall,
   operatorError,
 } from "../../../src/index.ts";
-import { postgresLedger } from "../../../src/ledgers/postgres/index.ts";
+import { postgresLedger } from "../../../src/ledger/postgres/index.ts";
 
 /** What a process is started with. */
 export interface NodeOptions {

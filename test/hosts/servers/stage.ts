@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "pg";
 import { createKernel } from "../../../src/index.ts";
-import { postgresLedger } from "../../../src/ledgers/postgres/index.ts";
+import { postgresLedger } from "../../../src/ledger/postgres/index.ts";
 import type { NodeCommand, NodeOptions } from "./node.ts";
 
 export interface Node {

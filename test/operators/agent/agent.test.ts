@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineOperator, definePolicySet } from "../../../src/index.ts";
-import { defineAgent } from "../../../src/operators/llm/index.ts";
+import { defineAgent } from "../../../src/packages/operators/llm/index.ts";
 import { createTestKernel, memoryLedger } from "../../../src/testing/index.ts";
 import { payloads } from "../../execution/flow.ts";
 import { modelThat, says } from "../../routing/model-fixture.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
-import { type AgentOptions, defineAgent, recordModel, replayModel } from "../../../src/operators/llm/index.ts";
+import { type AgentOptions, defineAgent, recordModel, replayModel } from "../../../src/packages/operators/llm/index.ts";
 import { createTestKernel } from "../../../src/testing/index.ts";
 import { letAnswer } from "../../../src/testing/let-run.ts";
 import { makeTempFolder } from "../../fixtures.ts";

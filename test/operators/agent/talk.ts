@@ -1,6 +1,6 @@
 /** An agent of the shop whose model says what the test writes, turn by turn, and what that model was asked. */
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { type AgentOptions, defineAgent } from "../../../src/operators/llm/index.ts";
+import { type AgentOptions, defineAgent } from "../../../src/packages/operators/llm/index.ts";
 import { createTestKernel, type TestKernelOptions } from "../../../src/testing/index.ts";
 import { finish, modelThat, says } from "../../routing/model-fixture.ts";
 import { shop } from "./shop.ts";

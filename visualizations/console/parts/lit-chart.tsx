@@ -1,11 +1,11 @@
 /**
  * A lifecycle as a picture, with the state it is in lit and the arrow that led there thick.
  *
- * Owns: marks on the page; where they stand is src/drawing/layout-chart.ts's. What it shows is said in words as well.
+ * Owns: marks on the page; where they stand is src/observers/drawing/layout-chart.ts's. What it shows is said in words as well.
  */
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { type ChartModel, type ChartState, readDefinition } from "../../../src/drawing/chart-model.ts";
-import { type Box, type Lane, type Level, layoutLevel, metrics } from "../../../src/drawing/layout-chart.ts";
+import { type ChartModel, type ChartState, readDefinition } from "../../../src/observers/drawing/chart-model.ts";
+import { type Box, type Lane, type Level, layoutLevel, metrics } from "../../../src/observers/drawing/layout-chart.ts";
 import { spaced } from "../words.ts";
 
 interface LitChartProps {

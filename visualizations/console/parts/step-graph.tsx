@@ -4,7 +4,7 @@
  * Owns: the places. On a narrow page it is the list that it is to a screen reader.
  */
 import type { StepView } from "../../../src/contract/workflow-state.ts";
-import { depthsOf } from "../../../src/drawing/step-depths.ts";
+import { depthsOf } from "../../../src/observers/drawing/step-depths.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { State } from "./marks.tsx";
 import { Line } from "./shown.tsx";

@@ -17,13 +17,19 @@ import type { Result } from "../../../contract/result.ts";
 import { readStably } from "../../../contract/schema-reading.ts";
 import type { Signal } from "../../../contract/signal.ts";
 import type { ToolCallContext } from "../../../contract/tool.ts";
-import { tieCall } from "../../../runtime/call-context.ts";
-import { type StepAnswer, stepQuestion } from "../decide/admit-payload.ts";
-import type { IntentionOf, Question } from "../decide/intention.ts";
-import { decisionDraft } from "../decide/note-decision.ts";
-import { findOperator, isRepeatable, requireRead, requireVerdict, type Verdict } from "../decide/prepare-step.ts";
-import { readThrown } from "../decide/read-thrown.ts";
-import { stepOf } from "../decide/run.ts";
+import { tieCall } from "../../../engine/actors/call-context.ts";
+import { type StepAnswer, stepQuestion } from "../decide/call/admit-payload.ts";
+import { readThrown } from "../decide/call/read-thrown.ts";
+import {
+  findOperator,
+  isRepeatable,
+  requireRead,
+  requireVerdict,
+  type Verdict,
+} from "../decide/payload/prepare-step.ts";
+import type { IntentionOf, Question } from "../decide/run/intention.ts";
+import { decisionDraft } from "../decide/run/note-decision.ts";
+import { stepOf } from "../decide/run/run.ts";
 import { putQuestion } from "./ask.ts";
 import type { Calling } from "./call-operator.ts";
 

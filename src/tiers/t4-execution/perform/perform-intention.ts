@@ -5,9 +5,9 @@
  */
 import { kernelError } from "../../../contract/error-codes.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
-import type { CallEnd } from "../decide/input.ts";
-import type { Intention, IntentionOf } from "../decide/intention.ts";
-import { callIdOf, oodaRef } from "../decide/run.ts";
+import type { CallEnd } from "../decide/run/input.ts";
+import type { Intention, IntentionOf } from "../decide/run/intention.ts";
+import { callIdOf, oodaRef } from "../decide/run/run.ts";
 import { type Calling, callOperator, joinCall } from "./call-operator.ts";
 import type { Reply } from "./replies.ts";
 

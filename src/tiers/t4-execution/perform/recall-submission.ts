@@ -11,7 +11,7 @@ import { payloadOf } from "../../../contract/event.ts";
 import { type Principal, type Submission, type SubmitResponse, submissionKey } from "../../../contract/intent.ts";
 import { openTurns } from "../../../contract/turn.ts";
 import type { LedgerStore } from "../../../ports/ledger-store.ts";
-import { oodaRef } from "../decide/run.ts";
+import { oodaRef } from "../decide/run/run.ts";
 
 export type SubmissionStore = Pick<LedgerStore, "findKey" | "read">;
 

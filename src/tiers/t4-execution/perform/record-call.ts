@@ -13,10 +13,10 @@ import { type Json, JsonObject, toJson, usualDepth } from "../../../contract/jso
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { OperatorCall } from "../../../contract/operator.ts";
 import { type CapabilityUsage, OwnLabel } from "../../../contract/token.ts";
-import { messageOf } from "../../../runtime/within.ts";
-import { isCurrent } from "../decide/handle-reported.ts";
-import type { CallOf } from "../decide/input.ts";
-import { stepOf } from "../decide/run.ts";
+import { messageOf } from "../../../engine/actors/within.ts";
+import { isCurrent } from "../decide/call/handle-reported.ts";
+import type { CallOf } from "../decide/run/input.ts";
+import { stepOf } from "../decide/run/run.ts";
 import type { Calling } from "./call-operator.ts";
 
 type Recorded = Pick<EventPayloads["TOKEN_RECORDED"], "kind" | "label" | "detail">;

@@ -1,7 +1,7 @@
 /** Who waits for what a command comes to: each is answered once, when what it led to is committed. */
 import { type KernelError, KernelErrorException } from "../../../contract/error.ts";
-import type { Input } from "../decide/input.ts";
-import type { IntentionOf } from "../decide/intention.ts";
+import type { Input } from "../decide/run/input.ts";
+import type { IntentionOf } from "../decide/run/intention.ts";
 
 export type Reply = IntentionOf<"answer" | "refuse">;
 

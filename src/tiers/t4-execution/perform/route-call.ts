@@ -22,8 +22,8 @@ import {
   type RouteQuestion,
   RouteRequest,
 } from "../../../contract/model-route.ts";
-import type { CallOf } from "../decide/input.ts";
-import { oodaRef, type Run } from "../decide/run.ts";
+import type { CallOf } from "../decide/run/input.ts";
+import { oodaRef, type Run } from "../decide/run/run.ts";
 import { putQuestion } from "./ask.ts";
 import type { Calling } from "./call-operator.ts";
 

@@ -11,9 +11,9 @@ import type { Json } from "../../../contract/json.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import { type StepResult, toStepResult } from "../../../contract/step.ts";
 import type { Security } from "../../../ports/perception.ts";
-import type { Screened } from "../decide/end-call.ts";
-import { checkedChars, sanitizedMarker } from "../decide/redact.ts";
-import { oodaRef } from "../decide/run.ts";
+import type { Screened } from "../decide/call/end-call.ts";
+import { checkedChars, sanitizedMarker } from "../decide/run/redact.ts";
+import { oodaRef } from "../decide/run/run.ts";
 import { type Asking, callHost } from "./services.ts";
 
 /** What is about to be recorded, as validateOutput lets it through. @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE. */

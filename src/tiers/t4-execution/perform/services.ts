@@ -1,11 +1,11 @@
 /** What performing works with: the outside of a workflow, as the kernel's options and store fill it, and its mailbox. */
 import type { Outcome } from "../../../contract/outcome.ts";
+import type { Runtime } from "../../../engine/actors/runtime.ts";
+import type { Timers } from "../../../engine/actors/timers.ts";
+import { callWithin } from "../../../engine/actors/within.ts";
 import type { Security } from "../../../ports/perception.ts";
-import type { Runtime } from "../../../runtime/runtime.ts";
-import type { Timers } from "../../../runtime/timers.ts";
-import { callWithin } from "../../../runtime/within.ts";
-import type { SharedKey } from "../decide/answer-key.ts";
-import { oodaRef, type Run } from "../decide/run.ts";
+import type { SharedKey } from "../decide/call/answer-key.ts";
+import { oodaRef, type Run } from "../decide/run/run.ts";
 
 export interface Services {
   readonly security: Security;

@@ -13,10 +13,10 @@ import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import { isPromise } from "../../../contract/maybe-promise.ts";
-import { inNextTurn } from "../../../runtime/next-turn.ts";
-import { invokerRef } from "../decide/answer-key.ts";
-import type { CallOf } from "../decide/input.ts";
-import { sanitizedMarker } from "../decide/redact.ts";
+import { inNextTurn } from "../../../engine/actors/next-turn.ts";
+import { invokerRef } from "../decide/call/answer-key.ts";
+import type { CallOf } from "../decide/run/input.ts";
+import { sanitizedMarker } from "../decide/run/redact.ts";
 import type { Calling } from "./call-operator.ts";
 import { callHost } from "./services.ts";
 

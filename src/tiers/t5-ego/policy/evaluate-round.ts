@@ -28,8 +28,8 @@ import {
   RuleAnswer,
 } from "../../../contract/policy.ts";
 import { hasPlace, redact } from "../../../contract/redact.ts";
+import { callWithin, messageOf, type Within } from "../../../engine/actors/within.ts";
 import type { Clock } from "../../../ports/clock.ts";
-import { callWithin, messageOf, type Within } from "../../../runtime/within.ts";
 import { separateLifted } from "./lift-rules.ts";
 
 /** The strictness of each decision. */

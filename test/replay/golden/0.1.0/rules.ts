@@ -1,10 +1,10 @@
 // The packages, policies and limits that the golden ledgers of release 0.1.0 ran with. They replay under these for ever:
 // what a later release changes goes into a folder of that release.
 import { z } from "zod";
-import { releaseNotes } from "../../../../src/capabilities/index.ts";
 import { defineCapability } from "../../../../src/define/define-capability.ts";
 import { defineOperator, operatorError } from "../../../../src/define/define-operator.ts";
 import type { KernelOptions } from "../../../../src/index.ts";
+import { releaseNotes } from "../../../../src/packages/capabilities/index.ts";
 
 const anyObject = z.record(z.string(), z.unknown());
 const Note = z.object({ text: z.string().min(1) });

@@ -1,0 +1,17 @@
+/**
+ * What stands beside a tool call's Signal on its way from T4 to T0: the call that it is made for.
+ *
+ * Owns: the tie between the two, for as long as the Signal lives. Never: puts a function into a Signal's body, which stays
+ * plain data. A Signal from elsewhere has no call.
+ */
+import type { Signal } from "../../contract/signal.ts";
+import type { ToolCallContext } from "../../contract/tool.ts";
+
+const calls = new WeakMap<Signal, ToolCallContext>();
+
+export function tieCall(signal: Signal, call: ToolCallContext): Signal {
+  calls.set(signal, call);
+  return signal;
+}
+
+export const callOf = (signal: Signal): ToolCallContext | undefined => calls.get(signal);

@@ -1,0 +1,211 @@
+/**
+ * The runtime: what every tier is handed. A tier reaches the world through this and through nothing else.
+ *
+ * Owns: the limits by name, and reading a Result the way seed 000 says (ok and partial are consumed, error is raised).
+ */
+import type { KernelError } from "../../contract/error.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { federationLimits } from "../../contract/federation.ts";
+import type { IdSource } from "../../contract/ids.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Result } from "../../contract/result.ts";
+import type { Signal, SignalFactory } from "../../contract/signal.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Logger, Telemetry } from "../../ports/telemetry.ts";
+import type { Tier } from "./bus.ts";
+
+/** Every limit of a kernel (law 10). Times in ms unless the name says otherwise, sizes in characters of JSON. */
+export interface Limits {
+  /** Steps of one plan. A longer one of a package is refused (`T3_PLAN_TOO_LONG`); of a planner's the rest is skipped, with a warning. */
+  readonly maxSteps: number;
+  /** Steps of one workflow that run at once. */
+  readonly maxConcurrentSteps: number;
+  /** Plans that may follow one of which a step failed; with 0 the first failed step ends its workflow. */
+  readonly maxReplans: number;
+  /** Plans of one workflow, whether the one before has failed or says that it continues. */
+  readonly maxRounds: number;
+  /** Workflows that run at once; parked ones do not count. */
+  readonly maxInFlight: number;
+  /** Of `maxInFlight`, what one tenant may take at most, in percent; with 100 it may take all. */
+  readonly inFlightTenantPercent: number;
+  /** Of `maxInFlight`, what one principal may take at most, in percent; with 100 they may take all. */
+  readonly inFlightPrincipalPercent: number;
+  /** Questions between tiers that are unanswered at once. */
+  readonly maxBusWaiting: number;
+  /** One request, whole; also one evaluation report. */
+  readonly maxRequestChars: number;
+  /** The text of a request. */
+  readonly maxTextChars: number;
+  /** Levels of nesting in a request. */
+  readonly maxDepth: number;
+  /** What one call gives, and each event and checkpoint that it records. */
+  readonly maxOutputChars: number;
+  /** The context that a planner and operators are given. */
+  readonly maxBundleChars: number;
+  /** Earlier workflows of the same thread that the context names. */
+  readonly maxRecentEvents: number;
+  /** Records of memory that the context takes in, of the thread, by name and by likeness each. */
+  readonly maxMemoryRecords: number;
+  /** Changes that one call may bring to a tenant's memory. */
+  readonly maxSyncChanges: number;
+  /** The value of one such change. */
+  readonly maxMemoryChars: number;
+  /** Evaluation reports that one workflow keeps. */
+  readonly maxReports: number;
+  /** Contexts that are kept for further plans. */
+  readonly maxCachedBundles: number;
+  /**
+   * Events of workflows that wait for a person and are kept folded for who decides soon, on a store that tells whether
+   * anybody else has written. 0 keeps none: each decision reads its workflow whole.
+   */
+  readonly maxRestingEvents: number;
+  /** Pieces of text that one call may stream; what comes after, or is more than `maxOutputChars` in all, is left out. */
+  readonly maxStreamChunks: number;
+  /** Events and checkpoints that one call may record. */
+  readonly maxCallRecords: number;
+  /** Model routes that one attempt of a step may ask for. */
+  readonly maxRoutes: number;
+  /** Advice, loans, early decisions and used signatures that one gate keeps, of each kind. */
+  readonly maxGateEntries: number;
+  /** Items that one list looks at for what no index answers: a text, a role, "mine". */
+  readonly maxListScanned: number;
+  /** Characters of logs that one list of gates over many workflows is checked against; gates beyond say that they were not. */
+  readonly maxListedLog: number;
+  /** Restarts of one tier after crashes, before it stays down. */
+  readonly maxTierRestarts: number;
+  /** Rows of one transaction. */
+  readonly maxBatch: number;
+  /** Rows after whose commit their workflows go on before anything else of the process runs. */
+  readonly maxBurst: number;
+  /** How long a planner, or a package's plan function, may take. */
+  readonly plannerTimeoutMs: number;
+  /** How often rules may change one payload, each time judged again by all of them, before it is denied. */
+  readonly maxPolicyRounds: number;
+  /** How long one rule may take before it denies. */
+  readonly policyTimeoutMs: number;
+  /** How long the classifier may take. */
+  readonly classifierTimeoutMs: number;
+  /** How long one check of `security` may take. */
+  readonly securityTimeoutMs: number;
+  /** How long the authenticator may take, and `approverKeys`. */
+  readonly authenticatorTimeoutMs: number;
+  /** How long an operator's `preview` may take, and its `check`. */
+  readonly previewTimeoutMs: number;
+  /** How long one hook of a middleware may take. */
+  readonly middlewareTimeoutMs: number;
+  /** How long `initialize` may take. */
+  readonly initializeTimeoutMs: number;
+  /** How long the ledger may take to say that it can be written, when somebody asks whether the kernel serves. */
+  readonly checkTimeoutMs: number;
+  /** The longest pause before a workflow whose log was lost is folded again; it begins at a second and doubles. */
+  readonly foldAgainMs: number;
+  /** How long a process that says nothing keeps its workflows; it says that it lives at a third of this. */
+  readonly leaseMs: number;
+  /** A workflow whose next step pauses for longer than this rests in the ledger: no lease, no memory, a due time. */
+  readonly restAfterMs: number;
+  /** How often a workflow's owner looks for what other processes appended. */
+  readonly tailPollMs: number;
+  /** How long before a gate falls due people are reminded, at the earliest when half of its time is over. */
+  readonly dueSoonMs: number;
+  /** How long a notifier may take over one notice. */
+  readonly deliveryTimeoutMs: number;
+  /** Attempts at one notice before it is given up. */
+  readonly maxDeliveryAttempts: number;
+  /** The longest pause between two attempts; the first is a second, and each doubles. */
+  readonly maxDeliveryPauseMs: number;
+  /** Notices that one notifier is given at once. */
+  readonly maxDeliveriesInFlight: number;
+  /** The newest part of a followed log that is kept for its readers; who is further behind reads the log. */
+  readonly maxTailChars: number;
+  /** Logs of the workflows of one tenant that are kept folded for those who follow its feed. */
+  readonly maxFeedChars: number;
+}
+
+/** The limits of a kernel that is given none. */
+export const defaultLimits: Limits = Object.freeze({
+  maxSteps: 10,
+  maxConcurrentSteps: 5,
+  maxReplans: 2,
+  maxRounds: 32,
+  maxInFlight: 1024,
+  inFlightTenantPercent: 75,
+  inFlightPrincipalPercent: 50,
+  maxBusWaiting: 65_536,
+  maxRequestChars: 1_000_000,
+  maxTextChars: 100_000,
+  maxDepth: 64,
+  maxOutputChars: 4_000_000,
+  maxBundleChars: 64_000,
+  maxRecentEvents: 20,
+  maxMemoryRecords: 20,
+  ...federationLimits,
+  maxReports: 100,
+  maxCachedBundles: 256,
+  maxRestingEvents: 4096,
+  maxStreamChunks: 10_000,
+  maxCallRecords: 1_000,
+  maxRoutes: 32,
+  maxGateEntries: 1_000,
+  maxListScanned: 100_000,
+  maxListedLog: 1_000_000,
+  maxTierRestarts: 1_000,
+  maxBatch: 64,
+  maxBurst: 16,
+  plannerTimeoutMs: 30_000,
+  maxPolicyRounds: 4,
+  policyTimeoutMs: 5_000,
+  classifierTimeoutMs: 5_000,
+  securityTimeoutMs: 5_000,
+  authenticatorTimeoutMs: 5_000,
+  previewTimeoutMs: 10_000,
+  middlewareTimeoutMs: 30_000,
+  initializeTimeoutMs: 60_000,
+  checkTimeoutMs: 2_000,
+  foldAgainMs: 60_000,
+  leaseMs: 30_000,
+  restAfterMs: 2_000,
+  tailPollMs: 250,
+  dueSoonMs: 3_600_000,
+  deliveryTimeoutMs: 10_000,
+  maxDeliveryAttempts: 30,
+  maxDeliveryPauseMs: 3_600_000,
+  maxDeliveriesInFlight: 8,
+  maxTailChars: 256_000,
+  maxFeedChars: 4_000_000,
+});
+
+export interface Runtime {
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly signals: SignalFactory;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+  readonly ask: (to: Tier, signal: Signal) => Promise<Result>;
+  /** As `ask`; the Result itself where it is there at once. */
+  readonly askNow: (to: Tier, signal: Signal) => Result | Promise<Result>;
+  /** Publishes without expecting an answer. */
+  readonly send: (to: Tier, signal: Signal) => void;
+}
+
+const consumeRef = moduleRef(4, "ooda_loop", "consume");
+
+/**
+ * The signals of an upstream Result: all of ok, those there are of partial (its error is logged), none of skip.
+ * @throws KernelErrorException the error of an error Result.
+ */
+export function consume(result: Result, log: (error: KernelError) => void): readonly Signal[] {
+  if (result.status === "error")
+    raise(result.error ?? kernelError("T0_TIER_CRASHED", "an error Result without an error", consumeRef));
+  if (result.status === "partial" && result.error !== null) log(result.error);
+  return result.signals;
+}
+
+/** The data of the first DATA signal of a Result. */
+export function dataOf<T>(result: Result, log: (error: KernelError) => void = () => undefined): T {
+  const [signal] = consume(result, log);
+  if (signal === undefined || signal.kind !== "data")
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the answer carries no data", consumeRef));
+  return signal.body["data"] as T;
+}

@@ -1,0 +1,36 @@
+/**
+ * The host's word on who is the same person, asked safely.
+ *
+ * P1  It only ever takes away: a seat, a second vote, a decision on what one asked for. It gives nobody a seat.
+ * P2  What cannot be answered closes what it was asked for.
+ */
+import { isSamePrincipal, type Same } from "../../../machines/quorum.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { type PrincipalRef, refOf } from "../../contract/gate-vote.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { SamePerson } from "../../ports/same-person.ts";
+import { messageOf } from "./within.ts";
+
+const personRef = moduleRef(5, "identity", "same_person");
+
+/** Without a host's word a person is a principal. The answer raises T5_PERSON_UNDECIDED. */
+export function guardSamePerson(asked: SamePerson | undefined): Same {
+  if (asked === undefined) return isSamePrincipal;
+  return (a, b) => isSamePrincipal(a, b) || (isWhole(a) && isWhole(b) && (ask(asked, a, b) || ask(asked, b, a)));
+}
+
+/** An approver who is named without a type is whoever has the id: nobody in particular. */
+const isWhole = (one: Partial<PrincipalRef>): one is PrincipalRef => one.type !== undefined && one.id !== undefined;
+
+function ask(asked: SamePerson, a: PrincipalRef, b: PrincipalRef): boolean {
+  let answer: unknown;
+  try {
+    answer = asked(refOf(a), refOf(b));
+  } catch (thrown) {
+    return refuse(`samePerson failed: ${messageOf(thrown)}`);
+  }
+  return typeof answer === "boolean" ? answer : refuse("samePerson answers true or false, at once");
+}
+
+const refuse = (message: string): never => raise(kernelError("T5_PERSON_UNDECIDED", message, personRef));

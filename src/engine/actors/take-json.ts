@@ -1,0 +1,23 @@
+/** What a caller hands over is copied as plain JSON before anything looks at it. */
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { type Json, toSafeJson } from "../../contract/json.ts";
+import type { ModuleRef } from "../../contract/module-ref.ts";
+import { messageOf } from "./within.ts";
+
+interface Taking {
+  /** What it is, for the message. */
+  readonly what: string;
+  readonly source: ModuleRef;
+  readonly maxDepth?: number;
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what no store could keep as it is. */
+export function takeJson(value: unknown, { what, source, maxDepth = 64 }: Taking): Json {
+  try {
+    return toSafeJson(value, maxDepth);
+  } catch (thrown) {
+    // A getter, a proxy or a toJSON of the caller's may throw anything.
+    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `${what}: ${messageOf(thrown)}`, source));
+  }
+}

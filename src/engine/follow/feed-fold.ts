@@ -1,0 +1,113 @@
+/**
+ * The fold of the feed: rows of many workflows, as they were committed, become what the feed tells of each.
+ *
+ * Owns: the records of workflows that are under way. Never: decides what is told of a turn; the projection does.
+ * F1  What is told of a row follows from the rows up to it and from nothing else.
+ * F2  Records whose logs are longer than `maxChars` together are not kept: the one unused longest is let go, and read
+ *     again when its workflow goes on. A workflow that has ended is let go at once; a refused request never was one.
+ */
+import type { LedgerEvent } from "../../contract/event.ts";
+import type { FeedWorkflow } from "../../contract/feed.ts";
+import type { TurnRow } from "../../contract/turn.ts";
+import { isTerminal, type WorkflowRecord } from "../../contract/workflow.ts";
+import type { LedgerStore } from "../../ports/ledger-store.ts";
+import {
+  beginning,
+  type ReadFrom,
+  type ReadStream,
+  readable,
+  readStream,
+  unlessUnreadable,
+} from "../log/read-turns.ts";
+
+/** What the feed tells of a turn: what was there before is handed back to be told after. */
+export interface FeedProjection<M> {
+  readonly before: (record: WorkflowRecord | null) => M;
+  /** Null for a turn that changed nothing which the feed tells, unless all turns are told. */
+  readonly after: (record: WorkflowRecord, turn: FeedTurn<M>) => FeedWorkflow | null;
+}
+
+export interface FeedTurn<M> {
+  readonly before: M;
+  readonly position: number;
+  readonly isAlwaysTold: boolean;
+}
+
+/** An item, and where they were asked for the events of its turn; in a snapshot there are none. */
+export interface ToldWorkflow extends FeedWorkflow {
+  readonly events?: readonly LedgerEvent[];
+}
+
+interface Kept extends ReadFrom {
+  readonly chars: number;
+}
+
+export interface FoldParts<M> {
+  readonly store: Pick<LedgerStore, "read">;
+  readonly projection: FeedProjection<M>;
+  readonly maxChars: number;
+  /** Whether every turn is told, with its events. */
+  readonly withEvents: boolean;
+}
+
+interface Earlier {
+  readonly from: Kept;
+  readonly rows: readonly TurnRow[];
+}
+
+const nothing = (): Kept => ({ ...beginning(), chars: 0 });
+
+export class FeedFold<M> {
+  readonly #parts: FoldParts<M>;
+  readonly #kept = new Map<string, Kept>();
+  #chars = 0;
+
+  constructor(parts: FoldParts<M>) {
+    this.#parts = parts;
+  }
+
+  /** What the feed tells of a row; null for nothing. */
+  async tell(row: TurnRow, position: number): Promise<ToldWorkflow | null> {
+    const { projection, withEvents } = this.#parts;
+    const earlier = await this.#earlier(row);
+    return unlessUnreadable(() => {
+      const from = earlier.rows.reduce<Kept>(addRow, earlier.from);
+      const before = projection.before(from.record);
+      const { record, context, chars, events } = addRow(from, row);
+      if (record === null) return null;
+      if (!isTerminal(record.state)) this.#keep(row.stream, { record, context, chars });
+      const turn = { before, position, isAlwaysTold: withEvents };
+      const item = readable(row.stream, () => projection.after(record, turn));
+      return withEvents && item !== null ? { ...item, events } : item;
+    });
+  }
+
+  /** What leads to the workflow as the rows before this one left it. */
+  async #earlier(row: TurnRow): Promise<Earlier> {
+    const kept = this.#letGo(row.stream);
+    if (kept?.context.last === row.first_sequence - 1) return { from: kept, rows: [] };
+    if (row.first_sequence === 1) return { from: nothing(), rows: [] };
+    const rows = await this.#parts.store.read(row.stream);
+    return { from: nothing(), rows: rows.filter(({ last_sequence }) => last_sequence < row.first_sequence) };
+  }
+
+  #letGo(stream: string): Kept | undefined {
+    const kept = this.#kept.get(stream);
+    this.#kept.delete(stream);
+    this.#chars -= kept?.chars ?? 0;
+    return kept;
+  }
+
+  #keep(stream: string, kept: Kept): void {
+    this.#kept.set(stream, kept);
+    this.#chars += kept.chars;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#chars <= this.#parts.maxChars) return;
+      this.#letGo(oldest);
+    }
+  }
+}
+
+function addRow(kept: Kept, row: TurnRow): Kept & ReadStream {
+  return { ...readStream(row.stream, [row], kept), chars: kept.chars + row.envelope.length + (row.body?.length ?? 0) };
+}

@@ -1,0 +1,106 @@
+/**
+ * What a row of the log did to gates that people should be told of.
+ *
+ * Owns: which change is which notice, and when somebody is reminded. Never: touches a store or a clock.
+ * N1  The same row gives the same news under the same ids, in every process.
+ * N2  What was opened and decided in one row was never asked of anybody: only the decision is told.
+ */
+import { sha256 } from "../../contract/digest.ts";
+import type { LedgerEvent } from "../../contract/event.ts";
+import { type Gate, isOpenGate } from "../../contract/gate.ts";
+import type { NoticeKind } from "../../contract/gate-notice.ts";
+import type { WorkflowRecord } from "../../contract/workflow.ts";
+import type { DeliveryDraft, GateUpdates } from "../../ports/delivery-store.ts";
+
+/** Gates as they were; records are changed in place, gates are not. */
+export type GatesBefore = ReadonlyMap<string, Gate>;
+
+export interface UpdateOptions {
+  readonly kinds: readonly NoticeKind[];
+  /** How long before a gate falls due somebody is reminded. */
+  readonly dueSoonMs: number;
+}
+
+const ending: ReadonlySet<string> = new Set(["STEP_FAILED", "STEP_SKIPPED", "WORKFLOW_FAILED", "WORKFLOW_CANCELLED"]);
+
+/** Whether an event may have changed a gate. */
+export const touchesGates = ({ event_type: type }: LedgerEvent): boolean =>
+  type.startsWith("GATE_") || type.startsWith("USER_") || ending.has(type);
+
+/** As touchesGates, of a row's body, without what leads to it: these types are never left out there. */
+export const mayTouchGates = (body: string | null): boolean =>
+  body !== null && /"(?:GATE_|USER_|STEP_FAILED"|STEP_SKIPPED"|WORKFLOW_FAILED"|WORKFLOW_CANCELLED")/.test(body);
+
+/** @param events those of the row. @param record the workflow after it. */
+export function gateUpdates(
+  events: readonly LedgerEvent[],
+  { before, record }: { readonly before: GatesBefore; readonly record: WorkflowRecord },
+  options: UpdateOptions,
+): readonly GateUpdates[] {
+  const last = events.at(-1);
+  if (last === undefined) return [];
+  const named = (type: string) =>
+    new Set(events.flatMap(({ event_type, payload }) => (event_type === type ? [payload["gate_id"]] : [])));
+  const happened = { escalated: named("GATE_ESCALATED"), reminded: named("GATE_REMINDED") };
+  return [...record.gates.values()].flatMap((gate) => {
+    const was = before.get(gate.gate_id);
+    if (gate === was) return [];
+    const kind = kindOf(gate, was, happened);
+    const told =
+      kind === null ? [] : [draftOf(gate, kind, { sequence: last.sequence, at: Date.parse(last.timestamp) })];
+    return [updatesOf(gate, [...told, ...remindersOf(gate, Date.parse(last.timestamp), options)], options)];
+  });
+}
+
+/** What is told of a gate that was open before its notifier was there. */
+export const updatesOfOpen = (gate: Gate, now: number, options: UpdateOptions): GateUpdates =>
+  updatesOf(gate, [draftOf(gate, "opened", { sequence: null, at: now }), ...remindersOf(gate, now, options)], options);
+
+const updatesOf = (
+  { workflow_id, gate_id }: Gate,
+  drafts: readonly DeliveryDraft[],
+  { kinds }: UpdateOptions,
+): GateUpdates => ({
+  workflow_id,
+  gate_id,
+  drafts: drafts.filter(({ kind }) => kinds.includes(kind)),
+});
+
+type Happened = Readonly<Record<"escalated" | "reminded", ReadonlySet<unknown>>>;
+
+function kindOf(gate: Gate, was: Gate | undefined, { escalated, reminded }: Happened): NoticeKind | null {
+  const wasOpen = was !== undefined && isOpenGate(was);
+  if (!isOpenGate(gate)) return wasOpen || was === undefined ? "decided" : null;
+  if (!wasOpen) return "opened";
+  if (escalated.has(gate.gate_id)) return "escalated";
+  const isSame = gate.payload_digest === was.payload_digest && gate.basis_digest === was.basis_digest;
+  if (!isSame) return "revised";
+  return reminded.has(gate.gate_id) ? "reminded" : null;
+}
+
+/** `dueSoonMs` before the gate falls due, but not before half of its time is over. */
+function remindersOf(gate: Gate, now: number, { dueSoonMs }: UpdateOptions): readonly DeliveryDraft[] {
+  if (gate.status !== "open" || gate.due_at === null) return [];
+  const due = Date.parse(gate.due_at);
+  const at = Math.max(due - dueSoonMs, Math.ceil((now + due) / 2));
+  return due > now ? [draftOf(gate, "due_soon", { sequence: null, at })] : [];
+}
+
+interface Instant {
+  readonly sequence: number | null;
+  readonly at: number;
+}
+
+function draftOf(gate: Gate, kind: NoticeKind, { sequence, at }: Instant): DeliveryDraft {
+  const { tenant_id, workflow_id, gate_id } = gate;
+  const which = {
+    opened: gate.opened_at,
+    decided: gate.opened_at,
+    due_soon: gate.due_at,
+    revised: sequence,
+    escalated: sequence,
+    reminded: sequence,
+  };
+  const name = JSON.stringify([workflow_id, gate_id, kind, which[kind]]);
+  return { delivery_id: `ntc_${sha256(name).slice(0, 32)}`, tenant_id, workflow_id, gate_id, kind, sequence, at };
+}

@@ -1,0 +1,171 @@
+/**
+ * Reading the ledger for callers: folded records, single events, live tails, with the tenant checked on every way in.
+ *
+ * R1  Nothing is read but what is committed.
+ * R2  Another tenant's workflow does not exist.
+ * R3  Those who follow a workflow live read its log together (workflow-tails.ts); who asks for what is there now reads it
+ *     by themselves, a page at a time.
+ */
+import { foldEvents } from "../../../machines/fold.ts";
+import { type Caller, tenantOf } from "../../contract/auth-context.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import type { LedgerEvent } from "../../contract/event.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { openTurns, type TurnRow } from "../../contract/turn.ts";
+import { type WorkflowRecord, workflowNotFound } from "../../contract/workflow.ts";
+import type { LedgerStore } from "../../ports/ledger-store.ts";
+import { readable } from "../log/read-turns.ts";
+import { type Segment, TailReader } from "./shared-tail.ts";
+import {
+  type Numbered,
+  openChannel,
+  ownerOf,
+  ownerOfRow,
+  type Projection,
+  type WorkflowTails,
+} from "./workflow-tails.ts";
+
+export interface FollowOptions {
+  /** Events after this sequence. */
+  readonly after?: number;
+  /** Ends the iteration. */
+  readonly signal?: AbortSignal;
+  /** False: what is there now, then the end. */
+  readonly live?: boolean;
+  /** Called when all that is committed has been told, each time before more is waited for. */
+  readonly onCaughtUp?: () => void;
+}
+
+export interface LedgerReading {
+  /** Sound ones: of a damaged log none is given. */
+  readonly rows: (workflowId: string, caller?: Caller) => Promise<readonly TurnRow[]>;
+  readonly events: (workflowId: string, caller?: Caller) => Promise<readonly LedgerEvent[]>;
+  /** Whatever its log is worth. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND. */
+  readonly requireOwn: (workflowId: string, caller: Caller) => Promise<void>;
+  /** What is made of a workflow: its record and the events that it was folded from. */
+  readonly tell: <T>(
+    workflowId: string,
+    caller: Caller | undefined,
+    make: (record: WorkflowRecord, events: readonly LedgerEvent[]) => T,
+  ) => Promise<T>;
+  /** The fold of the committed events (seed 003 section 5.8). */
+  readonly readWorkflowState: (workflowId: string, caller?: Caller) => Promise<WorkflowRecord>;
+  /** A workflow's events as the projection tells them. What is given is shared between readers, and frozen. */
+  readonly channel: <T>(
+    projection: Projection<T>,
+    workflowId: string,
+    options: FollowOptions,
+    caller?: Caller,
+  ) => AsyncGenerator<Numbered<T>, void, void>;
+}
+
+const readerRef = moduleRef(4, "workflow_log", "read");
+
+export interface ChannelParts {
+  readonly store: LedgerStore;
+  readonly tails: WorkflowTails;
+}
+
+interface Asked {
+  readonly workflowId: string;
+  readonly options: FollowOptions;
+  readonly caller: Caller | undefined;
+}
+
+export function createLedgerReading(parts: ChannelParts): LedgerReading {
+  const { store } = parts;
+  const read = async (workflowId: string, caller?: Caller): Promise<readonly TurnRow[]> => {
+    const rows = await store.read(workflowId);
+    const [first] = rows;
+    if (first === undefined) return refuseWorkflow(workflowId);
+    if (caller !== undefined) requireOwner(await ownerOfRow(store, first), workflowId, caller);
+    return rows;
+  };
+  const events = async (workflowId: string, caller?: Caller): Promise<readonly LedgerEvent[]> =>
+    openTurns(await read(workflowId, caller));
+  const tell: LedgerReading["tell"] = async (workflowId, caller, make) => {
+    const found = await events(workflowId, caller);
+    return readable(workflowId, () => make(foldEvents(found) ?? refuseRejected(workflowId), found));
+  };
+  return {
+    async rows(workflowId, caller) {
+      const rows = await read(workflowId, caller);
+      openTurns(rows);
+      return rows;
+    },
+    events,
+    requireOwn: async (workflowId, caller) => requireOwner(await ownerOf(store, workflowId), workflowId, caller),
+    tell,
+    readWorkflowState: (workflowId, caller) => tell(workflowId, caller, (record) => record),
+    channel: (projection, workflowId, options, caller) => {
+      const asked = { workflowId, options, caller };
+      return options.live === false ? readChannel(parts, projection, asked) : followTail(parts, projection, asked);
+    },
+  };
+}
+
+/** From the log, then live, without gap or repeat: news only says "look", the log is what is read. */
+async function* followTail<T>(
+  parts: ChannelParts,
+  projection: Projection<T>,
+  { workflowId, options, caller }: Asked,
+): AsyncGenerator<Numbered<T>, void, void> {
+  const { after = 0, signal, onCaughtUp } = options;
+  const followed = parts.tails.enter(workflowId);
+  try {
+    requireOwner(await followed.owner(), workflowId, caller);
+    const tail = followed.tail(projection);
+    const reader = new TailReader(tail, after);
+    while (signal?.aborted !== true) {
+      const from = reader.cursor;
+      const segment = await reader.next();
+      yield* itemsAfter(segment, from, signal);
+      if (segment !== null || !tail.isAtRest(reader.cursor)) continue;
+      if (tail.ended) return;
+      // What it rejects with is its reader's, as what it throws is.
+      await onCaughtUp?.();
+      await tail.more(reader.cursor, signal);
+    }
+  } finally {
+    parts.tails.leave(workflowId);
+  }
+}
+
+/** What is committed now, read by itself. */
+async function* readChannel<T>(
+  { store }: ChannelParts,
+  projection: Projection<T>,
+  { workflowId, options: { after = 0, signal }, caller }: Asked,
+): AsyncGenerator<Numbered<T>, void, void> {
+  requireOwner(await ownerOf(store, workflowId), workflowId, caller);
+  const pull = openChannel(store, projection, { workflowId, after });
+  for (let segment = await pull(); segment !== null && signal?.aborted !== true; segment = await pull()) {
+    yield* itemsAfter(segment, after, signal);
+    if (segment.isLast) return;
+  }
+}
+
+function* itemsAfter<T>(
+  segment: Segment<Numbered<T>> | null,
+  after: number,
+  signal: AbortSignal | undefined,
+): Generator<Numbered<T>, void, void> {
+  for (const item of segment?.items ?? []) {
+    if (signal?.aborted === true) return;
+    if (item.sequence > after) yield item;
+  }
+}
+
+function requireOwner(owner: string | number | undefined, workflowId: string, caller: Caller | undefined): void {
+  if (owner === undefined || (tenantOf(caller) ?? owner) !== owner) refuseWorkflow(workflowId);
+}
+
+const refuseRejected = (workflowId: string): never =>
+  raise(
+    kernelError("T4_WORKFLOW_NOT_FOUND", `the request ${workflowId} was refused; there is no workflow`, readerRef, {
+      detail: { workflow_id: workflowId },
+    }),
+  );
+
+const refuseWorkflow = (workflowId: string): never => raise(workflowNotFound(workflowId, readerRef));

@@ -1,0 +1,228 @@
+/**
+ * Telling people: what the log did to gates becomes deliveries, and each notifier is given its own until it has taken them.
+ *
+ * Owns: the loop of each notifier, its pauses and its limits. Never: is waited for by a workflow; decides anything.
+ * D1  Deliveries come from the log alone, behind a cursor in the store: what happened while nobody ran is told later, and
+ *     what was not settled before a crash is told again under the same id.
+ * D2  Of one gate the next is told when the one before it was taken, or has failed for good.
+ * D3  What fails is tried again after a pause that doubles, up to `maxDeliveryAttempts`; each failure is logged and marked.
+ * D4  `stop` ends what is under way; it is then pending again.
+ */
+
+import { foretell } from "../../../machines/gate-consequences.ts";
+import type { KernelError } from "../../contract/error.ts";
+import { isOpenGate } from "../../contract/gate.ts";
+import { type GateNotice, noticeKinds } from "../../contract/gate-notice.ts";
+import { instantText } from "../../contract/instant.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Delivery, DeliveryStore, Settlement } from "../../ports/delivery-store.ts";
+import type { LedgerStore } from "../../ports/ledger-store.ts";
+import type { Notifier } from "../../ports/notifier.ts";
+import { outside } from "../actors/async-context.ts";
+import type { Runtime } from "../actors/runtime.ts";
+import type { Timers } from "../actors/timers.ts";
+import { callWithin, errorOf } from "../actors/within.ts";
+import type { LedgerWatch } from "./ledger-watch.ts";
+import { NoticeCollector, readRecordAt } from "./notice-collector.ts";
+
+export interface DeliveryParts {
+  readonly store: LedgerStore;
+  readonly deliveries: DeliveryStore;
+  readonly watch: LedgerWatch;
+  readonly timers: Timers;
+  readonly runtime: Runtime;
+  /** Names this process in leases. */
+  readonly owner: string;
+}
+
+export interface NoticeDelivery {
+  readonly start: () => void;
+  /** Resolves when nothing is under way any more. */
+  readonly stop: () => Promise<void>;
+  /** Looks at once for what may be told. */
+  readonly wake: () => void;
+}
+
+const deliverRef = moduleRef(6, "notice_delivery", "deliver");
+const firstPauseMs = 1_000;
+
+export function createNoticeDelivery(notifiers: readonly Notifier[], parts: DeliveryParts): NoticeDelivery {
+  const loops = notifiers.map((notifier) => new NotifierLoop(notifier, parts));
+  let unlisten = (): void => undefined;
+  const wake = (): void => {
+    for (const loop of loops) loop.wake();
+  };
+  return {
+    wake,
+    start() {
+      if (loops.length > 0) unlisten = parts.watch.listen(null, wake);
+      wake();
+    },
+    async stop() {
+      unlisten();
+      await Promise.all(loops.map((loop) => loop.stop()));
+    },
+  };
+}
+
+class NotifierLoop {
+  readonly #notifier: Notifier;
+  readonly #parts: DeliveryParts;
+  readonly #collector: NoticeCollector;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #abort = new AbortController();
+  #pass: Promise<void> | null = null;
+  #isAsked = false;
+
+  constructor(notifier: Notifier, parts: DeliveryParts) {
+    this.#notifier = notifier;
+    this.#parts = parts;
+    const { clock, limits } = parts.runtime;
+    const updates = { kinds: notifier.kinds ?? noticeKinds, dueSoonMs: limits.dueSoonMs };
+    this.#collector = new NoticeCollector({ ...parts, notifier: notifier.name, clock, updates });
+  }
+
+  /** One pass at a time; what is asked for meanwhile is another pass. */
+  wake(): void {
+    this.#isAsked = true;
+    if (this.#pass !== null || this.#abort.signal.aborted) return;
+    this.#pass = outside(() => this.#passAll()).finally(() => {
+      this.#pass = null;
+      if (this.#isAsked) this.wake();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await this.#pass;
+    await Promise.all(this.#underWay);
+  }
+
+  async #passAll(): Promise<void> {
+    const { runtime } = this.#parts;
+    while (this.#isAsked && !this.#abort.signal.aborted) {
+      this.#isAsked = false;
+      try {
+        await this.#collector.collect(this.#abort.signal);
+        await this.#tell();
+        this.#armFor(await this.#parts.deliveries.nextAt(this.#notifier.name));
+      } catch (error) {
+        runtime.logger.error({ error, notifier: this.#notifier.name }, "deliveries cannot be read or written");
+        this.#armFor(runtime.clock.now() + firstPauseMs);
+      }
+    }
+  }
+
+  #armFor(at: number | null): void {
+    if (this.#abort.signal.aborted) return;
+    const { timers, runtime } = this.#parts;
+    // What is due and could not be taken waits for a place; its end wakes.
+    const isAhead = at !== null && (at > runtime.clock.now() || this.#underWay.size === 0);
+    timers.alarm(`notices:${this.#notifier.name}`, isAhead ? at : null, () => this.wake());
+  }
+
+  /** Gives away as many as may be under way; the end of each wakes the loop. */
+  async #tell(): Promise<void> {
+    const { deliveries, runtime, owner } = this.#parts;
+    const { maxDeliveriesInFlight, deliveryTimeoutMs } = runtime.limits;
+    const now = runtime.clock.now();
+    const limit = maxDeliveriesInFlight - this.#underWay.size;
+    const next = await deliveries.nextAt(this.#notifier.name);
+    if (limit <= 0 || next === null || next > now) return;
+    const taken = await deliveries.take(this.#notifier.name, { owner, now, until: now + 2 * deliveryTimeoutMs, limit });
+    for (const delivery of taken) {
+      const work: Promise<void> = this.#settle(delivery).finally(() => {
+        this.#underWay.delete(work);
+        this.wake();
+      });
+      this.#underWay.add(work);
+    }
+  }
+
+  async #settle(delivery: Delivery): Promise<void> {
+    const { deliveries, runtime, owner } = this.#parts;
+    const { name } = this.#notifier;
+    try {
+      const settled = await this.#attempt(delivery);
+      await deliveries.settle(name, delivery.delivery_id, { owner, now: runtime.clock.now(), ...settled });
+    } catch (error) {
+      // Its lease runs out, and it is told again.
+      runtime.logger.error({ error, notifier: name }, "a delivery could not be settled");
+    }
+  }
+
+  async #attempt(delivery: Delivery): Promise<Settlement> {
+    const { runtime } = this.#parts;
+    const { name } = this.#notifier;
+    const { workflow_id, gate_id, kind } = delivery;
+    const about = { notifier: name, workflow_id, gate_id, kind };
+    try {
+      const notice = await this.#noticeOf(delivery);
+      if (notice === null) return { state: "dropped" };
+      const remark = await this.#deliver(notice);
+      if (remark !== undefined) runtime.logger.warn({ ...about, remark }, "a notice did not reach everybody");
+      runtime.telemetry.mark?.("notice", { ...about, outcome: "delivered" });
+      return { state: "delivered" };
+    } catch (thrown) {
+      return this.#putBack(delivery, thrown);
+    }
+  }
+
+  #putBack(delivery: Delivery, thrown: unknown): Settlement {
+    const { runtime } = this.#parts;
+    const { workflow_id, gate_id, kind, attempts: before } = delivery;
+    // Stopped here: another process, or the next start, tells it.
+    if (this.#abort.signal.aborted)
+      return { state: "pending", attempts: before, next_at: runtime.clock.now(), error: null };
+    const attempts = before + 1;
+    const error = errorOf(thrown, "T6_NOTICE_FAILED", deliverRef);
+    const state = attempts < runtime.limits.maxDeliveryAttempts ? "pending" : "failed";
+    const about = { notifier: this.#notifier.name, workflow_id, gate_id, kind, attempts, code: error.code };
+    const log = state === "failed" ? runtime.logger.error : runtime.logger.warn;
+    log({ ...about, error }, state === "failed" ? "a notice is given up" : "a notice could not be delivered");
+    runtime.telemetry.mark?.("notice", { ...about, outcome: state === "failed" ? "failed" : "put_back" });
+    const next_at = runtime.clock.now() + pauseMs(attempts, error, runtime.limits.maxDeliveryPauseMs);
+    return { state, attempts, next_at, error: error.message };
+  }
+
+  async #deliver(notice: GateNotice): Promise<string | undefined> {
+    const { clock, limits } = this.#parts.runtime;
+    const stopping = this.#abort.signal;
+    const cut = new AbortController();
+    const stopped = Promise.withResolvers<never>();
+    const stop = (): void => stopped.reject(stopping.reason);
+    stopping.addEventListener("abort", stop);
+    try {
+      const delivered = this.#notifier.deliver(notice, { signal: AbortSignal.any([cut.signal, stopping]) });
+      // One that goes on although it was told to end is waited for no longer.
+      return await callWithin(() => Promise.race([delivered, stopped.promise]), {
+        clock,
+        timeoutMs: limits.deliveryTimeoutMs,
+        source: deliverRef,
+        onTimeout: "T6_NOTICE_TIMEOUT",
+        onThrow: "T6_NOTICE_FAILED",
+        what: `the notifier ${this.#notifier.name}`,
+      });
+    } finally {
+      stopping.removeEventListener("abort", stop);
+      cut.abort();
+    }
+  }
+
+  /** Null where there is nothing to tell any more. */
+  async #noticeOf(delivery: Delivery): Promise<GateNotice | null> {
+    const { delivery_id: notice_id, tenant_id, workflow_id, gate_id, kind, sequence, at } = delivery;
+    const record = await readRecordAt(this.#parts.store, workflow_id, sequence);
+    const gate = record?.gates.get(gate_id);
+    if (record === null || gate === undefined) return null;
+    if (sequence === null && !isOpenGate(gate)) return null;
+    const intent_type = record.intent.type;
+    return { notice_id, kind, at: instantText(at), tenant_id, workflow_id, intent_type, gate: foretell(gate) };
+  }
+}
+
+/** Twice as long each time; longer where whoever refused has said so. */
+function pauseMs(attempts: number, { detail }: KernelError, most: number): number {
+  const asked = detail["retry_after_ms"];
+  return Math.max(Math.min(most, firstPauseMs * 2 ** (attempts - 1)), typeof asked === "number" ? asked : 0);
+}

@@ -1,0 +1,219 @@
+/**
+ * The tails of workflows that are followed now: one reading of a log, and one projection of each kind, for all readers.
+ *
+ * Owns: which tails there are, and who uses them. Never: checks who may read.
+ * W1  A tail lives as long as somebody reads it; with the last reader its listeners go.
+ * W2  A tail begins at the first event, so that whether the workflow has ended is read, not guessed.
+ */
+import type { LedgerEvent } from "../../contract/event.ts";
+import { deepFreeze } from "../../contract/json.ts";
+import { StreamContext } from "../../contract/stream-context.ts";
+import { openEnvelope, openTurns, type TurnRow } from "../../contract/turn.ts";
+import type { LedgerStore } from "../../ports/ledger-store.ts";
+import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
+import { readable } from "../log/read-turns.ts";
+import type { LedgerWatch } from "./ledger-watch.ts";
+import { type Pull, type Segment, SharedTail, TailReader, type TailSource } from "./shared-tail.ts";
+
+/** An item with the number that following goes on after: the sequence of the event it was made of. */
+export interface Numbered<T> {
+  readonly sequence: number;
+  readonly item: T;
+}
+
+/** What a channel makes of a workflow's events. */
+export interface Projection<T> {
+  readonly name: string;
+  /** It folds: it needs every event from the first on. */
+  readonly folds: boolean;
+  readonly begin: () => (event: LedgerEvent) => readonly T[];
+}
+
+type LogEvent = Numbered<LedgerEvent>;
+
+export interface FollowedWorkflow {
+  /** Whose it is; undefined where there is no such log. */
+  readonly owner: () => Promise<string | number | undefined>;
+  readonly tail: <T>(projection: Projection<T>) => SharedTail<Numbered<T>>;
+}
+
+export interface WorkflowTails {
+  /** Enters a reader; to be followed by one `leave`. */
+  readonly enter: (workflowId: string) => FollowedWorkflow;
+  readonly leave: (workflowId: string) => void;
+  /** Ends all that are followed. */
+  readonly close: (reason: unknown) => void;
+}
+
+export interface TailParts {
+  readonly store: LedgerStore;
+  readonly watch: LedgerWatch;
+  readonly maxTailChars: number;
+}
+
+/** Rows that one look at a log reads. */
+export const rowsPerPage = 128;
+
+export function createWorkflowTails(parts: TailParts): WorkflowTails {
+  const entries = new Map<string, { readonly workflow: Followed; readers: number }>();
+  return {
+    enter(workflowId) {
+      const entry = entries.get(workflowId) ?? { workflow: new Followed(parts, workflowId), readers: 0 };
+      entry.readers += 1;
+      entries.set(workflowId, entry);
+      return entry.workflow;
+    },
+    leave(workflowId) {
+      const entry = entries.get(workflowId);
+      if (entry === undefined) return;
+      entry.readers -= 1;
+      if (entry.readers > 0) return;
+      entries.delete(workflowId);
+      entry.workflow.close();
+    },
+    close(reason) {
+      for (const { workflow } of entries.values()) workflow.close(reason);
+      entries.clear();
+    },
+  };
+}
+
+class Followed implements FollowedWorkflow {
+  readonly #parts: TailParts;
+  readonly #workflowId: string;
+  readonly #tails = new Map<string, SharedTail<Numbered<unknown>>>();
+  readonly #marks: StreamContext[] = [];
+  #events: SharedTail<LogEvent> | null = null;
+  #owner: Promise<string | number | undefined> | null = null;
+
+  constructor(parts: TailParts, workflowId: string) {
+    this.#parts = parts;
+    this.#workflowId = workflowId;
+  }
+
+  owner(): Promise<string | number | undefined> {
+    this.#owner ??= ownerOf(this.#parts.store, this.#workflowId);
+    return this.#owner;
+  }
+
+  tail<T>(projection: Projection<T>): SharedTail<Numbered<T>> {
+    const known = this.#tails.get(projection.name) as SharedTail<Numbered<T>> | undefined;
+    if (known !== undefined) return known;
+    const events = this.#log();
+    const open = (after: number): Pull<Numbered<T>> => {
+      const reader = new TailReader(events, projection.folds ? 0 : after);
+      return projectPull(projection, () => reader.next());
+    };
+    const source: TailSource<Numbered<T>> = { open, listen: (hear) => events.listen(hear) };
+    const made = new SharedTail(source, { from: 0, maxChars: this.#parts.maxTailChars });
+    this.#tails.set(projection.name, made as SharedTail<Numbered<unknown>>);
+    return made;
+  }
+
+  close(reason: unknown = null): void {
+    for (const tail of this.#tails.values()) tail.close(reason);
+    this.#events?.close(reason);
+  }
+
+  #log(): SharedTail<LogEvent> {
+    const { store, watch, maxTailChars } = this.#parts;
+    this.#events ??= new SharedTail<LogEvent>(
+      {
+        open: (after) => openLog(store, this.#workflowId, after, this.#marks),
+        listen: (hear) => watch.listen(this.#workflowId, hear),
+      },
+      { from: 0, maxChars: maxTailChars },
+    );
+    return this.#events;
+  }
+}
+
+export type OwnerStore = Pick<LedgerStore, "read" | "head">;
+
+/** Whose log it is; undefined where there is none. */
+export async function ownerOf(store: OwnerStore, workflowId: string): Promise<string | number | undefined> {
+  const [first] = await store.read(workflowId, 0, 1);
+  return first === undefined ? undefined : ownerOfRow(store, first);
+}
+
+/** Whose first row it is. Where it cannot be read the index says so: nobody else learns that there is a damaged one. */
+export async function ownerOfRow(store: OwnerStore, row: TurnRow): Promise<string | number> {
+  try {
+    return openEnvelope(row).tenant_id;
+  } catch (damaged) {
+    const head = await store.head(row.stream);
+    if (head === null) throw damaged;
+    return head.tenant_id;
+  }
+}
+
+/** Reads a log by itself, shared with nobody, as a projection tells it. */
+export function openChannel<T>(
+  store: LedgerStore,
+  projection: Projection<T>,
+  { workflowId, after }: { readonly workflowId: string; readonly after: number },
+): Pull<Numbered<T>> {
+  return projectPull(projection, openLog(store, workflowId, projection.folds ? 0 : after));
+}
+
+function projectPull<T>({ begin }: Projection<T>, pull: Pull<LogEvent>): Pull<Numbered<T>> {
+  const tell = begin();
+  return async () => {
+    const segment = await pull();
+    if (segment === null) return null;
+    const items = segment.items.flatMap(({ sequence, item }) =>
+      readable(String(item.workflow_id), () => tell(item)).map((told) => ({ sequence, item: deepFreeze(told) })),
+    );
+    // Of a held stretch it is not known whether others have followed it.
+    return { ...segment, items, isLast: false };
+  };
+}
+
+/** How many marks a log has: places to read on from, besides its beginning. */
+const maxMarks = 16;
+
+/** The events of a log, a page of rows at a time; others run between two. Marks are left for whoever comes after. */
+function openLog(
+  store: Pick<LedgerStore, "read">,
+  workflowId: string,
+  after: number,
+  marks: StreamContext[] = [],
+): Pull<LogEvent> {
+  const context = marks.findLast(({ last }) => last <= after)?.copy() ?? new StreamContext();
+  let ended = false;
+  let isLast = true;
+  const pull = async (): Promise<Segment<LogEvent> | null> => {
+    if (!isLast) await yieldToEventLoop();
+    const rows = await store.read(workflowId, context.last, rowsPerPage);
+    isLast = rows.length < rowsPerPage;
+    if (rows.length === 0) return null;
+    const events = openTurns(rows, context);
+    ended = hasEnded(events, ended);
+    if (!isLast && context.last > (marks.at(-1)?.last ?? 0)) marks.push(context.copy());
+    if (marks.length > maxMarks) marks.shift();
+    return segmentOf(rows, { items: events.map(toLogEvent), through: context.last, ended });
+  };
+  return async () => {
+    // What comes before is read for what it says of the rest.
+    for (;;) {
+      const segment = await pull();
+      if (segment === null || segment.through > after) return segment;
+    }
+  };
+}
+
+// Many readers are given the same record: nobody may change it.
+const toLogEvent = (event: LedgerEvent): LogEvent => ({ sequence: event.sequence, item: deepFreeze(event) });
+
+function segmentOf<T>(rows: readonly TurnRow[], told: Pick<Segment<T>, "items" | "through" | "ended">): Segment<T> {
+  const chars = rows.reduce((sum, { envelope, body }) => sum + envelope.length + (body?.length ?? 0), 0);
+  return { ...told, rows: rows.length, chars, isLast: rows.length < rowsPerPage };
+}
+
+const rests = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_CANCELLED", "WORKFLOW_FAILED", "INTENT_REJECTED"]);
+
+/** Whether these events leave the workflow ended. A fact that came after the end reopens nothing; a restart does. */
+function hasEnded(events: readonly LedgerEvent[], before: boolean): boolean {
+  const last = events.findLast(({ event_type: type }) => rests.has(type) || type === "WORKFLOW_RESTARTED");
+  return last === undefined ? before : last.event_type !== "WORKFLOW_RESTARTED";
+}

@@ -1,0 +1,256 @@
+/**
+ * What a row changes in the ledger's indexes, derived from the record and the row's events (LED-01).
+ *
+ * Owns: which indexes follow from which events. Never: decides, writes.
+ */
+import { claimedKey } from "../../contract/action.ts";
+import { addCharge, type Ceiling, chargeFields, noCharge } from "../../contract/budget.ts";
+import type { EventDraft } from "../../contract/event.ts";
+import { type Gate, isOpenGate } from "../../contract/gate.ts";
+import { submissionKey } from "../../contract/intent.ts";
+import { endpointCounter } from "../../contract/model-route.ts";
+import { isRunnable, isTerminal, percentOf, type WorkflowRecord } from "../../contract/workflow.ts";
+import { isWorking } from "../../contract/workflow-state.ts";
+import { titleOf } from "../../contract/workflow-summary.ts";
+import type { AppendIndexes, IndexedCharge } from "../../ports/ledger-store.ts";
+
+/** What the writer knows that the workflow's head says; null and undefined: not known. */
+export interface KnownHead {
+  readonly state: string | null;
+  readonly percent: number | null;
+  readonly due_at: number | null | undefined;
+}
+
+export interface IndexQuestion {
+  readonly record: WorkflowRecord;
+  readonly drafts: readonly EventDraft[];
+  /** What the head says now. */
+  readonly known: KnownHead;
+  /** The workflow has no row yet. */
+  readonly isNew: boolean;
+  readonly release: boolean;
+  readonly now: number;
+}
+
+type Changes = { -readonly [K in keyof AppendIndexes]: AppendIndexes[K] };
+
+export function deriveIndexes({ record, drafts, known, isNew, release, now }: IndexQuestion): AppendIndexes {
+  const changes: Changes = {};
+  const due = dueOf(record);
+  const percent = percentOf(record);
+  if (isNew) changes.create = headOf(record, now);
+  if (record.state !== known.state) changes.state = record.state;
+  if (percent !== known.percent) changes.percent = percent;
+  if (due !== known.due_at) changes.due_at = due;
+  if (release) changes.release = true;
+  const gates = gatesOf(record, drafts);
+  if (gates.length > 0) changes.gates = gates;
+  const keys = gather(drafts, (draft) => keysOf(record, draft));
+  if (keys.length > 0) changes.keys = keys;
+  const charges = gather(drafts, (draft) => chargesOf(record, draft));
+  if (charges.length > 0) changes.charges = charges.map(leftBehind);
+  return addRecords(changes, drafts);
+}
+
+/** What the events tell; most tell nothing. */
+function gather<T>(drafts: readonly EventDraft[], tell: (draft: EventDraft) => readonly T[]): readonly T[] {
+  const all: T[] = [];
+  for (const draft of drafts) all.push(...tell(draft));
+  return all;
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+/** What the head says once these changes are in. */
+export const headAfter = (known: KnownHead, { state, percent, due_at }: AppendIndexes): KnownHead => ({
+  state: state ?? known.state,
+  percent: percent ?? known.percent,
+  due_at: due_at === undefined ? known.due_at : due_at,
+});
+
+function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes["create"]> {
+  const { tenant_id, workflow_id, thread_id, correlation_id, intent, state } = record;
+  return {
+    tenant_id,
+    workflow_id,
+    thread_id,
+    correlation_id,
+    principal_id: intent.actor.id,
+    ...fillingOf(record),
+    intent_id: intent.intent_id,
+    intent_type: intent.type,
+    state,
+    created_at: now,
+    updated_at: now,
+    due_at: null,
+  };
+}
+
+/** What a head tells of its workflow in a list, beside ids, state and times. */
+export const fillingOf = (record: WorkflowRecord) => ({
+  principal_type: record.intent.actor.type,
+  title: titleOf(record.intent),
+  percent: percentOf(record),
+});
+
+/** Memory and documents, in a workflow's log and in a tenant's own. */
+export const recordsOf = (drafts: readonly EventDraft[]): AppendIndexes => addRecords({}, drafts);
+
+function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendIndexes {
+  const memory = gather(drafts, (d) => (d.type === "MEMORY_WRITTEN" ? [d.payload.record] : none));
+  const documents = gather(drafts, (d) => (d.type === "DOCUMENT_RECORDED" ? [d.payload.record] : none));
+  if (memory.length > 0) changes.memory = memory;
+  if (documents.length > 0) changes.documents = documents;
+  return changes;
+}
+
+/**
+ * When a workflow in which nothing can go on now must be looked at again; null for never. One that waits though nothing is
+ * left to wait for is due at once: its process ended between a decision and what follows from it. One in which anything
+ * runs has no due time: recovery takes it up if its process dies.
+ */
+export function dueOf(record: WorkflowRecord): number | null {
+  if (record.state === "running") return dueAfterPause(record);
+  // Whoever takes it up asks what is not asked yet, and ends it once nothing is left to ask: the process that waited is gone.
+  if (record.state === "cancelling")
+    return isAnyUnasked(record) || openGates(record).length === 0 ? Date.parse(record.updated_at) : null;
+  if (record.state !== "waiting_for_user") return null;
+  const open = openGates(record);
+  const isLeft = open.length > 0 && !isAnyRunnable(record);
+  return isLeft ? earliest(timesOf(open)) : Date.parse(record.updated_at);
+}
+
+/** Steps back off, and none runs: what is ready besides waits for a place that one of them holds. */
+function dueAfterPause(record: WorkflowRecord): number | null {
+  const pauses: number[] = [];
+  for (const id of record.standing.running) {
+    const { phase = null, retry_due = null } = record.steps.get(id) ?? {};
+    if (isWorking(phase)) return null;
+    if (phase === "backing_off" && retry_due !== null) pauses.push(Date.parse(retry_due));
+  }
+  if (pauses.length === 0) return null;
+  return earliest([...pauses, ...timesOf(openGates(record))]);
+}
+
+const openGates = ({ gates }: WorkflowRecord): readonly Gate[] => [...gates.values()].filter(isOpenGate);
+const isAnyRunnable = (record: WorkflowRecord): boolean =>
+  [...record.steps.values()].some((step) => isRunnable(record, step));
+
+const isAnyUnasked = ({ steps }: WorkflowRecord): boolean =>
+  [...steps.values()].some(({ state, phase }) => state === "running" && phase !== "in_doubt");
+
+const timesOf = (gates: readonly Gate[]): number[] =>
+  gates.flatMap(({ status, due_at, reminder }) => [
+    ...(status === "open" && due_at !== null ? [Date.parse(due_at)] : []),
+    ...(reminder === undefined ? [] : [Date.parse(reminder.due_at)]),
+  ]);
+const earliest = (times: readonly number[]): number | null => (times.length === 0 ? null : Math.min(...times));
+
+const gateEvents: ReadonlySet<string> = new Set([
+  "GATE_OPENED",
+  "GATE_REVISED",
+  "GATE_EXPIRED",
+  "GATE_ESCALATED",
+  "GATE_REMINDED",
+  "GATE_SUSPENDED",
+  "GATE_VOTED",
+  "GATE_VOTE_WITHDRAWN",
+  "GATE_DELEGATED",
+  "USER_APPROVED",
+  "USER_REJECTED",
+]);
+
+/** Gates that these events have changed; all of a workflow that has ended. */
+function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): readonly Gate[] {
+  const { gates, state } = record;
+  if (gates.size === 0) return none;
+  if (isTerminal(state)) return [...gates.values()];
+  const ids = gather(drafts, (draft) => changedBy(record, draft));
+  return ids.length === 0 ? none : [...new Set(ids)].flatMap((id) => gates.get(id) ?? []);
+}
+
+function changedBy({ gates }: WorkflowRecord, { type, step_id, payload }: EventDraft): readonly string[] {
+  if (gateEvents.has(type))
+    return ["gate_id" in payload ? (payload.gate_id as string) : (payload as { gate: Gate }).gate.gate_id];
+  if (type !== "STEP_FAILED" && type !== "STEP_SKIPPED") return none;
+  // A step that failed, or was skipped, took its gate with it.
+  const isVoided = (gate: Gate): boolean => gate.status === "voided" && gate.step_id === step_id;
+  return [...gates.values()].filter(isVoided).map(({ gate_id }) => gate_id);
+}
+
+function chargesOf(record: WorkflowRecord, draft: EventDraft): readonly IndexedCharge[] {
+  if (draft.type === "BUDGET_RESERVED" || draft.type === "BUDGET_SETTLED") return budgetCharges(draft);
+  const charge = routeCharge(record, draft);
+  return charge === null ? none : ofEndpoint(charge, draft);
+}
+
+/** A route is held to what is left behind the ends in its own row: they may have taken more than was set aside for them. */
+function leftBehind(charge: IndexedCharge, at: number, charges: readonly IndexedCharge[]): IndexedCharge {
+  const { within, ofAll, counter } = charge;
+  if (within === undefined || ofAll !== true) return charge;
+  const taken = charges
+    .slice(0, at)
+    .filter((one) => one.ofAll === true && one.counter === counter && one.within === undefined);
+  return { ...charge, within: taken.reduce(lowerBy, within) };
+}
+
+/** Less by what an amount adds; what it gives back is there once it is committed. */
+const lowerBy = (within: Ceiling, { amounts }: Pick<IndexedCharge, "amounts">): Ceiling =>
+  Object.fromEntries(
+    chargeFields.flatMap((field) => {
+      const most = within[field];
+      return most === undefined ? [] : [[field, Math.max(0, most - Math.max(0, amounts[field]))]];
+    }),
+  );
+
+const heldTo = (charge: IndexedCharge, within: Ceiling | undefined): IndexedCharge =>
+  within === undefined ? charge : { ...charge, within };
+
+/** A reservation is charged as a whole; its settlement charges the difference. */
+function budgetCharges(draft: EventDraft & { readonly type: "BUDGET_RESERVED" | "BUDGET_SETTLED" }): IndexedCharge[] {
+  const { counters, amounts } = draft.payload;
+  const added = draft.type === "BUDGET_RESERVED" ? amounts : addCharge(amounts, draft.payload.reserved, -1);
+  return counters.map((counter, i) => heldTo({ counter, amounts: added }, draft.ceilings?.[i]));
+}
+
+/** What is left of a model endpoint is over all tenants; what a tenant has used of it is counted beside that. */
+const ofEndpoint = (charge: IndexedCharge, { ceilings }: EventDraft): readonly IndexedCharge[] => [
+  charge,
+  heldTo({ ...charge, ofAll: true }, ceilings?.[0]),
+];
+
+/**
+ * A decided route is an invocation of its endpoint and sets aside the tokens it may take; what the call used instead
+ * follows with the end of the attempt that made it.
+ */
+function routeCharge({ routes }: WorkflowRecord, { type, payload }: EventDraft): IndexedCharge | null {
+  if (type === "ROUTE_DECIDED" && payload.decision !== null) {
+    const amounts = { ...noCharge, invocations: 1, tokens: payload.request.expected_tokens };
+    return { counter: endpointCounter(payload.decision.endpoint.name), amounts };
+  }
+  if (type !== "ACTION_SUCCEEDED" && type !== "ACTION_FAILED") return null;
+  // An abandoned call says what it used when it ends.
+  if ("pending" in payload && payload.pending) return null;
+  const { action_id, attempt } = payload;
+  const { model, tokens, cost } = payload.usage;
+  if (model === undefined) return null;
+  const routed = routes.findLast((r) => r.action_id === action_id && r.attempt === attempt && r.endpoint === model);
+  if (routed === undefined) return null;
+  const used = tokens === undefined ? 0 : tokens.total - routed.reserved_tokens;
+  return { counter: endpointCounter(model), amounts: { ...noCharge, tokens: used, money: cost?.total ?? 0 } };
+}
+
+type SharedKeys = NonNullable<AppendIndexes["keys"]>;
+
+/** Keys that other workflows must find: of calls that they could make as well, and the one that the request came under. */
+function keysOf({ intent, keys }: WorkflowRecord, { type, payload }: EventDraft): SharedKeys {
+  if (type === "INTENT_RECEIVED" && payload.submission !== undefined) {
+    const key = submissionKey(intent.actor, payload.submission.key);
+    return [{ key, action_id: intent.intent_id, unique: true }];
+  }
+  if (type !== "ACTION_STARTED") return none;
+  const { key, action_id, claim } = payload;
+  // Whose start is written first makes the call.
+  if (claim !== undefined) return [{ key: claimedKey(key, claim), action_id, unique: true }];
+  return key.startsWith("apply:") && keys.get(key) === action_id ? [{ key, action_id }] : none;
+}

@@ -1,0 +1,58 @@
+/**
+ * What a workflow's log is given: who it is, what it was, and the services it works with.
+ */
+import type { EventDraft, LedgerEvent } from "../../contract/event.ts";
+import type { StreamContext } from "../../contract/stream-context.ts";
+import type { TurnRow } from "../../contract/turn.ts";
+import type { TurnInput } from "../../contract/turn-input.ts";
+import type { WorkflowRecord } from "../../contract/workflow.ts";
+import type { WorkflowHead } from "../../ports/ledger-store.ts";
+import type { Runtime } from "../actors/runtime.ts";
+import type { LedgerWriter } from "./ledger-writer.ts";
+import type { OwnLife } from "./own-life.ts";
+import type { WorkflowLog } from "./workflow-log.ts";
+
+/** Identity of a workflow before its first event. */
+export interface NewWorkflow {
+  readonly tenant_id: string | number;
+  readonly workflow_id: string;
+  readonly thread_id: string | number | null;
+  readonly intent_id: string;
+  readonly plan_id: string;
+  readonly correlation_id: string;
+}
+
+export interface LogServices {
+  readonly runtime: Runtime;
+  readonly writer: LedgerWriter;
+  readonly read: (workflowId: string, after: number) => Promise<readonly TurnRow[]>;
+  /** In whose name workflows are held. */
+  readonly life: OwnLife;
+  /** Whether rows on which nothing outside rests may be committed without being synced. */
+  readonly mayBeLazy: boolean;
+  /** Told after each commit, with the events that are now durable. */
+  readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
+  /** Told of what another process appended, once it is taken in. */
+  readonly onForeign: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
+}
+
+/** A log as read from the ledger: its folded record, what its rows have said, and its head. */
+export interface FoldedLog {
+  readonly record: WorkflowRecord;
+  readonly context: StreamContext;
+  readonly head: WorkflowHead;
+}
+
+/** Told what became of a row; called outside the transaction. */
+export interface LogListener {
+  /** A row of these events is sealed: what led to it, where they do not tell. */
+  readonly sealing: (now: number, drafts: readonly EventDraft[]) => readonly TurnInput[] | undefined;
+  readonly committed: () => void;
+  /** All that is committed is durable. */
+  readonly synced: () => void;
+  /** Whether nothing outside waits for the row that is sealed now. */
+  readonly mayBeLazy: () => boolean;
+  /** The log stands where the ledger does; what was noted behind this sequence is gone. */
+  readonly overtaken: (confirmed: number) => void;
+  readonly lost: () => void;
+}

@@ -1,0 +1,71 @@
+/**
+ * Reading back what turns have left: rows become events, and events a record.
+ *
+ * Owns: what becomes of a row that cannot be read. Never: touches a store.
+ * R1  Whatever a ledger file holds, reading it gives a value or T0_LEDGER_CORRUPT with the stream that is damaged; a row
+ *     that somebody wrote with a fitting hash, and with contents that no kernel writes, is damage as well.
+ */
+import { foldWorkflow } from "../../../machines/fold.ts";
+import { KernelErrorException, raise } from "../../contract/error.ts";
+import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
+import type { LedgerEvent } from "../../contract/event.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { StreamContext } from "../../contract/stream-context.ts";
+import { openTurns, type TurnRow } from "../../contract/turn.ts";
+import type { WorkflowRecord } from "../../contract/workflow.ts";
+import { messageOf } from "../actors/within.ts";
+
+const readRef = moduleRef(0, "ledger", "read");
+
+/** A place in a stream: what its rows have said so far, and the record up to there. */
+export interface ReadFrom {
+  readonly context: StreamContext;
+  readonly record: WorkflowRecord | null;
+}
+
+/** What was read, what it comes to (null for a request that was refused), and where the stream goes on. */
+export interface ReadStream extends ReadFrom {
+  readonly events: readonly LedgerEvent[];
+}
+
+export const beginning = (): ReadFrom => ({ context: new StreamContext(), record: null });
+
+/** @param rows all that the stream has from there on. What is in `from` goes on itself. @throws KernelErrorException T0_LEDGER_CORRUPT. */
+export function readStream(stream: string, rows: readonly TurnRow[], from = beginning()): ReadStream {
+  const { context } = from;
+  const events = openTurns(rows, context);
+  const record = readable(stream, () => events.reduce(foldWorkflow, from.record));
+  return { events, record, context };
+}
+
+/** What is made of a stream's events. @throws as readStream, in place of whatever else `make` throws. */
+export function readable<T>(stream: string, make: () => T): T {
+  try {
+    return make();
+  } catch (thrown) {
+    return refuseUnreadable(stream, thrown);
+  }
+}
+
+/** What reading a stream threw, as its damage; what has a code already keeps it. */
+export function refuseUnreadable(stream: string, thrown: unknown): never {
+  if (thrown instanceof KernelErrorException) throw thrown;
+  const message = `the ledger is damaged: what it holds of ${stream} cannot be read (${messageOf(thrown)})`;
+  raise(kernelError("T0_LEDGER_CORRUPT", message, readRef, { detail: { stream } }));
+}
+
+/** Null where what is read is damaged. @throws whatever else `read` throws. */
+export const unlessDamaged = <T>(read: () => T): T | null => unlessCoded(read, ["T0_LEDGER_CORRUPT"]);
+
+/** Null where what is read is damaged, or of a release that this one does not know. @throws whatever else `read` throws. */
+export const unlessUnreadable = <T>(read: () => T): T | null =>
+  unlessCoded(read, ["T0_LEDGER_CORRUPT", "T0_LEDGER_FORMAT"]);
+
+function unlessCoded<T>(read: () => T, codes: readonly ErrorCode[]): T | null {
+  try {
+    return read();
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException && codes.some((code) => code === thrown.error.code)) return null;
+    throw thrown;
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Who waits for a workflow to rest: told once, then forgotten. A wait has an end, after which who waits looks again by
+ * itself: another process may run the workflow, or host code that never ends may keep it awake here.
+ */
+import type { Timers } from "../actors/timers.ts";
+
+export interface Wait {
+  /** When to look again; epoch ms. */
+  readonly until: number;
+  /** Whether looking again alone keeps no process alive: what is awake here has timers of its own. */
+  readonly background: boolean;
+}
+
+export interface RestWaiters {
+  /** True when there is reason to look again, false when nobody will be told anything any more. */
+  readonly next: (workflowId: string, wait?: Wait) => Promise<boolean>;
+  readonly tell: (workflowId: string) => void;
+  /** How many workflows somebody waits for. */
+  readonly count: () => number;
+  readonly close: () => void;
+}
+
+export function createRestWaiters(timers: Timers): RestWaiters {
+  const waiting = new Map<string, Set<() => void>>();
+  let waits = 0;
+  let closed = false;
+  const tell = (workflowId: string): void => {
+    const resolvers = waiting.get(workflowId) ?? [];
+    waiting.delete(workflowId);
+    for (const resolve of resolvers) resolve();
+  };
+  const told = (workflowId: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const resolvers = waiting.get(workflowId) ?? new Set();
+    waiting.set(workflowId, resolvers.add(resolve));
+    const forget = (): void => {
+      resolvers.delete(resolve);
+      if (resolvers.size === 0 && waiting.get(workflowId) === resolvers) waiting.delete(workflowId);
+    };
+    return { promise, resolve, forget };
+  };
+  return {
+    tell,
+    async next(workflowId, wait) {
+      if (closed) return false;
+      const { promise, resolve, forget } = told(workflowId);
+      waits += 1;
+      const alarm = `rest:${waits}`;
+      if (wait !== undefined) timers.upkeep(alarm, wait.until, resolve, wait.background);
+      await promise;
+      timers.alarm(alarm, null, resolve);
+      forget();
+      return !closed;
+    },
+    count: () => waiting.size,
+    close: () => {
+      closed = true;
+      for (const id of [...waiting.keys()]) tell(id);
+    },
+  };
+}

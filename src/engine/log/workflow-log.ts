@@ -1,0 +1,400 @@
+/**
+ * A workflow's log as its owner holds it: the folded record, and the events decided but not yet in the ledger.
+ *
+ * Owns: the turn's order: note (check, give id and sequence, fold) → flush (seal one row, append, then tell the listener).
+ * Never: decides anything, waits for anything.
+ * L1  Memory may run ahead of the disk between `note` and the listener's `committed`, never outside a turn.
+ * L2  One row is under way at a time; what is noted meanwhile is the next row.
+ * L3  When somebody else's append came first (a decision of another process), everything that is not in the ledger is
+ *     forgotten, and the log stands where the ledger does; whoever decided it decides again.
+ * L4  After a failed append the log is lost: every later use throws, and the workflow is folded again from the ledger.
+ * L5  A log that its mailbox has left to rest takes nothing more. It is handed over only then, and only once all that was
+ *     noted is in the ledger.
+ * L6  What waits for a row is told of it while the kernel stands: where its time ran out meanwhile, the store is asked first.
+ */
+import { acceptsEvent } from "../../../machines/charts.ts";
+import { foldWorkflow } from "../../../machines/fold.ts";
+import { type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { type Actor, draft, type EventDraft, type EventPayloads } from "../../contract/event.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { type Shared, StreamContext } from "../../contract/stream-context.ts";
+import { system } from "../../contract/turn.ts";
+import { isTerminal, type WorkflowRecord } from "../../contract/workflow.ts";
+import type { Append, AppendIndexes, AppendReceipt, Lease } from "../../ports/ledger-store.ts";
+import { errorOf } from "../actors/within.ts";
+import { deriveIndexes, dueOf, headAfter, type KnownHead } from "./derive-indexes.ts";
+import { heldLease } from "./held-lease.ts";
+import { LogDurability } from "./log-durability.ts";
+import type { FoldedLog, LogListener, LogServices, NewWorkflow } from "./log-services.ts";
+import { NotedTurn, type Sealed, sharedOfWorkflow, unknownHead } from "./noted-turn.ts";
+import { type ReadStream, readStream } from "./read-turns.ts";
+import { createTurnSource, type DrawnId, type TurnSource } from "./turn-source.ts";
+
+const logRef = moduleRef(4, "workflow_log", "commit");
+
+export class WorkflowLog {
+  readonly identity: NewWorkflow;
+  readonly #shared: Shared;
+  readonly #services: LogServices;
+  readonly #source: TurnSource;
+  #record: WorkflowRecord | null = null;
+  #context: StreamContext;
+  #confirmed = 0;
+  #turn: NotedTurn;
+  /** Up to where what is committed is durable as well. */
+  readonly durability: LogDurability;
+  #lease: Lease | null = null;
+  #known: KnownHead;
+  /** Events of the row that is being appended. */
+  #underWay = 0;
+  #flushing = false;
+  #reading = false;
+  #lost: KernelError | null = null;
+  #rests = false;
+  #release = false;
+  #foreign = false;
+  #listener: LogListener | null = null;
+  #waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
+
+  constructor(identity: NewWorkflow, services: LogServices, past: FoldedLog | null = null) {
+    this.identity = identity;
+    this.#shared = sharedOfWorkflow(identity);
+    this.#services = services;
+    this.#source = createTurnSource(services.runtime);
+    this.durability = new LogDurability(services, {
+      synced: () => {
+        this.#listener?.synced();
+        this.#notifyWaiting();
+      },
+      failed: (error) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
+    });
+    this.#context = past?.context ?? new StreamContext();
+    this.#turn = new NotedTurn(this.#shared, this.#context);
+    this.#takeIn({ record: past?.record ?? null, context: this.#context });
+    this.#known = past?.head ?? { ...unknownHead, due_at: null };
+  }
+
+  listen(listener: LogListener): void {
+    this.#listener = listener;
+  }
+
+  /** The record with everything noted so far. */
+  get record(): WorkflowRecord {
+    if (this.#record === null)
+      return raise(kernelError("T4_WORKFLOW_NOT_FOUND", "the workflow has no events yet", logRef));
+    return this.#record;
+  }
+
+  get exists(): boolean {
+    return this.#record !== null;
+  }
+
+  get lease(): Lease | null {
+    return this.#lease;
+  }
+
+  /** Whether the store may have it that this kernel holds the workflow. */
+  get mayBeHeld(): boolean {
+    return this.#lease !== null || (this.#underWay > 0 && !this.#foreign);
+  }
+
+  get lost(): KernelError | null {
+    return this.#lost;
+  }
+
+  /** When something of the workflow falls due while it rests; epoch ms. */
+  get due(): number | null {
+    return this.#record === null ? null : dueOf(this.#record);
+  }
+
+  /** Whether anything is noted that no row under way holds. */
+  get isDirty(): boolean {
+    return this.#turn.count > 0;
+  }
+
+  /** Whether everything noted is in the ledger. */
+  get isSettled(): boolean {
+    return this.#turn.count === 0 && !this.#flushing;
+  }
+
+  /** Somebody else's append came first, and the ledger is being read: until then nothing may be decided. */
+  get isReading(): boolean {
+    return this.#reading;
+  }
+
+  /** Makes the log useless: its workflow is folded again elsewhere. */
+  abandon(error: KernelError): void {
+    this.#lost ??= error;
+  }
+
+  /** Nothing is noted from here on, and nobody listens any more: the workflow has left memory. */
+  rest(): void {
+    this.#rests = true;
+    this.#listener = null;
+  }
+
+  /**
+   * Gives what it has folded to a log that goes on from there; this one is of no use any more. Null where it is not at rest,
+   * or holds what the ledger does not: then the ledger is read.
+   */
+  handOver(error: KernelError): Pick<FoldedLog, "record" | "context"> | null {
+    if (!this.#rests || !this.isSettled || this.#lost !== null) return null;
+    const { record } = this;
+    this.abandon(error);
+    return { record, context: this.#context };
+  }
+
+  /** The last sequence that is committed. */
+  get confirmed(): number {
+    return this.#confirmed;
+  }
+
+  /** The sequence of what was noted last. */
+  get position(): number {
+    return this.#confirmed + this.#underWay + this.#turn.count;
+  }
+
+  setLease(lease: Lease): void {
+    this.#lease = lease;
+    this.#foreign = false;
+  }
+
+  /** Another process holds the workflow: appends carry no lease, and only decisions may be appended. */
+  markForeign(): void {
+    this.#foreign = true;
+  }
+
+  get foreign(): boolean {
+    return this.#foreign;
+  }
+
+  /** Whether the charts let this happen now. */
+  accepts(draft: EventDraft): boolean {
+    return this.#record !== null && acceptsEvent(this.#record, draft);
+  }
+
+  /** The instant at which an input is decided: that of the turn under way, or of the one that it begins; epoch ms. */
+  beginInput(): number {
+    // An instant that led to nothing began no turn: time would stand still for what comes next.
+    if (this.#turn.count === 0) this.#source.end();
+    return this.#source.begin();
+  }
+
+  /** An id for a record that an event of this step will carry. */
+  drawId(kind: DrawnId, _stepId: string | null): string {
+    return this.#source.drawId(kind);
+  }
+
+  /** Decides events: they get ids, a place and their effect on the record. @throws when lost or not accepted. */
+  note(...drafts: readonly EventDraft[]): void {
+    this.noteBy(system, ...drafts);
+  }
+
+  /** As `note`, in the name of a person. */
+  noteBy(actor: Actor, ...drafts: readonly EventDraft[]): void {
+    for (const draft of drafts) this.#noteOne(draft, actor);
+  }
+
+  /** The ledger service of seed 003 section 5.8: each call gives the id of what it stored. Durable with the next commit. */
+  appendEvent(draft: EventDraft): string {
+    return this.#noteOne(draft, system);
+  }
+
+  /** The start of a key's action; gives the action's id. */
+  recordAction(started: EventPayloads["ACTION_STARTED"], stepId: string): string {
+    this.appendEvent(draft("ACTION_STARTED", started, stepId));
+    return started.action_id;
+  }
+
+  /** A new version of an outcome, draft or final; gives the outcome's id. */
+  recordOutcome(recorded: EventPayloads["OUTCOME_DRAFTED"], stepId: string): string {
+    this.appendEvent(
+      draft(recorded.outcome.status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED", recorded, stepId),
+    );
+    return recorded.outcome.outcome_id;
+  }
+
+  #noteOne(draft: EventDraft, actor: Actor): string {
+    if (this.#lost !== null) raise(this.#lost);
+    if (this.#rests)
+      raise(kernelError("T4_WORKFLOW_CONFLICT", `${draft.type} was noted in a log that is at rest`, logRef));
+    if (this.#record !== null && !acceptsEvent(this.#record, draft)) {
+      const detail = { event_type: draft.type, state: this.#record.state, step_id: draft.step_id };
+      const message = `${draft.type} cannot happen while the workflow is ${this.#record.state}`;
+      raise(kernelError("T4_WORKFLOW_CONFLICT", message, logRef, { detail }));
+    }
+    const plan = this.#record?.plan_id ?? this.identity.plan_id;
+    const event = this.#turn.add(draft, { id: this.#source.drawEventId(), actor, plan }, this.#source.begin());
+    this.#record = foldWorkflow(this.#record, event);
+    return event.event_id;
+  }
+
+  /** Gives the lease up with the next row: the workflow parks or has ended. */
+  releaseWithNext(): void {
+    this.#release = true;
+  }
+
+  /** Has what was noted written; the listener hears what came of it. What is noted until its transaction begins joins it. */
+  flush(): void {
+    if (this.#flushing || this.#lost !== null || this.#turn.count === 0) return;
+    this.#flushing = true;
+    let sealed: Sealed | null = null;
+    this.#services.writer.post({
+      seal: () => {
+        // Lost while it waited for its turn: nothing of it may be written any more.
+        if (this.#lost !== null) raise(this.#lost);
+        sealed = this.#seal();
+        return sealed.entry;
+      },
+      resolve: (receipt) => this.#appended(receipt, sealed as unknown as Sealed),
+      reject: (error) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
+    });
+  }
+
+  /** As `flush`, for who waits: resolves when everything noted is durable. @throws KernelErrorException when the log is lost. */
+  commit(): Promise<void> {
+    if (this.#lost !== null) return Promise.reject(new KernelErrorException(this.#lost));
+    const saved = new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    this.#notifyWaiting();
+    return saved;
+  }
+
+  #seal(): Sealed {
+    const { now, drafts, events } = this.#turn;
+    const row = this.#turn.seal(this.#listener?.sealing(now, drafts));
+    this.#turn = new NotedTurn(this.#shared, this.#context);
+    this.#source.end();
+    this.#underWay = events.length;
+    const indexes = this.#indexes(drafts, now);
+    const entry: { -readonly [K in keyof Append]: Append[K] } = {
+      tenant_id: this.identity.tenant_id,
+      row,
+      now,
+      indexes,
+    };
+    if (this.#isLazy()) entry.lazy = true;
+    if (this.#lease !== null) entry.lease = this.#lease;
+    else if (!this.#foreign) entry.claim = this.#services.life.owner;
+    return { entry, events, known: headAfter(this.#known, indexes) };
+  }
+
+  #isLazy(): boolean {
+    return this.#services.mayBeLazy && this.#waiting.length === 0 && this.#listener?.mayBeLazy() === true;
+  }
+
+  #indexes(drafts: readonly EventDraft[], now: number): AppendIndexes {
+    const record = this.#record;
+    if (record === null) return {};
+    const release = this.#release || isTerminal(record.state);
+    this.#release = false;
+    return deriveIndexes({ record, drafts, known: this.#known, isNew: this.#confirmed === 0, release, now });
+  }
+
+  #appended(receipt: AppendReceipt, sealed: Sealed): void {
+    this.#flushing = false;
+    if (!receipt.ok) return this.#refused(receipt.reason);
+    const { life } = this.#services;
+    const held = heldLease(sealed.entry, receipt.epoch);
+    if (held === null || life.stands) return this.#taken(held, sealed);
+    // Its time ran out before this was heard: another process may have gone on from this row, and is asked for first.
+    this.#flushing = true;
+    life.hold().then(
+      (kept) => {
+        this.#flushing = false;
+        if (!kept) return this.#refused("fenced");
+        this.#taken(held, sealed);
+      },
+      (error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
+    );
+  }
+
+  #taken(held: Lease | null, { entry, events, known }: Sealed): void {
+    this.#underWay = 0;
+    this.#known = known;
+    if (held !== null || entry.indexes?.release === true) this.#lease = held;
+    this.#confirmed = entry.row.last_sequence;
+    this.durability.committed(this.#confirmed, entry.lazy === true);
+    if (this.#lost !== null) return this.#lose(this.#lost);
+    this.#services.onCommitted(this, events);
+    this.#listener?.committed();
+    this.#notifyWaiting();
+  }
+
+  #notifyWaiting(): void {
+    if (!this.isSettled) return this.flush();
+    if (this.#waiting.length > 0 && this.durability.isBehind(this.#confirmed))
+      return this.durability.sync(this.#confirmed);
+    for (const { resolve } of this.#waiting.splice(0)) resolve();
+  }
+
+  #refused(reason: (AppendReceipt & { readonly ok: false })["reason"]): void {
+    // What another workflow has begun under a key of ours is no call of ours: its end is asked for.
+    if (reason === "taken" && this.#confirmed === 0)
+      return this.#lose(kernelError("T4_WORKFLOW_CONFLICT", "another workflow has this key", logRef));
+    if (reason === "fenced" || reason === "missing")
+      return this.#lose(
+        kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", logRef, { detail: { reason } }),
+      );
+    this.#flushing = true;
+    this.#reading = true;
+    const { workflow_id } = this.identity;
+    const reading = this.#services.read(workflow_id, 0).then((rows) => readStream(workflow_id, rows));
+    reading.then(
+      (read) => this.#overtaken(read),
+      (error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
+    );
+  }
+
+  #overtaken(read: ReadStream): void {
+    const before = this.#confirmed;
+    this.#flushing = false;
+    this.#reading = false;
+    this.#underWay = 0;
+    this.#release = false;
+    this.#source.end();
+    this.#takeIn(read);
+    if (this.#lost !== null) return this.#lose(this.#lost);
+    this.#services.onForeign(
+      this,
+      read.events.filter((event) => event.sequence > before),
+    );
+    this.#listener?.overtaken(before);
+    this.#notifyWaiting();
+  }
+
+  /** Takes in what another process appended, when nothing of ours is under way, and tells the listener in the same moment. */
+  async refresh(): Promise<void> {
+    if (!this.#mayRefresh) return;
+    const before = this.#confirmed;
+    const { workflow_id } = this.identity;
+    const rows = await this.#services.read(workflow_id, before);
+    if (rows.length === 0 || !this.#mayRefresh || this.#confirmed !== before) return;
+    const read = readStream(workflow_id, rows, { context: this.#context, record: this.#record });
+    this.#takeIn(read);
+    this.#services.onForeign(this, read.events);
+    this.#listener?.overtaken(this.#confirmed);
+  }
+
+  get #mayRefresh(): boolean {
+    return this.isSettled && !this.#rests && this.#lost === null;
+  }
+
+  /** All that is not in the ledger is forgotten. */
+  #takeIn({ record, context }: Pick<ReadStream, "record" | "context">): void {
+    this.#known = unknownHead;
+    this.#record = record;
+    this.#context = context;
+    this.#turn = new NotedTurn(this.#shared, context);
+    this.#confirmed = context.last;
+    this.durability.read(this.#confirmed);
+  }
+
+  #lose(error: KernelError): void {
+    this.#flushing = false;
+    this.#reading = false;
+    this.#lost ??= error;
+    this.#listener?.lost();
+    for (const { reject } of this.#waiting.splice(0)) reject(new KernelErrorException(this.#lost));
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * Asks the person at the terminal about one gate: on a screen of its own, or by a question where nothing can be redrawn.
+ *
+ * Owns: which keys there are, and what they lead to. Never: decides; the answer goes to the kernel with the digest shown.
+ * INV-1  A decision takes two keys: the second after what it will do was told.
+ * INV-2  An edit counts once it was shown as the change it makes, and was then approved.
+ * INV-3  An edit that was not sent is dropped only by a person who was asked, or who broke off with Ctrl-C.
+ */
+import { InvalidArgumentError } from "commander";
+import type { Gate, GateRequest } from "../../contract/gate.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { namedTargets } from "../../protocol/named-targets.ts";
+import { describeEdit, editGate, type GateEdit } from "./edit-gate.ts";
+import { readJson } from "./options.ts";
+import { isYes } from "./read-word.ts";
+import { gateSections, renderGate, renderSections } from "./render-gate.ts";
+import { layOut, renderScreen } from "./review-screen.ts";
+import type { Screen } from "./screen.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface Question {
+  readonly gate: Gate;
+  /** `2 of 7`. */
+  readonly place: string;
+  readonly terminal: Terminal;
+  /** An edit that was sent and refused. */
+  readonly kept: JsonObject | null;
+}
+
+/** What is said at a gate, or to go elsewhere. `stop`: the person broke off. */
+export type GateAnswer =
+  | { readonly to: "decide"; readonly decision: "approve" | "reject"; readonly payload: GateRequest["payload"] }
+  | { readonly to: "next" | "back" | "quit" | "stop" };
+
+/** What a key or a word leads to. */
+type Act = "approve" | "reject" | "done" | "retry" | "failed" | "edit" | "undo" | "next" | "back" | "quit" | "stop";
+
+interface Draft {
+  readonly edit: GateEdit | null;
+  /** Told before the keys, such as what was wrong with an edit. */
+  readonly note: string;
+}
+
+/** @throws what the terminal's signal was aborted with, where that was while the person edited. */
+export async function askGate(question: Question): Promise<GateAnswer> {
+  let draft = beginDraft(question);
+  for (;;) {
+    const act = await findAct(question, draft);
+    if (act === "undo") draft = { edit: null, note: "Your edit is gone." };
+    else if (act === "edit") draft = await edit(question, draft);
+    else if (act === "next" || act === "back" || act === "quit" || act === "stop") return { to: act };
+    else {
+      const answer = await say(question, draft, act);
+      if (typeof answer !== "string") return answer;
+      draft = { ...draft, note: answer };
+    }
+  }
+}
+
+function beginDraft({ gate, kept }: Question): Draft {
+  const edit = kept === null ? null : describeEdit(gate, kept);
+  return { edit, note: edit === null ? "" : "Your edit is kept; it is shown on the gate as it is now." };
+}
+
+async function edit({ gate, terminal }: Question, draft: Draft): Promise<Draft> {
+  try {
+    const edited = await editGate(gate, terminal, draft.edit);
+    terminal.signal.throwIfAborted();
+    return { edit: edited, note: edited === null ? "Nothing is changed." : "" };
+  } catch (error) {
+    return { ...draft, note: describeWrong(error) };
+  }
+}
+
+const why = "Why? (kept with the decision; Enter for none) ";
+const questions: { readonly [A in Act]?: string } = {
+  reject: why,
+  failed: why,
+  done: "Optional: what did the call give, as JSON or @FILE? (its step's result; Enter for none) ",
+};
+
+/** A rejection may have a reason, which is kept, and a call that was done a result. In words what was wrong with that. */
+async function say({ terminal, gate }: Question, { edit: made }: Draft, act: Act): Promise<GateAnswer | string> {
+  const question = questions[act];
+  const typed = question === undefined ? "" : await terminal.ask(question);
+  if (typed === null) return { to: "stop" };
+  const text = typed.trim();
+  if (act === "reject" || act === "failed")
+    return { to: "decide", decision: "reject", payload: text === "" ? {} : { comment: text } };
+  try {
+    const settled = act === "done" || act === "retry" ? { resolution: act } : {};
+    const payload = {
+      ...(made !== null && { edit: made.edit }),
+      ...settled,
+      ...(text !== "" && { result: readJson(text) }),
+      ...namedTargets(gate.votes),
+    };
+    return { to: "decide", decision: "approve", payload };
+  } catch (error) {
+    return describeWrong(error);
+  }
+}
+
+function describeWrong(error: unknown): string {
+  if (error instanceof InvalidArgumentError) return `Not taken: ${error.message}`;
+  throw error;
+}
+
+interface Choice {
+  readonly key: string;
+  readonly act: Act;
+  readonly word: string;
+}
+
+/** The keys at a gate, in the order in which they are shown. */
+export function listChoices(gate: Gate, made: GateEdit | null): readonly Choice[] {
+  const decide: readonly Choice[] =
+    gate.kind === "in_doubt"
+      ? [
+          { key: "d", act: "done", word: "it happened" },
+          { key: "t", act: "retry", word: "it did not: try again" },
+          { key: "f", act: "failed", word: "it did not: give up" },
+        ]
+      : [
+          { key: "a", act: "approve", word: made === null ? "approve" : "approve your edit" },
+          { key: "r", act: "reject", word: "reject" },
+        ];
+  const editing: readonly Choice[] = gate.editable == null ? [] : [{ key: "e", act: "edit", word: "edit" }];
+  const undoing: readonly Choice[] = made === null ? [] : [{ key: "u", act: "undo", word: "undo the edit" }];
+  const going: readonly Choice[] = [
+    { key: "n", act: "next", word: "next" },
+    { key: "p", act: "back", word: "previous" },
+    { key: "q", act: "quit", word: "quit" },
+  ];
+  return [...decide, ...editing, ...undoing, ...going];
+}
+
+/** What an answer will do, in the gate's own words. */
+function describeConsequence({ consequences }: Gate, act: Act, made: GateEdit | null): string {
+  const dropped = made === null ? "" : " Your edit was not sent and is dropped.";
+  if (leaving.includes(act)) return dropped.trim();
+  if (act === "reject" || act === "failed") return `${consequences.reject}${dropped}`;
+  return made === null ? consequences.approve : consequences.edit;
+}
+
+const decisive: readonly Act[] = ["approve", "reject", "done", "retry", "failed"];
+const leaving: readonly Act[] = ["next", "back", "quit"];
+
+/** Whether a person is asked again: before a decision, and before an edit is dropped. */
+const asksAgain = (act: Act, { edit: made }: Draft): boolean =>
+  decisive.includes(act) || (made !== null && leaving.includes(act));
+
+function findAct(question: Question, draft: Draft): Promise<Act> {
+  const screen = question.terminal.openScreen?.();
+  if (screen === undefined) return askByLine(question, draft);
+  return askOnScreen(screen, question, draft).finally(() => screen.close());
+}
+
+/** What is on the screen: where the middle begins, how much of it was ever shown, and what is asked before it counts. */
+interface Spot {
+  readonly at: number;
+  readonly seen: number;
+  readonly total: number;
+  readonly asked: Choice | null;
+}
+
+async function askOnScreen(screen: Screen, { gate, place, terminal }: Question, draft: Draft): Promise<Act> {
+  const { paint, now } = terminal;
+  const layout = layOut(draft.edit?.sections ?? gateSections(gate, terminal), paint);
+  const choices = listChoices(gate, draft.edit);
+  let spot: Spot = { at: 0, seen: 0, total: 0, asked: null };
+  for (;;) {
+    const foot = spot.asked === null ? describeKeys(choices, draft) : describeAsked(gate, draft, spot.asked, spot);
+    const view = { ...screen.size(), paint, now, place, at: spot.at, foot };
+    const { lines, at, total, height } = renderScreen(gate, layout, view);
+    spot = { ...spot, at, total, seen: Math.max(spot.seen, Math.min(total, at + height)) };
+    screen.show(lines);
+    const pressed = pressKey(await screen.nextKey(), spot, { choices, height, draft });
+    if (typeof pressed === "string") return pressed;
+    spot = pressed;
+  }
+}
+
+/** `[a]approve [r]reject`: a choice is one word, so that no line ends inside it. */
+const describeKeys = (choices: readonly Choice[], { note }: Draft): string =>
+  [note, choices.map(({ key, word }) => `[${key}]${word.replaceAll(" ", "-")}`).join(" ")].join(" ").trim();
+
+function describeAsked(gate: Gate, { edit: made }: Draft, { act, word }: Choice, { seen, total }: Spot): string {
+  const unseen = seen < total && !leaving.includes(act) ? ` ${total - seen} lines below were not shown yet.` : "";
+  return `${describeConsequence(gate, act, made)}${unseen} [y]${word.replaceAll(" ", "-")}, any other key: no`;
+}
+
+interface Keys {
+  readonly choices: readonly Choice[];
+  readonly height: number;
+  readonly draft: Draft;
+}
+
+/** Where a key leads: to an act, or elsewhere on the screen. */
+function pressKey(key: string, spot: Spot, { choices, height, draft }: Keys): Act | Spot {
+  if (key === "ctrl-c") return "stop";
+  if (key === "resize") return spot;
+  if (spot.asked !== null) return key === "y" ? spot.asked.act : { ...spot, asked: null };
+  const choice = choices.find((one) => one.key === key);
+  if (choice === undefined) return { ...spot, at: spot.at + stepOf(key, height) };
+  return asksAgain(choice.act, draft) ? { ...spot, asked: choice } : choice.act;
+}
+
+/** How far a key moves. */
+function stepOf(key: string, height: number): number {
+  const page = Math.max(1, height - 1);
+  const steps: Readonly<Record<string, number>> = {
+    space: page,
+    pagedown: page,
+    b: -page,
+    pageup: -page,
+    down: 1,
+    j: 1,
+    up: -1,
+    k: -1,
+    home: Number.NEGATIVE_INFINITY,
+    end: Number.MAX_SAFE_INTEGER,
+  };
+  return steps[key] ?? 0;
+}
+
+/** All of the gate, then questions that are answered by a line. */
+async function askByLine({ gate, place, terminal }: Question, draft: Draft): Promise<Act> {
+  const shown = draft.edit === null ? renderGate(gate, terminal) : renderSections(draft.edit.sections, terminal.paint);
+  const choices = listChoices(gate, draft.edit);
+  terminal.print(`\n${place}\n${shown}\n${draft.note}`);
+  for (;;) {
+    const answer = await terminal.ask(`${choices.map(({ key, word }) => `${key} ${word}`).join(", ")}: `);
+    if (answer === null) return "stop";
+    const word = answer.trim().toLowerCase();
+    const choice = choices.find((one) => one.key === word || one.word === word);
+    if (choice === undefined) continue;
+    if (!asksAgain(choice.act, draft)) return choice.act;
+    const sure = await terminal.ask(`${describeConsequence(gate, choice.act, draft.edit)} Sure? y or n: `);
+    if (sure === null) return "stop";
+    if (isYes(sure)) return choice.act;
+  }
+}

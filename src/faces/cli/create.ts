@@ -1,0 +1,90 @@
+/**
+ * `create [DIR]`: a folder with a package of workflows, a host that runs it, and a test; what `npm create countersign` runs.
+ *
+ * INV-1  Nothing that is there is written over: a folder that is not empty is refused before anything is written.
+ * INV-2  Of a folder that cannot be made whole nothing is left.
+ * INV-3  What is printed works as printed: from a checkout the folder depends on that checkout by its path, and a checkout that
+ *        is not built is built first.
+ * Never: installs anything or asks the network; it prints what to run next.
+ */
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { Command } from "commander";
+import { findShipped } from "./find-shipped.ts";
+import { readVersion } from "./read-version.ts";
+import { quoteWord } from "./render-text.ts";
+import { UsageError } from "./report-error.ts";
+import type { Terminal } from "./terminal.ts";
+
+export function addCreate(program: Command, terminal: Terminal): void {
+  program
+    .command("create")
+    .description("make a folder with a workflow that waits for a person, a host, and a test")
+    .argument("[dir]", "a new or empty folder", "my-workflows")
+    .action((dir: string) => create(resolve(dir), terminal));
+}
+
+function create(folder: string, terminal: Terminal): void {
+  try {
+    requireEmpty(folder);
+    makeFolder(folder);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${folder} cannot be made: ${(error as Error).message}; name another folder`);
+  }
+  const steps = [...stepsBefore(findCheckout()), `cd ${quoteWord(folder)}`, "npm install", "npm start"];
+  terminal.print(`Made ${folder}. Next:\n\n${steps.map((step) => `  ${step}\n`).join("")}`);
+}
+
+/** The checkout of the sources that this program runs from; null where npm installed the package. */
+const findCheckout = (): string | null =>
+  existsSync(findShipped("src/faces/cli/main.ts")) ? dirname(findShipped("package.json")) : null;
+
+/** A package needs what the build makes of the sources. */
+const stepsBefore = (checkout: string | null): readonly string[] =>
+  checkout === null || existsSync(join(checkout, "dist/src/index.js"))
+    ? []
+    : [`npm --prefix ${quoteWord(checkout)} run build`];
+
+function requireEmpty(folder: string): void {
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new UsageError(`${folder} is not empty: name a folder that is new`);
+}
+
+function makeFolder(folder: string): void {
+  const made = findMissing(folder);
+  // Alone, so that it is ours: what others made meanwhile is not taken away.
+  if (made !== null) mkdirSync(made);
+  try {
+    mkdirSync(folder, { recursive: true });
+    copyTemplate(folder);
+  } catch (error) {
+    if (made !== null) rmSync(made, { recursive: true });
+    throw error;
+  }
+}
+
+/** The highest of the folders that are not there yet; null where all are. */
+function findMissing(folder: string): string | null {
+  if (existsSync(folder)) return null;
+  return findMissing(dirname(folder)) ?? folder;
+}
+
+function copyTemplate(folder: string): void {
+  cpSync(findShipped("src/faces/cli/template"), folder, { recursive: true });
+  renameSync(join(folder, "gitignore"), join(folder, ".gitignore"));
+  nameManifest(folder);
+}
+
+function nameManifest(folder: string): void {
+  const path = join(folder, "package.json");
+  const manifest = JSON.parse(readFileSync(path, "utf8"));
+  manifest.name =
+    basename(folder)
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9._-]+/g, "-")
+      .replace(/^[._-]+/, "") || "my-workflows";
+  const checkout = findCheckout();
+  manifest.dependencies.countersign = checkout === null ? `^${readVersion()}` : `file:${checkout}`;
+  writeFileSync(path, `${JSON.stringify(manifest, null, 2)}\n`);
+}

@@ -1,0 +1,174 @@
+/**
+ * `approve`, `reject`, `retry` and `cancel`: a person's word on one workflow, which then runs to its next rest here
+ * unless another process runs it already.
+ *
+ * INV-1  No other unfinished work of the ledger is taken up.
+ * INV-2  `--digest` binds a decision to the payload that was looked at; what changed meanwhile is refused. A signature
+ *        (`--sign`) binds it too.
+ */
+import { type Command, Option } from "commander";
+import { type Gate, type GateRequest, isOpenGate } from "../../contract/gate.ts";
+import type { Json, JsonObject } from "../../contract/json.ts";
+import type { RetryRequest } from "../../contract/retry.ts";
+import { readSigningKey } from "./approver-keys.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
+import { addCommonOptions, type CommonOptions, readJson, readJsonObject, readList, type Session } from "./options.ts";
+import { UsageError } from "./report-error.ts";
+import { describeDecided, promiseSafety, showResult } from "./show-result.ts";
+import { signDecision } from "./sign-decision.ts";
+import type { Terminal } from "./terminal.ts";
+import { showAnswer } from "./vote.ts";
+import { watchRun } from "./watch-run.ts";
+
+interface DecideOptions extends CommonOptions {
+  readonly edit?: JsonObject;
+  readonly comment?: string;
+  readonly targets?: readonly string[];
+  readonly digest?: string;
+  readonly basis?: string;
+  readonly resolution?: "done" | "retry";
+  readonly result?: Json;
+  readonly sign?: object | string;
+}
+
+interface RetryOptions extends CommonOptions {
+  readonly mode: NonNullable<RetryRequest["mode"]>;
+  readonly steps?: readonly string[];
+  readonly to?: string;
+}
+
+interface CancelOptions extends CommonOptions {
+  readonly reason?: string;
+}
+
+export function addDecisions(program: Command, terminal: Terminal): void {
+  addDecision(program, "approve")
+    .option("--targets <names>", "where an outcome is applied, separated by commas; votes name the same", readList)
+    .option("--edit <json>", "change the payload first: a JSON object of what changes, or @FILE", readJsonObject)
+    .addOption(new Option("--resolution <word>", "what became of a call in doubt").choices(["done", "retry"]))
+    .option("--result <json>", "with --resolution done: the result of the call", readJson)
+    .action((workflowId: string, gateId: string | undefined, options: DecideOptions) =>
+      decide({ workflowId, gateId, decision: "approve" }, { options, terminal }),
+    );
+  addDecision(program, "reject").action((workflowId: string, gateId: string | undefined, options: DecideOptions) =>
+    decide({ workflowId, gateId, decision: "reject" }, { options, terminal }),
+  );
+}
+
+const follows = {
+  approve: "the workflow then goes on",
+  reject: "the workflow then ends as cancelled; a call in doubt has failed",
+} as const;
+
+const addDecision = (program: Command, name: "approve" | "reject"): Command =>
+  addCommonOptions(program.command(name))
+    .description(`${name} a gate; once enough people have, ${follows[name]}`)
+    .argument("<workflow>", "its id")
+    .argument("[gate]", "its id; not needed where one gate is open")
+    .option("--comment <text>", "kept with the decision")
+    .option("--digest <digest>", "only if the gate still shows the payload with this digest")
+    .option("--basis <digest>", "only if what the gate shows still rests on what has this digest")
+    .option("--sign <keyfile>", "sign the decision with this Ed25519 key (JWK or PEM)", readSigningKey);
+
+interface Decision {
+  readonly workflowId: string;
+  readonly gateId: string | undefined;
+  readonly decision: "approve" | "reject";
+}
+
+async function decide({ workflowId, gateId, decision }: Decision, session: Session<DecideOptions>): Promise<void> {
+  const payload = readPayload(session.options);
+  await withKernel(session, async ({ kernel, caller }) => {
+    const before = await kernel.workflow(workflowId, caller);
+    const named = gateId === undefined ? {} : { gate_id: gateId };
+    const gate = before.gates.find((one) => isOpenGate(one) && (gateId === undefined || one.gate_id === gateId));
+    if (session.options.sign !== undefined) requireSeen(gate, session.options);
+    const word = { decision, caller, payload };
+    const signed = await signDecision({ gate, sequence: before.sequence }, word, session.options.sign);
+    promiseSafety(session, workflowId);
+    const answer = await kernel.decideGate(workflowId, {
+      ...caller,
+      ...named,
+      decision,
+      payload: { ...payload, ...signed },
+    });
+    showAnswer(session, answer);
+    if (gate !== undefined && !session.options.json)
+      session.terminal.print(describeDecided(gate, `${decision}, ${answer.status}`));
+    // A decision ahead of its gate is kept; the workflow is not at rest and need not be run here.
+    const kept = answer.status === "kept";
+    const watched = { kernel, workflowId, after: before.sequence };
+    showResult(session, kept ? before : await watchRun(watched, session), { answer });
+  });
+}
+
+/** What is signed is what was looked at: of a gate that was revised that is to be said. */
+function requireSeen(gate: Gate | undefined, { digest }: DecideOptions): void {
+  const isRevised = (gate?.revised_from ?? []).length > 0;
+  if (isRevised && digest === undefined)
+    throw new UsageError(`${gate?.gate_id} was revised; look again, and name the --digest that it shows now`);
+}
+
+const readPayload = ({
+  edit,
+  comment,
+  targets,
+  digest,
+  basis,
+  resolution,
+  result,
+}: DecideOptions): GateRequest["payload"] => ({
+  ...(edit !== undefined && { edit }),
+  ...(comment !== undefined && { comment }),
+  ...(targets !== undefined && { apply_targets: [...targets] }),
+  ...(digest !== undefined && { payload_digest: digest }),
+  ...(basis !== undefined && { basis_digest: basis }),
+  ...(resolution !== undefined && { resolution }),
+  ...(result !== undefined && { result }),
+});
+
+export function addRestarts(program: Command, terminal: Terminal): void {
+  addCommonOptions(program.command("retry"))
+    .description(
+      "run the failed steps of a workflow again, regenerate steps and all that depends on them, do it all again under the same keys, or so under another version of its package (migrate)",
+    )
+    .argument("<workflow>", "its id")
+    .addOption(
+      new Option("--mode <mode>", "what to run again")
+        .choices(["resume_failed_steps", "regenerate", "replay", "migrate"])
+        .default("resume_failed_steps"),
+    )
+    .option("--steps <ids>", "the steps to regenerate, separated by commas", readList)
+    .option("--to <version>", "the version of the package to migrate to; the newest where none is named")
+    .action((workflowId: string, options: RetryOptions) => retry(workflowId, { options, terminal }));
+  addCommonOptions(program.command("cancel"))
+    .description("end a workflow early")
+    .argument("<workflow>", "its id")
+    .option("--reason <text>", "kept with the cancellation")
+    .action((workflowId: string, options: CancelOptions) => cancel(workflowId, { options, terminal }));
+}
+
+function retry(workflowId: string, session: Session<RetryOptions>): Promise<void> {
+  const { mode, steps, to } = session.options;
+  const named = { ...(steps !== undefined && { step_ids: [...steps] }), ...(to !== undefined && { version: to }) };
+  return moveOn(session, ({ kernel, caller }) => kernel.retry(workflowId, { ...caller, mode, ...named }));
+}
+
+function cancel(workflowId: string, session: Session<CancelOptions>): Promise<void> {
+  const { reason } = session.options;
+  return moveOn(session, ({ kernel, caller }) =>
+    kernel.cancel(workflowId, { ...caller, ...(reason !== undefined && { reason }) }),
+  );
+}
+
+/** Gives the word, then follows the workflow to its rest: the one that answers, which a regeneration may have begun. */
+async function moveOn(
+  session: Session,
+  give: (context: CommandContext) => Promise<{ readonly workflow_id: string }>,
+): Promise<void> {
+  await withKernel(session, async (context) => {
+    const answer = await give(context);
+    const watched = { kernel: context.kernel, workflowId: answer.workflow_id };
+    showResult(session, await watchRun(watched, session), { answer });
+  });
+}

@@ -1,0 +1,149 @@
+/**
+ * `draw CAPABILITY|WF`: the picture of a package's plan, or of a run as it stands, as SVG or Mermaid.
+ *
+ * INV-1  Calls no operator and writes nothing but the file that is named; a plan function is asked as a kernel would ask it.
+ * INV-2  A package is drawn without a ledger.
+ */
+import { writeFileSync } from "node:fs";
+import { type Command, Option } from "commander";
+import { templatePlanner } from "../../adapters/template-planner.ts";
+import type { AuthContext } from "../../contract/auth-context.ts";
+import type { CapabilityDefinition } from "../../contract/capability.ts";
+import type { ContextBundle } from "../../contract/context-bundle.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { WorkflowId } from "../../contract/ids.ts";
+import type { Intent } from "../../contract/intent.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { ExecutionPlan } from "../../contract/plan.ts";
+import type { Kernel } from "../../index.ts";
+import { type PlanModel, readPlan, readRun } from "../../observers/drawing/plan-model.ts";
+import { renderPlanMermaid } from "../../observers/drawing/render-plan-mermaid.ts";
+import { renderPlanSvg } from "../../observers/drawing/render-plan-svg.ts";
+import { withKernel, withRules } from "./open-kernel.ts";
+import { addCommonOptions, type CommonOptions, callerOf, readJsonObject, type Session } from "./options.ts";
+import { UsageError } from "./report-error.ts";
+import { printJson } from "./show-result.ts";
+import type { Terminal } from "./terminal.ts";
+
+const formats = { svg: renderPlanSvg, mermaid: renderPlanMermaid } as const;
+type Format = keyof typeof formats;
+
+interface DrawOptions extends CommonOptions {
+  readonly format?: Format;
+  readonly out?: string;
+  readonly input: JsonObject;
+}
+
+export function addDraw(program: Command, terminal: Terminal): void {
+  addCommonOptions(program.command("draw"))
+    .description("draw the plan of a capability, or a workflow as it stands")
+    .argument("<what>", "an intent type, with or without @version, or a workflow's id")
+    .option(
+      "--input <json>",
+      "what the plan is made of, where it depends on it: an object, or @FILE",
+      readJsonObject,
+      {},
+    )
+    .addOption(
+      new Option("--format <format>", "svg, or mermaid; by default as the file is called").choices(
+        Object.keys(formats),
+      ),
+    )
+    .option("--out <file>", "where to write it; without it, it is printed")
+    .action((what: string, options: DrawOptions) => draw(what, { options, terminal }));
+}
+
+async function draw(what: string, session: Session<DrawOptions>): Promise<void> {
+  const { options, terminal } = session;
+  const { out, format = formatOf(out) } = options;
+  const drawing = formats[format](
+    WorkflowId.safeParse(what).success ? await readWorkflow(what, session) : await readPackage(what, session),
+  );
+  if (out !== undefined) writeDrawing(out, drawing);
+  if (options.json) printJson(session, { what, format, ...(out === undefined ? { drawing } : { out }) });
+  else terminal.print(out === undefined ? drawing.trimEnd() : `wrote ${out}`);
+}
+
+const formatOf = (out = ""): Format => (/\.(mmd|mermaid|md)$/.test(out) ? "mermaid" : "svg");
+
+function writeDrawing(out: string, drawing: string): void {
+  try {
+    writeFileSync(out, drawing);
+  } catch (thrown) {
+    throw new UsageError(`${out} cannot be written: ${(thrown as Error).message}`);
+  }
+}
+
+const readWorkflow = (workflowId: string, session: Session<DrawOptions>): Promise<PlanModel> =>
+  withKernel(session, async ({ kernel, caller }) => readRun(await kernel.workflow(workflowId, caller)));
+
+function readPackage(what: string, { options, terminal }: Session<DrawOptions>): Promise<PlanModel> {
+  const [intentType = "", version] = what.split("@");
+  return withRules(options, async (rules) => {
+    const { createKernel } = await import("../../index.ts");
+    const kernel = await createKernel({ ...rules, recover: false });
+    const interrupted = new Promise<never>((_, reject) => {
+      terminal.signal.addEventListener("abort", () => reject(terminal.signal.reason), { once: true });
+    });
+    try {
+      const capability = kernel.getCapability(intentType, version);
+      const plan = await Promise.race([askPlan(capability, options), interrupted]);
+      return readPlan(`${capability.intentType} ${capability.version}`, plan, effectIn(kernel, capability));
+    } finally {
+      await kernel.stop();
+    }
+  });
+}
+
+/** An operator that a package brings need not be registered elsewhere. */
+function effectIn(kernel: Kernel, { operators }: CapabilityDefinition): (operator: string) => string | null {
+  const own = operators.flatMap((one) => (typeof one === "string" ? [] : [one]));
+  return (name) =>
+    (own.find(({ metadata }) => metadata.name === name) ?? kernel.findOperator(name))?.metadata.effect ?? null;
+}
+
+const drawRef = moduleRef(0, "cli", "draw");
+
+/** @throws KernelErrorException T1_NORMALIZE_INPUTS_INVALID, T3_PLANNER_FAILED, T3_PLAN_INVALID. */
+async function askPlan(capability: CapabilityDefinition, options: DrawOptions): Promise<ExecutionPlan> {
+  const what = `the plan of ${capability.intentType}`;
+  const inputs = readStrictly(capability.input, options.input, {
+    what: `${what} is made of its input (--input JSON)`,
+    source: drawRef,
+    code: "T1_NORMALIZE_INPUTS_INVALID",
+  });
+  const question = { ...questionOf(capability, options, inputs as JsonObject), capability };
+  const plan = await makePlan(question, what);
+  return readStrictly(ExecutionPlan, plan, { what, source: drawRef, code: "T3_PLAN_INVALID" }) as ExecutionPlan;
+}
+
+async function makePlan(question: Parameters<typeof templatePlanner.plan>[0], what: string): Promise<ExecutionPlan> {
+  try {
+    return (await templatePlanner.plan(question)).plan;
+  } catch (thrown) {
+    const message = `${what} cannot be made: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+    return raise(kernelError("T3_PLANNER_FAILED", message, drawRef));
+  }
+}
+
+/** What a kernel asks of a planner at the beginning, with an empty context. */
+function questionOf({ intentType, version }: CapabilityDefinition, options: DrawOptions, inputs: JsonObject) {
+  const { tenant_id, principal } = callerOf(options);
+  const { type, id, role } = principal;
+  const who = { tenant_id, principal_id: id, principal_type: type, role };
+  const auth: AuthContext = { ...who, scopes: [], data_policy: { allow_pii: false, allow_external_send: false } };
+  const intent: Intent = {
+    ...{ intent_id: "int_drawing", type: intentType, version, actor: principal, scope: null, inputs },
+    ...{ constraints: {}, context_refs: {}, text: "", source: "api" },
+  };
+  const context: ContextBundle = {
+    profile: { tenant_id, principal_id: id, role, fields: {} },
+    ...{ thread_id: null, memory: [], semantic: [], scope: null, entities: [], documents: [], thread_summary: null },
+    ...{ recent_events: [], context_hash: "" },
+  };
+  const situation = { round: 0, completed: [], failed: [], objective: null };
+  return { intent, context, auth, situation };
+}

@@ -1,0 +1,187 @@
+/**
+ * `list`, `show WF` and `gates`: what there is, one workflow with its open gates, and what waits for a person.
+ * Only reads: nothing runs.
+ */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { z } from "zod";
+import type { Gate } from "../../contract/gate.ts";
+import { WorkflowId } from "../../contract/ids.ts";
+import type { ListedGate } from "../../contract/listed-gate.ts";
+import { type WorkflowStateName, workflowStates } from "../../contract/progress.ts";
+import type { WorkflowSummary } from "../../contract/workflow-summary.ts";
+import { GateCursor } from "../../protocol/query-values.ts";
+import { showLine } from "../../protocol/visible-text.ts";
+import { withKernel } from "./open-kernel.ts";
+import { addCommonOptions, type CommonOptions, readId, readLimit, readTime, type Session } from "./options.ts";
+import { renderGate, renderHidden } from "./render-gate.ts";
+import { type Column, renderTable } from "./render-table.ts";
+import { describeTime, indent, wrapLine, wrapLines } from "./render-text.ts";
+import { renderWorkflow, styleOfState } from "./render-workflow.ts";
+import { commandLine, openGatesOf, printJson } from "./show-result.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface PageOptions extends CommonOptions {
+  readonly after?: string;
+  readonly before?: string;
+  readonly limit: number;
+  readonly total?: boolean;
+}
+
+interface ListOptions extends PageOptions {
+  readonly state?: readonly WorkflowStateName[];
+  readonly intent?: string;
+  readonly by?: string | number;
+  readonly text?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+interface GateOptions extends PageOptions {
+  readonly workflow?: string;
+  readonly mine?: boolean;
+  readonly forRole?: string;
+  readonly operator?: string;
+  readonly dueBefore?: string;
+}
+
+export function addLists(program: Command, terminal: Terminal): void {
+  const states = new Option("--state <states...>", "only those in one of these states").choices(workflowStates);
+  addPage(program.command("list"), workflowCursor)
+    .description("list the workflows, newest first")
+    .addOption(states)
+    .option("--intent <type>", "only those of this intent type")
+    .option("--by <principal>", "only those that this principal asked for", readId)
+    .option("--text <text>", "only those with this in title, intent type or id")
+    .option(
+      "--since <time>",
+      "only those of this time or later: an instant, a day, or 30m, 12h, 7d ago",
+      readTime(terminal),
+    )
+    .option("--until <time>", "only those from before this time", readTime(terminal))
+    .action((options: ListOptions) => listWorkflows(options, terminal));
+  addCommonOptions(program.command("show"))
+    .description("show a workflow: its steps, its open gates, its outcomes")
+    .argument("<workflow>", "its id")
+    .action((workflowId: string, options: CommonOptions) => showWorkflow(workflowId, options, terminal));
+  addPage(program.command("gates"), gateCursor)
+    .description("list the gates that wait for a person, of the newest workflow first")
+    .option("--workflow <id>", "only those of this workflow, whole")
+    .option("--mine", "only those that --principal has a seat at, as --role")
+    .option("--for-role <role>", "only those that name this role")
+    .option("--operator <name>", "only those before a call of this operator")
+    .option("--due-before <time>", "only those due before this instant or day", readTime(terminal))
+    .action((options: GateOptions) => listGates(options, terminal));
+}
+
+/** What a list goes on after. */
+interface Cursor {
+  readonly name: string;
+  readonly schema: z.ZodType<string>;
+}
+
+const workflowCursor: Cursor = { name: "workflow", schema: WorkflowId };
+const gateCursor: Cursor = { name: "workflow/gate", schema: GateCursor };
+
+const readCursor =
+  ({ name, schema }: Cursor) =>
+  (value: string): string => {
+    if (schema.safeParse(value).success) return value;
+    throw new InvalidArgumentError(`It must be the ${name} that a page ended with, by id.`);
+  };
+
+const addPage = (command: Command, cursor: Cursor): Command =>
+  addCommonOptions(command)
+    .option(`--after <${cursor.name}>`, "only what comes after this one, which is older", readCursor(cursor))
+    .option(`--before <${cursor.name}>`, "only what comes before this one", readCursor(cursor))
+    .option("--limit <n>", "at most so many", readLimit, 50)
+    .option("--total", "count all that there are");
+
+const pageOf = ({ after, before, limit, total }: PageOptions) => ({
+  limit,
+  ...(after !== undefined && { after }),
+  ...(before !== undefined && { before }),
+  ...(total !== undefined && { total }),
+});
+
+async function listWorkflows(options: ListOptions, terminal: Terminal): Promise<void> {
+  const session = { terminal, options };
+  const { state, intent, by, text, since, until } = options;
+  const filter = {
+    ...pageOf(options),
+    ...(state !== undefined && { states: state }),
+    ...(intent !== undefined && { intent_type: intent }),
+    ...(by !== undefined && { principal: by }),
+    ...(text !== undefined && { text }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+  };
+  const workflows = await withKernel(session, ({ kernel, caller }) => kernel.workflows(filter, caller));
+  const { total } = workflows;
+  if (options.json) return printJson(session, { workflows, ...(total !== undefined && { total }) });
+  const columns = workflowColumns(terminal);
+  terminal.print(workflows.length === 0 ? "no workflows" : renderTable(workflows, columns, terminal));
+  if (total !== undefined) terminal.print(`${workflows.length} of ${total}`);
+}
+
+const workflowColumns = ({ now }: Terminal): readonly Column<WorkflowSummary>[] => [
+  { title: "WORKFLOW", value: (row) => row.workflow_id },
+  { title: "STATE", value: (row) => row.state, style: (row) => styleOfState(row.state) },
+  { title: "INTENT", value: (row) => row.intent_type, shrinks: true, least: 40 },
+  { title: "TITLE", value: (row) => row.title, shrinks: true, least: 20 },
+  { title: "DONE", value: (row) => `${row.progress.percent} %`, labelled: true },
+  { title: "ACCEPTED", value: (row) => describeTime(row.created_at, now()), labelled: true },
+];
+
+async function showWorkflow(workflowId: string, options: CommonOptions, terminal: Terminal): Promise<void> {
+  const session = { terminal, options };
+  const state = await withKernel(session, ({ kernel, caller }) => kernel.workflow(workflowId, caller));
+  if (options.json) return printJson(session, state);
+  terminal.print(renderWorkflow(state, terminal));
+  for (const gate of openGatesOf(state)) terminal.print(`\n${renderGate(gate, terminal)}`);
+}
+
+async function listGates(options: GateOptions, terminal: Terminal): Promise<void> {
+  const session = { terminal, options };
+  const { workflow, mine, forRole, operator, dueBefore } = options;
+  const filter = {
+    ...pageOf(options),
+    ...(workflow !== undefined && { workflow_id: workflow }),
+    ...(mine !== undefined && { mine }),
+    ...(forRole !== undefined && { role: forRole }),
+    ...(operator !== undefined && { operator }),
+    ...(dueBefore !== undefined && { due_before: dueBefore }),
+  };
+  const gates = await withKernel(session, ({ kernel, caller }) => kernel.gates(filter, caller));
+  const { total } = gates;
+  if (options.json) return printJson(session, { gates, ...(total !== undefined && { total }) });
+  terminal.print(gates.length === 0 ? "no gate is open" : renderTable(gates, gateColumns(terminal), terminal));
+  for (const gate of gates) printHidden(gate, session);
+  if (total !== undefined) terminal.print(`${gates.length} of ${total}`);
+}
+
+/** What was cut is not shown as if it were all: fields that a cut preview lacks are listed, a cut payload is pointed to. */
+function printHidden(gate: ListedGate, { terminal, options }: Session): void {
+  if (!gate.checked) {
+    const message = "what is shown here was not checked against its log: decide on what `show` prints";
+    return terminal.print(
+      `\n${wrapLines(showLine(`${gate.gate_id} of ${gate.workflow_id}: ${message}`), terminal.columns)}`,
+    );
+  }
+  const isCut = gate.truncated && gate.payload === null;
+  const hidden = isCut ? "" : renderHidden(gate);
+  if (!isCut && hidden === "") return;
+  const head = showLine(`${gate.gate_id} of ${gate.workflow_id}, ${gate.operator}: not in the preview`);
+  // What goes on stands further in, where no field begins: no value can look like another field.
+  const fields = hidden.split("\n").flatMap((line) => wrapLine(line, terminal.columns - 2, "    "));
+  const told = isCut ? `all of it:\n  ${commandLine(options, "show", gate.workflow_id)}` : fields.join("\n");
+  terminal.print(`\n${wrapLines(head, terminal.columns)}\n${indent(told)}`);
+}
+
+const gateColumns = ({ now }: Terminal): readonly Column<Gate>[] => [
+  { title: "WORKFLOW", value: (gate) => gate.workflow_id },
+  { title: "GATE", value: (gate) => gate.gate_id },
+  { title: "TITLE", value: (gate) => gate.title, shrinks: true, least: 20 },
+  { title: "RISK", value: (gate) => gate.risk_level, labelled: true },
+  { title: "OPENED", value: (gate) => describeTime(gate.opened_at, now()), labelled: true },
+  { title: "DUE", value: (gate) => (gate.due_at === null ? "-" : describeTime(gate.due_at, now())), labelled: true },
+];

@@ -1,0 +1,86 @@
+/**
+ * The command line: builds the program, runs one command, answers with its exit code.
+ *
+ * Owns: the list of commands. Each is a thin mapping over the in-process API; their files say what they do.
+ * INV-1  Never ends the process itself: the exit code is returned, and output that is under way gets out; 0 only once
+ *        it is out.
+ */
+import { Command, Help, type Option } from "commander";
+import { nameForbidden } from "../../protocol/visible-text.ts";
+import { addCompletion } from "./completion.ts";
+import { addCreate } from "./create.ts";
+import { addDecisions, addRestarts } from "./decide.ts";
+import { addDemo } from "./demo.ts";
+import { addDoctor } from "./doctor.ts";
+import { addDraw } from "./draw.ts";
+import { addStreams } from "./events.ts";
+import { addExplanations } from "./explain.ts";
+import { addInspect } from "./inspect.ts";
+import { addLists } from "./list.ts";
+import { addLogin } from "./login.ts";
+import { addMcp } from "./mcp.ts";
+import { addBackup, addMigrate } from "./migrate.ts";
+import { readVersion } from "./read-version.ts";
+import { addReplay } from "./replay.ts";
+import { reportError } from "./report-error.ts";
+import { addReview } from "./review.ts";
+import { addRoles } from "./roles.ts";
+import { addRun } from "./run.ts";
+import { addServe } from "./serve.ts";
+import { guardTerminal, openTerminal, type Terminal } from "./terminal.ts";
+import { addVerify } from "./verify.ts";
+import { addVotes } from "./vote.ts";
+import { addWhatIf } from "./whatif.ts";
+
+/** `args` are the words after the program's name; without a terminal it is the process's own. */
+export async function main(args: readonly string[], given?: Terminal): Promise<number> {
+  const json = args.includes("--json");
+  const terminal = guardTerminal(given ?? openTerminal(json));
+  const code = await codeOf(() => buildProgram(terminal, json).parseAsync([...args], { from: "user" }), terminal, json);
+  return code === 0 ? codeOf(terminal.settle, terminal, json) : code;
+}
+
+async function codeOf(work: () => Promise<unknown>, terminal: Terminal, json: boolean): Promise<number> {
+  try {
+    await work();
+    return 0;
+  } catch (thrown) {
+    return reportError(thrown, terminal, json);
+  }
+}
+
+const help = new Help();
+/** Commander does not say of an option that it must be there. */
+const optionDescription = (option: Option): string =>
+  `${help.optionDescription(option)}${option.mandatory ? " (required)" : ""}`;
+
+/** What commander says of wrong usage is for people; with --json it is told as problem details (report-error.ts). */
+function buildProgram(terminal: Terminal, json: boolean): Command {
+  const complain = (text: string): void => terminal.complain(nameForbidden(text.trimEnd()));
+  const program = new Command("countersign")
+    .description("Run, decide, explain and verify accountable workflows.")
+    .version(readVersion())
+    .exitOverride()
+    .configureHelp({ optionDescription })
+    .configureOutput({ writeOut: terminal.write, writeErr: json ? () => undefined : complain })
+    .showHelpAfterError("(--help says what there is)");
+  const decisions = [addReview, addDecisions, addVotes, addRestarts];
+  const readings = [
+    addExplanations,
+    addStreams,
+    addVerify,
+    addReplay,
+    addInspect,
+    addDraw,
+    addWhatIf,
+    addDoctor,
+    addMigrate,
+    addBackup,
+    addRoles,
+  ];
+  const begins = [addDemo, addCreate, addRun, addLists];
+  for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion]) {
+    add(program, terminal);
+  }
+  return program;
+}

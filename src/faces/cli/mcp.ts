@@ -1,0 +1,46 @@
+/**
+ * `mcp`: the kernel as an MCP server over stdio, for the program that started this one, until it closes the pipe.
+ *
+ * INV-1  Nothing but protocol is written to stdout; what is to be told goes to stderr.
+ * INV-2  The end of the input, or a message beyond the limit, ends the connection, and then stops the kernel; unfinished work waits in the ledger.
+ */
+import type { Command } from "commander";
+import type { Logger } from "../../index.ts";
+import { showLine } from "../../protocol/visible-text.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
+import { type AnswerGates, addAnswerGates, addCommonOptions, type CommonOptions } from "./options.ts";
+import { readVersion } from "./read-version.ts";
+import { servedAgain } from "./serve.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What goes wrong with the connection itself; what a call is refused is in its answer. */
+function complainTo({ complain }: Terminal): Logger {
+  const tell = (detail: object, message = ""): void =>
+    complain(showLine(`${message}: ${String((detail as { readonly error?: unknown }).error ?? "")}`));
+  return { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
+}
+
+export function addMcp(program: Command, terminal: Terminal): void {
+  addAnswerGates(addCommonOptions(program.command("mcp")))
+    .description("serve the kernel over stdio as an MCP server; it speaks for --tenant, --principal and --role")
+    .action((options: CommonOptions & AnswerGates) =>
+      withKernel({ options, terminal }, (context) => serve(context, terminal, options), {
+        recover: true,
+        create: true,
+      }),
+    );
+}
+
+async function serve(
+  { kernel, caller }: CommandContext,
+  terminal: Terminal,
+  { answerGates: answersGates }: AnswerGates,
+): Promise<void> {
+  // Only now: the other commands need no SDK.
+  const { serveMcpStdio } = await import("../mcp/index.ts");
+  const logger = complainTo(terminal);
+  const connection = serveMcpStdio(kernel, { caller, answersGates, logger, version: readVersion() });
+  terminal.safety.tell = servedAgain;
+  await connection.ended;
+  await connection.close();
+}

@@ -1,0 +1,228 @@
+/**
+ * Options that all commands share, and the readers of option values.
+ *
+ * Owns: the defaults (ledger file, tenant, principal) and the words for a value that cannot be read.
+ * INV-1  A value that cannot be read is wrong usage (exit 2), told before anything is opened.
+ */
+import { readFileSync } from "node:fs";
+import { type Command, InvalidArgumentError } from "commander";
+import { defaultRoles } from "../../adapters/role-authenticator.ts";
+import type { Caller } from "../../contract/auth-context.ts";
+import { type JsonObject, NotJson } from "../../contract/json.ts";
+import { decodeUtf8 } from "../../protocol/decode-utf8.ts";
+import { parseSafeJson } from "../../protocol/parse-json.ts";
+import { Instant } from "../../protocol/query-values.ts";
+import { loadHost } from "./load-host.ts";
+import { UsageError } from "./report-error.ts";
+import type { Terminal } from "./terminal.ts";
+
+const defaultLedger = "countersign.db";
+
+/** What a command says of its ledger and of who asks. */
+export interface LedgerOptions {
+  /** As it was typed; absent where nothing was. */
+  readonly db?: string;
+  readonly capabilities: readonly string[];
+  readonly policies: readonly string[];
+  readonly json: boolean;
+  readonly tenant: string | number;
+  readonly principal: string | number;
+  readonly role: string;
+  /** The file of approvers' public keys. */
+  readonly keys?: string;
+}
+
+export interface CommonOptions extends LedgerOptions {
+  /** The module whose export `host` has the options of the kernel. */
+  readonly host?: string;
+}
+
+/** The ledger of a command that was told of none. */
+export const ledgerNamed = ({ db }: Pick<LedgerOptions, "db">): string => db ?? defaultLedger;
+
+/** What a command works with. */
+export interface Session<O extends LedgerOptions = CommonOptions> {
+  readonly terminal: Terminal;
+  readonly options: O;
+}
+
+export const callerOf = ({ tenant, principal, role }: LedgerOptions): Caller => ({
+  tenant_id: tenant,
+  principal: { type: "user", id: principal, role },
+});
+
+/** For commands that run a kernel. */
+export const addCommonOptions = (command: Command): Command =>
+  addLedgerOptions(command).option(
+    "--host <module>",
+    "a module that exports `host`: the options of createKernel (ledger, packages, policies, roles, budgets, …)",
+  );
+
+/** For commands that read or copy a ledger without a kernel. */
+export function addLedgerOptions(command: Command): Command {
+  return command
+    .option(
+      "--db <ledger>",
+      `the ledger: a file, or postgres://user@host/database?schema=countersign (default: ${defaultLedger}, or the host's)`,
+      readLedger,
+    )
+    .option(
+      "--capabilities <module>",
+      "packages, operators and policies to load (path or package; repeatable)",
+      collect,
+      [],
+    )
+    .option(
+      "--policies <file>",
+      "policy rules to load: YAML, JSON, or a module that exports them (repeatable)",
+      collect,
+      [],
+    )
+    .option("--json", "one JSON document, or JSON Lines, on stdout and nothing else there", false)
+    .option("--tenant <id>", "the tenant on whose behalf", readId, 1)
+    .option("--principal <id>", "who acts", readId, "local")
+    .option("--role <role>", "the role of who acts", "user")
+    .option("--keys <file>", 'approvers\' public keys, as {"user:ann": JWK}; for signed approvals');
+}
+
+/**
+ * For commands whose credentials act as `--role` later; an authenticator of the host's alone knows its roles.
+ * @throws UsageError for a role that the kernel does not know.
+ */
+export async function requireKnownRole({ role, host }: CommonOptions): Promise<void> {
+  const loaded = await loadHost(host);
+  if (loaded?.options.authenticator !== undefined) return;
+  const known = Object.keys(loaded?.options.roles ?? defaultRoles);
+  if (!known.includes(role)) throw new UsageError(`--role ${role} is unknown; there are ${known.join(", ")}`);
+}
+
+export interface AnswerGates {
+  readonly answerGates: boolean;
+}
+
+export const addAnswerGates = (command: Command): Command =>
+  command.option(
+    "--answer-gates",
+    "let a person answer gates over MCP (decide-gate, questions); the client must ask that person, not its model",
+    false,
+  );
+
+export const collect = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];
+
+export function readLedger(value: string): string {
+  if (value === "") throw new InvalidArgumentError("It is empty: name a file, or a database by its URL.");
+  if (value.startsWith("file:")) throw new InvalidArgumentError("It is a URI: name the file by a plain path.");
+  return value;
+}
+
+/** A host's id: digits are an integer, all else is text. */
+export function readId(value: string): string | number {
+  const number = Number(value);
+  if (value === "") throw new InvalidArgumentError("An id is not empty.");
+  return /^-?\d+$/.test(value) && Number.isSafeInteger(number) ? number : value;
+}
+
+export function readCount(value: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError("It must be a whole number from 0.");
+  return Number(value);
+}
+
+export function readLimit(value: string): number {
+  const limit = readCount(value);
+  if (limit === 0) throw new InvalidArgumentError("It must be a whole number from 1.");
+  return limit;
+}
+
+export function readPort(value: string): number {
+  const port = readCount(value);
+  if (port > 65_535) throw new InvalidArgumentError("It must be a port, from 0 to 65535.");
+  return port;
+}
+
+export function readOrigin(value: string): string {
+  if (URL.canParse(value) && /^https?:/.test(value) && new URL(value).origin === value) return value;
+  throw new InvalidArgumentError("It is a scheme and a host, such as https://api.example.");
+}
+
+const isInstant = (text: string): boolean => Instant.safeParse(text).success;
+
+/** UTC, to the millisecond at most. */
+export function readInstant(value: string): string {
+  if (isInstant(value)) return new Date(value).toISOString();
+  throw new InvalidArgumentError("It must be an instant such as 2026-12-31T18:00:00Z, or a day such as 2026-12-31.");
+}
+
+const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** An ISO instant, or a duration before now. */
+export const readTime =
+  ({ now }: Pick<Terminal, "now">) =>
+  (value: string): string => {
+    const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
+    const ago = Number(count) * unitMs[unit as keyof typeof unitMs];
+    const instant = unit === undefined ? value : new Date(now() - ago).toISOString();
+    if (isInstant(instant)) return new Date(instant).toISOString();
+    throw new InvalidArgumentError("It must be an instant such as 2026-11-01T08:00:00Z, or a duration such as 7d.");
+  };
+
+export const readList = (value: string): readonly string[] =>
+  value
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+/** A JSON object, given as it is or as `@FILE`. */
+export function readJsonObject(value: string): JsonObject {
+  const parsed = readJson(value);
+  if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as JsonObject;
+  throw new InvalidArgumentError('It must be a JSON object, such as {"repo":"."}.');
+}
+
+export function readJson(value: string): unknown {
+  const text = value.startsWith("@") ? readText(value.slice(1)) : value;
+  try {
+    return parseSafeJson(text);
+  } catch (error) {
+    if (error instanceof NotJson) throw new InvalidArgumentError(`It loses its meaning: ${error.message}.`);
+    const what = (error as Error).message.replace(/ (in JSON )?at position .*$/, "");
+    throw new InvalidArgumentError(`${what} at ${describePosition(text)}.`);
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return decodeUtf8(readFileSync(path));
+  } catch (error) {
+    throw new InvalidArgumentError(`The file cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+function describePosition(text: string): string {
+  const position = findJsonError(text);
+  const lines = text.slice(0, position).split("\n");
+  return `position ${position}, line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`;
+}
+
+/** The index of the first character that cannot belong to a JSON text; its length where only the end is missing. */
+export function findJsonError(text: string): number {
+  let low = 0;
+  let high = text.length + 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (middle > text.length || isBroken(text.slice(0, middle))) high = middle;
+    else low = middle + 1;
+  }
+  return low - 1;
+}
+
+/** Whether a text can no longer become JSON by more characters at its end. The engine does not always say where. */
+function isBroken(prefix: string): boolean {
+  try {
+    JSON.parse(prefix);
+    return false;
+  } catch (error) {
+    const { message } = error as Error;
+    const stated = /at position (\d+)/.exec(message)?.[1];
+    return stated === undefined ? !message.startsWith("Unexpected end") : Number(stated) < prefix.length;
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * The rows of an export: JSON Lines as `export` writes them, the evidence behind them left out.
+ *
+ * INV-1  Nothing is read from an export that is damaged or cut: the first line that is wrong is named.
+ */
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { TurnRow } from "../../contract/turn.ts";
+import { readFileLines } from "./read-lines.ts";
+import { UsageError } from "./report-error.ts";
+
+const exportRef = moduleRef(0, "cli", "read_export");
+/** How a row begins. Without one, the file is of another kind, whatever else is wrong with it. */
+const rowStart = '{"stream":';
+
+/** Those of one workflow, or all. @throws UsageError, KernelErrorException T0_LEDGER_CORRUPT. */
+export async function readExport(path: string, signal: AbortSignal, workflowId?: string): Promise<readonly TurnRow[]> {
+  const lines = await Array.fromAsync(readFileLines(path, signal));
+  const start = workflowId === undefined ? rowStart : `${rowStart}${JSON.stringify(workflowId)},`;
+  if (!lines.some((line) => line.startsWith(start)))
+    throw new UsageError(`${path} holds no row${workflowId === undefined ? "" : ` of ${workflowId}`}`);
+  const { verifyEvidence } = await import("../../index.ts");
+  const { broken } = await verifyEvidence(lines, { stream: workflowId });
+  const [first] = broken;
+  if (first !== undefined) {
+    const { line, stream, sequence, reason } = first;
+    const message = `${path}, line ${line}: ${stream} at sequence ${sequence} is not sound (${reason})`;
+    raise(kernelError("T0_LEDGER_CORRUPT", message, exportRef, { detail: { broken } }));
+  }
+  return lines.filter((line) => line.startsWith(start)).map((line) => JSON.parse(line) as TurnRow);
+}

@@ -1,0 +1,94 @@
+/**
+ * Workflows as text: the list, one with its steps, its open gates and its outcomes, the progress bar.
+ * Owns: which colour a state has. Never: decides anything by a state.
+ */
+import type { KernelProgress, WorkflowStateName } from "../../contract/progress.ts";
+import type { StepState } from "../../contract/step.ts";
+import { isWorking, type StepView, type WorkflowState } from "../../contract/workflow-state.ts";
+import { showLine } from "../../protocol/visible-text.ts";
+import { type Column, renderTable } from "./render-table.ts";
+import { cutLine, describeTime, hangLines, indent } from "./render-text.ts";
+import type { Paint, Style, Terminal } from "./terminal.ts";
+
+export type Look = Pick<Terminal, "paint" | "now" | "columns">;
+
+const styles: Readonly<Record<WorkflowStateName | StepState, Style>> = {
+  accepted: "dim",
+  planned: "dim",
+  running: "cyan",
+  waiting_for_user: "yellow",
+  cancelling: "magenta",
+  completed: "green",
+  failed: "red",
+  cancelled: "magenta",
+  queued: "dim",
+  succeeded: "green",
+  skipped: "dim",
+};
+
+export const styleOfState = (state: WorkflowStateName | StepState): Style => styles[state];
+
+export function renderWorkflow(state: WorkflowState, look: Look): string {
+  const { paint, now } = look;
+  const head = `${paint("bold", state.workflow_id)}  ${showLine(state.intent.type)}  ${paint(styles[state.state], state.state)}  ${state.progress.percent} %`;
+  const end = state.finished_at === null ? "" : `, ended ${describeTime(state.finished_at, now())}`;
+  const facts = `accepted ${describeTime(state.accepted_at, now())}${end}, by ${state.intent.actor.id}, cost ${state.spent}, ${state.sequence} events`;
+  const parts = [head, indent(showLine(facts))];
+  if (state.steps.length > 0) parts.push("", indent(renderSteps(state.steps, { ...look, columns: look.columns - 2 })));
+  for (const outcome of state.outcomes) {
+    parts.push(
+      indent(
+        showLine(`outcome ${outcome.outcome_type} ${outcome.outcome_id} version ${outcome.version}, ${outcome.status}`),
+      ),
+    );
+  }
+  for (const { code, message } of state.warnings)
+    parts.push(indent(paint("yellow", hangLines(`warning: ${code}: ${message}`, 2))));
+  if (state.error !== null)
+    parts.push(indent(paint("red", hangLines(`${state.error.code}: ${state.error.message}`, 2))));
+  return parts.join("\n");
+}
+
+/** What is done for a step is not told apart here; what it waits for is. */
+const describeStepState = ({ phase, state }: StepView): string => (phase === null || isWorking(phase) ? state : phase);
+
+const stepColumns: readonly Column<StepView>[] = [
+  { title: "STEP", value: (step) => step.step_id },
+  { title: "STATE", value: describeStepState, style: (step) => styles[step.state] },
+  { title: "OPERATOR", value: (step) => step.operator, shrinks: true },
+  { title: "TRIES", value: (step) => String(step.attempts), labelled: true },
+  { title: "WHAT", value: describeStep, shrinks: true },
+];
+
+export const renderSteps = (steps: readonly StepView[], look: Look): string => renderTable(steps, stepColumns, look);
+
+function describeStep(step: StepView): string {
+  if (step.error !== null) return `${step.error.code}: ${step.error.message}`;
+  return step.skip_reason === null ? step.name : `${step.name} (${step.skip_reason})`;
+}
+
+const barWidth = 24;
+
+/** `[██████░░]  50 %  Draft the notes` */
+export function renderProgress(
+  progress: KernelProgress,
+  { paint, columns }: { paint: Paint; columns: number },
+): string {
+  const full = Math.round((progress.percent / 100) * barWidth);
+  const bar = paint("green", "█".repeat(full)) + paint("dim", "░".repeat(barWidth - full));
+  return `${bar} ${describePercent(progress)}  ${cutLine(describeStage(progress) + describeSub(progress, 1), Math.max(0, columns - barWidth - 10))}`;
+}
+
+/** Of a step's own progress a line tells quarters only. */
+export const renderProgressLine = (progress: KernelProgress): string =>
+  `${describePercent(progress)}  ${cutLine(describeStage(progress) + describeSub(progress, 25), 200)}`;
+
+const describePercent = ({ percent }: KernelProgress): string => `${String(percent).padStart(3)} %`;
+const describeStage = ({ current_step, stage }: KernelProgress): string =>
+  current_step === null ? stage.replaceAll("_", " ") : current_step.name;
+
+/** How far a step says it is, in whole steps of `by` percent; nothing at the beginning and the end. */
+function describeSub({ sub }: KernelProgress, by: number): string {
+  const percent = Math.floor((sub?.percent ?? 0) / by) * by;
+  return percent > 0 && percent < 100 ? ` (${percent} %)` : "";
+}

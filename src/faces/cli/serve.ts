@@ -1,0 +1,241 @@
+/**
+ * `serve`: the HTTP API of one ledger, on this machine unless told otherwise, until the program is interrupted.
+ *
+ * INV-1  Nobody calls without a token; where none is given, one is made and told once. It submits, runs and reads.
+ * INV-2  A browser comes in by a link that is told once, is good once, and soon is not.
+ * INV-3  Gates are decided by a person: in a browser's session, or with the approver's token.
+ * INV-4  What happens is logged to stderr as JSON lines, without what callers wrote; stdout says where it listens.
+ * INV-5  Told to end, it first says that it is not ready, takes no more requests, answers those under way, cuts the streams
+ *        off, and then stops the kernel, which gives up what it holds: within `--linger`, `--drain` and a few seconds. A
+ *        SIGTERM that was followed ends with 0.
+ */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { isIP } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { agentScopes, approverScopes } from "../../contract/auth-context.ts";
+import type { Logger, Notifier } from "../../index.ts";
+import type { InspectorServer } from "../../observers/inspect/index.ts";
+import type { LogLevel, Observer } from "../../observers/telemetry/index.ts";
+import { escapeJson } from "../../protocol/visible-text.ts";
+import { defaultInspectorPort, describeInspector } from "./inspect.ts";
+import { loadNotifiers } from "./load-modules.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
+import {
+  type AnswerGates,
+  addAnswerGates,
+  addCommonOptions,
+  type CommonOptions,
+  collect,
+  readCount,
+  readOrigin,
+  readPort,
+  requireKnownRole,
+  type Session,
+} from "./options.ts";
+import { readVersion } from "./read-version.ts";
+import { toJsonText } from "./render-text.ts";
+import { UsageError } from "./report-error.ts";
+import { isToldToEnd, type Terminal } from "./terminal.ts";
+
+interface ServeOptions extends CommonOptions, AnswerGates {
+  /** The address that it listens on. */
+  readonly listen: string;
+  readonly port: number;
+  readonly origin?: string;
+  readonly token?: string;
+  readonly approverToken?: string;
+  readonly logLevel: LogLevel;
+  readonly metricsToken?: string;
+  /** The port of the inspector's page; `true` where none was named. */
+  readonly inspect?: number | true;
+  readonly notify: readonly string[];
+  /** Seconds. */
+  readonly linger: number;
+  readonly drain: number;
+}
+
+/** The levels of the log; named here so that help needs no logger. */
+const logLevels = ["debug", "info", "warn", "error", "silent"] as const satisfies readonly LogLevel[];
+
+export function addServe(program: Command, terminal: Terminal): void {
+  addAnswerGates(addCommonOptions(program.command("serve")))
+    .description("serve the HTTP API; tokens speak for --tenant, --principal and --role")
+    .option("--listen <address>", "the address to listen on", "127.0.0.1")
+    .option("--port <port>", "the port; 0 takes any that is free", readPort, 8787)
+    .option(
+      "--origin <origin>",
+      "the scheme and host that browsers know it by, where a proxy stands before it",
+      readOrigin,
+    )
+    .option(
+      "--token <token>",
+      "the bearer token of programs: it submits, runs and reads, and decides no gate; without one, one is made",
+      readToken,
+    )
+    .option(
+      "--approver-token <token>",
+      "a bearer token that decides gates and reads, for a person; without one, people sign in",
+      readToken,
+    )
+    .addOption(new Option("--log-level <level>", "what is logged to stderr").choices(logLevels).default("info"))
+    .option(
+      "--metrics-token <token>",
+      "a token that may read /metrics and nothing else; without it there is none",
+      readToken,
+    )
+    .option(
+      "--inspect [port]",
+      "show what has not ended, live, in Stately's inspector; 0 takes any port that is free",
+      readPort,
+    )
+    .option(
+      "--notify <module>",
+      "tell people of gates by what this module exports: webhookNotifier, mailNotifier, slackNotifier (repeatable)",
+      collect,
+      [],
+    )
+    .option("--linger <seconds>", "after SIGTERM: how long it serves on while /ready says no", readCount, 0)
+    .option("--drain <seconds>", "after that: how long what runs may go on before it is left to others", readCount, 5)
+    .action((options: ServeOptions) => openAndServe({ options, terminal }));
+}
+
+function readToken(value: string): string {
+  if (!/^[\w.~+/=-]+$/.test(value)) throw new InvalidArgumentError("It has letters, digits and -._~+/= only.");
+  return value;
+}
+
+async function openAndServe(session: Session<ServeOptions>): Promise<void> {
+  const { options, terminal } = session;
+  if (isIP(options.host ?? "") !== 0 || options.host === "localhost")
+    throw new UsageError(`--host names a module; the address to listen on is --listen ${options.host}`);
+  await requireKnownRole(options);
+  // Only now: the other commands need no network and no log.
+  const { createLogger, createObserver } = await import("../../observers/telemetry/index.ts");
+  const destination = { write: (line: string) => terminal.complain(escapeJson(line.trimEnd())) };
+  const logger = createLogger({ level: options.logLevel, destination });
+  const observer = createObserver({ logger });
+  const notifiers = await loadNotifiers(options.notify);
+  const drainMs = options.drain * 1000;
+  const opening = { recover: true, create: true, logger, telemetry: observer, notifiers, endsItself: true, drainMs };
+  const work = (context: CommandContext): Promise<void> =>
+    withInspector(context.kernel, options, (inspector) => serve(context, session, { observer, logger, inspector }));
+  return withKernel(session, work, opening);
+}
+
+interface Watching {
+  readonly observer: Observer;
+  readonly logger: Logger;
+  readonly inspector: InspectorServer | null;
+}
+
+/** Told to whoever ends what serves. */
+export const servedAgain =
+  "Nothing is lost: what was under way goes on from the ledger when the same command is run again.";
+
+async function serve(
+  { kernel, ledger, caller, notifiers }: CommandContext,
+  { options, terminal }: Session<ServeOptions>,
+  { observer, logger, inspector }: Watching,
+): Promise<void> {
+  const { createHttpApp, serveHttp } = await import("../http/index.ts");
+  const token = options.token ?? randomBytes(24).toString("base64url");
+  const { metricsToken: scraper, approverToken: approver, origin } = options;
+  const mcp = await openMcp(kernel, options);
+  const app = createHttpApp(kernel, {
+    mounts: { "/mcp": mcp.handle },
+    callbacks: callbacksOf(notifiers, kernel),
+    tokens: [
+      { token, ...caller, scopes: agentScopes },
+      ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
+      ...(scraper === undefined ? [] : [{ token: scraper, ...caller, scopes: ["metrics:read"] }]),
+    ],
+    sessions: { ...(ledger.sessions !== undefined && { store: ledger.sessions }), home: "/" },
+    console: true,
+    ...(origin !== undefined && { origin }),
+    logger,
+    observe: observer.http,
+    ...(scraper === undefined ? {} : { metrics: observer.prometheus }),
+  });
+  observer.watch(kernel);
+  const server = await serveHttp(app, { host: options.listen, port: options.port });
+  const made = options.token === undefined;
+  const login = `${origin ?? server.url}${await app.loginPath(caller)}`;
+  if (options.json)
+    terminal.print(
+      toJsonText({ url: server.url, ...(made && { token }), login, ...(inspector && { inspector: inspector.url }) }),
+    );
+  else tell(terminal, { url: server.url, token: made ? token : null, login });
+  if (inspector !== null && !options.json) terminal.print(describeInspector(inspector));
+  terminal.safety.tell = servedAgain;
+  const { signal } = terminal;
+  if (!signal.aborted) await once(signal, "abort");
+  app.drain();
+  const isTold = isToldToEnd(signal.reason);
+  if (isTold) await sleep(options.linger * 1000);
+  await mcp.close();
+  await server.close({ graceMs: isTold ? graceMs : 0 });
+  observer.stop();
+  if (!isTold) throw signal.reason;
+}
+
+/** How long requests that are under way may take once nothing more is taken. */
+const graceMs = 2000;
+
+/** All that has not ended, with the Signals between tiers: it is the host that looks. Closed however the work ends. */
+async function withInspector(
+  kernel: CommandContext["kernel"],
+  { inspect }: ServeOptions,
+  work: (inspector: InspectorServer | null) => Promise<void>,
+): Promise<void> {
+  if (inspect === undefined) return work(null);
+  const { inspectKernel, serveInspector } = await import("../../observers/inspect/index.ts");
+  const source = inspectKernel(kernel);
+  const server = await serveInspector(source, { port: inspect === true ? defaultInspectorPort : inspect });
+  try {
+    await work(server);
+  } finally {
+    source.close();
+    await server.close();
+  }
+}
+
+type Callback = (request: Request) => Promise<Response>;
+
+/** Where a notifier's receiver calls back, as Slack's buttons do: /callbacks/ and its name. */
+const callbacksOf = (
+  notifiers: readonly Notifier[],
+  kernel: CommandContext["kernel"],
+): Readonly<Record<string, Callback>> =>
+  Object.fromEntries(
+    notifiers.flatMap((notifier) =>
+      "callback" in notifier && typeof notifier.callback === "function"
+        ? [[`/callbacks/${notifier.name}`, notifier.callback(kernel) as Callback] as const]
+        : [],
+    ),
+  );
+
+/** MCP at /mcp: for programs and pages of this machine, of the host that is listened on, and of the one that is named. */
+async function openMcp(kernel: CommandContext["kernel"], { listen, origin, answerGates: answersGates }: ServeOptions) {
+  const { createMcpHandler } = await import("../mcp/index.ts");
+  const local = ["localhost", "127.0.0.1", "[::1]"];
+  const named = origin === undefined ? [] : [new URL(origin).hostname];
+  const allowedHosts = [...local, listen.includes(":") ? `[${listen}]` : listen, ...named];
+  const allowedOrigins = [...local, ...named];
+  return createMcpHandler(kernel, { allowedHosts, allowedOrigins, answersGates, version: readVersion() });
+}
+
+interface Told {
+  readonly url: string;
+  readonly token: string | null;
+  readonly login: string;
+}
+
+function tell(terminal: Terminal, { url, token, login }: Told): void {
+  terminal.print(`listening on ${url}`);
+  terminal.print(`console  ${login}  (signs in once, within five minutes; who signs in may decide gates)`);
+  terminal.print(`guide    ${url}/guide`);
+  if (token !== null) terminal.print(`token ${token}  (submits and reads)`);
+  terminal.print(`try  curl -H "Authorization: Bearer ${token ?? "TOKEN"}" ${url}/v1/kernel/workflows`);
+}

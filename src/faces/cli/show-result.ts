@@ -1,0 +1,85 @@
+/**
+ * How commands end that move a workflow: wait for its next rest, show it, and say what is left to do.
+ *
+ * INV-1  A failed workflow is shown on stdout, and its error ends the command (exit 1).
+ * INV-2  With --json the document is the workflow's state with the command's own fields beside it.
+ */
+import { raise } from "../../contract/error.ts";
+import { type Gate, isOpenGate } from "../../contract/gate.ts";
+import type { WorkflowState } from "../../contract/workflow-state.ts";
+import { showLine } from "../../protocol/visible-text.ts";
+import { ledgerAsTyped } from "./choose-ledger.ts";
+import { fileAsTyped, invocation } from "./invocation.ts";
+import { type CommonOptions, ledgerNamed, type Session } from "./options.ts";
+import { quoteWord, toJsonText } from "./render-text.ts";
+import { renderWorkflow } from "./render-workflow.ts";
+
+export const printJson = ({ terminal }: Session, value: unknown): void => terminal.print(toJsonText(value, 2));
+
+/** Shows a workflow at rest; `fields` are added to the JSON document only. */
+export function showResult(session: Session, state: WorkflowState, fields: object = {}): void {
+  const { terminal, options } = session;
+  if (options.json) printJson(session, { ...state, ...fields });
+  else {
+    terminal.print(renderWorkflow(state, terminal));
+    for (const gate of openGatesOf(state)) terminal.print(describeGate(gate, options));
+  }
+  failIfFailed(state);
+}
+
+export function failIfFailed({ state, error }: WorkflowState): void {
+  if (state === "failed" && error !== null) raise(error);
+}
+
+export const openGatesOf = ({ gates }: WorkflowState): readonly Gate[] => gates.filter(isOpenGate);
+
+const describeGate = (gate: Gate, options: CommonOptions): string =>
+  [
+    `waiting at ${showLine(gate.gate_id)}. Look:  ${commandLine(options, "show", gate.workflow_id)}`,
+    `Approve:  ${decideLine(options, "approve", gate)}`,
+    `Reject:   ${decideLine(options, "reject", gate)}`,
+  ].join("\n  ");
+
+/** What is told from now on if the program is interrupted: a workflow is being moved. */
+export function promiseSafety({ terminal, options }: Session, workflowId: string): void {
+  const go = commandLine(options, "resume", workflowId);
+  terminal.safety.tell = `What was decided and done is in the ledger, and nothing is done twice. Go on:\n  ${go}`;
+}
+
+/** What a decision was about, and what came of it; no line is longer than a narrow terminal. */
+export const describeDecided = (
+  { title, gate_id, workflow_id, operator, payload_digest }: Gate,
+  verdict: string,
+): string =>
+  [
+    `${showLine(title)}  ${showLine(gate_id)}`,
+    `  of ${showLine(workflow_id)}`,
+    `  ${verdict}: ${showLine(operator)}, payload ${payload_digest.slice(0, 12)}`,
+  ].join("\n");
+
+/** A decision on what was shown here, and on nothing that it has become since. */
+export function decideLine(
+  options: CommonOptions,
+  word: "approve" | "reject",
+  { kind, workflow_id, gate_id, payload_digest, basis_digest }: Gate,
+): string {
+  const basis = basis_digest === undefined ? [] : ["--basis", basis_digest];
+  const settled = kind === "in_doubt" && word === "approve" ? ["--resolution", "done"] : [];
+  return commandLine(options, word, workflow_id, gate_id, "--digest", payload_digest, ...basis, ...settled);
+}
+
+/** A command as a person would type it to act on the same ledger as the same caller. */
+export function commandLine(options: CommonOptions, ...words: readonly string[]): string {
+  const { host, capabilities, policies, tenant, principal, role, keys } = options;
+  const flags = [
+    ...(options.db === undefined && host !== undefined ? [] : ["--db", ledgerAsTyped(ledgerNamed(options))]),
+    ...(host === undefined ? [] : ["--host", fileAsTyped(host)]),
+    ...capabilities.flatMap((module) => ["--capabilities", module]),
+    ...policies.flatMap((file) => ["--policies", fileAsTyped(file)]),
+    ...(tenant === 1 ? [] : ["--tenant", String(tenant)]),
+    ...(principal === "local" ? [] : ["--principal", String(principal)]),
+    ...(role === "user" ? [] : ["--role", role]),
+    ...(keys === undefined ? [] : ["--keys", fileAsTyped(keys)]),
+  ];
+  return [invocation(), ...[...words, ...flags].map(quoteWord)].join(" ");
+}

@@ -1,0 +1,71 @@
+/**
+ * `withdraw` and `delegate`: what may be said at a gate beside deciding it; and how votes are told.
+ */
+import type { Command } from "commander";
+import type { GateResponse } from "../../contract/gate.ts";
+import type { GateTally } from "../../contract/gate-vote.ts";
+import { withKernel } from "./open-kernel.ts";
+import { addCommonOptions, type CommonOptions, readId, readInstant, type Session } from "./options.ts";
+import { showResult } from "./show-result.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface DelegateOptions extends CommonOptions {
+  readonly to: string | number;
+  readonly until: string;
+}
+
+interface AtGate {
+  readonly workflowId: string;
+  readonly gateId: string | undefined;
+}
+
+export function addVotes(program: Command, terminal: Terminal): void {
+  addAtGate(program, "withdraw")
+    .description("take back a vote while its gate is open")
+    .action((workflowId: string, gateId: string | undefined, options: CommonOptions) =>
+      withdraw({ workflowId, gateId }, { options, terminal }),
+    );
+  addAtGate(program, "delegate")
+    .description("lend one's seat at a gate to somebody else for a time")
+    .requiredOption("--to <id>", "the user who votes in one's place", readId)
+    .requiredOption("--until <instant>", "when it ends, as in 2026-12-31T18:00:00Z", readInstant)
+    .action((workflowId: string, gateId: string | undefined, options: DelegateOptions) =>
+      delegate({ workflowId, gateId }, { options, terminal }),
+    );
+}
+
+const addAtGate = (program: Command, name: string): Command =>
+  addCommonOptions(program.command(name))
+    .argument("<workflow>", "its id")
+    .argument("[gate]", "its id; not needed where one gate is open");
+
+function withdraw({ workflowId, gateId }: AtGate, session: Session): Promise<void> {
+  return withKernel(session, async ({ kernel, caller }) => {
+    const named = gateId === undefined ? {} : { gate_id: gateId };
+    const answer = await kernel.withdrawVote(workflowId, { ...caller, ...named });
+    showAnswer(session, answer);
+    showResult(session, await kernel.workflow(workflowId, caller), { answer });
+  });
+}
+
+function delegate({ workflowId, gateId }: AtGate, session: Session<DelegateOptions>): Promise<void> {
+  const { to, until } = session.options;
+  return withKernel(session, async ({ kernel, caller }) => {
+    const named = gateId === undefined ? {} : { gate_id: gateId };
+    const answer = await kernel.delegateGate(workflowId, { ...caller, ...named, to: { id: to }, expires_at: until });
+    showAnswer(session, answer);
+    showResult(session, await kernel.workflow(workflowId, caller), { answer });
+  });
+}
+
+/** Where the votes stand after what was said; with --json the answer is in the document. */
+export function showAnswer({ terminal, options }: Session, { status, tally }: GateResponse): void {
+  if (options.json || tally === undefined) return;
+  terminal.print(describeTally(status, tally));
+}
+
+export function describeTally(status: string, { approvals, rejections, needed }: GateTally): string {
+  const of = (count: number, takes: number | undefined): string =>
+    takes === undefined ? `${count}` : `${count} of ${takes}`;
+  return `${status}: ${of(approvals, needed?.approvals)} to approve, ${of(rejections, needed?.rejections)} to reject`;
+}

@@ -1,0 +1,69 @@
+/**
+ * Follows a workflow to its next rest and tells its progress: a bar on a terminal, plain lines elsewhere, nothing with
+ * --json. Progress is the kernel's; nothing is counted here.
+ *
+ * INV-1  A workflow that another process runs is followed too: by looking at the ledger now and then.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KernelProgress } from "../../contract/progress.ts";
+import { isSettled } from "../../contract/workflow.ts";
+import type { WorkflowState } from "../../contract/workflow-state.ts";
+import type { Kernel } from "../../index.ts";
+import type { Session } from "./options.ts";
+import { renderProgress, renderProgressLine } from "./render-workflow.ts";
+import { promiseSafety } from "./show-result.ts";
+import { eraseLine, type Terminal } from "./terminal.ts";
+
+/** Between two looks at what other processes write. */
+export const pollMs = 250;
+
+export interface Watched {
+  readonly kernel: Kernel;
+  readonly workflowId: string;
+  /** Progress up to this sequence has been told before. */
+  readonly after?: number;
+}
+
+/** The workflow as it rests: completed, failed, cancelled or waiting for a person. */
+export async function watchRun({ kernel, workflowId, after = 0 }: Watched, session: Session): Promise<WorkflowState> {
+  promiseSafety(session, workflowId);
+  const watch = new AbortController();
+  const signal = AbortSignal.any([watch.signal, session.terminal.signal]);
+  const steps = kernel.progress(workflowId, { after, signal });
+  // What goes wrong with the workflow is told by waiting for it, not by its progress.
+  const told = session.options.json ? null : printProgress(steps, session.terminal).catch(() => undefined);
+  try {
+    const state = await Promise.race([kernel.settled(workflowId), lookForRest(kernel, workflowId, signal)]);
+    // A kernel that is being stopped lets go of whoever waits; that is no rest.
+    session.terminal.signal.throwIfAborted();
+    return state;
+  } finally {
+    watch.abort();
+    await told;
+    if (session.terminal.live) session.terminal.write(eraseLine);
+  }
+}
+
+/** At rest is what rests at two looks in a row, with no event between them. */
+async function lookForRest(kernel: Kernel, workflowId: string, signal: AbortSignal): Promise<WorkflowState> {
+  let before = 0;
+  for (;;) {
+    await sleep(pollMs, undefined, { signal }).catch(() => undefined);
+    // Nobody waits for this any more, and the ledger may be closed.
+    if (signal.aborted) return new Promise(() => undefined);
+    const state = await kernel.workflow(workflowId);
+    if (isSettled(state.state, state.gates) && state.sequence === before) return state;
+    before = state.sequence;
+  }
+}
+
+async function printProgress(steps: AsyncIterable<KernelProgress>, terminal: Terminal): Promise<void> {
+  let last = "";
+  for await (const progress of steps) {
+    const line = terminal.live ? renderProgress(progress, terminal) : renderProgressLine(progress);
+    if (line === last) continue;
+    last = line;
+    if (terminal.live) terminal.write(eraseLine + line);
+    else terminal.print(line);
+  }
+}

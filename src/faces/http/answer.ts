@@ -1,0 +1,50 @@
+/**
+ * Answers: JSON, and errors as problem details (RFC 9457).
+ *
+ * P1  What is no KernelError tells the caller nothing of itself; the log gets it.
+ * P2  Retry-After is sent for errors that another attempt may mend, and only from 0 upwards (C-35).
+ */
+import { kernelError } from "../../contract/error-codes.ts";
+import { type KernelError, KernelErrorException } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Logger, ProblemDetails } from "../../index.ts";
+import { errorToProblemDetails } from "../../protocol/error-to-problem-details.ts";
+
+const answerRef = moduleRef(0, "http", "answer");
+
+/** The error of anything thrown. */
+export function errorOf(thrown: unknown, logger: Logger | undefined): KernelError {
+  if (thrown instanceof KernelErrorException) return thrown.error;
+  logger?.error({ thrown }, "a request failed in a way it should not");
+  return kernelError("T0_HTTP_REQUEST_FAILED", "the server failed in a way it should not", answerRef);
+}
+
+/** `trace` is the request's id, for errors that belong to no workflow. */
+export function answerProblem(error: KernelError, trace: string): Response {
+  const { correlation_id: correlation } = error.detail;
+  const instance = typeof correlation === "string" ? correlation : trace;
+  return sendProblem(errorToProblemDetails(error, { instance }));
+}
+
+export function sendProblem(problem: ProblemDetails, more: Readonly<Record<string, string>> = {}): Response {
+  const { retry_after = -1, status, extensions } = problem;
+  const headers = new Headers({ ...more, "content-type": "application/problem+json" });
+  if (extensions.code === "T0_HTTP_CONTENT_ENCODING") headers.set("accept-encoding", "identity");
+  if (status === 401) headers.set("www-authenticate", 'Bearer realm="countersign"');
+  if (extensions.retry_eligible && retry_after >= 0) headers.set("retry-after", String(retry_after));
+  return new Response(JSON.stringify(problem), { status, headers });
+}
+
+/** The texts of answers that are too large to be given to a connection at once. */
+const largeTexts = new WeakMap<Response, string>();
+const largeChars = 16_384;
+
+/** Returns the text of an answer that `answerJson` made, if it is large. */
+export const largeTextOf = (answer: Response): string | undefined => largeTexts.get(answer);
+
+export function answerJson(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
+  const text = JSON.stringify(body);
+  const answer = new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
+  if (text.length > largeChars) largeTexts.set(answer, text);
+  return answer;
+}

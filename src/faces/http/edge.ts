@@ -1,0 +1,45 @@
+/**
+ * What every route of one app shares: the kernel, the options, who calls and the request's id.
+ */
+import type { Context, Hono } from "hono";
+import type { Kernel } from "../../index.ts";
+import type { Route } from "./add-route.ts";
+import type { Known } from "./authenticate.ts";
+import type { HttpCaller, ResolvedHttpOptions } from "./http-options.ts";
+import type { OneAtATime } from "./one-at-a-time.ts";
+import type { ReadTurns } from "./read-turns.ts";
+import type { StreamPlaces } from "./stream-places.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
+
+export interface Env {
+  readonly Variables: { readonly caller: HttpCaller; readonly known: Known; readonly trace: string };
+}
+
+export type App = Hono<Env>;
+export type Call = Context<Env>;
+
+export interface Edge {
+  readonly app: App;
+  readonly kernel: Kernel;
+  readonly options: ResolvedHttpOptions;
+  /** Every route of the app, as it was added. */
+  readonly routes: Route[];
+  /** Takes one more of a caller's allowance. @throws KernelErrorException T0_HTTP_RATE_LIMIT. */
+  readonly spend: (caller: HttpCaller) => void;
+  /** For what stays open: streams, and requests that wait for a workflow. */
+  readonly places: StreamPlaces;
+  /** Whose read is next. */
+  readonly reads: ReadTurns;
+  /** What clients have asked for and not read yet. */
+  readonly unread: UnreadAnswers;
+  /** Aborted once nothing more is to be sent here. */
+  readonly drain: AbortSignal;
+  /** For what takes long: a replay, a what-if. */
+  readonly heavy: OneAtATime;
+}
+
+export const workflowPath = "/v1/kernel/workflows/:id";
+/** Where a workflow that was accepted is read. */
+export const locationOf = ({ workflow_id }: { readonly workflow_id: string }): string =>
+  `/v1/kernel/workflows/${workflow_id}`;
+export const workflowOf = (call: Call): string => call.req.param("id") ?? "";

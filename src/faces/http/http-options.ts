@@ -1,0 +1,267 @@
+/**
+ * What the HTTP edge may be told: who may call, its limits, its clock.
+ *
+ * Owns: the defaults, and the check that somebody may call at all.
+ * Never: knows a role or a scope; T5 does. `scopes` of a credential only narrow what its principal may do here.
+ */
+import type { JSONWebKeySet, JWTPayload } from "jose";
+import { z } from "zod";
+import { ScopedCaller } from "../../contract/auth-context.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { type Clock, guardLogger, type Logger, type SessionStore, wallClock } from "../../index.ts";
+import { requireKnownOptions } from "./known-options.ts";
+import { createMemorySessions } from "./memory-sessions.ts";
+
+/** Who calls. Without `scopes` the caller may do here what the kernel grants the role. */
+export const HttpCaller = ScopedCaller;
+export type HttpCaller = ScopedCaller;
+
+/**
+ * What a host's hook knows. `via: "cookie"` says that browsers send the credential by themselves: what changes something
+ * must then come from a page of this origin, and show `csrf_token` as `X-CSRF-Token` where the host gives one.
+ */
+export const HookAnswer = HttpCaller.extend({
+  via: z.literal("cookie").optional(),
+  csrf_token: z.string().min(16).optional(),
+});
+export type HookAnswer = z.infer<typeof HookAnswer>;
+
+/** Null: these are no credentials of anybody. */
+export type Authenticate = (request: Request) => HookAnswer | null | Promise<HookAnswer | null>;
+
+/** Answers all requests to its path; `trace` is the request's id. */
+export type Mount = (request: Request, caller: HttpCaller, trace: string) => Promise<Response>;
+
+/** What may stand behind `Bearer` (RFC 6750). */
+export const bearerPattern = /^[\w.~+/=-]+$/;
+
+/** A bearer token that stands for one principal of one tenant. */
+export type StaticToken = HttpCaller & {
+  /** The secret that is sent as `Authorization: Bearer …`. */
+  readonly token: string;
+};
+
+/** Signed tokens. Exactly one of `jwks` and `secret`: public keys and shared keys never stand in for each other. */
+export interface JwtOptions {
+  /** The keys of whoever signs: a set, or the address of one. */
+  readonly jwks?: JSONWebKeySet | URL;
+  /** A shared key of at least 32 bytes, for HMAC. */
+  readonly secret?: string | Uint8Array;
+  /** Who must have signed: the claim `iss`. */
+  readonly issuer: string | readonly string[];
+  /** For whom: the claim `aud`. */
+  readonly audience: string | readonly string[];
+  /** By default HS256 for a secret, and RS256, PS256, ES256 and EdDSA (Ed25519) for a key set. */
+  readonly algorithms?: readonly string[];
+  /** How far clocks may differ; 5 seconds by default. */
+  readonly clockToleranceSec?: number;
+  /** How long the address of a key set may take to answer; 3 000 ms by default. */
+  readonly jwksTimeoutMs?: number;
+  /** It is asked for keys that are not known no more often than this; 30 000 ms by default. */
+  readonly jwksCooldownMs?: number;
+  /** In place of the claims `tenant_id`, `sub`, `principal_type` (default user), `role` and `scope`. */
+  readonly readCaller?: (claims: JWTPayload) => HttpCaller | null;
+}
+
+/** The limits of an API that is given none. */
+export const defaultHttpLimits = {
+  /** Bytes of a request's body. */
+  maxBodyBytes: 1_000_000,
+  /** Levels of nesting in a body. */
+  maxDepth: 64,
+  /** Items of one page. */
+  maxPage: 500,
+  /** Characters of the events of one page, as JSON; a page has one event at least, whatever its size. */
+  maxPageChars: 4_000_000,
+  /** Reads that run at once, of all callers. */
+  maxReads: 64,
+  /** Of them, those of one principal; further ones wait for their turn. */
+  maxReadsPerCaller: 4,
+  /** Reads of one principal that wait for their turn. */
+  maxWaitingReadsPerCaller: 1_024,
+  /** Bytes of answers that clients have asked for and not read yet. */
+  maxUnreadBytes: 256_000_000,
+  /** Of them, those for one principal, who may have one answer of any size. */
+  maxUnreadBytesPerCaller: 64_000_000,
+  /** Streams open at once, and requests that wait for a workflow. */
+  maxStreams: 1024,
+  /** Of them, those of one tenant. */
+  maxStreamsPerTenant: 768,
+  /** Of them, those of one principal. */
+  maxStreamsPerCaller: 128,
+  /** How long an answer may wait for its workflow; also what is waited where the caller does not say. */
+  maxWaitMs: 30_000,
+  /** A client of a stream, or of a large answer, that takes nothing for so many ms, while something is there for it, is cut off. */
+  maxStallMs: 30_000,
+  /** Answers kept for repeated idempotency keys; the oldest goes first. */
+  maxKeptAnswers: 10_000,
+  /** Messages in one JSON-RPC batch. */
+  maxBatch: 100,
+  /** Requests of one caller a second. */
+  maxRequestsPerSecond: 1_000,
+  /** Of them, how many may come at once after a pause. */
+  maxRequestBurst: 50_000,
+  /** Callers whose requests are counted at a time. */
+  maxTrackedCallers: 10_000,
+  /** Calls with credentials of nobody, of all strangers together, a second. */
+  maxFailedCallsPerSecond: 100,
+  /** Of them, how many may come at once after a pause. */
+  maxFailedCallBurst: 1_000,
+  /** Sessions of browsers; the one that was used longest ago ends first. */
+  maxSessions: 1_000,
+  /** Login links that are still to be used. */
+  maxLoginCodes: 100,
+  /** Findings that one what-if tells; further ones are counted. */
+  maxWhatIfFindings: 10_000,
+  /** Findings that one answer of the doctor tells; further ones are counted. */
+  maxDoctorFindings: 10_000,
+} as const;
+/** Limits of the API, by name. */
+export type HttpLimits = { readonly [K in keyof typeof defaultHttpLimits]: number };
+
+/** Sessions of browsers, which begin with a link (`loginPath` of the app). */
+export interface SessionOptions {
+  /** How long a link is good; 5 minutes by default. */
+  readonly codeMs?: number;
+  /** After how long without a request a session ends; 30 minutes by default. */
+  readonly idleMs?: number;
+  /** After how long it ends in any case; 12 hours by default. */
+  readonly maxAgeMs?: number;
+  /** The path that a browser is sent to once it is signed in; `/v1/session`, who one is, by default. */
+  readonly home?: string;
+  /** How often a stream that is open asks whether its session was ended in another process; 5 seconds by default. */
+  readonly recheckMs?: number;
+  /** Where they are kept: `sessions` of a SQLite ledger, to outlive the process, or a host's own; this process's memory by default. */
+  readonly store?: SessionStore;
+}
+
+export type SessionRules = Required<SessionOptions>;
+
+/** Answers all requests to its path, and knows by itself who calls: an answer of 401 counts as a failed call. */
+export type Callback = (request: Request) => Promise<Response>;
+
+/** Who may call, and what else the API is told; at least one way to call must be given. */
+export interface HttpOptions {
+  /** The host's own way to know its callers; asked before tokens and JWTs. */
+  readonly authenticate?: Authenticate;
+  /** Bearer tokens, each for one principal of one tenant. */
+  readonly tokens?: readonly StaticToken[];
+  /** Signed tokens of an issuer. */
+  readonly jwt?: JwtOptions;
+  /** Lets browsers in by a link that is used once; without it there are no sessions. */
+  readonly sessions?: SessionOptions;
+  /** The address that browsers know this API by, such as `https://api.example`, where a proxy stands before it. */
+  readonly origin?: string;
+  /** Origins whose pages may call; none by default. */
+  readonly cors?: {
+    /** The origins whose pages may call, such as `https://app.example`. */
+    readonly origins: readonly string[];
+  };
+  /** In place of those of `defaultHttpLimits`. */
+  readonly limits?: Partial<HttpLimits>;
+  /** Other protocols at addresses of this app, asked for any method once the caller is known. */
+  readonly mounts?: Readonly<Record<string, Mount>>;
+  /** Addresses that other services call with a signature of their own; asked before anybody is known. */
+  readonly callbacks?: Readonly<Record<string, Callback>>;
+  /** A comment keeps an idle stream open this often; 15 000 ms by default. */
+  readonly heartbeatMs?: number;
+  /** After how long a client connects again; 1 000 ms by default. */
+  readonly retryMs?: number;
+  /** How often the host's hook is asked again about the caller of a stream that is open; 60 000 ms by default. */
+  readonly recheckMs?: number;
+  /** For heartbeats and the expiry of tokens; the machine's by default. */
+  readonly clock?: Clock;
+  /** Hears of failures that are nobody's fault but the server's. */
+  readonly logger?: Logger;
+  /** Told of each request once it is answered; for a stream, once it is open. What it throws is ignored. */
+  readonly observe?: (seen: HttpSeen) => void;
+  /** Prometheus' text, told at /metrics to credentials whose `scopes` name `metrics:read`; without it there is no /metrics. */
+  readonly metrics?: () => Promise<string>;
+  /** Serves the console, a page for people, at `/`: they sign in by `sessions`, whose `home` should be `/`. */
+  readonly console?: boolean;
+  /** False leaves out the guide for users of the package, which is otherwise served at `/guide`, open to anybody. */
+  readonly guide?: boolean;
+}
+
+/** A request that was answered, without anything that its caller wrote but the id that they gave it. */
+export interface HttpSeen {
+  /** In capitals; `_OTHER` for what is no method of HTTP. */
+  readonly method: string;
+  /** As the route was added, `:id` for ids; `unmatched` where there is none. */
+  readonly route: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly trace: string;
+  /** Null where nobody was known. */
+  readonly caller: HttpCaller | null;
+}
+
+const optionsRef = moduleRef(0, "http", "createHttpApp");
+
+export interface ResolvedHttpOptions extends Omit<HttpOptions, "sessions"> {
+  readonly sessions?: SessionRules;
+  readonly limits: HttpLimits;
+  readonly heartbeatMs: number;
+  readonly retryMs: number;
+  readonly recheckMs: number;
+  readonly clock: Clock;
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: nobody may call, a limit or token is not one, a key is not known. */
+export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
+  requireKnownOptions(options, defaultHttpLimits);
+  const { authenticate, tokens = [], jwt, sessions: asked, ...rest } = options;
+  const { heartbeatMs = 15_000, retryMs = 1_000, recheckMs = 60_000 } = options;
+  if (authenticate === undefined && tokens.length === 0 && jwt === undefined && asked === undefined)
+    refuseOptions("say who may call: authenticate, tokens, jwt or sessions");
+  for (const token of tokens) requireToken(token);
+  if (new Set(tokens.map(({ token }) => token)).size < tokens.length)
+    refuseOptions("a token speaks for one caller; two are the same");
+  const limits = { ...defaultHttpLimits, ...options.limits };
+  const sessions = asked === undefined ? undefined : resolveSessions(asked);
+  const { home: _, store: __, ...times } = sessions ?? { home: "/", store: null };
+  for (const [name, value] of Object.entries({ ...limits, ...times, heartbeatMs, retryMs, recheckMs }))
+    if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${name} is a whole number above 0`);
+  requireOrigin(options.origin);
+  for (const name of ["console", "guide"] as const)
+    if (!["undefined", "boolean"].includes(typeof options[name])) refuseOptions(`${name} is true or false`);
+  return {
+    ...rest,
+    ...(options.logger !== undefined && { logger: guardLogger(options.logger) }),
+    ...(authenticate !== undefined && { authenticate }),
+    ...(jwt !== undefined && { jwt }),
+    ...(sessions !== undefined && { sessions }),
+    tokens,
+    limits,
+    heartbeatMs,
+    retryMs,
+    recheckMs,
+    clock: options.clock ?? wallClock,
+  };
+}
+
+function resolveSessions(asked: SessionOptions): SessionRules {
+  const minute = 60_000;
+  const times = { codeMs: 5 * minute, idleMs: 30 * minute, maxAgeMs: 720 * minute, recheckMs: 5_000 };
+  const { store = createMemorySessions(), ...given } = asked;
+  const rules = { ...times, home: "/v1/session", ...given, store };
+  // Two slashes would name another host.
+  if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(rules.home)) refuseOptions("sessions.home is a path of this host");
+  return rules;
+}
+
+function requireOrigin(origin: string | undefined): void {
+  if (origin === undefined || (URL.canParse(origin) && new URL(origin).origin === origin)) return;
+  refuseOptions("origin is a scheme and a host, such as https://api.example");
+}
+
+function requireToken({ token, ...caller }: StaticToken): void {
+  if (!bearerPattern.test(token)) refuseOptions("a token has letters, digits and -._~+/= only");
+  if (!HttpCaller.safeParse(caller).success) refuseOptions("a token has a tenant_id and a principal");
+}
+
+export function refuseOptions(reason: string): never {
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `createHttpApp: ${reason}`, optionsRef));
+}

@@ -1,0 +1,132 @@
+/**
+ * What stands after the question mark: filters, cursors and page sizes.
+ *
+ * Owns: the schemas of queries, and the one reading of them (`addRoute` does it for every route).
+ * Q1  A name that the schema does not have is refused, and so is a value that it does not read: a filter that were passed
+ *     over would show what nobody asked for.
+ */
+import { z } from "zod";
+import { kernelError } from "../../contract/error-codes.ts";
+import type { FieldError } from "../../contract/field-error.ts";
+import { ThreadId, WorkflowId } from "../../contract/ids.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { nearestOf } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { WorkflowStateName } from "../../contract/progress.ts";
+import { GateCursor, Instant } from "../../protocol/query-values.ts";
+import type { Call } from "./edge.ts";
+
+const queryRef = moduleRef(0, "http", "read_query");
+const digits = (text: unknown): unknown => (typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : text);
+const wholeNumber = z.preprocess(digits, z.int().min(0));
+// Digits are an integer, as on the command line; all else is text.
+const hostId = z.preprocess(
+  (text) => (typeof text === "string" && /^-?\d{1,15}$/.test(text) ? Number(text) : text),
+  ThreadId,
+);
+const pageSize = (most: number) => z.preprocess(digits, z.int().min(1).max(most));
+const states = z.preprocess(
+  (given) => [given].flat().flatMap((text) => (typeof text === "string" ? text.split(",") : [text])),
+  z.array(WorkflowStateName),
+);
+const intentType = z.string().min(1);
+export const yes = z.preprocess((text) => (text === "true" ? true : text === "false" ? false : text), z.boolean());
+
+const pageOf = <C extends z.ZodType>(most: number, cursor: C) => ({
+  after: cursor.optional().describe("The cursor of a page: what the one before it called `next`."),
+  before: cursor.optional().describe("What comes before this item, nearest to it: the page that one came from."),
+  limit: pageSize(most).optional().describe("Items of the page."),
+  total: yes.optional().describe("Whether the answer has `total`: how many there are, whatever the page."),
+});
+/** What each list takes; a page holds at most so many. */
+export const workflowQuery = (most: number) =>
+  z.object({
+    state: states.optional().describe("Of these states; several are repeated or joined by commas."),
+    thread_id: hostId.optional(),
+    intent_type: intentType.optional(),
+    principal: hostId.optional().describe("The id of who asked for the work."),
+    text: z.string().max(200).optional().describe("In title, intent type or id, whatever the case."),
+    since: Instant.optional().describe("Created at this instant or day, or later."),
+    until: Instant.optional().describe("Created before this instant or day."),
+    ...pageOf(most, WorkflowId),
+  });
+export const gateQuery = (most: number) =>
+  z.object({
+    workflow_id: WorkflowId.optional().describe("Of one workflow: whole, where lists over many are cut."),
+    mine: yes
+      .optional()
+      .describe("Those that wait for the caller, who has a seat there and has not voted; it takes gate:approve."),
+    role: z.string().optional().describe("Those that name this role."),
+    operator: z.string().optional().describe("By what would run."),
+    due_before: Instant.optional().describe("Due before this instant or day."),
+    ...pageOf(most, GateCursor),
+  });
+const after = wholeNumber.optional().describe("The sequence of the last event that the reader has.");
+export const eventQuery = (most: number) =>
+  z.object({ after, limit: pageSize(most).optional().describe("Items of the page.") });
+export const sequenceQuery = z.object({ after });
+export const inspectQuery = z.object({
+  workflow_id: WorkflowId.optional().describe("Of one workflow; without it of all that have not ended."),
+  after,
+});
+export const atQuery = z.object({
+  at: z
+    .preprocess(digits, z.int().min(1))
+    .optional()
+    .describe("As it was when the event of this sequence had happened; by default as it is now."),
+});
+const onlyGates = z.literal("gates");
+export const feedQuery = z.object({
+  after: wholeNumber.optional().describe("The position of the last item that the reader has."),
+  only: onlyGates.optional().describe("Leaves out changes that touch no gate."),
+  intent_type: intentType.optional(),
+});
+
+/** What a stream goes on after: a client that connects again says what it saw last, whatever the address says. */
+export function readCursor(call: Call, { after }: { readonly after?: number | undefined }): number | undefined {
+  const last = call.req.header("last-event-id");
+  if (last === undefined || last === "") return after;
+  const parsed = wholeNumber.safeParse(last);
+  if (parsed.success) return parsed.data;
+  const message = "Last-Event-ID is the number of an event";
+  const detail = { header: "Last-Event-ID" };
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, queryRef, { detail }));
+}
+
+/**
+ * The query of an address as the schema reads it: the one name and its value, or its values in a list.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, with `detail.errors` by parameter.
+ */
+export function readQuery<Q extends z.ZodObject>(address: string, schema: Q): z.output<Q> {
+  const start = address.indexOf("?");
+  const given = new URLSearchParams(start === -1 ? "" : address.slice(start));
+  const names = [...new Set(given.keys())];
+  const unknown = names.filter((name) => !Object.hasOwn(schema.shape, name));
+  const values = names.filter((name) => !unknown.includes(name)).map((name) => [name, toValue(given.getAll(name))]);
+  const parsed = schema.safeParse(Object.fromEntries(values));
+  if (parsed.success && unknown.length === 0) return parsed.data as z.output<Q>;
+  const issues = parsed.error?.issues ?? [];
+  return refuseQuery([
+    ...unknown.map((parameter) => ({ parameter, detail: describeUnknown(parameter, Object.keys(schema.shape)) })),
+    ...issues.map(({ path, message }) => ({ parameter: String(path[0]), detail: message })),
+  ]);
+}
+
+const toValue = (values: readonly string[]): unknown => (values.length === 1 ? values[0] : values);
+
+function describeUnknown(name: string, known: readonly string[]): string {
+  if (known.length === 0) return "this address takes no parameters";
+  const near = nearestOf(name, known);
+  return near === null ? `this address takes ${known.join(", ")}` : `did you mean ${near}?`;
+}
+
+const maxTold = 8;
+const maxNameChars = 64;
+
+function refuseQuery(errors: readonly FieldError[]): never {
+  const told = errors
+    .slice(0, maxTold)
+    .map(({ parameter = "", detail }) => ({ parameter: parameter.slice(0, maxNameChars).toWellFormed(), detail }));
+  const message = `query: ${told.map(({ parameter, detail }) => `${parameter}: ${detail}`).join("; ")}`;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, queryRef, { detail: { errors: told } }));
+}

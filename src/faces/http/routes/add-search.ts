@@ -1,0 +1,66 @@
+/**
+ * A search as a route: findings as they are found, then the counts. What is examined is read; nothing is run or written.
+ *
+ * S1  It reads much: a caller has one at a time.
+ * S2  Further findings than `most` are counted and not told.
+ */
+import { z } from "zod";
+import type { Caller } from "../../../contract/auth-context.ts";
+import { readRequest } from "../../../contract/known-keys.ts";
+import type { ModuleRef } from "../../../contract/module-ref.ts";
+import { addRoute, type Route } from "../add-route.ts";
+import { answerStream, type Opening } from "../answer-stream.ts";
+import type { Edge } from "../edge.ts";
+import { readJsonBody } from "../read-body.ts";
+import type { Told } from "../sse-stream.ts";
+import { readScope, requireReader } from "./reads.ts";
+
+type Found = AsyncGenerator<object, object, void>;
+
+interface Search<A extends z.ZodType> extends Pick<Route, "operation" | "summary" | "bodyOptional" | "names"> {
+  /** The last word of its address and of its messages' name. */
+  readonly name: string;
+  readonly asked: A;
+  readonly finding: z.ZodType;
+  readonly report: z.ZodType;
+  readonly most: number;
+  /** Begins it. What it refuses is refused before anything is told. */
+  readonly find: (asked: z.output<A>, caller: Caller) => Found | Promise<Found>;
+  readonly source: ModuleRef;
+}
+
+export function addSearch<A extends z.ZodType>(edge: Edge, search: Search<A>): void {
+  const { name, asked, finding, report, most, find, source, ...told } = search;
+  const event = `kernel.${name}`;
+  const answer = {
+    description: `Server-sent events called \`${event}\`: findings, and the report at the end.`,
+    mediaType: "text/event-stream",
+    schema: z.union([finding, report]),
+    event,
+  };
+  const address = { method: "post", path: `/v1/kernel/${name}`, needs: readScope } as const;
+  addRoute(edge, { ...address, ...told, body: asked, answers: { 200: answer } }, async (call) => {
+    const caller = await requireReader(call, edge);
+    const body = await readJsonBody(call.req.raw, edge.options.limits);
+    const found = await find(readRequest(asked, body, { what: name, source }), caller);
+    const open = ({ signal }: Opening) => {
+      signal.addEventListener("abort", edge.heavy.take(caller));
+      return describeFound(found, most);
+    };
+    return answerStream(call, edge, { event, open });
+  });
+}
+
+async function* describeFound(found: Found, most: number): AsyncGenerator<Told, void, void> {
+  for (let told = 0; ; ) {
+    const next = await found.next();
+    if (next.done === true) {
+      yield { sequence: null, item: { kind: "report", ...next.value, told } };
+      return;
+    }
+    if (told < most) {
+      told += 1;
+      yield { sequence: null, item: next.value };
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * What shows that a workflow's record is complete: its evidence, for others to verify, and its replay.
+ *
+ * P1  Each is of one workflow, and for who may read it. Audit and verification are views of it (reads.ts).
+ * P2  A replay runs the deciding of a whole workflow again: a caller has one at a time.
+ */
+import { z } from "zod";
+import { JsonValue } from "../../../contract/json.ts";
+import { differenceCodes } from "../../../contract/replay.ts";
+import { addRoute, type Route } from "../add-route.ts";
+import { answerJson } from "../answer.ts";
+import { type Edge, workflowOf, workflowPath } from "../edge.ts";
+import { readScope, requireReader } from "./reads.ts";
+
+const evidenceRoute: Route = {
+  method: "get",
+  needs: readScope,
+  path: `${workflowPath}/evidence`,
+  operation: "exportEvidence",
+  summary: "Its rows, audit entries and evaluation reports, which others can verify",
+  answers: { 200: { description: "JSON Lines.", mediaType: "application/jsonl", schema: z.string() } },
+};
+
+const Replayed = z.object({
+  workflow_id: z.string(),
+  identical: z.boolean(),
+  events: z.int().describe("Events that came out again, byte for byte."),
+  head: z.string().nullable(),
+  difference: z
+    .object({
+      code: z.enum(differenceCodes),
+      sequence: z.int(),
+      event_id: z.string().nullable(),
+      event_type: z.string(),
+      step_id: z.string().nullable(),
+      path: z.string().nullable(),
+      expected: JsonValue,
+      actual: JsonValue,
+      reason: z.string(),
+    })
+    .nullable(),
+});
+
+const replayRoute: Route = {
+  method: "post",
+  needs: readScope,
+  path: `${workflowPath}/replay`,
+  operation: "replayWorkflow",
+  summary: "Whether a fresh kernel comes to the same bytes; nothing is run and nothing is written",
+  answers: { 200: { description: "What came out, and the first difference.", schema: Replayed } },
+};
+
+export function addProof(edge: Edge): void {
+  const { kernel } = edge;
+  addRoute(edge, evidenceRoute, async (call) => {
+    const caller = await requireReader(call, edge);
+    return answerLines(kernel.evidence(workflowOf(call), caller));
+  });
+  addRoute(edge, replayRoute, async (call) => {
+    const caller = await requireReader(call, edge);
+    const free = edge.heavy.take(caller);
+    try {
+      return answerJson(await kernel.replay(workflowOf(call), caller));
+    } finally {
+      free();
+    }
+  });
+}
+
+/** One line after another, as the client reads. What is refused is refused before the first. */
+async function answerLines(lines: AsyncGenerator<string, void, void>): Promise<Response> {
+  const encoder = new TextEncoder();
+  let next = await lines.next();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (next.done === true) return controller.close();
+      controller.enqueue(encoder.encode(`${next.value}\n`));
+      next = await lines.next();
+    },
+    cancel: async () => void (await lines.return()),
+  });
+  const headers = {
+    "content-type": "application/jsonl",
+    "content-disposition": "attachment",
+  };
+  return new Response(body, { headers });
+}

@@ -1,0 +1,254 @@
+/**
+ * What callers may read: workflows, one workflow in its several views, open gates.
+ *
+ * R1  Every read needs `outcome:read`, of the credential and of the role; T5 says the latter.
+ * R2  A workflow of another tenant is one that is not there.
+ * R3  Lists are pages of summaries, newest first; `next` goes on, null says that this was all. The whole is read by its id.
+ */
+import { z } from "zod";
+import { type Caller, commandScopes, hasScope, withoutScopes } from "../../../contract/auth-context.ts";
+import { GateId } from "../../../contract/ids.ts";
+import { carryPayloadOnce } from "../../../contract/listed-gate.ts";
+import { gateCursor } from "../../../contract/page.ts";
+import {
+  AuditEntry,
+  EventPage,
+  Explanation,
+  Gate,
+  GatePage,
+  type Kernel,
+  OutcomesResponse,
+  RequestTrace,
+  WorkflowPage,
+  WorkflowState,
+} from "../../../index.ts";
+import { pageEvents } from "../../../protocol/page-events.ts";
+import { addRoute, type Route } from "../add-route.ts";
+import { answerJson } from "../answer.ts";
+import { requireCredentialScope } from "../claim-caller.ts";
+import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
+import type { HttpCaller } from "../http-options.ts";
+import { atQuery, eventQuery, gateQuery, readCursor, workflowQuery } from "../read-query.ts";
+
+export const readScope = "outcome:read";
+
+interface View {
+  readonly operation: string;
+  readonly summary: string;
+  readonly answer: z.ZodType;
+  readonly query?: typeof atQuery;
+  readonly read: (kernel: Kernel, workflowId: string, asked: ViewAsked) => Promise<object>;
+}
+
+interface ViewAsked {
+  readonly caller: Caller;
+  /** As it was at this sequence, of a view whose query takes it. */
+  readonly at?: number | undefined;
+}
+
+const Audit = z.object({ workflow_id: z.string(), entries: z.array(AuditEntry) });
+
+const Verified = z.object({
+  ok: z.boolean(),
+  checked: z.int().describe("Rows whose hash was computed again."),
+  broken: z.array(z.object({ stream: z.string(), sequence: z.int(), reason: z.string() })),
+});
+
+/** What can be read of one workflow, by the last part of its address. */
+export const workflowViews: Readonly<Record<string, View>> = {
+  "": {
+    operation: "readWorkflow",
+    summary: "A workflow as it stands: state, plan, steps, gates, outcomes, progress",
+    answer: WorkflowState,
+    query: atQuery,
+    read: (kernel, id, { caller, at }) => kernel.workflow(id, caller, at === undefined ? {} : { at }),
+  },
+  "/outcomes": {
+    operation: "readOutcomes",
+    summary: "Its drafts and finals, by version",
+    answer: OutcomesResponse,
+    read: (kernel, id, { caller }) => kernel.outcomes(id, caller),
+  },
+  "/trace": {
+    operation: "readTrace",
+    summary: "What its run did, step by step and attempt by attempt",
+    answer: RequestTrace,
+    read: (kernel, id, { caller }) => kernel.trace(id, caller),
+  },
+  "/explain": {
+    operation: "explainWorkflow",
+    summary: "Why it is as it is: from intent to effect, with each decision on the way",
+    answer: Explanation,
+    query: atQuery,
+    read: (kernel, id, { caller, at }) => kernel.explain(id, caller, at === undefined ? {} : { at }),
+  },
+  "/audit": {
+    operation: "readAudit",
+    summary: "How each decision of policy and of people came out",
+    answer: Audit,
+    read: async (kernel, id, { caller }) => ({ workflow_id: id, entries: await kernel.audit(id, caller) }),
+  },
+  "/verify": {
+    operation: "verifyWorkflow",
+    summary: "Whether its hash chain and its signed approvals are sound; a damaged one is an answer here",
+    answer: Verified,
+    read: async (kernel, id, { caller }) => {
+      const { broken, ...verified } = await kernel.verify(id, {}, caller);
+      return { ...verified, broken: broken.map(({ stream, sequence, reason }) => ({ stream, sequence, reason })) };
+    },
+  },
+};
+
+const page = (schema: z.ZodType) => ({
+  200: { description: "A page; `next` is the cursor of the one after it.", schema },
+});
+
+export function addReads(edge: Edge): void {
+  const { kernel, options } = edge;
+  const { maxPage } = options.limits;
+  const list = { method: "get", needs: readScope } as const;
+  addRoute(
+    edge,
+    {
+      ...list,
+      path: "/v1/kernel/workflows",
+      operation: "listWorkflows",
+      summary: "Summaries of the tenant's workflows, newest first",
+      query: workflowQuery(maxPage),
+      answers: page(WorkflowPage),
+    },
+    async (call, query) => {
+      const caller = await requireReader(call, edge);
+      return answerJson(await listWorkflows(edge, caller, query));
+    },
+  );
+  addRoute(
+    edge,
+    {
+      ...list,
+      path: "/v1/kernel/gates",
+      operation: "listGates",
+      summary:
+        "What waits for a person, of the newest workflow first; cut where `truncated`, of one workflow with the payload in full",
+      query: gateQuery(maxPage),
+      answers: page(GatePage),
+    },
+    async (call, query) => {
+      await requireReader(call, edge);
+      return answerJson(await listGates(edge, call.get("caller"), query));
+    },
+  );
+  addRoute(
+    edge,
+    {
+      ...list,
+      path: `${workflowPath}/events`,
+      operation: "listEvents",
+      summary: "A workflow's ledger events, in their order",
+      query: eventQuery(maxPage),
+      answers: page(EventPage),
+    },
+    async (call, query) => {
+      const caller = await requireReader(call, edge);
+      const { limit = maxPage } = query;
+      const after = readCursor(call, query) ?? 0;
+      return answerJson(await listEvents(edge, caller, { workflow_id: workflowOf(call), after, limit }));
+    },
+  );
+  addGateRead(edge);
+  for (const [path, { read, answer, ...told }] of Object.entries(workflowViews)) {
+    const description = `As it stands now${told.query === undefined ? "" : ", or stood `at` a sequence"}.`;
+    const answers = { 200: { description, schema: answer } };
+    const route: Route<z.ZodObject> = { ...list, ...told, path: `${workflowPath}${path}`, answers };
+    addRoute(edge, route, async (call, query) =>
+      answerJson(await read(kernel, workflowOf(call), { caller: await requireReader(call, edge), ...query })),
+    );
+  }
+}
+
+/** The caller, if they may read. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */
+export function requireReader(call: Call, edge: Edge): Promise<Caller> {
+  return requireMayRead(call.get("caller"), edge);
+}
+
+/** Returns the caller as the kernel takes it. @throws as `requireReader`. */
+export async function requireMayRead(credential: HttpCaller, { kernel }: Edge): Promise<Caller> {
+  requireCredentialScope(credential, readScope);
+  const caller = withoutScopes(credential);
+  await kernel.authorize(caller, readScope);
+  return caller;
+}
+
+function addGateRead(edge: Edge): void {
+  addRoute(
+    edge,
+    {
+      method: "get",
+      needs: readScope,
+      path: `${workflowPath}/gates/:gate_id`,
+      operation: "readGate",
+      summary: "A gate, whole, open or decided",
+      params: z.object({ gate_id: GateId }),
+      answers: { 200: { description: "As it stands now.", schema: Gate } },
+    },
+    async (call) => {
+      const caller = await requireReader(call, edge);
+      const gate = await edge.kernel.gate(workflowOf(call), call.req.param("gate_id") ?? "", caller);
+      return answerJson(withinScopes(gate, call.get("caller")));
+    },
+  );
+}
+
+type Asked<Q extends (most: number) => z.ZodType> = z.output<ReturnType<Q>>;
+
+/** Items of a page where none are asked for. */
+const usualPage = 50;
+
+/** @throws KernelErrorException as the kernel does for a filter that is none. */
+export async function listWorkflows(
+  { kernel, options }: Edge,
+  caller: Caller,
+  { state: states, limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof workflowQuery>,
+): Promise<WorkflowPage> {
+  const filter = { ...rest, limit, ...(states !== undefined && { states }) };
+  const workflows = await kernel.workflows(filter, caller);
+  const last = workflows.length < limit ? undefined : workflows.at(-1);
+  return { workflows: [...workflows], next: last?.workflow_id ?? null, ...totalOf(workflows) };
+}
+
+export async function listGates(
+  { kernel, options }: Edge,
+  credential: HttpCaller,
+  { limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof gateQuery>,
+): Promise<GatePage> {
+  // What a credential may not decide is not theirs, whatever the role may.
+  if (rest.mine === true) requireCredentialScope(credential, commandScopes.gate);
+  const found = await kernel.gates({ ...rest, limit }, withoutScopes(credential));
+  const gates = found.map((gate) => carryPayloadOnce(withinScopes(gate, credential)));
+  const last = gates.length < limit ? undefined : gates.at(-1);
+  return { gates: [...gates], next: last === undefined ? null : gateCursor(last), ...totalOf(found) };
+}
+
+/** What a credential may not decide is not theirs, whatever seat its principal has. */
+function withinScopes<G extends Gate>(gate: G, { scopes }: HttpCaller): G {
+  if (gate.seat == null || scopes === undefined || hasScope(scopes, commandScopes.gate)) return gate;
+  const reason = `the credential lacks the scope ${commandScopes.gate}`;
+  return { ...gate, seat: { may: false, reason, for: null } };
+}
+
+const totalOf = ({ total }: { readonly total?: number }) => (total === undefined ? {} : { total });
+
+interface EventFilter {
+  readonly workflow_id: string;
+  readonly after: number;
+  readonly limit: number;
+}
+
+export async function listEvents(
+  { kernel, options }: Edge,
+  caller: Caller,
+  { workflow_id, after, limit }: EventFilter,
+) {
+  const found = kernel.events(workflow_id, { after, live: false }, caller);
+  return { workflow_id, ...(await pageEvents(found, { limit, maxChars: options.limits.maxPageChars })) };
+}

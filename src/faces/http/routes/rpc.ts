@@ -1,0 +1,120 @@
+/**
+ * JSON-RPC 2.0 at one address: the same calls as the other routes, by method (rpc-methods.ts).
+ *
+ * J1  What the envelope or the kernel refuses is an error of JSON-RPC under status 200; notifications alone get 204.
+ * J2  A batch is done and answered in its order, each message for itself; each takes of the caller's allowance.
+ * J3  Ids are texts in our records (A-14). Here every id that JSON-RPC knows is taken, and comes back as it was: a text, a
+ *     number, even null, which is an id and no notification.
+ * J4  Params are given by name; by position they are bad params, not a bad request.
+ */
+import { isPlainObject, type JsonObject } from "../../../contract/json.ts";
+import { type KernelError, KernelErrorException } from "../../../contract/kernel-error.ts";
+import { RpcAnswer, RpcCall } from "../../../contract/rpc.ts";
+import { createErrorResponse, createSuccessResponse, tryValidateMessageEnvelope } from "../../../protocol/envelope.ts";
+import { errorToJsonrpcError } from "../../../protocol/error-to-jsonrpc-error.ts";
+import { orUnparsed, parseJson, readBodyText } from "../../../protocol/read-body-text.ts";
+import { addRoute, type Route } from "../add-route.ts";
+import { answerJson, errorOf } from "../answer.ts";
+import type { Call, Edge } from "../edge.ts";
+import { rpcMethods } from "../rpc-methods.ts";
+
+const codes = { invalid: -32600, method: -32601, params: -32602 } as const;
+
+const rpcRoute: Route = {
+  method: "post",
+  path: "/rpc",
+  operation: "callRpc",
+  summary: "JSON-RPC 2.0: the same calls as the other addresses, by method, alone or in batches",
+  needs: null,
+  body: RpcCall,
+  answers: {
+    200: { description: "The answer, or those of a batch; refusals are errors of JSON-RPC.", schema: RpcAnswer },
+    204: { description: "There were notifications alone." },
+  },
+};
+
+export function addRpc(edge: Edge): void {
+  addRoute(edge, rpcRoute, async (call) => {
+    const answer = await answerBody(call, edge);
+    return answer === null ? new Response(null, { status: 204 }) : answerJson(answer);
+  });
+}
+
+async function answerBody(call: Call, edge: Edge): Promise<object | null> {
+  const { limits } = edge.options;
+  try {
+    const text = () => readBodyText(call.req.raw, limits);
+    return await answerAll(await orUnparsed(async () => parseJson(await text(), limits.maxDepth)), call, edge);
+  } catch (thrown) {
+    const error = thrown instanceof KernelErrorException ? thrown.error : null;
+    if (error?.code !== "T0_RPC_PARSE_FAILED") throw thrown;
+    return answerError(error);
+  }
+}
+
+async function answerAll(value: unknown, call: Call, edge: Edge): Promise<object | null> {
+  const { maxBatch } = edge.options.limits;
+  // The request itself has taken for the first.
+  const first: Edge = { ...edge, spend: () => undefined };
+  if (!Array.isArray(value)) return answerMessage(value, call, first);
+  const { length } = value;
+  if (length === 0 || length > maxBatch)
+    return createErrorResponse(null, codes.invalid, `invalid request: a batch has 1 to ${maxBatch} messages`);
+  const answers: (object | null)[] = [];
+  for (const [i, message] of value.entries()) answers.push(await answerMessage(message, call, i === 0 ? first : edge));
+  const replies = answers.filter((answer) => answer !== null);
+  return replies.length === 0 ? null : replies;
+}
+
+function answerError(error: KernelError): object {
+  const { code, message, data } = errorToJsonrpcError(error);
+  return createErrorResponse(null, code, message, data);
+}
+
+/** The answer to one message; null for a notification. */
+async function answerMessage(raw: unknown, call: Call, edge: Edge): Promise<object | null> {
+  const given = idOf(raw);
+  const checked = tryValidateMessageEnvelope(isPlainObject(raw) ? toRecord(raw, given) : raw);
+  if ("refusal" in checked) return { ...checked.refusal, id: given ?? null };
+  const { message } = checked;
+  if (!("method" in message)) return createErrorResponse(null, codes.invalid, "invalid request: nothing was asked");
+  const isNamed = !Array.isArray((raw as JsonObject)["params"]);
+  const answer = await answerRequest({ ...message, isNamed }, call, edge);
+  return given === undefined ? null : { ...answer, id: given };
+}
+
+type WireId = string | number | null;
+
+/** The id as it came, where it is one that JSON-RPC knows; undefined where there is none, or none that could be answered. */
+function idOf(raw: unknown): WireId | undefined {
+  if (!isPlainObject(raw)) return undefined;
+  const { id } = raw;
+  return id === null || typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : undefined;
+}
+
+/** The message as our records have it: with a text as id, and without params by position, which are refused later. */
+function toRecord(raw: JsonObject, given: WireId | undefined): JsonObject {
+  const { params, ...rest } = raw;
+  const named = Array.isArray(params) || params === undefined ? rest : raw;
+  return given === undefined ? named : { ...named, id: "given" };
+}
+
+interface Asked {
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+  readonly isNamed: boolean;
+}
+
+/** The answer under an id that the caller of this function puts in. */
+async function answerRequest({ method: name, params = {}, isNamed }: Asked, call: Call, edge: Edge): Promise<object> {
+  const method = rpcMethods.get(name);
+  if (method === undefined) return createErrorResponse(null, codes.method, `there is no method ${name}`);
+  if (!isNamed) return createErrorResponse(null, codes.params, "invalid params: they are given by name");
+  try {
+    edge.spend(call.get("caller"));
+    const asker = { caller: call.get("caller"), trace: call.get("trace") };
+    return createSuccessResponse("", { ...(await method.run(edge, params, asker)) });
+  } catch (thrown) {
+    return answerError(errorOf(thrown, edge.options.logger));
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The three streams of a workflow, what an inspector is told of one, and the feed of all workflows of a tenant, as
+ * server-sent events (seed 003 section 4; A-42).
+ *
+ * T1  A stream goes on after `Last-Event-ID`, or `?after=`, without gap or repeat, whichever process answers.
+ * T2  A workflow's stream closes after the terminal event; asked again from its end it answers 204, which ends a client's
+ *     reconnecting. The feed never ends.
+ * T3  Who may not read, and what is not there, is said before anything is streamed.
+ */
+import type { z } from "zod";
+import { Inspection } from "../../../contract/inspection.ts";
+import { AssistantDelta, type Channels, FeedItem, KernelProgress, LedgerEvent } from "../../../index.ts";
+import { inspectKernel } from "../../../observers/inspect/inspect-kernel.ts";
+import { playAfter } from "../../../observers/inspect/play-events.ts";
+import { addRoute, type Route } from "../add-route.ts";
+import { answerStream, type Opening } from "../answer-stream.ts";
+import { type Edge, workflowOf } from "../edge.ts";
+import { feedQuery, inspectQuery, readCursor, sequenceQuery } from "../read-query.ts";
+import type { Told } from "../sse-stream.ts";
+import { readScope, requireReader } from "./reads.ts";
+
+interface ChannelTold {
+  /** The name of its events. */
+  readonly event: string;
+  readonly operation: string;
+  readonly summary: string;
+  /** The data of one event. */
+  readonly data: z.ZodType;
+}
+
+const channels: { readonly [C in keyof Channels]: ChannelTold } = {
+  events: {
+    event: "kernel.event",
+    operation: "streamEvents",
+    summary: "A workflow's ledger events as they come",
+    data: LedgerEvent,
+  },
+  progress: {
+    event: "kernel.progress",
+    operation: "streamProgress",
+    summary: "How far a workflow is, each time that it changes",
+    data: KernelProgress,
+  },
+  assistant: {
+    event: "kernel.assistant.delta",
+    operation: "streamAssistant",
+    summary: "What a person reads while the workflow runs: pieces of text, drafts, questions, the end",
+    data: AssistantDelta,
+  },
+};
+type Channel = keyof Channels;
+
+const routeOf = (channel: Channel): Route<typeof sequenceQuery> => {
+  const { event, operation, summary, data } = channels[channel];
+  return {
+    method: "get",
+    path: `/v1/kernel/stream/:id/${channel}`,
+    operation,
+    summary,
+    needs: readScope,
+    query: sequenceQuery,
+    resumable: true,
+    answers: {
+      200: {
+        description: `Server-sent events called \`${event}\`; \`id\` is the ledger's sequence. The stream ends with the workflow.`,
+        mediaType: "text/event-stream",
+        schema: data,
+        event,
+      },
+      204: { description: "The workflow has ended and there is nothing after the cursor." },
+    },
+  };
+};
+
+export function addStreams(edge: Edge): void {
+  for (const channel of Object.keys(channels) as Channel[])
+    addRoute(edge, routeOf(channel), async (call, query) => {
+      const caller = await requireReader(call, edge);
+      const after = readCursor(call, query) ?? 0;
+      const open = ({ signal, onCaughtUp }: Opening) =>
+        edge.kernel.channel(channel, workflowOf(call), { after, signal, onCaughtUp }, caller);
+      return answerStream(call, edge, { event: channels[channel].event, open });
+    });
+  addRoute(edge, inspectRoute, async (call, { workflow_id, ...query }) => {
+    const caller = await requireReader(call, edge);
+    const after = readCursor(call, query) ?? 0;
+    const open = (opening: Opening) =>
+      workflow_id === undefined
+        ? unnumbered(inspectKernel(edge.kernel, { caller }).watch(opening.signal))
+        : playAfter(edge.kernel.events(workflow_id, opening, caller), after);
+    return answerStream(call, edge, { event: "kernel.inspection", open });
+  });
+  addRoute(edge, feedRoute, async (call, query) => {
+    const caller = await requireReader(call, edge);
+    const after = readCursor(call, query);
+    const options = { ...query, ...(after !== undefined && { after }) };
+    const open = (opening: Opening) => numbered(edge.kernel.feed({ ...options, ...opening }, caller));
+    return answerStream(call, edge, { event: "kernel.feed", open });
+  });
+}
+
+const inspectRoute: Route<typeof inspectQuery> = {
+  method: "get",
+  path: "/v1/kernel/stream/inspect",
+  operation: "streamInspection",
+  summary: "Workflows as an inspector sees them: actors, what each is sent, and the states they then stand in",
+  description:
+    "From the first event on, without payloads and texts. The data are those that Stately's inspector reads.",
+  needs: readScope,
+  query: inspectQuery,
+  names: true,
+  resumable: true,
+  answers: {
+    200: {
+      description:
+        "Server-sent events called `kernel.inspection`. Of one workflow, the last of a ledger event has its sequence as `id`, and the stream ends with the workflow.",
+      mediaType: "text/event-stream",
+      schema: Inspection,
+      event: "kernel.inspection",
+    },
+    204: { description: "The workflow has ended and there is nothing after the cursor." },
+  },
+};
+
+const feedRoute: Route<typeof feedQuery> = {
+  method: "get",
+  path: "/v1/kernel/stream/feed",
+  operation: "streamFeed",
+  summary: "What changes in the workflows and gates of the tenant: a snapshot first, then live",
+  needs: readScope,
+  query: feedQuery,
+  resumable: true,
+  answers: {
+    200: {
+      description: "Server-sent events called `kernel.feed`; `id` is the ledger's position. The feed never ends.",
+      mediaType: "text/event-stream",
+      schema: FeedItem,
+      event: "kernel.feed",
+    },
+  },
+};
+
+/** Nobody goes on after one of these: who comes back is told from the beginning. */
+async function* unnumbered(items: AsyncIterable<unknown>): AsyncGenerator<Told, void, void> {
+  for await (const item of items) yield { sequence: null, item };
+}
+
+/** Items of the feed carry their own position. */
+async function* numbered(items: AsyncGenerator<FeedItem, void, void>): AsyncGenerator<Told, void, void> {
+  for await (const item of items) yield { sequence: item.position, item };
+}

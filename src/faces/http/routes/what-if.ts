@@ -1,0 +1,96 @@
+/**
+ * What another set of rules would have decided: findings as they are found, then the counts.
+ *
+ * W1  Rules are data (YAML, of which JSON is a part) and never code.
+ */
+import { z } from "zod";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { JsonValue } from "../../../contract/json.ts";
+import { raise } from "../../../contract/kernel-error.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
+import { PolicyDecision, PolicyStage } from "../../../contract/policy.ts";
+import { definePolicySet, type RuleSet, type WhatIf } from "../../../index.ts";
+import { readYaml } from "../../../protocol/read-yaml.ts";
+import type { Edge } from "../edge.ts";
+import { addSearch } from "./add-search.ts";
+
+const whatIfRef = moduleRef(5, "policy", "what_if");
+
+const example = `version: tighter
+rules:
+  - name: writes.asked
+    stages: [action]
+    when: { effects: [final_write] }
+    decision: REQUIRE_HUMAN_APPROVAL
+    reason: somebody looks at what becomes final
+`;
+
+/** Characters of a set of rules: hundreds of them. They are read in one go, while nobody else is answered. */
+const maxRuleChars = 65_536;
+
+const Asked = z
+  .strictObject({
+    rules: z.string().max(maxRuleChars).describe("A set of rules as YAML or JSON, in place of the kernel's own."),
+    default_policies: z.boolean().optional().describe("Whether the default stance stands behind them."),
+    since: z.string().optional().describe("Decisions from this instant on."),
+    until: z.string().optional().describe("Decisions before this instant."),
+    intent_type: z.string().optional(),
+    workflow_id: z.string().optional(),
+  })
+  .meta({ examples: [{ rules: example }] });
+
+/** A transform is any JSON, and null where there is none. */
+const Decision = PolicyDecision.extend({ transform: JsonValue });
+
+const Finding = z.object({
+  kind: z.enum(["differs", "unknown"]),
+  workflow_id: z.string(),
+  sequence: z.int(),
+  event_id: z.string(),
+  timestamp: z.string(),
+  stage: PolicyStage,
+  step_id: z.string().nullable(),
+  subject: z.string(),
+  was: Decision,
+  would_be: Decision.nullable(),
+  reason: z.string(),
+});
+
+const Report = z.object({
+  kind: z.literal("report"),
+  policy_version: z.string(),
+  workflows: z.int(),
+  decisions: z.int(),
+  differing: z.int(),
+  unknown: z.int(),
+  changes: z.record(z.string(), z.int()),
+  told: z.int().describe("Findings that were told; there may be more."),
+});
+
+export const addWhatIf = (edge: Edge): void =>
+  addSearch(edge, {
+    name: "whatif",
+    operation: "askWhatIf",
+    summary: "Past decisions that other rules would have taken otherwise; nothing is run and nothing is written",
+    asked: Asked,
+    finding: Finding,
+    report: Report,
+    most: edge.options.limits.maxWhatIfFindings,
+    find: async (asked, caller) => edge.kernel.whatIf(await questionOf(asked), caller),
+    source: whatIfRef,
+  });
+
+async function questionOf({ rules, default_policies, ...scope }: z.output<typeof Asked>): Promise<WhatIf> {
+  const policies = [await readRules(rules)];
+  return { ...scope, policies, ...(default_policies !== undefined && { defaultPolicies: default_policies }) };
+}
+
+async function readRules(text: string): Promise<RuleSet> {
+  const data = await readYaml(text).catch((thrown: unknown) => refuseRules((thrown as Error).message));
+  return definePolicySet(data);
+}
+
+function refuseRules(problem: string): never {
+  const detail = { problems: [{ rule: null, field: "rules", problem }] };
+  return raise(kernelError("T5_POLICY_INVALID", `policy set: ${problem}`, whatIfRef, { detail }));
+}

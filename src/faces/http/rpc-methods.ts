@@ -1,0 +1,112 @@
+/**
+ * The methods of JSON-RPC: the same calls as the addresses, made of the same tables.
+ *
+ * M1  What concerns a workflow names it as `workflow_id`; what is else in `params` is what a body or a query would hold.
+ * M2  A method asks for the scope that its address asks for, before it reads or does anything.
+ */
+import { z } from "zod";
+import type { Caller } from "../../contract/auth-context.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { PrincipalId, ThreadId } from "../../contract/ids.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { readRequest } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Edge } from "./edge.ts";
+import type { HttpCaller } from "./http-options.ts";
+import { inNameOf, submit, submitScope, toSubmit, workflowCommands } from "./kernel-commands.ts";
+import { eventQuery, gateQuery, workflowQuery } from "./read-query.ts";
+import { listEvents, listGates, listWorkflows, readScope, requireMayRead, workflowViews } from "./routes/reads.ts";
+
+/** Who asks, and the request's id. */
+export interface Asker {
+  readonly caller: HttpCaller;
+  readonly trace: string;
+}
+
+export interface RpcMethod {
+  readonly needs: string;
+  readonly run: (edge: Edge, params: JsonObject, asker: Asker) => Promise<object>;
+}
+
+const rpcRef = moduleRef(0, "http", "rpc");
+
+const submitMethod: RpcMethod = {
+  needs: submitScope,
+  run: ({ kernel }, params, { caller, trace }) =>
+    submit(kernel, inNameOf(caller, submitScope, toSubmit(params, trace))),
+};
+
+const commandMethods = Object.entries(workflowCommands).map(([name, { needs, run }]) => {
+  const command: RpcMethod["run"] = async ({ kernel }, params, { caller }) => {
+    const { workflowId, body } = takeWorkflow(params);
+    return run(kernel, workflowId, inNameOf(caller, needs, body));
+  };
+  return [`kernel/${name}`, { needs, run: command }] as const;
+});
+
+/** A caller who may read, as the kernel takes them and with the scopes of their credential. */
+interface Reader {
+  readonly caller: Caller;
+  readonly credential: HttpCaller;
+}
+type Read = (edge: Edge, reader: Reader, params: JsonObject) => Promise<object>;
+
+const reading = (read: Read): RpcMethod => ({
+  needs: readScope,
+  run: async (edge, params, { caller: credential }) =>
+    edge.reads.run(credential, async () =>
+      read(edge, { caller: await requireMayRead(credential, edge), credential }, params),
+    ),
+});
+
+/** `kernel/workflow`, `kernel/outcomes`, `kernel/trace`, `kernel/explain`, `kernel/audit`, `kernel/verify`. */
+const viewMethods = Object.entries(workflowViews).map(([path, { read, query = z.object({}) }]) => {
+  const view = reading(async ({ kernel }, { caller }, params) => {
+    const { workflowId, body } = takeWorkflow(params);
+    return read(kernel, workflowId, { caller, ...takeParams(query, body) });
+  });
+  return [`kernel/${path === "" ? "workflow" : path.slice(1)}`, view] as const;
+});
+
+const listMethods: Readonly<Record<string, RpcMethod>> = {
+  "kernel/workflows": reading((edge, { caller }, params) => {
+    const query = workflowQuery(edge.options.limits.maxPage).extend({
+      thread_id: ThreadId.optional(),
+      principal: PrincipalId.optional(),
+    });
+    return listWorkflows(edge, caller, takeParams(query, params));
+  }),
+  "kernel/gates": reading((edge, { credential }, params) =>
+    listGates(edge, credential, takeParams(gateQuery(edge.options.limits.maxPage), params)),
+  ),
+  "kernel/events": reading((edge, { caller }, params) => {
+    const { maxPage } = edge.options.limits;
+    const { workflowId, body } = takeWorkflow(params);
+    const { after = 0, limit = maxPage } = takeParams(eventQuery(maxPage), body);
+    return listEvents(edge, caller, { workflow_id: workflowId, after, limit });
+  }),
+};
+
+const budgetsMethod = reading(async ({ kernel }, { caller }, params) => {
+  takeParams(z.object({}), params);
+  return { budgets: await kernel.tokens.budgets(caller.tenant_id, caller) };
+});
+
+export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([
+  ["kernel/submit", submitMethod],
+  ...commandMethods,
+  ...viewMethods,
+  ...Object.entries(listMethods),
+  ["kernel/budgets", budgetsMethod],
+]);
+
+function takeWorkflow({ workflow_id: workflowId, ...body }: JsonObject) {
+  if (typeof workflowId === "string") return { workflowId, body };
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "params.workflow_id is the workflow's id", rpcRef));
+}
+
+/** What nobody knows is refused here as it is in a query. */
+function takeParams<S extends z.ZodObject>(schema: S, params: JsonObject): z.output<S> {
+  return readRequest(schema.strict(), params, { what: "params", source: rpcRef, at: ["params"] }) as z.output<S>;
+}

@@ -1,0 +1,128 @@
+/**
+ * An app on an address of this machine: the one place that opens a socket.
+ *
+ * V1  Whatever is refused here, before there is a request, is a problem document too (refuse-unparsed.ts).
+ * V2  Connections are counted, and have so long to send what they began; who is slower, or one too many, is cut off.
+ */
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { z } from "zod";
+import { kernelError } from "../../contract/error-codes.ts";
+import { objectWith, takeOptions } from "../../contract/host-object.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { listen } from "../../protocol/listen.ts";
+import type { HttpApp } from "./create-http-app.ts";
+import { answerUnderWay, guardRequests, isAnswered } from "./guard-request.ts";
+import { refuseTunnel, refuseUnparsed } from "./refuse-unparsed.ts";
+
+/** The limits of a server that is given none. */
+export const defaultServerLimits = {
+  /** Connections at once; further ones are closed. */
+  maxConnections: 4_096,
+  /** Bytes of all headers of a request; beyond them 431. */
+  maxHeaderBytes: 16_384,
+  /** How long a connection may take to its request's last header; then 408. */
+  headersTimeoutMs: 10_000,
+  /** How long it may take to the last byte of its body; then 408. */
+  requestTimeoutMs: 30_000,
+  /** How long a connection stays open between two requests. */
+  keepAliveTimeoutMs: 5_000,
+  /** How long a client may take to read an answer that is complete. */
+  responseTimeoutMs: 60_000,
+} as const;
+/** Limits of the server, by name. */
+export type ServerLimits = { readonly [K in keyof typeof defaultServerLimits]: number };
+
+/** A port of 0 takes any that is free. */
+export interface HttpAddress {
+  /** 127.0.0.1 by default. */
+  readonly host?: string;
+  /** 8787 by default; 0 takes any that is free. */
+  readonly port?: number;
+  /** In place of those of `defaultServerLimits`. */
+  readonly limits?: Partial<ServerLimits>;
+}
+
+/** A server that listens. */
+export interface HttpServer {
+  readonly url: string;
+  /**
+   * Takes no more requests and cuts the streams off; their readers go on elsewhere from what they saw last. Other requests
+   * that are under way have `graceMs` (0 where nothing is said) to be answered.
+   */
+  readonly close: (options?: { readonly graceMs?: number }) => Promise<void>;
+}
+
+const serveRef = moduleRef(0, "http", "serve");
+
+/**
+ * Listens on the loopback address unless told otherwise.
+ * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for a limit that is none.
+ */
+export async function serveHttp(app: Pick<HttpApp, "fetch">, address: HttpAddress = {}): Promise<HttpServer> {
+  const reading = { what: "serveHttp", source: serveRef };
+  readStrictly(z.object({ app: objectWith("fetch") }), { app }, reading);
+  const { host = "127.0.0.1", port = 8787, limits = {} } = takeOptions(address, reading);
+  requireKnownKeys(address, { host, port, limits } satisfies KeysOf<Required<HttpAddress>>, reading);
+  requireKnownKeys(limits, defaultServerLimits, { ...reading, path: "limits" });
+  const server = openServer(app, { ...defaultServerLimits, ...limits });
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await listen(server, { host, port }, serveRef);
+  const { port: taken } = server.address() as AddressInfo;
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${taken}`;
+  return { url, close: ({ graceMs = 0 } = {}) => closeServer(server, sockets, graceMs) };
+}
+
+function openServer({ fetch }: Pick<HttpApp, "fetch">, limits: ServerLimits): Server {
+  for (const [name, value] of Object.entries(limits))
+    if (!Number.isSafeInteger(value) || value <= 0)
+      raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `serveHttp: ${name} is a whole number above 0`, serveRef));
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, maxHeaderBytes, responseTimeoutMs } = limits;
+  const options = {
+    headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    // How often node looks for who took too long: often enough for the shortest of them.
+    connectionsCheckingInterval: Math.ceil(Math.min(headersTimeoutMs, requestTimeoutMs) / 4),
+    maxHeaderSize: maxHeaderBytes,
+    // The guard asks for it, and answers with a problem.
+    requireHostHeader: false,
+  };
+  const listener = guardRequests(getRequestListener(fetch), responseTimeoutMs);
+  const server = createServer(options, listener);
+  server.on("clientError", (error, socket) => refuseUnparsed(error, socket, isAnswered(socket)));
+  server.on("connect", (_, socket) => refuseTunnel(socket));
+  // An expectation may be left unmet; what is asked for is answered.
+  server.on("checkExpectation", listener);
+  // A connection that could not be taken (no more files may be open) is its client's loss, and not the process's end.
+  server.on("error", () => undefined);
+  server.maxConnections = limits.maxConnections;
+  return server;
+}
+
+async function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  for (const socket of sockets) endSoon(socket);
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(cut);
+}
+
+/** A connection ends once its answer is given; at once where none is under way, and where it is one that never ends. */
+function endSoon(socket: Socket): void {
+  const answer = answerUnderWay(socket);
+  if (answer === undefined || isStream(answer)) socket.destroy();
+  else answer.once("close", () => socket.end());
+}
+
+const isStream = (answer: ServerResponse): boolean =>
+  String(answer.getHeader("content-type")).startsWith("text/event-stream");

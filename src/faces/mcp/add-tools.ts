@@ -1,0 +1,116 @@
+/**
+ * tools/list and tools/call: the tools of the kernel and one for each capability, as they are registered now.
+ *
+ * L1  The list is made anew each time; where it has changed since a client was told, the client is told that.
+ * L2  What is registered is told to those who may read workflows or begin one, as over HTTP; to others, the kernel's own.
+ * L3  The tool that decides gates is told of, and there, where the connection may answer them.
+ * L4  What a tool refuses is its result; what is no call of a tool at all is an error of the protocol.
+ */
+import type { Server, ServerContext } from "@modelcontextprotocol/server";
+import { kernelError } from "../../contract/error-codes.ts";
+import { isPlainObject, type JsonObject, NotJson, requireSafeJson } from "../../contract/json.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { readCallMeta } from "./call-meta.ts";
+import { abilitiesOf, type Declared, hasForms } from "./client-abilities.ts";
+import { answersGates, isGranted, type McpContext } from "./mcp-context.ts";
+import { errorOf, orProtocolError } from "./mcp-error.ts";
+import { readQuestionState } from "./question-state.ts";
+import { capabilityTools } from "./tools/capability-tools.ts";
+import { type McpTool, refusal, type ToolAnswer } from "./tools/tool.ts";
+import { decideGate, workflowTools } from "./tools/workflow-tools.ts";
+
+const toolsRef = moduleRef(0, "mcp", "tools");
+
+export const listTools = async (context: McpContext): Promise<readonly McpTool[]> => [
+  ...ownTools(context),
+  ...(await capabilityTools(context.kernel)),
+];
+
+const ownTools = (context: McpContext): readonly McpTool[] =>
+  answersGates(context) ? workflowTools : workflowTools.filter((tool) => tool !== decideGate);
+
+/** @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */
+export async function findTool(context: McpContext, name: string): Promise<McpTool> {
+  const found = (await listTools(context)).find((tool) => tool.name === name);
+  return found ?? raise(kernelError("T0_MCP_TOOL_UNKNOWN", `there is no tool ${name.slice(0, maxShown)}`, toolsRef));
+}
+
+const maxShown = 128;
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+export function readToolArguments(raw: unknown, maxDepth: number): JsonObject {
+  if (raw === undefined) return {};
+  try {
+    requireSafeJson(raw, maxDepth);
+  } catch (thrown) {
+    if (!(thrown instanceof NotJson)) throw thrown;
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `the arguments cannot be taken: ${thrown.message}`, toolsRef));
+  }
+  if (isPlainObject(raw)) return raw;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "arguments are an object", toolsRef));
+}
+
+export function addTools(server: Server, context: McpContext, declared: Declared): void {
+  const { logger, limits } = context.options;
+  let told: string | null = null;
+  server.setRequestHandler("tools/list", ({ params }) =>
+    orProtocolError(logger, async () => {
+      const tools = await listTools(context);
+      told = namesOf(tools);
+      const shown = (await mayUse(context)) ? tools : ownTools(context);
+      const { items, nextCursor } = pageOf(shown, params?.cursor, limits.maxPage);
+      return { tools: items.map(describeTool) as never, ...(nextCursor !== undefined && { nextCursor }) };
+    }),
+  );
+  server.setRequestHandler("tools/call", async ({ params }, ctx): Promise<ToolAnswer> => {
+    const tool = await orProtocolError(logger, () => findTool(context, params.name));
+    readQuestionState(ctx, tool.name);
+    const names = namesOf(await listTools(context));
+    const isStale = told !== null && told !== names;
+    told = isStale ? names : told;
+    if (isStale) await server.sendToolListChanged();
+    return callTool(context, tool, { raw: params.arguments, ctx, declared });
+  });
+}
+
+const mayUse = async (context: McpContext): Promise<boolean> =>
+  (await isGranted(context, "read")) || (await isGranted(context, "submit"));
+
+interface RawCall {
+  readonly raw: unknown;
+  readonly ctx: ServerContext;
+  readonly declared: Declared;
+}
+
+async function callTool(context: McpContext, tool: McpTool, { raw, ctx, declared }: RawCall): Promise<ToolAnswer> {
+  try {
+    const args = readToolArguments(raw, context.options.limits.maxDepth);
+    const meta = readCallMeta(ctx.mcpReq._meta);
+    return await tool.call(context, args, {
+      tool: tool.name,
+      ctx,
+      meta,
+      hasForms: hasForms(abilitiesOf(ctx, declared)),
+    });
+  } catch (thrown) {
+    if (ctx.mcpReq.signal.aborted) throw thrown;
+    return refusal(errorOf(thrown, context.options.logger));
+  }
+}
+
+const namesOf = (tools: readonly McpTool[]): string => tools.map(({ name }) => name).join(" ");
+
+function describeTool({ name, title, description, inputSchema, outputSchema, annotations, begin }: McpTool): object {
+  const execution = { taskSupport: begin === undefined ? "forbidden" : "optional" };
+  return { name, title, description, inputSchema, outputSchema, annotations: { title, ...annotations }, execution };
+}
+
+/** A cursor is the name of the last tool that was told. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+function pageOf(tools: readonly McpTool[], cursor: string | undefined, maxPage: number) {
+  const begin = cursor === undefined ? 0 : tools.findIndex(({ name }) => name === cursor) + 1;
+  if (cursor !== undefined && begin === 0)
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the cursor is none that tools/list gave", toolsRef));
+  const items = tools.slice(begin, begin + maxPage);
+  return { items, nextCursor: begin + maxPage < tools.length ? items.at(-1)?.name : undefined };
+}

@@ -1,0 +1,156 @@
+/**
+ * A gate as a question to the person at the other end (elicitation), and their answer as a decision.
+ *
+ * Q1  The question shows all that the gate shows, and its key names what is shown: gate, opening, payload, basis, and where
+ *     those who approved would have it applied. An answer counts for that and nothing else.
+ * Q2  Accepting without a decision decides nothing. Declining rejects, but does not say what became of a call in doubt:
+ *     that gate stays open, as any does whose question is dismissed.
+ * Q3  Only who may decide is asked. Who else may not (separation, seats, signatures) is the kernel's to say.
+ */
+import { type InputRequest, inputRequired, inputResponse } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { digest } from "../../contract/digest.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { isPlainObject, type JsonObject, NotJson } from "../../contract/json.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { readRequest } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Gate, GateRequest, WorkflowState } from "../../index.ts";
+import { namedTargets } from "../../protocol/named-targets.ts";
+import { parseSafeJson } from "../../protocol/parse-json.ts";
+import { describeGate, openGates } from "./describe-workflow.ts";
+import { type McpContext, requireCommand } from "./mcp-context.ts";
+
+const askRef = moduleRef(0, "mcp", "ask_person");
+
+const Approval = z.strictObject({
+  decision: z.enum(["approve", "reject"]),
+  edit: z.string().max(65_536).optional(),
+  comment: z.string().max(4096).optional(),
+});
+const Doubt = Approval.extend({
+  decision: z.enum(["done", "retry", "failed"]),
+  result: z.string().max(65_536).optional(),
+}).omit({ edit: true });
+
+type Answer = z.infer<typeof Approval> | z.infer<typeof Doubt>;
+type Decision = Omit<GateRequest, "tenant_id" | "principal">;
+
+/** Names the question: the same gate with another payload, or opened once more, is another one. */
+export const questionKey = ({ gate_id, opened_at, payload_digest, basis_digest, votes }: Gate): string =>
+  [
+    gate_id,
+    Date.parse(opened_at).toString(36),
+    payload_digest,
+    ...(basis_digest === undefined ? [] : [basis_digest]),
+    ...Object.values(namedTargets(votes)).map(digest),
+  ].join(".");
+
+const commentField = { type: "string", title: "Comment", description: "Kept with the decision." } as const;
+const approvalForm = {
+  type: "object",
+  properties: {
+    decision: { type: "string", title: "Decision", enum: ["approve", "reject"] },
+    edit: {
+      type: "string",
+      title: "Edit",
+      description:
+        "Fields to change before it runs (of the draft, where one is shown), as a JSON object; empty to leave it.",
+    },
+    comment: commentField,
+  },
+  required: ["decision"],
+} as const;
+const doubtForm = {
+  type: "object",
+  properties: {
+    decision: { type: "string", title: "What became of it?", enum: ["done", "retry", "failed"] },
+    result: {
+      type: "string",
+      title: "Result",
+      description: "With done: what the call gave, as JSON; empty for null.",
+    },
+    comment: commentField,
+  },
+  required: ["decision"],
+} as const;
+
+export const toQuestion = (gate: Gate): InputRequest =>
+  inputRequired.elicit({
+    message: describeGate(gate),
+    requestedSchema: structuredClone(gate.kind === "in_doubt" ? doubtForm : approvalForm) as never,
+  });
+
+/** Gates that a form can decide: not those that want a signature. */
+export const askableGates = (state: WorkflowState): readonly Gate[] => openGates(state).filter(({ signed }) => !signed);
+
+/**
+ * Decides the open gates that are answered; gives the keys of those that were dismissed. Answers to what is no longer
+ * shown are passed over.
+ * @throws KernelErrorException as `decideGate` does.
+ */
+export async function applyAnswers(
+  context: McpContext,
+  state: WorkflowState,
+  answers: Readonly<Record<string, unknown>>,
+): Promise<ReadonlySet<string>> {
+  const dismissed = new Set<string>();
+  for (const gate of openGates(state)) {
+    const key = questionKey(gate);
+    if (!Object.hasOwn(answers, key)) continue;
+    const decision = readAnswer(gate, answers, key);
+    if (decision === null) dismissed.add(key);
+    else await context.kernel.decideGate(state.workflow_id, { ...requireCommand(context, "gate"), ...decision });
+  }
+  return dismissed;
+}
+
+function readAnswer(gate: Gate, answers: Readonly<Record<string, unknown>>, key: string): Decision | null {
+  const view = inputResponse(answers as Record<string, unknown>, key);
+  if (view.kind !== "elicit" || view.action === "cancel") return null;
+  if (view.action === "decline") return gate.kind === "in_doubt" ? null : decisionOf(gate, { decision: "reject" });
+  // Whoever accepts without a decision has not answered yet.
+  if (view.content?.["decision"] === undefined) return null;
+  const schema = gate.kind === "in_doubt" ? Doubt : Approval;
+  return decisionOf(
+    gate,
+    readRequest<typeof Approval | typeof Doubt>(schema, view.content, { what: "answer", source: askRef }),
+  );
+}
+
+function decisionOf(
+  { gate_id, payload_digest, basis_digest, votes }: Gate,
+  { decision: word, comment, ...more }: Answer,
+): Decision {
+  const basis = basis_digest === undefined ? {} : { basis_digest };
+  const decision = word === "reject" || word === "failed" ? "reject" : "approve";
+  const resolution = word === "done" || word === "retry" ? { resolution: word } : {};
+  const { edit = "", result = "" } = more as { readonly edit?: string; readonly result?: string };
+  const changes = edit.trim() === "" ? {} : { edit: readEdit(edit) };
+  const given = result.trim() === "" ? {} : { result: readJson(result, "result") };
+  const targets = decision === "approve" ? namedTargets(votes) : {};
+  const commented = comment === undefined || comment === "" ? {} : { comment };
+  return {
+    gate_id,
+    decision,
+    payload: { payload_digest, ...basis, ...resolution, ...given, ...changes, ...targets, ...commented },
+  };
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+function readEdit(text: string): JsonObject {
+  const value = readJson(text, "edit");
+  return isPlainObject(value) ? value : refuseJson("the edit is not a JSON object");
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+function readJson(text: string, what: string): unknown {
+  try {
+    return parseSafeJson(text);
+  } catch (thrown) {
+    if (!(thrown instanceof SyntaxError || thrown instanceof NotJson)) throw thrown;
+    return refuseJson(`the ${what} is not JSON that keeps its meaning: ${thrown.message}`);
+  }
+}
+
+const refuseJson = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, askRef));

@@ -1,0 +1,42 @@
+/**
+ * What a program says of its call in `_meta`: under which key, and how long it waits. Our own client says both.
+ *
+ * K1  A member with our prefix that is not known is refused, with the one that may have been meant.
+ * K2  A key that submit would not take (too long, not ASCII) stands for itself by its digest: it is no less a key.
+ */
+import { z } from "zod";
+import { digest } from "../../contract/digest.ts";
+import { IdempotencyKey } from "../../contract/intent.ts";
+import { readRequest } from "../../contract/known-keys.ts";
+import { idempotencyMeta, untilMeta } from "../../contract/mcp.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+
+const metaRef = moduleRef(0, "mcp", "call_meta");
+
+/** The members of `_meta` that have our prefix; those of others are theirs, as MCP has it. */
+const OwnMeta = z.strictObject({
+  [idempotencyMeta]: z.string().min(1, "must be a text that is not empty").optional(),
+  [untilMeta]: z.literal("end").optional(),
+});
+
+export interface CallMeta {
+  /** As `submit` takes it; what it is spread into has no key where none came. */
+  readonly key: { readonly idempotency_key?: string };
+  /** A gate is no answer: the call waits for whoever decides. */
+  readonly untilEnd: boolean;
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: what stands for a key is none. */
+export function readCallMeta(meta: Readonly<Record<string, unknown>> | undefined): CallMeta {
+  const own = Object.entries(meta ?? {}).filter(([key]) => key.startsWith("countersign/"));
+  const { [idempotencyMeta]: key, [untilMeta]: until } = readRequest(OwnMeta, Object.fromEntries(own), {
+    what: "_meta",
+    source: metaRef,
+  });
+  return { key: readKey(key), untilEnd: until !== undefined };
+}
+
+function readKey(given: string | undefined): CallMeta["key"] {
+  if (given === undefined) return {};
+  return { idempotency_key: IdempotencyKey.safeParse(given).data ?? digest(given) };
+}

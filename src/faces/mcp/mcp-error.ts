@@ -1,0 +1,48 @@
+/**
+ * Errors as MCP tells them: of a tool as its result, which a model can read and act on; of the protocol as JSON-RPC errors.
+ *
+ * E1  What is no KernelError tells the caller nothing of itself; the log gets it.
+ */
+import { ProtocolError } from "@modelcontextprotocol/server";
+import { processingError } from "../../contract/error.ts";
+import { errorCodes, isErrorCode } from "../../contract/error-codes.ts";
+import { type KernelError, KernelErrorException } from "../../contract/kernel-error.ts";
+import type { McpError } from "../../contract/mcp.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Logger } from "../../index.ts";
+import { errorToJsonrpcError } from "../../protocol/error-to-jsonrpc-error.ts";
+
+const errorRef = moduleRef(0, "mcp", "answer");
+
+/** The error of anything thrown. */
+export function errorOf(thrown: unknown, logger: Logger | undefined): KernelError {
+  if (thrown instanceof KernelErrorException) return thrown.error;
+  logger?.error({ thrown }, "an MCP request failed in a way it should not");
+  return processingError("the server failed in a way it should not", errorRef);
+}
+
+export const toProtocolError = (error: KernelError): ProtocolError => {
+  const { code, message, data } = errorToJsonrpcError(error);
+  return new ProtocolError(code, message, data);
+};
+
+/** Does the work; what it throws becomes a JSON-RPC error. */
+export async function orProtocolError<T>(logger: Logger | undefined, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw thrown instanceof ProtocolError ? thrown : toProtocolError(errorOf(thrown, logger));
+  }
+}
+
+/** What a person or a model does next: of the error itself, else of the nearest cause that has a row. */
+const nextStepOf = ({ code, cause }: KernelError): string =>
+  isErrorCode(code) ? errorCodes[code].next : cause === null ? "" : nextStepOf(cause);
+
+export function toMcpError(error: KernelError): McpError {
+  const { code, category, message, retry_eligible, detail } = error;
+  return { code, category, message, next: nextStepOf(error), retry_eligible, detail };
+}
+
+/** One line: what happened, its code, what to do. */
+export const describeError = ({ code, message, next }: McpError): string => `${code}: ${message}. ${next}`.trimEnd();

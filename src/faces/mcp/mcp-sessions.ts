@@ -1,0 +1,153 @@
+/**
+ * Sessions over streamable HTTP, for clients of 2025-11-25 and before: one server and one transport each.
+ *
+ * S1  A session is its caller's, with the scopes it was begun with; to anybody else it is not there.
+ * S2  There are at most `maxSessions`, and of one principal so many that others find a place; one that nobody spoke or listened in for `sessionIdleMs` is ended. What ends leaves
+ *     no timer.
+ * S3  The end of a session ends nothing that it began: workflows go on.
+ */
+import {
+  isInitializeRequest,
+  type Server,
+  WebStandardStreamableHTTPServerTransport as Transport,
+} from "@modelcontextprotocol/server";
+import type { ScopedCaller } from "../../contract/auth-context.ts";
+import { canonicalJson } from "../../contract/digest.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { endingStream } from "../../protocol/ending-stream.ts";
+import { ownerOf, type ResolvedMcpOptions } from "./mcp-options.ts";
+
+interface Session {
+  readonly key: string;
+  readonly owner: string;
+  readonly server: Server;
+  readonly transport: Transport;
+  /** Requests under way, and answers that are still being read. */
+  busy: number;
+  cancelTimer: () => void;
+}
+
+export interface McpSessions {
+  /** @throws KernelErrorException T0_MCP_SESSION_UNKNOWN, T0_MCP_(CALLER_)SESSION_LIMIT, or for a request outside any session. */
+  readonly answer: (request: Request, caller: ScopedCaller, parsedBody: unknown) => Promise<Response>;
+  readonly count: () => number;
+  readonly close: () => Promise<void>;
+}
+
+const sessionRef = moduleRef(0, "mcp", "session");
+
+/** Who a session belongs to. */
+const keyOf = ({ tenant_id, principal, scopes }: ScopedCaller): string =>
+  canonicalJson([
+    tenant_id,
+    principal.type,
+    principal.id,
+    principal.role,
+    scopes === undefined ? null : [...scopes].sort(),
+  ]);
+
+export function createSessions(options: ResolvedMcpOptions, open: (caller: ScopedCaller) => Server): McpSessions {
+  const sessions = new Map<string, Session>();
+  const { limits, clock } = options;
+
+  function rest(session: Session): void {
+    session.cancelTimer();
+    const at = clock.now() + limits.sessionIdleMs;
+    session.cancelTimer = clock.setTimer(
+      at,
+      () => void (session.busy === 0 ? session.server.close() : rest(session)),
+      true,
+    );
+  }
+
+  async function begin(caller: ScopedCaller): Promise<Session> {
+    const owner = ownerOf(caller);
+    requirePlace([...sessions.values()], owner, limits);
+    const server = open(caller);
+    const id = crypto.randomUUID();
+    const transport = new Transport({ sessionIdGenerator: () => id, maxRequestBodySize: limits.maxBodyBytes });
+    const session: Session = { key: keyOf(caller), owner, server, transport, busy: 0, cancelTimer: () => undefined };
+    const closed = server.onclose;
+    server.onclose = () => {
+      session.cancelTimer();
+      sessions.delete(id);
+      closed?.();
+    };
+    // Its place is taken at once: whoever comes meanwhile finds it taken.
+    sessions.set(id, session);
+    await server.connect(transport);
+    return session;
+  }
+
+  function leave(session: Session): void {
+    session.busy -= 1;
+    if (isOpen(sessions, session)) rest(session);
+  }
+
+  async function answerIn(session: Session, request: Request, parsedBody: unknown): Promise<Response> {
+    session.busy += 1;
+    session.cancelTimer();
+    let response: Response | undefined;
+    try {
+      response = await session.transport.handleRequest(request, parsedBody === undefined ? {} : { parsedBody });
+      if (response.body === null) return response;
+      return new Response(endingStream(response.body, { onEnd: () => leave(session) }), response);
+    } finally {
+      if (response?.body == null) leave(session);
+    }
+  }
+
+  return {
+    async answer(request, caller, parsedBody) {
+      const id = request.headers.get("mcp-session-id");
+      if (id !== null) return answerIn(findSession(sessions, id, caller), request, parsedBody);
+      if (!isInitializeRequest(parsedBody)) return refuseStranger();
+      const session = await begin(caller);
+      const response = await answerIn(session, request, parsedBody);
+      if (!response.ok) await session.server.close();
+      return response;
+    },
+    count: () => sessions.size,
+    close: async () => {
+      await Promise.all([...sessions.values()].map(({ server }) => server.close()));
+    },
+  };
+}
+
+const isOpen = (sessions: ReadonlyMap<string, Session>, session: Session): boolean =>
+  sessions.get(session.transport.sessionId ?? "") === session;
+
+function findSession(sessions: ReadonlyMap<string, Session>, id: string, caller: ScopedCaller): Session {
+  const session = sessions.get(id);
+  if (session !== undefined && session.key === keyOf(caller)) return session;
+  return raise(kernelError("T0_MCP_SESSION_UNKNOWN", "there is no such session", sessionRef));
+}
+
+function requirePlace(
+  open: readonly Session[],
+  owner: string,
+  { maxSessions, maxSessionsPerCaller }: ResolvedMcpOptions["limits"],
+): void {
+  if (open.length >= maxSessions) refuseMore(maxSessions);
+  const own = open.filter((session) => session.owner === owner);
+  if (own.length >= maxSessionsPerCaller) refuseCaller(maxSessionsPerCaller);
+}
+
+const refuseStranger = (): never =>
+  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the request names no session and begins none", sessionRef));
+
+const refuseMore = (maxSessions: number): never =>
+  raise(
+    kernelError("T0_MCP_SESSION_LIMIT", `${maxSessions} sessions are open, as many as may be`, sessionRef, {
+      detail: { maxSessions },
+    }),
+  );
+
+const refuseCaller = (maxSessionsPerCaller: number): never =>
+  raise(
+    kernelError("T0_MCP_CALLER_SESSION_LIMIT", `${maxSessionsPerCaller} sessions of this caller are open`, sessionRef, {
+      detail: { maxSessionsPerCaller },
+    }),
+  );

@@ -1,0 +1,102 @@
+/**
+ * A tool call that is a workflow: submitted, followed to its rest, and put to the person where it waits for one.
+ *
+ * R1  The work is durable: a call that is cancelled or cut off ends the waiting, never the workflow.
+ * R2  Under one key of `_meta` a call is one workflow, however often it is sent. What a program is answered under
+ *     "countersign/until" is an end; what did not end as it was asked for is an error.
+ * R3  A question that comes back answered names its workflow, under seal, and goes on with that; nothing is submitted
+ *     twice, and no other question is answered by it.
+ */
+import { inputRequired, type ServerContext } from "@modelcontextprotocol/server";
+import { withoutScopes } from "../../contract/auth-context.ts";
+import { isTerminal } from "../../contract/workflow.ts";
+import type { KernelProgress, WorkflowState } from "../../index.ts";
+import { waitForRest } from "../../protocol/wait-for-rest.ts";
+import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
+import { describeWorkflow, toMcpWorkflow } from "./describe-workflow.ts";
+import { isGranted, type McpContext, requireGranted } from "./mcp-context.ts";
+import { type QuestionState, questionStates, readQuestionState } from "./question-state.ts";
+import { structured, type ToolAnswer, type ToolCall } from "./tools/tool.ts";
+
+/** Follows what `submit` begins, or the workflow that the request goes on with. */
+export async function runWorkflow(
+  context: McpContext,
+  call: ToolCall,
+  submit: () => Promise<string>,
+): Promise<ToolAnswer> {
+  await requireGranted(context, "read");
+  const state = readQuestionState(call.ctx, call.tool);
+  const workflowId = state?.workflow_id ?? (await submit());
+  const dismissed = await applyAnswers(
+    context,
+    await context.kernel.workflow(workflowId, withoutScopes(context.caller)),
+    answersTo(state, call),
+  );
+  return answerRest(context, call, { workflowId, dismissed });
+}
+
+function answersTo(state: QuestionState | null, { ctx }: ToolCall): Readonly<Record<string, unknown>> {
+  const answers = (ctx.mcpReq.inputResponses ?? {}) as Readonly<Record<string, unknown>>;
+  if (state === null || !Object.hasOwn(answers, state.question)) return {};
+  return { [state.question]: answers[state.question] };
+}
+
+interface Followed {
+  readonly workflowId: string;
+  readonly dismissed: ReadonlySet<string>;
+}
+
+/** Its question or its result. Who waits for the end is answered at no gate that they are not asked about. */
+async function answerRest(
+  context: McpContext,
+  call: ToolCall,
+  { workflowId, dismissed }: Followed,
+): Promise<ToolAnswer> {
+  const waiting = { signal: call.ctx.mcpReq.signal, onProgress: progressReporter(call.ctx) };
+  const mayAsk = call.hasForms && (await isGranted(context, "gate"));
+  for (let after = -1; ; ) {
+    const state = await waitForRest({ ...context, caller: withoutScopes(context.caller) }, workflowId, {
+      ...waiting,
+      after,
+    });
+    const gate = mayAsk ? askableGates(state).find((open) => !dismissed.has(questionKey(open))) : undefined;
+    if (gate !== undefined) {
+      const question = questionKey(gate);
+      const asked = { workflow_id: workflowId, tool: call.tool, question };
+      const requestState = await questionStates(context).mint(asked, call.ctx);
+      return inputRequired({ inputRequests: { [question]: toQuestion(gate) }, requestState });
+    }
+    if (!call.meta.untilEnd || isTerminal(state.state)) return resultOf(state);
+    after = state.sequence;
+  }
+}
+
+/** The tool result of a workflow as it stands. */
+export function resultOf(state: WorkflowState) {
+  const told = toMcpWorkflow(state);
+  const texts = [...(told.text === "" ? [] : [told.text]), describeWorkflow(state), ...describeOutcomes(state)];
+  const failed = state.state === "failed" || state.state === "cancelled" ? { isError: true } : {};
+  const error = told.error === undefined ? [] : [`${told.error.code}: ${told.error.message}. ${told.error.next}`];
+  return { ...structured(told, [...error, ...texts]), ...failed };
+}
+
+/** Outcomes as text, where the workflow says nothing in words of its own. */
+function describeOutcomes({ state, response, outcomes }: WorkflowState): readonly string[] {
+  if (!isTerminal(state) || response.text !== "") return [];
+  return outcomes.map(({ outcome_type, content }) => `${outcome_type}: ${JSON.stringify(content)}`);
+}
+
+/** Tells progress where the client asked for it; each more than the last. */
+export function progressReporter({ mcpReq }: ServerContext): (progress: KernelProgress) => Promise<void> {
+  const progressToken = mcpReq._meta?.progressToken;
+  let told = -1;
+  return async ({ percent, stage, current_step: step }) => {
+    if (progressToken === undefined || percent <= told) return;
+    told = percent;
+    const message = step === null ? stage : `${stage}: ${step.name}`;
+    await mcpReq.notify({
+      method: "notifications/progress",
+      params: { progressToken, progress: percent, total: 100, message },
+    });
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * A workflow as a task: in the words of 2025-11-25, where work that failed is a failed task, and in those of the Tasks
+ * extension of 2026-07-28, where it is a completed one whose result is an error.
+ *
+ * V1  A task's id is its workflow's: any process on the ledger can tell of it, and only to its tenant.
+ * V2  What a task is is read from the ledger each time; nothing of it is kept here, so it never runs out (ttl null).
+ */
+import type { Task } from "@modelcontextprotocol/server";
+import type { WorkflowStateName } from "../../contract/progress.ts";
+import type { WorkflowState, WorkflowSummary } from "../../index.ts";
+import { askableGates, questionKey, toQuestion } from "./ask-person.ts";
+import { openGates } from "./describe-workflow.ts";
+import { resultOf } from "./run-workflow.ts";
+
+const statuses: { readonly [S in WorkflowStateName]: Task["status"] } = {
+  accepted: "working",
+  planned: "working",
+  running: "working",
+  waiting_for_user: "input_required",
+  cancelling: "working",
+  completed: "completed",
+  failed: "failed",
+  cancelled: "cancelled",
+};
+
+function baseOf(state: WorkflowState) {
+  const { workflow_id, accepted_at, updated_at } = state;
+  return {
+    taskId: workflow_id,
+    status: statuses[state.state],
+    statusMessage: messageOf(state),
+    createdAt: accepted_at,
+    lastUpdatedAt: updated_at,
+  };
+}
+
+function messageOf(of: WorkflowState): string {
+  const { state, error, progress } = of;
+  const gates = openGates(of);
+  if (error !== null) return `${error.code}: ${error.message}`;
+  if (gates.length > 0) return gates.map(({ gate_id, title }) => `${gate_id}: ${title}`).join("; ");
+  return progress.current_step === null ? state : `${state}: ${progress.current_step.name}`;
+}
+
+/** As 2025-11-25 has it. */
+export const toTask = (state: WorkflowState, pollInterval: number): Task => ({
+  ...baseOf(state),
+  ttl: null,
+  pollInterval,
+});
+
+/** A task in a list, as 2025-11-25 has it: what is known of it without reading its workflow. */
+export function toListedTask(of: WorkflowSummary, pollInterval: number): Task {
+  const { workflow_id, state, title, open_gates, created_at, updated_at } = of;
+  return {
+    taskId: workflow_id,
+    status: statuses[state],
+    statusMessage: open_gates === 0 ? `${state}: ${title}` : `${state} at ${open_gates} open gates: ${title}`,
+    createdAt: created_at,
+    lastUpdatedAt: updated_at,
+    ttl: null,
+    pollInterval,
+  };
+}
+
+/** As the extension has it, without what its status brings. A tool that failed has completed, with a result that says so. */
+export function toExtensionTask(state: WorkflowState, pollIntervalMs: number) {
+  const base = baseOf(state);
+  return { ...base, status: base.status === "failed" ? "completed" : base.status, ttlMs: null, pollIntervalMs };
+}
+
+/** As the extension has it, with questions or result. Questions only for who may answer them, and can put them. */
+export function toDetailedTask(state: WorkflowState, pollIntervalMs: number, mayAsk: boolean) {
+  const task = toExtensionTask(state, pollIntervalMs);
+  if (task.status === "input_required") return { ...task, inputRequests: mayAsk ? questionsOf(state) : {} };
+  if (task.status === "completed") return { ...task, result: resultOf(state) };
+  return task;
+}
+
+const questionsOf = (state: WorkflowState) =>
+  Object.fromEntries(askableGates(state).map((gate) => [questionKey(gate), toQuestion(gate)]));

@@ -1,0 +1,76 @@
+/**
+ * A tool as this server has them: what clients are told of it, and what it does.
+ *
+ * Owns: the form of results. T1 Every result has structured content that follows the tool's output schema; an error is
+ *       `error` in it, which every output schema allows in place of all else.
+ */
+import type { CallToolResult, InputRequiredResult, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import type { JsonObject } from "../../../contract/json.ts";
+import type { KernelError } from "../../../contract/kernel-error.ts";
+import { readRequest } from "../../../contract/known-keys.ts";
+import { McpError } from "../../../contract/mcp.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
+import type { CallMeta } from "../call-meta.ts";
+import type { McpContext } from "../mcp-context.ts";
+import { describeError, toMcpError } from "../mcp-error.ts";
+
+export interface ToolCall {
+  /** The tool that is called. */
+  readonly tool: string;
+  readonly ctx: ServerContext;
+  /** Whether the client can put a form to a person. */
+  readonly hasForms: boolean;
+  readonly meta: CallMeta;
+}
+
+export type ToolAnswer = CallToolResult | InputRequiredResult;
+
+export interface McpTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema: JsonObject;
+  readonly annotations: ToolAnnotations;
+  /** Gives the result. @throws KernelErrorException, which becomes a result with `isError`. */
+  readonly call: (context: McpContext, args: JsonObject, call: ToolCall) => Promise<ToolAnswer>;
+  /** Begins the work as a task; tools that do nothing for long have none. */
+  readonly begin?: (context: McpContext, args: JsonObject, meta: CallMeta) => Promise<string>;
+}
+
+const toolRef = moduleRef(0, "mcp", "call_tool");
+const errorSchema = z.toJSONSchema(McpError, { unrepresentable: "any" });
+
+/** An input schema for clients; its root is an object, as MCP asks. */
+export const asObject = (json: JsonObject): JsonObject =>
+  json["type"] === "object" ? json : { ...json, type: "object" };
+
+export const inputSchemaOf = (schema: z.ZodType): JsonObject =>
+  asObject(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonObject);
+
+/** The schema of a tool's structured content: its own record, or an error. */
+export function outputSchemaOf(schema: z.ZodType): JsonObject {
+  const { $schema, required = [], properties, ...rest } = z.toJSONSchema(schema, { unrepresentable: "any" });
+  const { $schema: _, ...error } = errorSchema;
+  const choice = { anyOf: [{ required }, { required: ["error"] }] };
+  return { $schema, ...rest, type: "object", properties: { error, ...properties }, ...choice };
+}
+
+/** The arguments as the schema has them. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+export function readArguments<S extends z.ZodType>(schema: S, args: JsonObject): z.output<S> {
+  return readRequest(schema, args, { what: "arguments", source: toolRef });
+}
+
+/** Structured content with its JSON as text, for clients that know texts only. */
+export function structured(content: object, texts: readonly string[] = [JSON.stringify(content)]): CallToolResult {
+  return {
+    content: texts.map((text) => ({ type: "text", text })),
+    structuredContent: content as Record<string, unknown>,
+  };
+}
+
+export function refusal(error: KernelError): CallToolResult {
+  const told = toMcpError(error);
+  return { ...structured({ error: told }, [describeError(told)]), isError: true };
+}

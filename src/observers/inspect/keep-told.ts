@@ -1,0 +1,37 @@
+/**
+ * A source that can be read once, kept for viewers that come later: each gets it from the beginning.
+ *
+ * K1  It is read as far as the fastest viewer asks, and by nobody twice.
+ * K2  So many messages are kept; a source that gives more ends with an error.
+ */
+import { kernelError } from "../../contract/error-codes.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { singleFlight } from "../../contract/single-flight.ts";
+
+const keepRef = moduleRef(6, "inspect", "keep_told");
+
+export function keepTold<T>(source: AsyncIterator<T, unknown>, most: number): AsyncIterable<T> {
+  const told: T[] = [];
+  let isOver = false;
+  const pull = singleFlight(async () => {
+    if (told.length >= most) refuseMore(most);
+    const { done, value } = await source.next();
+    if (done === true) isOver = true;
+    else told.push(value);
+  });
+  return {
+    async *[Symbol.asyncIterator]() {
+      for (let at = 0; ; at += 1) {
+        while (at >= told.length && !isOver) await pull();
+        if (at >= told.length) return;
+        yield told[at] as T;
+      }
+    },
+  };
+}
+
+function refuseMore(most: number): never {
+  const message = `more than ${most} messages came from a source that can be read once; give an Inspector, which need not be kept`;
+  return raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, keepRef, { detail: { most } }));
+}

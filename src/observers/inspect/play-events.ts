@@ -1,0 +1,100 @@
+/**
+ * playEvents: a ledger's events, from wherever they come, as an inspector is told of them.
+ *
+ * Owns: reading the options, and what becomes of an event that no kernel wrote. Never: knows a kernel.
+ */
+import { kernelError } from "../../contract/error-codes.ts";
+import { eventTypes, type LedgerEvent } from "../../contract/event.ts";
+import type { Inspection } from "../../contract/inspection.ts";
+import { isPlainObject } from "../../contract/json.ts";
+import { KernelErrorException, raise } from "../../contract/kernel-error.ts";
+import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { viewing } from "../../protocol/viewing.ts";
+import { type Pace, paceEvents, requireSpeed } from "./pace.ts";
+import { type Kind, kinds, Player, type PlayerOptions } from "./player.ts";
+
+/** What is played of the events, how fast, and what of them is shown. */
+export interface PlayOptions extends PlayerOptions, Pace {}
+
+const playKeys = { speed: 0, real: 0, show: 0, redact: 0, clock: 0, signal: 0 } satisfies KeysOf<Required<PlayOptions>>;
+const playRef = moduleRef(6, "inspect", "play_events");
+
+/**
+ * The messages that these events make, in their order, at the pace asked for.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none, T0_LEDGER_CORRUPT for events that
+ * cannot be those of a ledger.
+ */
+export function playEvents(
+  events: Iterable<LedgerEvent> | AsyncIterable<LedgerEvent>,
+  options: PlayOptions = {},
+): AsyncGenerator<Inspection, void, void> {
+  requirePlayOptions(options, playKeys, "playEvents");
+  return viewing((signal) => play(events, { ...options, signal }), options);
+}
+
+async function* play(
+  events: Iterable<LedgerEvent> | AsyncIterable<LedgerEvent>,
+  options: PlayOptions,
+): AsyncGenerator<Inspection, void, void> {
+  const player = new Player(options);
+  for await (const event of paceEvents(soundEvents(events), options)) yield* emitEvent(player, event);
+}
+
+/** The same, as far as they can be those of a ledger. */
+async function* soundEvents(
+  events: Iterable<LedgerEvent> | AsyncIterable<LedgerEvent>,
+): AsyncGenerator<LedgerEvent, void, void> {
+  for await (const event of events) {
+    if (!isEvent(event)) raise(kernelError("T0_LEDGER_CORRUPT", "what is played holds what is no event", playRef));
+    yield event;
+  }
+}
+
+const types: ReadonlySet<unknown> = new Set(eventTypes);
+
+const isEvent = (event: unknown): event is LedgerEvent =>
+  isPlainObject(event) &&
+  types.has(event["event_type"]) &&
+  Number.isFinite(Date.parse(String(event["timestamp"]))) &&
+  isPlainObject(event["payload"]) &&
+  isPlainObject(event["actor"]);
+
+/** An item of a stream, and the number that following goes on after: the last that is told of an event has it. */
+export interface NumberedInspection {
+  readonly sequence: number | null;
+  readonly item: Inspection;
+}
+
+/** A workflow's events from the first on, told from the one after `after`: what was told before is not told again. */
+export async function* playAfter(
+  events: AsyncIterable<LedgerEvent>,
+  after: number,
+): AsyncGenerator<NumberedInspection, void, void> {
+  const player = new Player();
+  for await (const event of events) {
+    const told = emitEvent(player, event);
+    if (event.sequence <= after) continue;
+    for (const [at, item] of told.entries()) yield { sequence: at === told.length - 1 ? event.sequence : null, item };
+  }
+}
+
+/** @throws KernelErrorException T0_LEDGER_CORRUPT in place of whatever an event that is none leads to. */
+export function emitEvent(player: Player, event: LedgerEvent): readonly Inspection[] {
+  try {
+    return player.tell(event);
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException) throw thrown;
+    const message = `an event cannot be played: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+    return raise(kernelError("T0_LEDGER_CORRUPT", message, playRef));
+  }
+}
+
+export function requirePlayOptions(options: PlayOptions, keys: object, what: string): void {
+  requireKnownKeys(options, keys, { what, source: playRef });
+  requireSpeed(options.speed);
+  const unknown = (options.show ?? []).filter((kind) => !kinds.includes(kind as Kind));
+  if (unknown.length === 0) return;
+  const message = `${what}: show holds ${unknown.join(", ")}; there are ${kinds.join(", ")}`;
+  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, playRef));
+}

@@ -1,0 +1,183 @@
+/**
+ * serveInspector: a relay on this machine, from what is told to viewers that connect: Stately's page, or its receiver.
+ *
+ * Owns: the address, who may connect, and how slow a viewer may be. Never: keeps what an Inspector can tell again.
+ * R1  Each viewer is told all from the beginning, a message a frame, as fast as it reads.
+ * R2  It listens on the loopback address, for programs of this machine and for its own page: a page of another origin, and
+ *     one that came by another name, is refused.
+ * R3  A viewer that takes nothing for `maxStallMs` is cut off, and with it what was opened for it.
+ */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { z } from "zod";
+import { kernelError } from "../../contract/error-codes.ts";
+import { objectWith, takeOptions } from "../../contract/host-object.ts";
+import type { Inspection } from "../../contract/inspection.ts";
+import { KernelErrorException, raise } from "../../contract/kernel-error.ts";
+import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { type Clock, wallClock } from "../../index.ts";
+import { listen } from "../../protocol/listen.ts";
+import { keepTold } from "./keep-told.ts";
+import { ownPage, statelyPage } from "./relay-page.ts";
+
+/** Where the relay listens, and its limits. */
+export interface ServeInspectorOptions {
+  /** 0 takes any that is free. */
+  readonly port: number;
+  /** The loopback address, and no other. */
+  readonly host?: "127.0.0.1";
+  /** `stately` needs the internet: what is inspected goes to Stately's page in the browser. `own` says where else to look. */
+  readonly ui?: "stately" | "own";
+  /** Another address of Stately's inspector. */
+  readonly url?: string;
+  /** How long a viewer may take nothing; 30 000 ms by default. */
+  readonly maxStallMs?: number;
+  /** Viewers at once; 16 by default. */
+  readonly maxViewers?: number;
+  /** Messages that are kept of a source that can be read once; 200 000 by default. */
+  readonly maxKept?: number;
+  /** For stalled viewers; the machine's by default. */
+  readonly clock?: Clock;
+}
+
+/** The relay to Stately's page, listening. */
+export interface InspectorServer {
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+const defaults = {
+  host: "127.0.0.1",
+  ui: "stately",
+  url: "https://stately.ai/inspect",
+  maxStallMs: 30_000,
+  maxViewers: 16,
+  maxKept: 200_000,
+  clock: wallClock,
+} as const;
+type Resolved = Required<ServeInspectorOptions>;
+
+const serveRef = moduleRef(6, "inspect", "serve_inspector");
+
+/**
+ * The relay between a source of messages and Stately's page, on the loopback address.
+ * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for options that are none.
+ */
+export async function serveInspector(
+  source: AsyncIterable<Inspection>,
+  options: ServeInspectorOptions,
+): Promise<InspectorServer> {
+  readStrictly(z.object({ source: objectWith(Symbol.asyncIterator) }), { source }, reading);
+  const resolved: Resolved = { ...defaults, ...takeOptions(options, reading) };
+  requireOptions(options, resolved);
+  const server = createServer();
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: 1_024 });
+  const { host } = resolved;
+  await listen(server, resolved, serveRef);
+  const address = `${host}:${(server.address() as AddressInfo).port}`;
+  server.on("request", (request, response) => answerPage(request, response, address, resolved));
+  const feed = replayable(source, resolved.maxKept);
+  server.on("upgrade", (request, socket, head) => {
+    const refusal = refuseViewer(request, address, sockets.clients.size < resolved.maxViewers);
+    if (refusal !== null) return refuseUpgrade(socket, refusal);
+    sockets.handleUpgrade(request, socket, head, (viewer) => void streamTo(viewer, feed, resolved));
+  });
+  return { url: `http://${address}`, close: () => closeAll(server, sockets) };
+}
+
+/** What gives itself as its iterator can be read once only. */
+function replayable(source: AsyncIterable<Inspection>, maxKept: number): AsyncIterable<Inspection> {
+  const isOnce = "next" in source;
+  return isOnce ? keepTold(source[Symbol.asyncIterator](), maxKept) : source;
+}
+
+const headers = {
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+} as const;
+
+function answerPage(request: IncomingMessage, response: ServerResponse, address: string, options: Resolved): void {
+  const isPage = request.url === "/" && (request.method === "GET" || request.method === "HEAD");
+  const status = isOwnName(request, address) ? (isPage ? 200 : 404) : 403;
+  if (status !== 200) return void response.writeHead(status, { ...headers, "content-type": "text/plain" }).end();
+  const relay = `ws://${request.headers.host}`;
+  const { html, policy } = options.ui === "stately" ? statelyPage(options.url, relay) : ownPage(relay);
+  const page = { ...headers, "content-type": "text/html; charset=utf-8", "content-security-policy": policy };
+  response.writeHead(200, page).end(request.method === "HEAD" ? undefined : html);
+}
+
+/** A name that another host chose for this address is not ours. */
+const isOwnName = ({ headers: { host } }: IncomingMessage, address: string): boolean =>
+  host === address || host === address.replace(/^127\.0\.0\.1/, "localhost");
+
+/** Programs say no origin; of pages only the relay's own may view. */
+function refuseViewer(request: IncomingMessage, address: string, hasRoom: boolean): string | null {
+  const { origin, host } = request.headers;
+  const isOwn = isOwnName(request, address) && (origin === undefined || origin === `http://${host}`);
+  if (!isOwn) return "403 Forbidden";
+  return hasRoom ? null : "503 Service Unavailable";
+}
+
+function refuseUpgrade(socket: Duplex, status: string): void {
+  socket.on("error", () => undefined);
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}
+
+/** Closes with 1000 where all was told, with 1011 and the code where it cannot be. */
+async function streamTo(viewer: WebSocket, source: AsyncIterable<Inspection>, options: Resolved): Promise<void> {
+  const told = source[Symbol.asyncIterator]();
+  viewer.on("close", () => void Promise.resolve(told.return?.()).catch(() => undefined));
+  viewer.on("error", () => undefined);
+  try {
+    for (let next = await told.next(); next.done !== true; next = await told.next()) {
+      if (viewer.readyState !== viewer.OPEN) return;
+      await send(viewer, JSON.stringify(next.value), options);
+    }
+    viewer.close(1000, "all was told");
+  } catch (thrown) {
+    viewer.close(1011, thrown instanceof KernelErrorException ? thrown.error.code : "the source failed");
+  }
+}
+
+/** Until the viewer has room for the next one. */
+function send(viewer: WebSocket, text: string, { clock, maxStallMs }: Resolved): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.setTimer(clock.now() + maxStallMs, () => viewer.terminate(), true);
+    viewer.send(text, () => {
+      cancel();
+      resolve();
+    });
+  });
+}
+
+async function closeAll(server: Server, sockets: WebSocketServer): Promise<void> {
+  for (const viewer of sockets.clients) viewer.terminate();
+  sockets.close();
+  const closed = once(server, "close");
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+function requireOptions(options: ServeInspectorOptions, resolved: Resolved): void {
+  const known = { ...defaults, port: 0 } satisfies KeysOf<Resolved>;
+  requireKnownKeys(options, known, reading);
+  const { host, port, ui, url, maxStallMs, maxViewers, maxKept } = resolved;
+  if (!Number.isSafeInteger(port) || port < 0 || port > 65_535) refuse("port is a whole number from 0 to 65535");
+  if (host !== "127.0.0.1") refuse("host is 127.0.0.1: viewers are not asked who they are");
+  if (ui !== "stately" && ui !== "own") refuse('ui is "stately" or "own"');
+  if (!URL.canParse(url) || !/^https?:/.test(url)) refuse("url is the address of an inspector's page");
+  for (const [name, value] of Object.entries({ maxStallMs, maxViewers, maxKept }))
+    if (!Number.isSafeInteger(value) || value <= 0) refuse(`${name} is a whole number above 0`);
+}
+
+const reading = { what: "serveInspector", source: serveRef };
+
+function refuse(reason: string): never {
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `serveInspector: ${reason}`, serveRef));
+}

@@ -1,0 +1,166 @@
+/**
+ * A notice in words, for whatever shows text to people.
+ *
+ * T1  Whatever came from inputs, outputs or people is shown as a person can see it; nothing of it begins a line of ours.
+ * T2  What is cut says how much was left out, and `cut` names it, so that the message says where it is shown whole; what is
+ *     withheld says where it is shown.
+ */
+import { type Gate, rolesAsked } from "../../contract/gate.ts";
+import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
+import { describeChange, describeEditor } from "../../protocol/describe-edits.ts";
+import { failureLines } from "../../protocol/failure-lines.ts";
+import { quoteText, showLine } from "../../protocol/visible-text.ts";
+import { withholdTexts } from "./withhold-texts.ts";
+
+export interface ToldNotice {
+  /** One line. */
+  readonly subject: string;
+  /** One line each. */
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  /** The preview and what would run, as JSON, each under its name; none where they are withheld. */
+  readonly parts: readonly (readonly [name: string, text: string])[];
+  /** The names of what is cut: `title`, facts, the preview, what would run. */
+  readonly cut: readonly string[];
+  /** Whether it shows all that a person decides on: nothing is cut and nothing withheld. */
+  readonly isWhole: boolean;
+}
+
+export interface Telling {
+  /** Characters of the subject. */
+  readonly maxSubject: number;
+  readonly maxPreview: number;
+  readonly maxPayload: number;
+  readonly linkOnly: boolean;
+}
+
+const openings = {
+  opened: "Decision wanted",
+  revised: "Changed, to be decided anew",
+  due_soon: "Due soon",
+  escalated: "Escalated",
+  reminded: "Still to be decided",
+} as const satisfies Record<Exclude<NoticeKind, "decided">, string>;
+
+const ends: { readonly [S in Gate["status"]]?: string } = {
+  approved: "Approved",
+  rejected: "Rejected",
+  expired: "Expired",
+  voided: "No longer to be decided",
+};
+
+const maxFact = 500;
+
+export function describeNotice(notice: GateNotice, telling: Telling): ToldNotice {
+  if (telling.linkOnly) {
+    const told = head(withholdTexts(notice), telling, [["payload", "is shown at the gate alone"]]);
+    return { ...told, parts: [], isWhole: false };
+  }
+  const told = head(notice, telling, []);
+  const { parts, cut: cutParts } = body(notice, telling);
+  const allCut = [...told.cut, ...cutParts];
+  return { ...told, parts, cut: allCut, isWhole: allCut.length === 0 };
+}
+
+/** Returns the line that says what a message does not show whole, and where it is shown; null if it shows everything. */
+export const describeCut = (cutNames: readonly string[]): string | null =>
+  cutNames.length === 0 ? null : `Not shown whole here: ${cutNames.join(", ")}. Open the gate to read all of it.`;
+
+type Facts = readonly (readonly [name: string, value: string])[];
+
+function head(notice: GateNotice, { maxSubject }: Telling, more: Facts): Omit<ToldNotice, "parts" | "isWhole"> {
+  const { gate, kind } = notice;
+  const word = kind === "decided" ? (ends[gate.status] ?? gate.status) : openings[kind];
+  const subject = showLine(`${word}: ${gate.title}`);
+  const facts = [...factsOf(notice), ...more].map(([name, value]) => [name, showLine(value)] as const);
+  const cutFacts = facts.filter(([, value]) => value.length > maxFact).map(([name]) => name);
+  return {
+    subject: cut(subject, maxSubject),
+    facts: facts.map(([name, value]) => [name, cut(value, maxFact)]),
+    cut: [...(subject.length > maxSubject ? ["title"] : []), ...new Set(cutFacts)],
+  };
+}
+
+function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<ToldNotice, "parts" | "cut"> {
+  const ran = gate.kind === "in_doubt" ? "Was sent" : "Would run";
+  const whole = [
+    ...(gate.preview === "" ? [] : [["Preview", quoteText(gate.preview), maxPreview] as const]),
+    [ran, quoteText(JSON.stringify(gate.payload, null, 2)), maxPayload] as const,
+  ];
+  return {
+    parts: whole.map(([name, text, most]) => [name, cut(text, most)]),
+    cut: whole.filter(([, text, most]) => text.length > most).map(([name]) => name),
+  };
+}
+
+function factsOf({ gate, workflow_id, intent_type }: GateNotice): Facts {
+  const { operator, effect, risk_level, estimated_cost, reasons, due_at, expiry_action, consequences } = gate;
+  const roles = rolesAsked(gate);
+  return [
+    ...editFacts(gate),
+    ["gate", `${gate.gate_id} of ${workflow_id} (${intent_type})`],
+    [gate.kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`],
+    ...doubtOf(gate),
+    ["risk", `${risk_level}, estimated cost ${estimated_cost}`],
+    ...reasons.map(
+      ({ source, rule, reason }) => ["asked by", `${source} "${rule}"${reason && `: ${reason}`}`] as const,
+    ),
+    ...(roles === null ? [] : [["for", roles.join(", ")] as const]),
+    ...(due_at === null ? [] : [["due", `${due_at}, then ${expiry_action}`] as const]),
+    ...decisionOf(gate),
+    ...factsElsewhere(gate),
+    ["approve", consequences.approve],
+    ["reject", consequences.reject],
+    ["digest", gate.payload_digest],
+    ...(gate.basis_digest === undefined ? [] : [["basis", gate.basis_digest] as const]),
+  ];
+}
+
+/** What is on record of a call in doubt; a gate whose texts are withheld has none. */
+function doubtOf({ doubt }: Gate): Facts {
+  if (doubt === undefined) return [];
+  const { called_at, error } = doubt;
+  return [
+    ...(called_at === null ? [] : [["at", called_at] as const]),
+    ["threw", error === null ? "nothing: the process that called ended first" : failureLines(error).join("; ")],
+  ];
+}
+
+function editFacts({ edits = [], planned_title }: Gate): Facts {
+  return [
+    ...edits.flatMap((edit) => [
+      ["edited", describeEditor(edit)] as const,
+      ...edit.changes.map((change) => ["from, to", describeChange(change)] as const),
+    ]),
+    ...(planned_title === undefined ? [] : [["planned as", planned_title] as const]),
+  ];
+}
+
+/** What binds a decision too, or is part of what it is made on, and of which a notice tells only that it is there. */
+function factsElsewhere({ target, quorum, signed, diff, basis }: Gate): Facts {
+  const lines = diff === null ? 0 : diff.replace(/\n$/, "").split("\n").length;
+  return [
+    ...(target === null ? [] : [["makes final", `${target.type} version ${target.version}`] as const]),
+    ...(quorum == null ? [] : [["takes", `${quorum.approvals} to approve, ${quorum.rejections} to reject`] as const]),
+    ...(signed === true ? [["signed", "each vote that counts"] as const] : []),
+    ...(diff === null ? [] : [["changes", `${lines} lines, shown at the gate alone`] as const]),
+    ...(basis === undefined || basis.length === 0
+      ? []
+      : [["rests on", `${basis.map(({ name }) => name).join(", ")}`] as const]),
+  ];
+}
+
+function decisionOf({ decision }: Gate): Facts {
+  if (decision === null) return [];
+  const { principal, at, comment, edited, resolution } = decision;
+  const who = principal === null ? "nobody, by its time" : `${principal.type} ${principal.id}`;
+  return [
+    ["decided", `${resolution ?? decision.decision} by ${who} at ${at}${edited ? ", edited" : ""}`],
+    ...(comment === null ? [] : [["comment", comment] as const]),
+  ];
+}
+
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const kept = text.slice(0, most).toWellFormed();
+  return `${kept}… ${text.length - most} more characters`;
+}

@@ -1,0 +1,52 @@
+/**
+ * Who is told of a gate: the host's word, or those who may decide on it, by the addresses that the host gave for roles and
+ * people.
+ *
+ * R1  A named approver is found by name, but for who asked where the gate separates the two; a gate that names roles goes to
+ *     these; one that names nobody to all. Roles that an escalation added are told as well.
+ */
+
+import { kernelError } from "../../contract/error-codes.ts";
+import { type Gate, rolesAsked } from "../../contract/gate.ts";
+import type { GateNotice } from "../../contract/gate-notice.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+
+/** Who is told of a gate. */
+export interface RecipientOptions {
+  /** In place of `roles` and `people`. */
+  readonly recipients?: (notice: GateNotice) => readonly string[] | Promise<readonly string[]>;
+  /** Addresses by role. */
+  readonly roles?: Readonly<Record<string, readonly string[]>>;
+  /** The address of a named approver, by the principal's id. */
+  readonly people?: Readonly<Record<string, string>>;
+}
+
+type Approver = NonNullable<Gate["approvers"]>[number];
+
+/** Each once. @throws KernelErrorException T6_NOTICE_NOBODY. */
+export async function findRecipients(notice: GateNotice, options: RecipientOptions): Promise<readonly string[]> {
+  const found = new Set(
+    options.recipients === undefined ? mayDecide(notice, options) : await options.recipients(notice),
+  );
+  if (found.size > 0) return [...found];
+  const { approvers, added_roles = [] } = notice.gate;
+  const people = approvers?.map(({ id }) => String(id));
+  const names = people === undefined ? (rolesAsked(notice.gate) ?? ["anybody"]) : [...people, ...added_roles];
+  const message = `there is no address for ${names.join(", ")}`;
+  return raise(kernelError("T6_NOTICE_NOBODY", message, moduleRef(6, "notifiers", "find_recipients")));
+}
+
+function mayDecide({ gate }: GateNotice, { roles = {}, people = {} }: RecipientOptions): readonly string[] {
+  const ofRole = (role: string): readonly string[] =>
+    Object.hasOwn(roles, role) ? (roles[role] as readonly string[]) : [];
+  if (gate.approvers === null) return (rolesAsked(gate) ?? Object.keys(roles)).flatMap(ofRole);
+  const named = gate.approvers.filter((one) => !hasAsked(gate, one));
+  const ofPeople = named.flatMap(({ id }) => (Object.hasOwn(people, id) ? [people[id] as string] : []));
+  return [...ofPeople, ...(gate.added_roles ?? []).flatMap(ofRole)];
+}
+
+/** Whether it is one of those who asked for what is shown, and may not decide on it. */
+const hasAsked = ({ separation, requesters, requester }: Gate, { type, id }: Approver): boolean =>
+  separation &&
+  (requesters ?? [requester]).some((one) => String(one?.id) === String(id) && (type ?? one?.type) === one?.type);

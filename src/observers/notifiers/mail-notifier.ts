@@ -1,0 +1,173 @@
+/**
+ * Notices as e-mail, over SMTP: text, and the same as HTML without anything that could act.
+ *
+ * M1  The Message-ID is made of the notice's id: what comes twice is known as the same, and the mails of a gate are one thread.
+ * M2  No text of a gate reaches a header but the subject, on one line. No text becomes markup.
+ * M3  Delivered is what the server took for at least one recipient; of the others the log is told.
+ */
+import { z } from "zod";
+import { sha256 } from "../../contract/digest.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import type { GateNotice } from "../../contract/gate-notice.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Notifier } from "../../index.ts";
+import { describeCut, describeNotice, type ToldNotice } from "./describe-notice.ts";
+import { findRecipients, type RecipientOptions } from "./find-recipients.ts";
+import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs } from "./notifier-options.ts";
+
+/** As nodemailer's. `secure`: TLS from the first byte; else STARTTLS where it is offered, and `requireTLS` insists. */
+export interface SmtpOptions {
+  /** Its name or address. */
+  readonly host: string;
+  /** 465 with `secure`, else 587, by default. */
+  readonly port?: number;
+  /** TLS from the first byte. */
+  readonly secure?: boolean;
+  /** No mail without STARTTLS. */
+  readonly requireTLS?: boolean;
+  /** Who signs in there. */
+  readonly auth?: {
+    /** The name of the account. */
+    readonly user: string;
+    /** Its password. */
+    readonly pass: string;
+  };
+  /** Of `tls.connect`. */
+  readonly tls?: Readonly<Record<string, unknown>>;
+}
+
+export interface MailOptions extends NotifierOptions, RecipientOptions {
+  /** The server that takes the mail. */
+  readonly smtp: SmtpOptions;
+  /** The sender's address. */
+  readonly from: string;
+  /** The console's address, for the link to the gate. */
+  readonly consoleUrl: string;
+  /** How long the server may take to be reached, and between two of its words; 8 000 ms by default. */
+  readonly smtpTimeoutMs?: number;
+}
+
+/** One plain address: no name, no list, nothing that a header could be broken with. */
+const MailAddress = z
+  .string()
+  .regex(/^[^\s@<>()[\]\\,;:"\p{C}]{1,64}@[\w.-]{1,253}$/u, "is an address such as ann@example.org");
+
+const Options = z.strictObject({
+  name: nameAs("mail"),
+  kinds: Kinds,
+  linkOnly: LinkOnly,
+  smtp: z.strictObject({
+    host: z.string().min(1),
+    port: z.int().min(1).max(65_535).optional(),
+    secure: z.boolean().optional(),
+    requireTLS: z.boolean().optional(),
+    auth: z.strictObject({ user: z.string(), pass: z.string() }).optional(),
+    tls: z.record(z.string(), z.unknown()).optional(),
+  } satisfies KeysOf<Required<SmtpOptions>>),
+  from: MailAddress,
+  consoleUrl: ConsoleUrl,
+  smtpTimeoutMs: z.int().positive().default(8_000),
+  recipients: z.custom<NonNullable<RecipientOptions["recipients"]>>((value) => typeof value === "function").optional(),
+  roles: z.record(z.string(), z.array(MailAddress).readonly()).default({}),
+  people: z.record(z.string(), MailAddress).default({}),
+} satisfies KeysOf<Required<MailOptions>>);
+type Read = z.output<typeof Options>;
+
+const mailRef = moduleRef(6, "notifiers", "mailNotifier");
+
+/** Tells people of gates by mail. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+export function mailNotifier(given: MailOptions): Notifier {
+  const options = readStrictly(Options, given, { what: "mailNotifier", source: mailRef });
+  const { name, kinds } = options;
+  return {
+    name,
+    ...(kinds !== undefined && { kinds }),
+    async deliver(notice) {
+      const to = await findRecipients(notice, withoutAbsent(options));
+      const wrong = to.filter((address) => !MailAddress.safeParse(address).success);
+      const right = to.filter((address) => !wrong.includes(address));
+      if (right.length === 0) refuseAddresses(wrong);
+      const rejected = await sendMail(options, notice, right);
+      const missed = [...wrong, ...rejected];
+      return missed.length === 0 ? undefined : `not reached: ${missed.join(", ")}`;
+    },
+  };
+}
+
+const withoutAbsent = ({ recipients, roles, people }: Read): RecipientOptions => ({
+  ...(recipients !== undefined && { recipients }),
+  roles,
+  people,
+});
+
+const refuseAddresses = (wrong: readonly string[]): never =>
+  raise(kernelError("T6_NOTICE_NOBODY", `these are no mail addresses: ${wrong.join(", ")}`, mailRef));
+
+/** Gives the recipients that the server did not take; it throws where it took none. */
+async function sendMail(options: Read, notice: GateNotice, to: readonly string[]): Promise<readonly string[]> {
+  // Only now: who tells nobody by mail loads no mailer.
+  const { createTransport } = await import("nodemailer");
+  const { smtp, smtpTimeoutMs, from } = options;
+  const timeouts = { connectionTimeout: smtpTimeoutMs, greetingTimeout: smtpTimeoutMs, socketTimeout: smtpTimeoutMs };
+  const guards = { disableFileAccess: true, disableUrlAccess: true };
+  const transport = createTransport({ ...smtp, ...timeouts, ...guards } as Parameters<typeof createTransport>[0]);
+  try {
+    const { rejected } = await transport.sendMail({ from, to: [...to], ...compose(notice, options) });
+    return (rejected as readonly (string | { readonly address: string })[]).map((one) =>
+      typeof one === "string" ? one : one.address,
+    );
+  } finally {
+    transport.close();
+  }
+}
+
+const limits = { maxSubject: 160, maxPreview: 10_000, maxPayload: 20_000 } as const;
+
+function compose(notice: GateNotice, { from, consoleUrl, linkOnly }: Read) {
+  const told = describeNotice(notice, { ...limits, linkOnly });
+  const link = linkTo(consoleUrl, notice);
+  const domain = from.slice(from.lastIndexOf("@") + 1);
+  const thread = sha256(`${notice.workflow_id}/${notice.gate.gate_id}`).slice(0, 32);
+  return {
+    messageId: `<${notice.notice_id}@${domain}>`,
+    references: [`<${thread}@${domain}>`],
+    headers: { "Auto-Submitted": "auto-generated" },
+    date: new Date(notice.at),
+    subject: told.subject,
+    text: toText(told, link),
+    html: toHtml(told, link),
+  };
+}
+
+const opening = "Open the gate (that decides nothing): ";
+
+function toText({ subject, facts, parts, cut }: ToldNotice, link: string): string {
+  const lines = facts.map(([name, value]) => `${name.padEnd(9)} ${value}`);
+  const shown = parts.map(([name, text]) => `${name}\n${text}`);
+  const notWhole = describeCut(cut);
+  const end = [...(notWhole === null ? [] : [notWhole]), `${opening}${link}`];
+  return `${[subject, lines.join("\n"), ...shown, ...end].join("\n\n")}\n`;
+}
+
+function toHtml({ subject, facts, parts, cut }: ToldNotice, link: string): string {
+  const rows = facts.map(
+    ([name, value]) => `<tr><th align="left">${toMarkup(name)}</th><td>${toMarkup(value)}</td></tr>`,
+  );
+  const shown = parts.map(([name, text]) => `<h2>${name}</h2>\n<pre>${toMarkup(text)}</pre>\n`);
+  const notWhole = describeCut(cut);
+  const cutLine = notWhole === null ? "" : `<p>${toMarkup(notWhole)}</p>\n`;
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>${toMarkup(subject)}</title></head><body>
+<h1>${toMarkup(subject)}</h1>
+<table>
+${rows.join("\n")}
+</table>
+${shown.join("")}${cutLine}<p><a href="${toMarkup(link)}">Open the gate</a> (that decides nothing)</p>
+</body></html>
+`;
+}
+
+const marks: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const toMarkup = (text: string): string => text.replace(/[&<>"']/g, (mark) => marks[mark] as string);

@@ -1,0 +1,41 @@
+/**
+ * What all notifiers may be told: name, kinds, the console's address. Owns: how these are checked, and the link to a gate.
+ */
+import { z } from "zod";
+import { type GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
+
+/** What every notifier may be told. */
+export interface NotifierOptions {
+  /** What its deliveries are kept under; two notifiers of one kernel need two names. */
+  readonly name?: string;
+  /** What it tells of; everything where nothing is said. */
+  readonly kinds?: readonly NoticeKind[];
+  /** True: no title, payload, preview, reason or comment is sent, only that somebody is asked, by what, and the link. */
+  readonly linkOnly?: boolean;
+}
+
+export const nameAs = (name: string) =>
+  z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, "has letters, digits and _.-")
+    .default(name);
+export const Kinds = z.array(NoticeKind).min(1).readonly().optional();
+export const LinkOnly = z.boolean().default(false);
+
+const httpUrl = /^https?$/;
+
+/** The address of the console, as people's browsers know it. */
+export const ConsoleUrl = z
+  .url({ protocol: httpUrl, error: "is the console's address, such as https://gates.example" })
+  .refine((text) => !/[?#]/.test(text), "has neither query nor fragment")
+  .transform((text) => (text.endsWith("/") ? text : `${text}/`));
+
+/** An address that may be posted to. */
+export const PostUrl = z
+  .url({ protocol: httpUrl, error: "is an address such as https://hooks.example/path" })
+  .transform((text) => new URL(text))
+  .refine(({ username, password }) => username === "" && password === "", "carries no name and no password");
+
+/** Where the gate is decided, after signing in. Opening it decides nothing. */
+export const linkTo = (consoleUrl: string, { workflow_id, gate }: GateNotice): string =>
+  `${consoleUrl}#/w/${encodeURIComponent(workflow_id)}/g/${encodeURIComponent(gate.gate_id)}`;

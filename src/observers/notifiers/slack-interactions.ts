@@ -1,0 +1,148 @@
+/**
+ * What a button in Slack sends, and what comes of it.
+ *
+ * I1  Nothing is read of what does not carry Slack's signature over these bytes, made within the last five minutes.
+ * I2  Who decides is whom the host names for this user of this workspace; without a name nothing is decided.
+ * I3  What is decided is the payload whose digest the button carries: the kernel refuses it if the gate shows another by now.
+ * I4  The answer goes to the one who pressed, and to no other host than the webhook's.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+import { requireCredentialScope, ScopedCaller } from "../../contract/auth-context.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { KernelErrorException, raise } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Clock, Kernel } from "../../index.ts";
+import { readBytes } from "../../protocol/read-body-text.ts";
+import { showLine } from "../../protocol/visible-text.ts";
+import { postText } from "./post-text.ts";
+
+/** A user as Slack names them. */
+export interface SlackUser {
+  readonly user_id: string;
+  readonly team_id: string;
+}
+/** Who a user of Slack is here; null for nobody. */
+export type PrincipalOf = (user: SlackUser) => ScopedCaller | null | Promise<ScopedCaller | null>;
+export type Decider = Pick<Kernel, "decideGate">;
+
+export interface InteractionParts {
+  readonly signingSecret: string | undefined;
+  readonly principalOf: PrincipalOf | undefined;
+  readonly clock: Clock;
+  /** The webhook's: answers go to its origin. */
+  readonly url: URL;
+  readonly allowPrivate: boolean;
+}
+
+const slackRef = moduleRef(6, "notifiers", "slack_interactions");
+const maxBytes = 200_000;
+const maxAgeSec = 300;
+const answerTimeoutMs = 5_000;
+
+const Interaction = z.object({
+  type: z.literal("block_actions"),
+  user: z.object({ id: z.string(), team_id: z.string().optional() }),
+  team: z.object({ id: z.string() }).nullish(),
+  response_url: z.string().optional(),
+  actions: z.array(z.object({ action_id: z.string(), value: z.string().optional() })).min(1),
+});
+type Interaction = z.infer<typeof Interaction>;
+
+const Shown = z.strictObject({
+  workflow_id: z.string(),
+  gate_id: z.string(),
+  payload_digest: z.string(),
+  basis_digest: z.string().optional(),
+});
+
+const decisions: Readonly<Record<string, "approve" | "reject">> = {
+  countersign_approve: "approve",
+  countersign_reject: "reject",
+};
+
+/** Text as Slack's markup says it: no mention, no link comes of it. */
+export const toMrkdwn = (text: string): string =>
+  text.toWellFormed().replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+export const answerInteractions =
+  (kernel: Decider, parts: InteractionParts) =>
+  async (request: Request): Promise<Response> => {
+    const { signingSecret, principalOf, clock } = parts;
+    if (signingSecret === undefined || principalOf === undefined) return new Response(null, { status: 404 });
+    const bytes = await readBytes(request, maxBytes);
+    if (!isSigned(request.headers, bytes, { signingSecret, now: clock.now() }))
+      return new Response(null, { status: 401 });
+    const interaction = readInteraction(bytes);
+    // Something else than a button of ours, such as the link: it is taken, and nothing follows.
+    const action = interaction?.actions.find(({ action_id }) => Object.hasOwn(decisions, action_id));
+    if (interaction === null || action === undefined) return new Response(null, { status: 200 });
+    const word = await decide(kernel, principalOf, { interaction, action }).catch(describeRefusal);
+    // Slack waits three seconds for this answer, and for the word to the user not at all.
+    answer(interaction, word, parts).catch(() => undefined);
+    return new Response(null, { status: 200 });
+  };
+
+/** Slack's v0 scheme. */
+function isSigned(
+  headers: Headers,
+  bytes: Uint8Array,
+  { signingSecret, now }: { readonly signingSecret: string; readonly now: number },
+): boolean {
+  const timestamp = headers.get("x-slack-request-timestamp") ?? "";
+  if (!/^\d{1,12}$/.test(timestamp) || Math.abs(now / 1000 - Number(timestamp)) > maxAgeSec) return false;
+  const expected = createHmac("sha256", signingSecret).update(`v0:${timestamp}:`).update(bytes).digest("hex");
+  const given = Buffer.from(headers.get("x-slack-signature") ?? "");
+  const wanted = Buffer.from(`v0=${expected}`);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+function readInteraction(bytes: Uint8Array): Interaction | null {
+  try {
+    const form = new URLSearchParams(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const read = Interaction.safeParse(JSON.parse(form.get("payload") ?? ""));
+    return read.success ? read.data : null;
+  } catch {
+    return null;
+  }
+}
+
+interface Pressed {
+  readonly interaction: Interaction;
+  readonly action: Interaction["actions"][number];
+}
+
+async function decide(kernel: Decider, principalOf: PrincipalOf, { interaction, action }: Pressed): Promise<string> {
+  const { workflow_id, gate_id, ...shown } = Shown.parse(JSON.parse(action.value ?? ""));
+  const user = { user_id: interaction.user.id, team_id: interaction.team?.id ?? interaction.user.team_id ?? "" };
+  const caller = ScopedCaller.nullable().parse(await principalOf(user));
+  if (caller === null)
+    return raise(kernelError("T5_AUTHN_FAILED", "Slack's user is nobody here; nothing was decided", slackRef));
+  requireCredentialScope(caller, "gate:approve", slackRef);
+  const { tenant_id, principal } = caller;
+  const decision = decisions[action.action_id] as "approve" | "reject";
+  const payload = { ...shown, comment: "decided in Slack" };
+  const { status } = await kernel.decideGate(workflow_id, { tenant_id, principal, gate_id, decision, payload });
+  return `${decision}: ${status}`;
+}
+
+const describeRefusal = (thrown: unknown): string =>
+  thrown instanceof KernelErrorException
+    ? `Nothing was decided. ${showLine(thrown.error.message)}`
+    : "Nothing was decided: the button could not be read, or the host failed.";
+
+/** To the one who pressed, by the address that Slack gave for it. */
+async function answer({ response_url: to = "" }: Interaction, text: string, parts: InteractionParts): Promise<void> {
+  const url = URL.canParse(to) ? new URL(to) : null;
+  if (url === null || url.origin !== parts.url.origin) return;
+  const body = JSON.stringify({
+    response_type: "ephemeral",
+    replace_original: false,
+    text: toMrkdwn(text.slice(0, 2_000)),
+  });
+  const signal = AbortSignal.timeout(answerTimeoutMs);
+  await postText(
+    { url, allowPrivate: parts.allowPrivate },
+    { headers: { "content-type": "application/json" }, body, signal },
+  );
+}

@@ -1,0 +1,98 @@
+/**
+ * Notices as signed webhooks, as Standard Webhooks says: id, timestamp and signature in headers, JSON as the body.
+ *
+ * W1  The id is the notice's: who has seen it passes over what comes again.
+ * W2  What is signed is id, time of the attempt and body; with several secrets by each, so that one can be replaced.
+ * W3  A gate is sent as lists show it: bounded, and `truncated` says so, also where its texts are withheld.
+ */
+import { createHmac } from "node:crypto";
+import { z } from "zod";
+import type { GateNotice } from "../../contract/gate-notice.ts";
+import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { listGate } from "../../contract/listed-gate.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { type Clock, type Notifier, wallClock } from "../../index.ts";
+import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
+import { postText } from "./post-text.ts";
+import { withholdTexts } from "./withhold-texts.ts";
+
+/** Where to, and by which secret it is signed. */
+export interface WebhookOptions extends NotifierOptions {
+  /** Where each notice is posted. */
+  readonly url: string;
+  /** `whsec_` and 24 to 64 bytes in base64; of several the receiver needs one. */
+  readonly secret: string | readonly string[];
+  /** Further headers, such as a receiver's own token. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The console's address; with it the body has a `link`. */
+  readonly consoleUrl?: string;
+  /** True: private addresses and plain http are meant to be reached. */
+  readonly allowPrivate?: boolean;
+  /** For the timestamp; the machine's by default. */
+  readonly clock?: Clock;
+}
+
+const Secret = z
+  .string()
+  .regex(/^whsec_[A-Za-z0-9+/]+={0,2}$/, "is whsec_ and base64")
+  .transform((text) => Buffer.from(text.slice("whsec_".length), "base64"))
+  .refine(({ length }) => length >= 24 && length <= 64, "has 24 to 64 bytes");
+
+/** The names that a host may not set: they say what the notice is. */
+const ownHeaders = /^(webhook-.*|content-.*|host|transfer-encoding|connection)$/i;
+
+const Options = z
+  .strictObject({
+    name: nameAs("webhook"),
+    kinds: Kinds,
+    linkOnly: LinkOnly,
+    url: PostUrl,
+    secret: z.preprocess((given) => [given].flat(), z.array(Secret).min(1)),
+    headers: z
+      .record(z.string().regex(/^[\w-]+$/), z.string().regex(/^[\x20-\x7e]*$/))
+      .refine((headers) => !Object.keys(headers).some((name) => ownHeaders.test(name)), "names a header of its own")
+      .default({}),
+    consoleUrl: ConsoleUrl.optional(),
+    allowPrivate: z.boolean().default(false),
+    clock: z.custom<Clock>().optional(),
+  } satisfies KeysOf<Required<WebhookOptions>>)
+  .refine(({ url, allowPrivate }) => url.protocol === "https:" || allowPrivate, {
+    path: ["url"],
+    error: "is https; plain http is for private addresses, with allowPrivate",
+  });
+
+/**
+ * Posts each notice of a gate as JSON, signed as Standard Webhooks say.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
+ */
+export function webhookNotifier(given: WebhookOptions): Notifier {
+  const source = moduleRef(6, "notifiers", "webhookNotifier");
+  const options = readStrictly(Options, given, { what: "webhookNotifier", source });
+  const { name, kinds, secret: secrets, headers, clock = wallClock, ...address } = options;
+  return {
+    name,
+    ...(kinds !== undefined && { kinds }),
+    async deliver(notice, { signal }) {
+      const body = JSON.stringify(tell(notice, options));
+      const timestamp = String(Math.floor(clock.now() / 1000));
+      const signed = `${notice.notice_id}.${timestamp}.${body}`;
+      const signature = secrets.map((secret) => `v1,${createHmac("sha256", secret).update(signed).digest("base64")}`);
+      const own = {
+        "content-type": "application/json",
+        "webhook-id": notice.notice_id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": signature.join(" "),
+      };
+      await postText(address, { headers: { ...headers, ...own }, body, signal });
+      return undefined;
+    },
+  };
+}
+
+function tell(notice: GateNotice, { consoleUrl, linkOnly }: z.output<typeof Options>) {
+  const { kind, at, gate, ...rest } = linkOnly ? withholdTexts(notice) : notice;
+  const link = consoleUrl === undefined ? null : linkTo(consoleUrl, notice);
+  const listed = listGate(gate);
+  const shown = { ...listed, truncated: listed.truncated || linkOnly };
+  return { type: `gate.${kind}`, timestamp: at, data: { ...rest, kind, link, gate: shown } };
+}

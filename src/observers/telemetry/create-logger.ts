@@ -1,0 +1,62 @@
+/**
+ * A log of JSON lines over pino, of which nothing gets out that is not let through.
+ */
+import { type DestinationStream, type Logger as Pino, pino } from "pino";
+import { z } from "zod";
+import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Logger } from "../../index.ts";
+import { redact, scrubText } from "./redact.ts";
+
+/** From all to nothing. */
+export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
+/** The least that is written. */
+export type LogLevel = (typeof logLevels)[number];
+
+/** What is written, and where. */
+export interface LoggerOptions {
+  /** `info` where nothing is said. */
+  readonly level?: LogLevel;
+  /** Gets each line with its end; the process's own stderr otherwise. */
+  readonly destination?: DestinationStream;
+  /** Names, beside those of the kernel's own lines, whose values are plain: numbers, ids, codes. */
+  readonly allow?: readonly string[];
+}
+
+export interface ChildLogger extends Logger {
+  /** A logger whose lines all say this too. */
+  readonly child: (bindings: object) => ChildLogger;
+}
+
+const Options = z.strictObject({
+  level: z.enum(logLevels).default("info"),
+  destination: z.custom<DestinationStream>().optional(),
+  allow: z.array(z.string()).default([]),
+} satisfies KeysOf<Required<LoggerOptions>>);
+
+/**
+ * A logger that writes JSON lines, in which of objects only known names are shown.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an option that is none.
+ */
+export function createLogger(given: LoggerOptions = {}): ChildLogger {
+  const source = moduleRef(0, "telemetry", "createLogger");
+  const { level, destination, allow } = readStrictly(Options, given, { what: "createLogger", source });
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: "message" };
+  const levels = { formatters: { level: (label: string) => ({ level: label }) } };
+  return wrapPino(pino({ ...options, ...levels }, destination ?? pino.destination(2)), new Set(allow));
+}
+
+function wrapPino(log: Pino, allow: ReadonlySet<string>): ChildLogger {
+  const at =
+    (level: keyof Logger) =>
+    (detail: object, message = ""): void => {
+      if (log.isLevelEnabled(level)) log[level](redact(detail, allow), scrubText(message));
+    };
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    child: (bindings) => wrapPino(log.child(redact(bindings, allow)), allow),
+  };
+}

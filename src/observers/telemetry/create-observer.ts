@@ -1,0 +1,240 @@
+/**
+ * createObserver: spans, metrics and a log of what a kernel commits. It is the kernel's `telemetry` option.
+ *
+ * Owns: which part hears what. Never: keeps a workflow from anything; asks the kernel for anything but gauges.
+ * O1  What a tracer, a meter or a logger throws is counted and goes no further.
+ * O2  Everything told rests on committed events and carries their instants.
+ * O3  At most `maxLives` lives are held, of what is under way; after `stop` nothing is.
+ */
+import { context, type Meter, type Tracer } from "@opentelemetry/api";
+import { z } from "zod";
+import type { CapabilityDefinition } from "../../contract/capability.ts";
+import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Operator } from "../../contract/operator.ts";
+import type { Commit, Kernel, LedgerStore, Logger, Telemetry } from "../../index.ts";
+import type { MetricSink } from "./instruments.ts";
+import { type LifeListener, Lifetimes } from "./lifetimes.ts";
+import { logCommit } from "./log-commit.ts";
+import { type HttpRequestSeen, logRequest } from "./log-request.ts";
+import { meterSink } from "./meter-sink.ts";
+import { MetricRecorder } from "./metric-recorder.ts";
+import { observeLedger } from "./observe-ledger.ts";
+import { observeProcess } from "./observe-process.ts";
+import { type PrometheusSink, prometheusSink } from "./prometheus.ts";
+import { SpanRecorder } from "./span-recorder.ts";
+import { traceCapability, traceOperator } from "./trace-operators.ts";
+import type { WorkflowIds } from "./workflow-ids.ts";
+
+/** The limits of an observer that is given none. */
+export const defaultObserverLimits = {
+  /** Workflows, steps, calls and gates under way that are remembered; the longest at rest are forgotten first. */
+  maxLives: 20_000,
+  /** Values that one label may take; further ones are "other". */
+  maxLabelValues: 200,
+  /** Open gates that the gauge counts; where there are more it stands at this. */
+  maxGatesCounted: 1_000,
+} as const;
+/** Limits of an observer, by name. */
+export type ObserverLimits = { readonly [K in keyof typeof defaultObserverLimits]: number };
+
+/** What is left out is not done: without a tracer no spans, without a meter no OpenTelemetry metrics. */
+export interface ObserverOptions {
+  /** Of an OpenTelemetry SDK; without it no spans. */
+  readonly tracer?: Tracer;
+  /** The id generator that the tracer's SDK was given: then traces stay whole across restarts and processes. */
+  readonly ids?: WorkflowIds;
+  /** Of an OpenTelemetry SDK; without it no OpenTelemetry metrics. */
+  readonly meter?: Meter;
+  /** Hears of what people should know: gates, refusals, failures, calls in doubt. */
+  readonly logger?: Logger;
+  /** Whether measurements say whose they are; false unless tenants are few. */
+  readonly tenantLabel?: boolean;
+  /** In place of those of `defaultObserverLimits`. */
+  readonly limits?: Partial<ObserverLimits>;
+}
+
+/** Spans, metrics and a log of what a kernel commits; it is the option `telemetry`. */
+export interface Observer extends Telemetry {
+  readonly committed: (commit: Commit) => void;
+  /** The same operator, or a package of them, whose calls run in the context of their span. */
+  readonly traced: <T extends Operator | CapabilityDefinition>(given: T) => T;
+  /** The same store, whose transactions are measured. */
+  readonly ledger: (store: LedgerStore) => LedgerStore;
+  /** For the HTTP app's `observe`: measures a request, and logs it. */
+  readonly http: (seen: HttpRequestSeen) => void;
+  /** Gauges of this process and its kernels, all that are watched together, until the function it gives is called. */
+  readonly watch: (kernel: Kernel) => () => void;
+  /** Everything measured so far, in Prometheus' text. */
+  readonly prometheus: () => Promise<string>;
+  /** Lives that are remembered. */
+  readonly size: () => number;
+  /** Forgets everything and hears nothing more. Spans of what is under way are told by whoever goes on with it. */
+  readonly stop: () => void;
+}
+
+interface Parts {
+  readonly lifetimes: Lifetimes;
+  readonly metrics: MetricRecorder;
+  readonly spans: SpanRecorder | null;
+  readonly prometheus: PrometheusSink;
+  readonly sinks: readonly MetricSink[];
+  readonly guard: Guard;
+}
+
+/** Runs what may throw; null where it did. */
+type Guard = <T>(work: () => T) => T | null;
+
+const known = {
+  tracer: 0,
+  ids: 0,
+  meter: 0,
+  logger: 0,
+  tenantLabel: 0,
+  limits: 0,
+} satisfies KeysOf<Required<ObserverOptions>>;
+
+/**
+ * What makes spans, metrics and log lines of a kernel's commits: its option `telemetry`.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an option that is none.
+ */
+export function createObserver(options: ObserverOptions = {}): Observer {
+  checkOptions(options);
+  const limits = { ...defaultObserverLimits, ...options.limits };
+  const models = new Set<string>();
+  const parts = createParts(options, limits, (operator) => models.has(operator));
+  const { lifetimes, metrics, spans, prometheus, sinks, guard } = parts;
+  const watched = watchKernels((kernels) => observeProcess(kernels, sinks, limits));
+  let stopped = false;
+  const enter = contextFinder(parts);
+  return {
+    mark(stage, { notifier, outcome, kind }) {
+      if (stopped) return;
+      if (stage === "take_up") guard(() => metrics.record("takeUps", 1, { kind: String(kind) }));
+      if (stage === "notice")
+        guard(() => metrics.record("notices", 1, { notifier: String(notifier), outcome: String(outcome) }));
+    },
+    committed(commit) {
+      if (stopped) return;
+      guard(() => metrics.took(commit));
+      guard(() => lifetimes.take(commit));
+      if (options.logger !== undefined) logCommit(commit, options.logger, guard);
+    },
+    traced: (given) => (spans === null ? given : traceEither(given, enter, (name) => models.add(name))),
+    ledger: (store) => observeLedger(store, metrics, guard),
+    http(seen) {
+      if (stopped) return;
+      guard(() => metrics.record("httpDuration", seen.ms / 1000, httpLabels(seen)));
+      guard(() => options.logger && logRequest(seen, options.logger));
+    },
+    watch: watched.add,
+    prometheus: () => prometheus.text(),
+    size: () => lifetimes.size,
+    stop() {
+      stopped = true;
+      lifetimes.forgetAll();
+      watched.clear();
+    },
+  };
+}
+
+function checkOptions(options: ObserverOptions): void {
+  const reading = { what: "createObserver", source: moduleRef(0, "telemetry", "createObserver") };
+  requireKnownKeys(options, known, reading);
+  const limit = z.int().nonnegative().optional();
+  const limits = { maxLives: limit, maxLabelValues: limit, maxGatesCounted: limit } satisfies KeysOf<ObserverLimits>;
+  readStrictly(z.strictObject(limits), options.limits ?? {}, { ...reading, what: "createObserver: limits" });
+}
+
+/** The kernels whose gauges are told together: they share the process. */
+function watchKernels(begin: (kernels: () => readonly Kernel[]) => () => void) {
+  const watches = new Set<{ readonly kernel: Kernel }>();
+  let end: (() => void) | null = null;
+  const stop = (): void => {
+    end?.();
+    end = null;
+  };
+  return {
+    add(kernel: Kernel) {
+      const watch = { kernel };
+      watches.add(watch);
+      end ??= begin(() => [...new Set([...watches].map((each) => each.kernel))]);
+      return () => {
+        if (watches.delete(watch) && watches.size === 0) stop();
+      };
+    },
+    clear() {
+      watches.clear();
+      stop();
+    },
+  };
+}
+
+function createParts(
+  {
+    tracer,
+    meter,
+    ids = null,
+    tenantLabel = false,
+  }: Omit<ObserverOptions, "ids"> & { readonly ids?: WorkflowIds | null },
+  { maxLabelValues, maxLives }: ObserverLimits,
+  isModel: (operator: string) => boolean,
+): Parts {
+  const prometheus = prometheusSink(tenantLabel ? ["tenant"] : []);
+  const sinks = [prometheus, ...(meter === undefined ? [] : [meterSink(meter)])];
+  const metrics = new MetricRecorder(sinks, { maxLabelValues, tenantLabel });
+  const fail = () => {
+    prometheus.record("failures", 1, {});
+    return null;
+  };
+  const guard: Guard = (work) => {
+    try {
+      const made = work();
+      // A logger may well be async.
+      if (made instanceof Promise) made.catch(fail);
+      return made;
+    } catch {
+      return fail();
+    }
+  };
+  const spans = tracer === undefined ? null : new SpanRecorder(tracer, ids, isModel);
+  const listeners = [metrics, ...(spans === null ? [] : [spans])];
+  const lifetimes = new Lifetimes(guardListeners(listeners, guard), maxLives);
+  return { lifetimes, metrics, spans, prometheus, sinks, guard };
+}
+
+const guardListeners = (listeners: readonly LifeListener[], guard: Guard): LifeListener => ({
+  began(life, record) {
+    for (const listener of listeners) guard(() => listener.began(life, record));
+  },
+  ended(life, end) {
+    for (const listener of listeners) guard(() => listener.ended(life, end));
+  },
+  forgotten(life) {
+    for (const listener of listeners) guard(() => listener.forgotten(life));
+  },
+});
+
+const httpLabels = ({ method, route, status }: HttpRequestSeen) => ({
+  "http.request.method": method,
+  "http.route": route,
+  "http.response.status_code": String(status),
+});
+
+/** The context of a call's span, if it has one. */
+const contextFinder =
+  ({ lifetimes, spans, guard }: Parts) =>
+  (workflowId: string, stepId: string, attempt: number) =>
+    guard(() => {
+      const life = lifetimes.attemptOf(workflowId, stepId, attempt);
+      return life === null ? null : (spans?.contextOf(life, context.active()) ?? null);
+    });
+
+function traceEither<T extends Operator | CapabilityDefinition>(
+  given: T,
+  enter: ReturnType<typeof contextFinder>,
+  onModel: (name: string) => void,
+): T {
+  if ("intentType" in given) return traceCapability(given, enter, onModel) as T;
+  return traceOperator(given, enter, onModel) as T;
+}

@@ -1,0 +1,96 @@
+/**
+ * A life: something of a workflow that begins, lasts and ends. Its names are made of the ledger alone, so that every process
+ * gives the same life the same name.
+ */
+
+import type { LedgerEvent } from "../../contract/event.ts";
+import type { Gate } from "../../contract/gate.ts";
+import type { WorkflowRecord } from "../../contract/workflow.ts";
+
+export type LifeKind = "workflow" | "step" | "attempt" | "gate";
+
+export interface Life {
+  readonly kind: LifeKind;
+  readonly workflowId: string;
+  /** Its name among the lives of its workflow. */
+  readonly key: string;
+  readonly parent: Life | null;
+  /** Epoch ms, as the ledger says. */
+  readonly began: number;
+  /** The intent's type; for all else the operator's name. */
+  readonly subject: string;
+  readonly stepId: string | null;
+  /** The run of a workflow or step, the number of an attempt; 1 for a gate. */
+  readonly number: number;
+  readonly gateId: string | null;
+}
+
+export interface LifeEnd {
+  /** Epoch ms, as the ledger says. */
+  readonly at: number;
+  readonly outcome: string;
+  /** The code of a failure; null where nothing failed. */
+  readonly error: string | null;
+  /** The event that ended it; null where it ended with what it belongs to. */
+  readonly event: LedgerEvent | null;
+  readonly own: boolean;
+  readonly record: WorkflowRecord;
+}
+
+export const keyOfRun = ({ run }: WorkflowRecord): string => `workflow/${run}`;
+export const keyOfStep = ({ steps }: WorkflowRecord, stepId: string): string =>
+  `step/${stepId}/${steps.get(stepId)?.run ?? 1}`;
+
+export function lifeOfRun(record: WorkflowRecord): Life {
+  const { workflow_id, run, run_began_at, intent } = record;
+  return {
+    kind: "workflow",
+    workflowId: workflow_id,
+    key: keyOfRun(record),
+    parent: null,
+    began: Date.parse(run_began_at),
+    subject: intent.type,
+    stepId: null,
+    number: run,
+    gateId: null,
+  };
+}
+
+/** A step's run; `at` is when it began if the record does not say. */
+export function lifeOfStep(
+  parent: Life,
+  stepId: string,
+  { record, at }: { readonly record: WorkflowRecord; readonly at: number },
+): Life {
+  const step = record.steps.get(stepId);
+  const began = step?.started_at ?? null;
+  return {
+    ...parent,
+    kind: "step",
+    key: keyOfStep(record, stepId),
+    parent,
+    began: began === null ? at : Date.parse(began),
+    subject: step?.step.operator ?? "",
+    stepId,
+    number: step?.run ?? 1,
+  };
+}
+
+export const lifeOfAttempt = (parent: Life, number: number, began: number): Life => ({
+  ...parent,
+  kind: "attempt",
+  key: `attempt/${parent.key}/${number}`,
+  parent,
+  began,
+  number,
+});
+
+export const lifeOfGate = (parent: Life, gate: Pick<Gate, "gate_id">, began: number): Life => ({
+  ...parent,
+  kind: "gate",
+  key: `gate/${gate.gate_id}/${parent.number}`,
+  parent,
+  began,
+  number: 1,
+  gateId: gate.gate_id,
+});

@@ -1,0 +1,270 @@
+/**
+ * Lifetimes: from committed events to what began and what ended, with the instants of the ledger. Spans and durations are
+ * both made of these.
+ *
+ * Owns: which event begins and ends a workflow's run, a step, an attempt (a call) and a gate. Never: reads a clock.
+ * L1  What began before this process, or was forgotten, is found again in the folded record when it ends: nothing here is
+ *     needed for the truth.
+ * L2  A life that was told to begin is told to end once, at the latest with its workflow's run; or it is forgotten.
+ * L3  At most `maxLives` are remembered, those of the workflows that stirred last; of a run that has ended, none.
+ * L4  What another process appended ends lives that are remembered here and begins none: that process tells of those.
+ */
+import { type EventType, type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import type { AttemptTrace } from "../../contract/trace.ts";
+import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
+import type { Commit } from "../../index.ts";
+import {
+  keyOfRun,
+  keyOfStep,
+  type Life,
+  type LifeEnd,
+  lifeOfAttempt,
+  lifeOfGate,
+  lifeOfRun,
+  lifeOfStep,
+} from "./life.ts";
+import { attemptOutcome, cutOf, gateOutcome, type Outcome, runOutcome, stepOutcome } from "./outcomes.ts";
+
+export interface LifeListener {
+  /** It has begun, or was found again to be under way. */
+  readonly began: (life: Life, record: WorkflowRecord) => void;
+  readonly ended: (life: Life, end: LifeEnd) => void;
+  /** Nothing more will be said of it, unless it is found again. */
+  readonly forgotten: (life: Life) => void;
+}
+
+/** Events that begin or end a life. */
+const turning: ReadonlySet<EventType> = new Set([
+  "INTENT_RECEIVED",
+  "WORKFLOW_RESTARTED",
+  "WORKFLOW_COMPLETED",
+  "WORKFLOW_FAILED",
+  "WORKFLOW_CANCELLED",
+  "STEP_STARTED",
+  "STEP_SUCCEEDED",
+  "STEP_FAILED",
+  "STEP_SKIPPED",
+  "ACTION_STARTED",
+  "ACTION_SUCCEEDED",
+  "ACTION_FAILED",
+  "ACTION_SETTLED",
+  "GATE_OPENED",
+  "USER_APPROVED",
+  "USER_REJECTED",
+  "GATE_EXPIRED",
+]);
+
+/** What an event is read with. */
+interface Reading {
+  readonly record: WorkflowRecord;
+  readonly own: boolean;
+  readonly event: LedgerEvent;
+  readonly at: number;
+  readonly lives: Map<string, Life>;
+}
+
+interface End {
+  readonly how: Outcome;
+  /** Whether the event is the end's own: what is cut off has none. */
+  readonly told: boolean;
+}
+
+export class Lifetimes {
+  readonly #listener: LifeListener;
+  readonly #maxLives: number;
+  /** The workflow that stirred last comes last. */
+  readonly #workflows = new Map<string, Map<string, Life>>();
+  #size = 0;
+
+  constructor(listener: LifeListener, maxLives: number) {
+    this.#listener = listener;
+    this.#maxLives = maxLives;
+  }
+
+  /** Lives that have begun and are remembered. */
+  get size(): number {
+    return this.#size;
+  }
+
+  take({ events, record, own }: Commit): void {
+    if (record === null) return;
+    const id = record.workflow_id;
+    const lives = this.#workflows.get(id) ?? new Map<string, Life>();
+    this.#workflows.delete(id);
+    this.#workflows.set(id, lives);
+    for (const event of events)
+      if (turning.has(event.event_type)) this.#read({ record, own, event, at: Date.parse(event.timestamp), lives });
+    if (lives.size === 0) this.#workflows.delete(id);
+    while (this.#size > this.#maxLives) this.#forgetOldest();
+  }
+
+  /** The attempt of a step that is under way. */
+  attemptOf(workflowId: string, stepId: string, attempt: number): Life | null {
+    for (const life of this.#workflows.get(workflowId)?.values() ?? [])
+      if (life.kind === "attempt" && life.stepId === stepId && life.number === attempt) return life;
+    return null;
+  }
+
+  forgetAll(): void {
+    while (this.#workflows.size > 0) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    for (const [workflowId, lives] of this.#workflows) {
+      this.#workflows.delete(workflowId);
+      this.#size -= lives.size;
+      for (const life of lives.values()) this.#listener.forgotten(life);
+      return;
+    }
+  }
+
+  #read(reading: Reading): void {
+    if (reading.own) this.#readBeginning(reading);
+    this.#readEnd(reading);
+  }
+
+  #readBeginning(reading: Reading): void {
+    const { event, record } = reading;
+    switch (event.event_type) {
+      case "INTENT_RECEIVED":
+      case "WORKFLOW_RESTARTED":
+        return this.#begin(reading, lifeOfRun(record));
+      case "STEP_STARTED":
+        return this.#begin(reading, lifeOfStep(this.#runOf(reading), event.step_id ?? "", reading));
+      case "ACTION_STARTED":
+        return this.#beginAttempt(reading);
+      case "GATE_OPENED": {
+        const { gate } = payloadOf(event, "GATE_OPENED");
+        return this.#begin(reading, lifeOfGate(this.#stepOf(reading), gate, reading.at));
+      }
+      default:
+    }
+  }
+
+  #readEnd(reading: Reading): void {
+    const { event } = reading;
+    switch (event.event_type) {
+      case "WORKFLOW_COMPLETED":
+      case "WORKFLOW_FAILED":
+      case "WORKFLOW_CANCELLED":
+        return this.#endRun(reading);
+      case "STEP_SUCCEEDED":
+      case "STEP_FAILED":
+      case "STEP_SKIPPED":
+        return this.#endStep(reading, event.step_id ?? "", { how: stepOutcome(event), told: true });
+      case "ACTION_SUCCEEDED":
+      case "ACTION_FAILED":
+      case "ACTION_SETTLED":
+        return this.#endAttempt(reading);
+      case "USER_APPROVED":
+      case "USER_REJECTED":
+      case "GATE_EXPIRED":
+        return this.#endGate(reading);
+      default:
+    }
+  }
+
+  /** What it belongs to is remembered as well: that is still under way. */
+  #begin(reading: Reading, life: Life): void {
+    const { lives, record } = reading;
+    if (lives.has(life.key)) return;
+    if (life.parent !== null) this.#begin(reading, life.parent);
+    lives.set(life.key, life);
+    this.#size += 1;
+    this.#listener.began(life, record);
+  }
+
+  /** Ends a life as it is remembered, or else as the record has it. */
+  #end(reading: Reading, found: Life, { how, told }: End): void {
+    const { lives, record, own, at, event } = reading;
+    if (!own && !lives.has(found.key)) return;
+    this.#begin(reading, found);
+    const life = lives.get(found.key) ?? found;
+    lives.delete(life.key);
+    this.#size -= 1;
+    this.#listener.ended(life, { ...how, at: Math.max(at, life.began), event: told ? event : null, own, record });
+  }
+
+  #runOf({ lives, record }: Reading): Life {
+    return lives.get(keyOfRun(record)) ?? lifeOfRun(record);
+  }
+
+  #stepOf(reading: Reading, stepId = reading.event.step_id ?? ""): Life {
+    const { lives, record } = reading;
+    return lives.get(keyOfStep(record, stepId)) ?? lifeOfStep(this.#runOf(reading), stepId, reading);
+  }
+
+  #beginAttempt(reading: Reading): void {
+    const { event, at, record } = reading;
+    const { attempt, recovered } = payloadOf(event, "ACTION_STARTED");
+    const standing = record.steps.get(event.step_id ?? "")?.attempts.findLast((a) => a.attempt === attempt);
+    // A call that is made again after a crash is the same attempt.
+    const began = recovered === true && standing !== undefined ? Date.parse(standing.started_at) : at;
+    this.#begin(reading, lifeOfAttempt(this.#stepOf(reading), attempt, began));
+  }
+
+  #endAttempt(reading: Reading): void {
+    const { event, record, lives } = reading;
+    const how = attemptOutcome(event);
+    const { attempt } = payloadOf(event, "ACTION_FAILED");
+    const step = record.steps.get(event.step_id ?? "");
+    const entry = step?.attempts.findLast(
+      (a) => a.finished_at === event.timestamp && (attempt === undefined || a.attempt === attempt),
+    );
+    const life = lifeOfAttempt(this.#stepOf(reading), entry?.attempt ?? attempt, Date.parse(entry?.started_at ?? ""));
+    // What a call says after it was given up for lost, or after its step has ended, changes no life.
+    if (lives.has(life.key) || (isEndOf(entry, event, how) && isUnderWay(step, event)))
+      this.#end(reading, life, { how, told: true });
+  }
+
+  #endGate(reading: Reading): void {
+    const { event, record } = reading;
+    const gate = record.gates.get(payloadOf(event, "GATE_EXPIRED").gate_id);
+    if (gate === undefined) return;
+    const life = lifeOfGate(this.#stepOf(reading, gate.step_id), gate, Date.parse(gate.opened_at));
+    this.#end(reading, life, { how: gateOutcome(event), told: true });
+  }
+
+  #endStep(reading: Reading, stepId: string, end: End): void {
+    const life = this.#stepOf(reading, stepId);
+    // A step that never began has no life: what was cut out of the plan, or refused before its start.
+    if (!reading.lives.has(life.key) && (reading.record.steps.get(stepId)?.started_at ?? null) === null) return;
+    this.#cutChildren(reading, life);
+    this.#end(reading, life, end);
+  }
+
+  /** Gates and calls that end because their step does: those that the record shows, and those that are remembered. */
+  #cutChildren(reading: Reading, parent: Life): void {
+    const { record, lives } = reading;
+    for (const gate of record.gates.values())
+      if (gate.step_id === parent.stepId && gate.status === "voided")
+        this.#cut(reading, lifeOfGate(parent, gate, Date.parse(gate.opened_at)));
+    const last = record.steps.get(parent.stepId ?? "")?.attempts.at(-1);
+    if (last?.outcome === "running")
+      this.#cut(reading, lifeOfAttempt(parent, last.attempt, Date.parse(last.started_at)));
+    for (const life of [...lives.values()]) if (life.parent?.key === parent.key) this.#cut(reading, life);
+  }
+
+  #cut(reading: Reading, life: Life): void {
+    this.#end(reading, life, { how: cutOf(life), told: false });
+  }
+
+  #endRun(reading: Reading): void {
+    const { event, record, lives } = reading;
+    const run = this.#runOf(reading);
+    for (const [stepId, { state }] of record.steps)
+      if (state === "running") this.#endStep(reading, stepId, { how: { outcome: "cut", error: null }, told: false });
+    for (const life of [...lives.values()].reverse()) if (life.key !== run.key) this.#cut(reading, life);
+    this.#end(reading, run, { how: runOutcome(event), told: true });
+  }
+}
+
+/** Whether this event is what ended the attempt, and not one of the same instant. */
+const isEndOf = (entry: AttemptTrace | undefined, { event_type }: LedgerEvent, how: Outcome): boolean =>
+  entry !== undefined &&
+  (entry.outcome === "succeeded") === (how.outcome === "succeeded") &&
+  (entry.error !== null) === (event_type === "ACTION_FAILED");
+
+/** Whether the step had not ended before this event. */
+const isUnderWay = (step: StepRecord | undefined, { timestamp }: LedgerEvent): boolean =>
+  step !== undefined && step.state !== "skipped" && (step.finished_at ?? timestamp) === timestamp;

@@ -1,0 +1,64 @@
+/**
+ * Gauges of a process and its kernel: read when somebody collects, and at no other time.
+ */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { singleFlight } from "../../contract/single-flight.ts";
+import type { Kernel, LedgerLag } from "../../index.ts";
+import type { InstrumentName, MetricSink } from "./instruments.ts";
+
+type Read = () => number | Promise<number>;
+
+const resolution = 10;
+
+/** Over all kernels that are watched when it is asked. Gives the way to end it: nothing is sampled any more. */
+export function observeProcess(
+  kernels: () => readonly Kernel[],
+  sinks: readonly MetricSink[],
+  { maxGatesCounted }: { readonly maxGatesCounted: number },
+): () => void {
+  const delay = monitorEventLoopDelay({ resolution });
+  delay.enable();
+  const sum = (of: "workflows" | "listeners") => kernels().reduce((all, kernel) => all + kernel.vitals()[of], 0);
+  const readLags = singleFlight(() => Promise.all(kernels().map(readLag)));
+  const lagOf = (of: keyof LedgerLag) => async () => Math.max(0, ...(await readLags()).map((lag) => lag?.[of] ?? 0));
+  const gauges: readonly (readonly [InstrumentName, Read])[] = [
+    ["workflowsAwake", () => sum("workflows")],
+    ["listeners", () => sum("listeners")],
+    ["gatesOpen", () => countGates(kernels(), maxGatesCounted)],
+    ["leaseAge", () => Math.max(0, ...kernels().map((kernel) => kernel.vitals().lease_age)) / 1000],
+    ["lagRows", lagOf("rows")],
+    ["lagTransactions", lagOf("transactions")],
+    ["lagOldest", async () => (await lagOf("oldest_ms")()) / 1000],
+    ["loopDelay", () => readDelay(delay)],
+  ];
+  const ends = sinks.flatMap((sink) => gauges.map(([name, read]) => sink.watch(name, read)));
+  return () => {
+    delay.disable();
+    for (const end of ends) end();
+  };
+}
+
+/** A gate of a ledger that several kernels share is one. */
+async function countGates(kernels: readonly Kernel[], limit: number): Promise<number> {
+  const lists = await Promise.all(kernels.map((kernel) => readGates(kernel, limit)));
+  return Math.min(limit, new Set(lists.flat()).size);
+}
+
+/** A kernel that has stopped has none to decide. */
+async function readGates(kernel: Kernel, limit: number): Promise<readonly string[]> {
+  try {
+    return (await kernel.gates({ limit })).map(({ workflow_id, gate_id }) => `${workflow_id}/${gate_id}`);
+  } catch {
+    return [];
+  }
+}
+
+/** None of a kernel whose ledger is away, or that has stopped. */
+const readLag = (kernel: Kernel): Promise<LedgerLag | null> => kernel.lag().catch(() => null);
+
+/** Seconds beyond the sampling's own interval, since it was last read. */
+function readDelay(delay: ReturnType<typeof monitorEventLoopDelay>): number {
+  const p99 = delay.percentile(99) / 1e9;
+  delay.reset();
+  return Number.isFinite(p99) ? Math.max(0, p99 - resolution / 1000) : 0;
+}

@@ -1,0 +1,42 @@
+/**
+ * How lives end, in words and codes that are few: they become attributes and labels.
+ */
+import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import type { Life, LifeEnd } from "./life.ts";
+
+export type Outcome = Pick<LifeEnd, "outcome" | "error">;
+
+const plain = (outcome: string): Outcome => ({ outcome, error: null });
+const failed = (error: { readonly code: string }, outcome = "failed"): Outcome => ({ outcome, error: error.code });
+
+/** What ends because something above it did: nobody decided a gate, nobody heard a call. */
+export const cutOf = ({ kind }: Life): Outcome => plain(kind === "gate" ? "voided" : "cut");
+
+/** A person's no is no failure. */
+export function runOutcome(event: LedgerEvent): Outcome {
+  if (event.event_type === "WORKFLOW_COMPLETED") return plain("completed");
+  if (event.event_type === "WORKFLOW_CANCELLED") return plain("cancelled");
+  const { error, status } = payloadOf(event, "WORKFLOW_FAILED");
+  return failed(error, status);
+}
+
+export function stepOutcome(event: LedgerEvent): Outcome {
+  if (event.event_type === "STEP_SUCCEEDED") return plain("succeeded");
+  if (event.event_type === "STEP_SKIPPED") return plain("skipped");
+  const { error, blocked } = payloadOf(event, "STEP_FAILED");
+  return failed(error, blocked ? "blocked" : "failed");
+}
+
+export function attemptOutcome(event: LedgerEvent): Outcome {
+  if (event.event_type === "ACTION_SUCCEEDED") return plain("succeeded");
+  if (event.event_type === "ACTION_FAILED") {
+    const { error } = payloadOf(event, "ACTION_FAILED");
+    return failed(error, error.code === "T4_TOOL_TIMEOUT" ? "timed_out" : "failed");
+  }
+  const { resolution } = payloadOf(event, "ACTION_SETTLED");
+  return resolution === "done" ? plain("succeeded") : { outcome: "failed", error: "in_doubt" };
+}
+
+const gateOutcomes: Readonly<Record<string, string>> = { USER_APPROVED: "approved", USER_REJECTED: "rejected" };
+
+export const gateOutcome = ({ event_type }: LedgerEvent): Outcome => plain(gateOutcomes[event_type] ?? "expired");

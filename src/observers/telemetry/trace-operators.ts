@@ -1,0 +1,37 @@
+/**
+ * Operators whose calls run in the context of their own span, so that what they call is under it.
+ *
+ * T1  The operator is the same to the kernel: its metadata, schemas and results are its own.
+ * T2  A call that has no span runs as it is. Tools run behind the kernel's own bridge and are left as they are.
+ */
+import { type Context, context } from "@opentelemetry/api";
+import type { CapabilityDefinition } from "../../contract/capability.ts";
+import type { Operator } from "../../contract/operator.ts";
+
+export type FindContext = (workflowId: string, stepId: string, attempt: number) => Context | null;
+
+export function traceOperator(operator: Operator, find: FindContext, onModel: (name: string) => void): Operator {
+  const { metadata } = operator;
+  if (metadata.kind === "llm") onModel(metadata.name);
+  if (operator.tool !== null) return operator;
+  return Object.freeze({
+    ...operator,
+    run(call: Parameters<Operator["run"]>[0]) {
+      const { workflow_id, step_id } = call.context;
+      const within = find(workflow_id, step_id, call.attempt);
+      return within === null ? operator.run(call) : context.with(within, () => operator.run(call));
+    },
+  });
+}
+
+export const traceCapability = (
+  capability: CapabilityDefinition,
+  find: FindContext,
+  onModel: (name: string) => void,
+): CapabilityDefinition =>
+  Object.freeze({
+    ...capability,
+    operators: capability.operators.map((each) =>
+      typeof each === "string" ? each : traceOperator(each, find, onModel),
+    ),
+  });

@@ -1,0 +1,185 @@
+// One call of a model: who is asked, the call itself, and what it used.
+// Owns: the choice (one model, or of several the one whose endpoint the kernel's router names), which ends are ends, what is
+// reported as used. Never: retries; imports a provider: models are values of LanguageModelV4 of @ai-sdk/provider.
+// INV-1  Of several models one is called after the decision for its endpoint is in the ledger.
+// INV-2  Whatever a model does, an end without an answer is an error: a cut or empty stream is none.
+// INV-3  Tokens and cost are reported as soon as the model has told them, also where its answer is then refused.
+
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from "@ai-sdk/provider";
+import { kernelError } from "../../../contract/error-codes.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import { raise } from "../../../contract/kernel-error.ts";
+import { type KeysOf, readStrictly } from "../../../contract/known-keys.ts";
+import { type ModelEndpoint, ModelPrice, type RoutePreference } from "../../../contract/model-route.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
+import { priceOf } from "../../../contract/money.ts";
+import type { OperatorCall } from "../../../contract/operator.ts";
+import { operatorError } from "../../../define/define-operator.ts";
+import { modelError } from "./model-error.ts";
+import { type ModelAnswer, orAborted, readStream, readWhole } from "./read-answer.ts";
+
+/** Which model is asked: one, or one of several by the kernel's routes. */
+export interface ModelChoice {
+  /** The one model that is asked, without routes. In place of `models`. */
+  readonly model?: LanguageModelV4;
+  /** What a million tokens of `model` cost, read and written: calls then report their cost. */
+  readonly price?: ModelPrice;
+  /** By the name of the kernel's endpoint that stands for it, which has the price. In place of `model`. */
+  readonly models?: Models;
+  /** What an endpoint must be capable of to be asked. */
+  readonly capabilities?: readonly string[];
+  /** By what the kernel's router chooses, in place of its own preference. */
+  readonly prefer?: RoutePreference;
+}
+
+/** How a model is asked, and how much of an answer is taken. */
+export interface AskOptions {
+  /** Handed to the model; its own default where nothing is said. */
+  readonly maxOutputTokens?: number;
+  /** Handed to the model; its own default where nothing is said. */
+  readonly temperature?: number;
+  /** A longer answer is an error; a million by default. */
+  readonly maxAnswerChars?: number;
+  /** False asks for the answer whole (`doGenerate`). */
+  readonly streaming?: boolean;
+}
+
+/** The keys of both, for the tables of those whose options extend them. */
+export const askKeys = {
+  model: 0,
+  price: 0,
+  models: 0,
+  capabilities: 0,
+  prefer: 0,
+  maxOutputTokens: 0,
+  temperature: 0,
+  maxAnswerChars: 0,
+  streaming: 0,
+} satisfies KeysOf<Required<ModelChoice & AskOptions>>;
+
+/** Who is asked: the model, its name for people and budgets, and its price. */
+export interface Chosen extends Pick<ModelEndpoint, "name" | "price"> {
+  readonly model: LanguageModelV4;
+}
+export type Choose = (call: OperatorCall, need: Need) => Chosen | Promise<Chosen>;
+
+/** What is going to be asked. */
+export interface Need {
+  readonly prompt: LanguageModelV4Prompt;
+  readonly maxOutputTokens?: number | undefined;
+}
+
+type Models = Readonly<Record<string, LanguageModelV4>>;
+
+const askRef = moduleRef(0, "validation", "model");
+const refuseOptions = (problem: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, askRef));
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH where there is no model, or one beside others. */
+export function chooserOf({ model, price, models, capabilities, prefer }: ModelChoice): Choose {
+  if (model === undefined && price !== undefined) refuseOptions("the price of a routed model stands with its endpoint");
+  if (model === undefined) return chooseRouted(checkModels(models), { capabilities, prefer });
+  if (models !== undefined || prefer !== undefined || capabilities !== undefined)
+    refuseOptions("`model` is asked without routes: `models`, `capabilities` and `prefer` choose among several");
+  checkModels({ model });
+  const chosen: Chosen = { model, name: model.modelId, price: checkPrice(price) };
+  return () => chosen;
+}
+
+const checkPrice = (price: ModelPrice | undefined): ModelPrice | undefined =>
+  price && readStrictly(ModelPrice, price, { what: "price", source: askRef });
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is no model, and where there is none. */
+export function checkModels(models: Models | undefined): Models {
+  const entries = Object.entries(models ?? {});
+  const wrong = entries.find(([, model]) => model?.specificationVersion !== "v4");
+  if (entries.length === 0) refuseOptions("there is no model");
+  if (wrong !== undefined) refuseOptions(`the model of ${wrong[0]} is no LanguageModelV4`);
+  return Object.freeze(Object.fromEntries(entries));
+}
+
+/** A rough measure, for budgets only: what was used is counted by the model. */
+const charsPerToken = 4;
+
+function chooseRouted(
+  models: Models,
+  { capabilities = [], prefer }: Pick<ModelChoice, "capabilities" | "prefer">,
+): Choose {
+  return async (call, { prompt, maxOutputTokens = 0 }) => {
+    const { endpoint } = await call.route({
+      capabilities: [...capabilities],
+      expected_tokens: Math.ceil(charsOf(prompt) / charsPerToken) + maxOutputTokens,
+      among: Object.keys(models),
+      ...(prefer === undefined ? {} : { prefer }),
+    });
+    return { ...endpoint, model: models[endpoint.name] as LanguageModelV4 };
+  };
+}
+
+const charsOf = (prompt: LanguageModelV4Prompt): number =>
+  prompt
+    .flatMap((message): readonly unknown[] => (message.role === "system" ? [message.content] : message.content))
+    .reduce<number>((sum, part) => sum + charsOfPart(part), 0);
+
+function charsOfPart(part: unknown): number {
+  if (typeof part === "string") return part.length;
+  const { text } = part as { readonly text?: unknown };
+  return typeof text === "string" ? text.length : JSON.stringify(part).length;
+}
+
+export interface Asked extends AskOptions, Pick<LanguageModelV4CallOptions, "prompt" | "tools" | "toolChoice"> {}
+
+/** @throws OperatorError, or the reason of the call's signal. */
+export async function askModel(call: OperatorCall, chosen: Chosen, asked: Asked): Promise<ModelAnswer> {
+  const { signal } = call;
+  signal.throwIfAborted();
+  const { model, name } = chosen;
+  const { streaming = true, maxAnswerChars = 1_000_000, ...rest } = asked;
+  const { prompt, tools, toolChoice, maxOutputTokens, temperature } = rest;
+  const options = { prompt, tools, toolChoice, maxOutputTokens, temperature, abortSignal: signal };
+  const onTold = (answer: ModelAnswer): void => reportUsage(call, chosen, answer);
+  const reading = { signal, maxChars: maxAnswerChars, onText: call.stream, onTold };
+  call.usage({ model: name });
+  try {
+    if (!streaming) return readWhole(await orAborted(model.doGenerate(options), signal), reading);
+    return await readStream((await orAborted(model.doStream(options), signal)).stream, reading);
+  } catch (thrown) {
+    // What was told to stop failed because of that.
+    signal.throwIfAborted();
+    throw modelError(thrown, name);
+  }
+}
+
+function reportUsage(call: OperatorCall, { name, price, model }: Chosen, { usage, response_id }: ModelAnswer): void {
+  const read = countOf(usage?.inputTokens.total);
+  const written = countOf(usage?.outputTokens.total);
+  call.usage({
+    model: name,
+    ...(usage === null ? {} : { tokens: { in: read, out: written, total: read + written } }),
+    ...(usage === null || price === undefined
+      ? {}
+      : { cost: { total: priceOf([read, price.in], [written, price.out]) } }),
+    ...(response_id === null ? {} : { trace: { trace_id: response_id, trace_type: model.provider } }),
+  });
+}
+
+/** What a provider does not tell counts as none. */
+const countOf = (tokens: number | undefined): number =>
+  tokens !== undefined && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0;
+
+export type EndReason = "stop" | "length" | "content-filter" | "tool-calls" | "other";
+
+/** How the answer ended; `isEnough` says that there is one without text. @throws OperatorError where there is none. */
+export function requireEnd({ text, finish }: ModelAnswer, model: string, isEnough = false): EndReason {
+  if (finish === null) return refuse("MODEL_STREAM_CUT", `${model}: the stream ended before the answer did`);
+  const reason = finish.unified;
+  if (reason === "error" || reason === "interrupted")
+    return refuse("MODEL_STREAM_CUT", `${model}: the answer ended with ${reason}`, { said: finish.raw ?? reason });
+  if (isEnough || text.trim() !== "") return reason;
+  if (reason === "content-filter") return refuse("MODEL_ANSWER_WITHHELD", `${model}: the provider withheld it`);
+  return refuse("MODEL_ANSWER_EMPTY", `${model}: the answer has no text (${reason})`);
+}
+
+function refuse(code: string, message: string, details: JsonObject = {}): never {
+  const category = code === "MODEL_ANSWER_WITHHELD" ? "dependency" : "transient";
+  throw operatorError({ code, category, message, details });
+}

@@ -1,0 +1,162 @@
+// An agent that calls tools, as a capability: a turn of the model is a step, and so is each call of a tool.
+// Owns: the loop as rounds of planning: think, make the calls that it wants, think again, until it answers.
+// Never: calls a tool or decides whether one may be called: policy, budgets and gates stand before each of them as before
+// any step, and replay asks neither model nor tool.
+// A1  The plan is a pure function of what the steps have given: a plan that `continues` is followed by the next one.
+// A2  The last turn has no tools: it has to answer. So an agent ends, whatever its model wants.
+// A3  A call that fails is told to the model, while limits.maxReplans allows; what policy or a person denies ends the work.
+// A4  What a model writes is text to the letter, whatever braces it holds.
+// A5  A call that a person or a rule has changed is told to the model as it was made, with the comment or the reason.
+
+import { z } from "zod";
+import type { CapabilityDefinition, ChangedCall, PlanningSituation } from "../../../contract/capability.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import { raise } from "../../../contract/kernel-error.ts";
+import { type KeysOf, readStrictly, requireKnownKeys } from "../../../contract/known-keys.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
+import type { Operator } from "../../../contract/operator.ts";
+import type { ExecutionPlan } from "../../../contract/plan.ts";
+import { mapTexts, ref, text } from "../../../contract/reference.ts";
+import { type CapabilityOptions, defineCapability } from "../../../define/define-capability.ts";
+import type { StepBuilder } from "../../../define/step-builder.ts";
+import type { AgentCall } from "./agent-messages.ts";
+import { askKeys } from "./ask-model.ts";
+import { type ThinkOptions, Thought, thinkOperator } from "./think-operator.ts";
+
+/** What an agent is asked. */
+export const AgentInput = z.strictObject({ prompt: z.string().min(1).max(1_000_000) });
+export type AgentInput = z.infer<typeof AgentInput>;
+
+/** An agent: its package's name, its model, its tools. */
+export interface AgentOptions<N extends string = string>
+  extends Pick<
+      CapabilityOptions<typeof AgentInput, readonly Operator[], Record<string, z.ZodType>, N>,
+      "intentType" | "version" | "description" | "keywords" | "limits"
+    >,
+    Omit<ThinkOptions, "name" | "version" | "lastTurn"> {
+  /** Turns of the model: 8 unless said otherwise, 15 at most with the usual limits.maxRounds. */
+  readonly maxTurns?: number;
+}
+
+/**
+ * A capability whose plan is an agent's loop. Its turns are calls of `<intent type>.Think`.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is not valid.
+ */
+export function defineAgent<const N extends string>(
+  options: AgentOptions<N>,
+): CapabilityDefinition<N, typeof AgentInput, readonly Operator[]> {
+  requireKnownKeys(options, known, { what: "defineAgent", source: agentRef });
+  const { intentType, version, description, keywords, limits, maxTurns = 8, ...thinking } = options;
+  if (!Number.isInteger(maxTurns) || maxTurns < 1)
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "maxTurns must be a whole number of at least 1", agentRef));
+  readStrictly(z.looseObject({ tools: z.array(z.unknown()) }), options, { what: "defineAgent", source: agentRef });
+  const think = thinkOperator({ ...thinking, name: `${intentType}.Think`, version });
+  const operators: readonly Operator[] = [think, ...options.tools];
+  return defineCapability({
+    intentType,
+    version,
+    description,
+    keywords,
+    limits,
+    input: AgentInput,
+    operators,
+    plan: ({ input, situation, step }) =>
+      planNext({
+        ...{ prompt: input.prompt, gone: readGone(situation), step, think: think.metadata.name, maxTurns },
+        maxSteps: situation.max_steps,
+      }),
+  });
+}
+
+const agentRef = moduleRef(0, "validation", "defineAgent");
+const known = {
+  ...askKeys,
+  intentType: 0,
+  version: 0,
+  description: 0,
+  keywords: 0,
+  limits: 0,
+  tools: 0,
+  system: 0,
+  timeoutSec: 0,
+  retry: 0,
+  resources: 0,
+  estimatedCost: 0,
+  maxTurns: 0,
+} satisfies KeysOf<Required<AgentOptions>>;
+
+interface Loop {
+  readonly prompt: string;
+  readonly gone: Gone;
+  readonly step: StepBuilder<readonly Operator[]>;
+  readonly think: string;
+  readonly maxTurns: number;
+  readonly maxSteps: number | undefined;
+}
+
+/** What the rounds before have given, by the names that their steps were planned under. */
+interface Gone {
+  readonly outputs: ReadonlyMap<string, PlanningSituation["completed"][number]>;
+  readonly failures: ReadonlyMap<string, PlanningSituation["failed"][number]>;
+}
+
+const plannedAs = (stepId: string): string => stepId.replace(/_r\d+$/, "");
+
+const readGone = ({ completed, failed }: PlanningSituation): Gone => ({
+  outputs: new Map(completed.map((one) => [plannedAs(one.step_id), one])),
+  failures: new Map(failed.map((one) => [plannedAs(one.step_id), one])),
+});
+
+/** Goes through the conversation to where it stands; what comes next is the plan. */
+function planNext(loop: Loop): ExecutionPlan {
+  const { prompt, gone } = loop;
+  const messages: JsonObject[] = [{ role: "user", text: text`${prompt}` }];
+  for (let turn = 1; ; turn += 1) {
+    const thought = gone.outputs.get(`think_${turn}`);
+    if (thought === undefined) return planThought(loop, turn, messages);
+    const { text: value, calls } = Thought.parse(thought.output);
+    if (calls.length === 0) return { reasoning: `turn ${turn} is the answer`, steps: [], direct_response: value };
+    const open = calls.flatMap((call, i) => planCall(loop, call, callId(turn, i)));
+    // What one plan has no room for is planned in the next round.
+    const steps = open.slice(0, loop.maxSteps);
+    if (open.length > 0) return { reasoning: `turn ${turn} wants ${open.length} calls`, steps, continues: true };
+    const at = `${thought.step_id}.output`;
+    messages.push({ role: "assistant", text: ref(`${at}.text`), calls: ref(`${at}.calls`) });
+    messages.push(...calls.map((call, i) => describeCall(loop.gone, call, callId(turn, i))));
+  }
+}
+
+const callId = (turn: number, at: number): string => `call_${turn}_${at + 1}`;
+
+function planThought({ step, think, maxTurns }: Loop, turn: number, messages: readonly JsonObject[]): ExecutionPlan {
+  const params = { messages, last: turn >= maxTurns };
+  const thought = step({ step_id: `think_${turn}`, name: `Turn ${turn}`, operator: think, params });
+  return { reasoning: `turn ${turn} of the conversation`, steps: [thought], continues: true };
+}
+
+/** A call that was neither made nor refused. */
+function planCall({ gone, step }: Loop, { tool, input, problem }: AgentCall, step_id: string) {
+  if (problem !== null || gone.outputs.has(step_id) || gone.failures.has(step_id)) return [];
+  const params = mapTexts(input, (value) => text`${value}`) as JsonObject;
+  return [step({ step_id, name: `Call ${tool}`, operator: tool, params })];
+}
+
+/** What became of a call, for the model. */
+function describeCall({ outputs, failures }: Gone, { call_id, tool, problem }: AgentCall, stepId: string): JsonObject {
+  const [made, failure] = [outputs.get(stepId), failures.get(stepId)];
+  const message = { role: "tool", call_id: text`${call_id}`, tool: text`${tool}`, ...describeChange(made ?? failure) };
+  if (made !== undefined) return { ...message, output: ref(`${made.step_id}.output`) };
+  return { ...message, error: text`${problem ?? failure?.message ?? "it was not made"}` };
+}
+
+/** What a person or a rule made of the call, where one did (A5). */
+function describeChange({ changed }: { readonly changed?: ChangedCall } = {}): JsonObject {
+  if (changed === undefined) return {};
+  const notes = changed.changes.map(({ by, reason }) => {
+    const who = by === "person" ? "A person" : "A rule";
+    return `${who} changed this call before it was made${reason === null ? "." : `: ${reason}`}`;
+  });
+  const input = mapTexts(changed.input, (value) => text`${value}`);
+  return { changed: { input, note: text`${notes.join("\n")}` } };
+}

@@ -1,0 +1,120 @@
+// A model's answer, streamed or whole, as one record.
+// Owns: what is kept of an answer, and its bound. Never: judges whether it is an answer; holds a stream after its end.
+// INV-1  Reading ends with the signal, whether the model heeds it or not, and the stream is released.
+
+import type {
+  LanguageModelV4FinishReason,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolCall,
+  LanguageModelV4Usage,
+} from "@ai-sdk/provider";
+import { operatorError } from "../../../define/define-operator.ts";
+
+/** A call of a tool as a model writes it: `name` as it was offered, `input` as JSON. */
+export interface WantedCall {
+  readonly call_id: string;
+  readonly name: string;
+  readonly input: string;
+}
+
+export interface ModelAnswer {
+  readonly text: string;
+  readonly calls: readonly WantedCall[];
+  /** Null when the stream ended before the model had. */
+  readonly finish: LanguageModelV4FinishReason | null;
+  readonly usage: LanguageModelV4Usage | null;
+  readonly response_id: string | null;
+}
+
+export interface Reading {
+  readonly signal: AbortSignal;
+  readonly maxChars: number;
+  readonly onText: (delta: string) => void;
+  /** The model has told its id, or what it used. */
+  readonly onTold: (answer: ModelAnswer) => void;
+}
+
+/** Reads the parts to their end. Throws what an error part carries, or what the stream threw. */
+export async function readStream(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  reading: Reading,
+): Promise<ModelAnswer> {
+  const reader = stream.getReader();
+  let answer: ModelAnswer = { text: "", calls: [], finish: null, usage: null, response_id: null };
+  try {
+    for (;;) {
+      const { done, value } = await orAborted(reader.read(), reading.signal);
+      if (done) return answer;
+      answer = takePart(answer, value, reading);
+    }
+  } finally {
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+function takePart(answer: ModelAnswer, part: LanguageModelV4StreamPart, reading: Reading): ModelAnswer {
+  switch (part.type) {
+    case "text-delta":
+      return { ...answer, text: addText(answer.text, part.delta, reading) };
+    case "tool-call":
+      return { ...answer, calls: [...answer.calls, wantedBy(part, reading)] };
+    case "response-metadata":
+      return told({ ...answer, response_id: part.id ?? answer.response_id }, reading);
+    case "finish":
+      return told({ ...answer, finish: part.finishReason, usage: part.usage }, reading);
+    case "error":
+      throw part.error;
+    default:
+      return answer;
+  }
+}
+
+function told(answer: ModelAnswer, { onTold }: Reading): ModelAnswer {
+  onTold(answer);
+  return answer;
+}
+
+export function readWhole(result: LanguageModelV4GenerateResult, reading: Reading): ModelAnswer {
+  const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const { finishReason: finish, usage, response } = result;
+  const answer = told({ text: "", calls: [], finish, usage, response_id: response?.id ?? null }, reading);
+  const calls = result.content.flatMap((part) => (part.type === "tool-call" ? [wantedBy(part, reading)] : []));
+  return { ...answer, calls, text: addText("", text, reading) };
+}
+
+/** A call of one of our tools; what a provider executes by itself is none, and is refused. */
+function wantedBy(part: LanguageModelV4ToolCall, { maxChars }: Reading): WantedCall {
+  const { input } = part;
+  if (part.providerExecuted === true)
+    throw operatorError({ code: "MODEL_UNSUPPORTED", category: "dependency", message: "a tool of the provider's own" });
+  if (input.length > maxChars) refuseLong(maxChars);
+  return { call_id: part.toolCallId.toWellFormed(), name: part.toolName.toWellFormed(), input };
+}
+
+function refuseLong(limit: number): never {
+  throw operatorError({
+    code: "MODEL_ANSWER_TOO_LONG",
+    category: "dependency",
+    message: `the answer has more than ${limit} characters`,
+    details: { limit },
+  });
+}
+
+function addText(before: string, delta: string, { maxChars, onText }: Reading): string {
+  if (delta === "") return before;
+  if (before.length + delta.length > maxChars) refuseLong(maxChars);
+  onText(delta);
+  return before + delta;
+}
+
+/** The work's end, or the signal's reason as soon as it fires: not every model heeds a signal. */
+export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    const settle = (): void => signal.removeEventListener("abort", abort);
+    Promise.resolve(work).then(resolve, reject).finally(settle);
+    if (signal.aborted) abort();
+  });
+}

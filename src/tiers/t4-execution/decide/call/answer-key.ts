@@ -1,0 +1,191 @@
+/**
+ * What an idempotency key answers (seed 003 sections 5.7, 7.1): the one place that says whether an attempt is a call.
+ *
+ * K1  An unseen key runs; a succeeded one answers from the record; a running one gives its handle; a failed one gives the
+ *     same failure unless it may be begun again, by a restart or by a new plan. No key, no call.
+ * K2  An allowance of attempts is a key's, in each plan: steps that share it wait for one another's calls, and are answered
+ *     by them.
+ * K3  A call whose end nobody knows is made again only if it may be repeated.
+ */
+import type { Usage } from "../../../../contract/action.ts";
+import { type KernelError, raise } from "../../../../contract/error.ts";
+import { kernelError } from "../../../../contract/error-codes.ts";
+import type { Json } from "../../../../contract/json.ts";
+import { moduleRef } from "../../../../contract/module-ref.ts";
+import { type ActionEntry, stepsOf } from "../../../../contract/workflow.ts";
+import { isRepeatable, type Prepared } from "../payload/prepare-step.ts";
+import { appliedBy, ask, isUnderWay, nameAsked, type Run } from "../run/run.ts";
+import { deriveApplyKey } from "./derive-key.ts";
+import { findKey } from "./find-work.ts";
+
+export const invokerRef = moduleRef(4, "operator_invoker", "invoke");
+
+/** What is known of a key. */
+export type KeyState =
+  | {
+      readonly seen: "unseen";
+      readonly recovered: boolean;
+      /** Which call of the key it would be; null where no other workflow can make it. */
+      readonly claim: number | null;
+    }
+  | { readonly seen: "running" | "in_doubt"; readonly action_id: string }
+  | {
+      readonly seen: "succeeded";
+      readonly action_id: string;
+      readonly result: Json;
+      readonly usage: Usage;
+      /** The workflow whose record says so, where that is another. */
+      readonly answered_by: string | null;
+    }
+  /** `spent`: another's call stands for this attempt: of no use to another workflow, or made as often by another step already. */
+  | { readonly seen: "failed_final" | "spent"; readonly action_id: string; readonly error: KernelError };
+
+/** What other workflows have made of a key: nothing that stands in the way of this call of it, or a call. */
+export type SharedKey =
+  | { readonly claim: number }
+  | {
+      readonly claim: null;
+      readonly workflow_id: string;
+      readonly action_id: string;
+      /** Of what it was called with; null where the record asked does not say. */
+      readonly payload_hash: string | null;
+      readonly result: Json | null;
+      readonly succeeded: boolean;
+      /** It was answered with what is of no use, and nobody has asked for another since. */
+      readonly failure: KernelError | null;
+    };
+
+export function keyOf(run: Run, prepared: Prepared): string {
+  const { record } = run.log;
+  const { step, gate, key } = prepared;
+  if (key !== undefined) return key;
+  const target = step.idempotency.strategy === "applies" ? appliedBy(record, step, gate) : null;
+  return target === null ? findKey(record, prepared) : deriveApplyKey(record, target);
+}
+
+/** An attempt, and its key. */
+interface Asking {
+  readonly prepared: Prepared;
+  readonly attempt: number;
+  readonly key: string;
+}
+
+/** @throws KernelErrorException T4_IDEMPOTENCY_PAYLOAD_MISMATCH. */
+export function answerKey(run: Run, at: Asking): KeyState {
+  const { prepared, key } = at;
+  const entry = entryOf(run, key);
+  const own = entry === null ? unseen(false) : readEntry(run, at, entry);
+  if (own.seen !== "unseen") return own;
+  const shared = sharedKey(run, key);
+  if (shared === null) return own;
+  const repeats = isRepeatable(prepared.operator);
+  if (shared.claim !== null) return { ...own, claim: repeats ? null : shared.claim };
+  const { action_id, result, workflow_id, failure } = shared;
+  if (shared.succeeded) {
+    requireApproved(prepared, shared.payload_hash, key);
+    return { seen: "succeeded", action_id, result, usage: {}, answered_by: workflow_id };
+  }
+  if (failure !== null && !repeats) return { seen: "spent", action_id, error: failure };
+  return repeats ? own : { seen: "in_doubt", action_id };
+}
+
+/** What a person approved is no other payload than the one that took effect. */
+function requireApproved({ gate, hash }: Prepared, called: string | null, key: string): void {
+  if (gate !== null && called !== null && called !== hash) raise(otherPayload(key));
+}
+
+const otherPayload = (key: string): KernelError =>
+  kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", `key ${key} was used with another payload`, invokerRef, {
+    detail: { key },
+  });
+
+const unseen = (recovered: boolean) => ({ seen: "unseen", recovered, claim: null }) as const;
+
+/** The key's action; null where no call was made under it. */
+function entryOf({ log: { record } }: Run, key: string): ActionEntry | null {
+  const entry = record.actions.get(record.keys.get(key) ?? "") ?? null;
+  return entry?.seen === "unseen" ? null : entry;
+}
+
+/**
+ * What others have made of a key: of an apply key any workflow of its scope, of any key those whose work this one does again,
+ * and those that do the same work again beside it. Null where there can be no other.
+ */
+function sharedKey(run: Run, key: string): SharedKey | null {
+  const { parent_workflow_id, run: round } = run.log.record;
+  const isShared = isApplyKey(key) || parent_workflow_id !== null || round > 1;
+  if (!isShared) return null;
+  // A new version of an outcome gives the step another key between two passes: of that one nothing was asked yet.
+  return ask<SharedKey>(run, nameAsked(run, "shared", key), { ask: "shared_key", key });
+}
+
+/** Whether nothing is called, so that nobody need be asked: the work was done by another workflow, or is refused by the key. */
+export function isCalledNoMore(run: Run, { hash }: Prepared, key: string): boolean {
+  const entry = entryOf(run, key);
+  if (entry !== null) return failsAlike(run, entry) || entry.record.payload_hash !== hash;
+  const shared = sharedKey(run, key);
+  return shared !== null && shared.claim === null && shared.succeeded;
+}
+
+/** Whether a call may have taken effect, and nobody has said so yet; another step's question about it leaves it so. */
+export const isUnsettled = (entry: ActionEntry | null): boolean =>
+  entry?.seen === "running" || entry?.seen === "in_doubt";
+
+/** Whether a call under the key is under way, and no end of it is on record: one that a person settled may hang still. */
+export const isRunning = (run: Run, key: string): boolean => isUnderWay(run, key) && isUnsettled(entryOf(run, key));
+
+/** The call of a key, of this step or of one that shares it, that may have taken effect and is not under way; else null. */
+export function findDoubted(run: Run, { operator }: Prepared, key: string): string | null {
+  const entry = entryOf(run, key);
+  if (entry === null || isRepeatable(operator) || isUnderWay(run, key)) return null;
+  return isUnsettled(entry) ? entry.record.action_id : null;
+}
+
+/** Whether this workflow's own call under the key has failed for certain. */
+export const hasFailedHere = (run: Run, key: string): boolean => entryOf(run, key)?.seen.startsWith("failed") === true;
+
+/** Whether whoever began or restarted this workflow knew that a call had been answered with what is of no use. */
+export const isKnownSpent = ({ log: { record } }: Run, actionId: string): boolean =>
+  record.spent_calls.includes(actionId) || record.actions.get(actionId)?.seen.startsWith("failed") === true;
+
+function readEntry(run: Run, { prepared, attempt, key }: Asking, entry: ActionEntry): KeyState {
+  const { operator, hash } = prepared;
+  const { action_id, payload_hash, result_payload, error } = entry.record;
+  if (payload_hash !== hash) raise(otherPayload(key));
+  switch (entry.seen) {
+    case "succeeded":
+      return { seen: "succeeded", action_id, result: result_payload, usage: usageOf(entry), answered_by: null };
+    case "failed_retryable":
+      return error !== null && callsMade(run, action_id) >= attempt
+        ? { seen: "spent", action_id, error }
+        : unseen(false);
+    case "failed_final":
+      return failsAlike(run, entry) ? { seen: "failed_final", action_id, error: error as KernelError } : unseen(false);
+    case "in_doubt":
+      return { seen: "in_doubt", action_id };
+    default:
+      if (isUnderWay(run, key)) return { seen: "running", action_id };
+      return isRepeatable(operator) ? unseen(true) : { seen: "in_doubt", action_id };
+  }
+}
+
+/** How many calls of its allowance a key has had in the newest plan: steps that share it count together. */
+const callsMade = ({ log: { record } }: Run, actionId: string): number =>
+  Math.max(0, ...stepsOf(record).map((step) => (step.action_id === actionId ? step.attempt : 0)));
+
+/**
+ * Whether the call's failure is that of whoever makes it again: of steps of the plan that it failed in. A new plan makes it
+ * again, but for what applies a version: that waits for a restart, or for another version.
+ */
+const failsAlike = (run: Run, { seen, record: { action_id, idempotency_key } }: ActionEntry): boolean =>
+  seen === "failed_final" && (isApplyKey(idempotency_key) || callsMade(run, action_id) > 0);
+
+const isApplyKey = (key: string): boolean => key.startsWith("apply:");
+
+function usageOf({ record: { tokens, cost, trace } }: ActionEntry): Usage {
+  return {
+    ...(tokens === null ? {} : { tokens }),
+    ...(cost === null ? {} : { cost }),
+    ...(trace === null ? {} : { trace }),
+  };
+}

@@ -1,0 +1,117 @@
+/**
+ * The end of a call, as it comes: noted before anything follows from it.
+ *
+ * E1  A success, however late, is the call's result (B-01).
+ * E2  An end that comes when the step has no ear for it any more is logged, not recorded: final states ignore events.
+ * E3  A call that was told to stop fails because of that: its key stays running for whoever takes the workflow up.
+ * E4  A call whose start was never kept had no effect (`durability: "effects"`): it is not heard, and made again.
+ */
+import type { Usage } from "../../../../contract/action.ts";
+import { isRetryable, type KernelError, toExecutorError } from "../../../../contract/error.ts";
+import { draft, type EventDraft, type EventPayloads } from "../../../../contract/event.ts";
+import type { Json } from "../../../../contract/json.ts";
+import type { PlanStep } from "../../../../contract/plan.ts";
+import { isTerminal } from "../../../../contract/workflow.ts";
+import type { Input } from "../run/input.ts";
+import { checkedChars } from "../run/redact.ts";
+import { callIdOf, outcomeOfStep, type Run, stepOf } from "../run/run.ts";
+import { settleCharge } from "./admit-call.ts";
+import { type Failed, maxAttemptsOf } from "./attempts.ts";
+
+/** A result as it was screened. */
+export interface Screened {
+  readonly result: Json;
+  /** Why it was replaced; null where it was not. */
+  readonly sanitized: string | null;
+  /** Characters of the whole output. */
+  readonly length: number;
+}
+
+export type Ended = Extract<Input, { readonly type: "ended" }>;
+
+export function handleEnd(run: Run, ended: Ended): void {
+  const { step_id, action_id, attempt, end } = ended;
+  const awaited = run.calls.get(step_id);
+  if (awaited?.action_id === action_id && awaited.attempt === attempt) run.calls.delete(step_id);
+  const charged = releaseHandle(run, ended);
+  if (!run.log.record.actions.has(action_id)) return;
+  const stops = end.status === "failed" && (run.interrupted || isTerminal(run.log.record.state));
+  if (!stops) noteEnd(run, ended);
+  else if (!isTerminal(run.log.record.state)) return;
+  const isKnown = end.status === "succeeded" || !end.pending || (stops && end.over);
+  if (isKnown) settleCharge(run, step_id, charged, end.usage);
+}
+
+/** The operator has ended: nobody waits for its key any more. Gives what was set aside for the call, once. */
+function releaseHandle(run: Run, ended: Ended) {
+  if (ended.end.cached) return null;
+  const callId = callIdOf(ended);
+  const charged = run.handles.get(callId)?.charged ?? null;
+  if (ended.end.over) run.handles.delete(callId);
+  return charged;
+}
+
+function noteEnd(run: Run, { step_id, action_id, attempt, end }: Ended): void {
+  if (end.status === "failed") return note(run, failureOf(run, step_id, { attempt, action_id, ...end }));
+  noteScreening(run, step_id, end);
+  const { result, usage, cached, late } = end;
+  note(run, successOf(run, step_id, { attempt, action_id, result, usage, cached }, late));
+}
+
+/** The outcome that a step drafts or applies. */
+export const outcomeIdOf = (run: Run, { applies, step_id }: PlanStep): string | null =>
+  outcomeOfStep(run.log.record, applies ?? step_id)?.outcome_id ?? null;
+
+function note(run: Run, ended: EventDraft): void {
+  if (run.log.accepts(ended)) return run.log.note(ended);
+  run.warn({ step_id: ended.step_id, workflow_id: run.log.identity.workflow_id }, "an operator ended after its step");
+}
+
+export function noteScreening(run: Run, stepId: string, { sanitized, length }: Omit<Screened, "result">): void {
+  if (stepOf(run, stepId).state !== "running") return;
+  const { checkAllOutput, holdsStreams } = run.settings;
+  if (sanitized !== null) run.log.note(draft("OUTPUT_SANITIZED", { reason: sanitized, stage: "output" }, stepId));
+  else if (length > checkedChars && !checkAllOutput && holdsStreams)
+    run.log.note(draft("OUTPUT_UNCHECKED", { checked: checkedChars, length }, stepId));
+}
+
+type Success = Omit<EventPayloads["ACTION_SUCCEEDED"], "operator_name" | "late" | "outcome_id">;
+
+export function successOf(run: Run, stepId: string, ended: Success, late: boolean): EventDraft {
+  const { step } = stepOf(run, stepId);
+  const { attempt, action_id, result, usage, cached, answered_by } = ended;
+  const call = { operator_name: step.operator, attempt, action_id, result, usage, cached };
+  const outcome_id = outcomeIdOf(run, step);
+  const succeeded =
+    answered_by === undefined ? { ...call, late, outcome_id } : { ...call, answered_by, late, outcome_id };
+  return draft("ACTION_SUCCEEDED", succeeded, stepId);
+}
+
+interface Failure extends Failed {
+  readonly attempt: number;
+  readonly error: KernelError;
+  readonly usage: Usage;
+}
+
+/** ACTION_FAILED, with what the failure means for the attempts that are left. */
+export function failureOf(run: Run, stepId: string, failure: Failure): EventDraft {
+  const { attempt, action_id, error, usage, pending, cached } = failure;
+  const { step } = stepOf(run, stepId);
+  const retries = isRetryable(error) && attempt < maxAttemptsOf(run, step);
+  const judged = { error, category: toExecutorError(error).category, retryable: isRetryable(error) };
+  return draft(
+    "ACTION_FAILED",
+    {
+      operator_name: step.operator,
+      attempt,
+      action_id,
+      ...judged,
+      final: !pending && !retries,
+      pending,
+      usage,
+      cached,
+      outcome_id: outcomeIdOf(run, step),
+    },
+    stepId,
+  );
+}

@@ -1,0 +1,95 @@
+/**
+ * The key of a call that derives from its inputs, over all plans of a workflow (seed 003 section 7.2).
+ *
+ * Owns: which call of an earlier plan a step makes again. Never: what that call's key answers (answer-key.ts).
+ * W1  A step of a new plan with the operator and the inputs of a step that has called keeps the key of that call, whatever
+ *     it is called. Each call is kept by one step of the plan: two steps that are alike are two calls.
+ * W2  A call has a new key where a person asked for the work anew (another draft version), where a plan goes on after a
+ *     success, or where nothing has an effect and another answer is wanted.
+ */
+
+import { isHarmless } from "../../../../contract/operator.ts";
+import type { PlanStep } from "../../../../contract/plan.ts";
+import { isSpent } from "../../../../contract/spent-call.ts";
+import type { ActionEntry, StepRecord, WorkflowRecord } from "../../../../contract/workflow.ts";
+import type { Prepared } from "../payload/prepare-step.ts";
+import { baseIdOf, hasGoneThrough, restsOn, stepBefore } from "../run/run.ts";
+import { deriveKey } from "./derive-key.ts";
+
+/** What of a prepared step names its call. */
+type Named = Pick<Prepared, "step" | "inputs" | "operator">;
+
+/** The key of the call that the step makes: of the one that it makes again, or a new one. */
+export function findKey(record: WorkflowRecord, named: Named): string {
+  return findKeptKey(record, named) ?? keyAs(record, named, named.step);
+}
+
+function findKeptKey(record: WorkflowRecord, named: Named): string | null {
+  if (record.plans.length < 2) return null;
+  const { step } = named;
+  const before = [
+    ...lineageOf(record, step),
+    ...othersOf(record, step).filter((one) => mayStandFor(record, step, one)),
+  ];
+  for (const one of before) {
+    if (one.action_id === null || one.step.operator !== step.operator) continue;
+    const key = keyAs(record, named, one.step);
+    const entry = record.actions.get(record.keys.get(key) ?? "");
+    if (entry !== undefined && !isTaken(record, step, entry) && !isAnswered(named, entry)) return key;
+  }
+  return null;
+}
+
+/** The key that a step's call has with these inputs. */
+function keyAs(record: WorkflowRecord, { inputs }: Named, step: PlanStep): string {
+  return deriveKey({
+    operator: step.operator,
+    version: step.operator_version,
+    tenantId: record.tenant_id,
+    intentId: record.intent.intent_id,
+    stepId: workIdOf(record, step.step_id),
+    inputs,
+    draftVersion: step.draft_version,
+  });
+}
+
+/** The step whose work it is: what is planned anew for one that made no call is that one's still, and shares its call with siblings. */
+function workIdOf(record: WorkflowRecord, stepId: string): string {
+  const before = stepBefore(record, stepId);
+  if (before === null || before.action_id !== null) return stepId;
+  return workIdOf(record, before.step.step_id);
+}
+
+/** The steps of earlier plans that this one stands for by its name, newest first, down to the last that a person asked for anew. */
+function lineageOf(record: WorkflowRecord, step: PlanStep): StepRecord[] {
+  const before = stepBefore(record, step.step_id);
+  if (before === null || before.step.draft_version < step.draft_version) return [];
+  return [before, ...lineageOf(record, before.step)];
+}
+
+/** The steps of earlier plans whose name the newest plan no longer has. */
+function othersOf(record: WorkflowRecord, { step_id }: PlanStep): StepRecord[] {
+  const planned = new Set([step_id, ...(record.plan?.steps ?? []).map((one) => one.step_id)].map(baseIdOf));
+  const newest = new Map<string, StepRecord>();
+  for (const one of record.steps.values()) newest.set(baseIdOf(one.step.step_id), one);
+  return [...newest].flatMap(([base, one]) => (planned.has(base) ? [] : [one, ...lineageOf(record, one.step)]));
+}
+
+/**
+ * Whether a step may make the call of one that has another name: of one that has failed, or, where the plan before failed,
+ * of one that has succeeded and that the step does not rest on.
+ */
+function mayStandFor(record: WorkflowRecord, step: PlanStep, other: StepRecord): boolean {
+  if (other.state !== "succeeded") return true;
+  return !hasGoneThrough(record, record.plans.at(-2) ?? null) && !restsOn(record, step, other.step.step_id);
+}
+
+/** Whether another step of the newest plan makes this call already. */
+function isTaken({ steps, plan }: WorkflowRecord, { step_id }: PlanStep, { record }: ActionEntry): boolean {
+  const others = plan?.steps.filter((one) => one.step_id !== step_id) ?? [];
+  return others.some((one) => steps.get(one.step_id)?.action_id === record.action_id);
+}
+
+/** Whether the call has given its answer and nothing else: a new plan asks for another one. */
+const isAnswered = ({ operator }: Named, { seen, record }: ActionEntry): boolean =>
+  isHarmless(operator.metadata.effect) && (seen === "succeeded" || isSpent(record.error));

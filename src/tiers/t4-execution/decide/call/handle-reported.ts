@@ -1,0 +1,44 @@
+/**
+ * What an operator says while its call runs: chunks and progress, records, routes, a repaired payload. It counts while the
+ * call is the one its step waits for.
+ */
+import { raise } from "../../../../contract/error.ts";
+import { kernelError } from "../../../../contract/error-codes.ts";
+import { draft, type EventDraft } from "../../../../contract/event.ts";
+import { errorOf } from "../../../../engine/actors/within.ts";
+import type { CallOf, Input } from "../run/input.ts";
+import { oodaRef, type Run } from "../run/run.ts";
+
+/** Whether the step still runs this very attempt. */
+export function isCurrent({ log }: Pick<Run, "log">, { step_id, attempt, run: round }: CallOf): boolean {
+  if (log.lost !== null) return false;
+  const step = log.record.steps.get(step_id);
+  if (step?.run !== round || step.attempt !== attempt || step.phase !== "calling") return false;
+  return step.attempts.at(-1)?.outcome === "running";
+}
+
+export function handleReported(run: Run, told: Extract<Input, { readonly type: "told" }>): void {
+  const { re, drafts } = told;
+  try {
+    if (!isHeard(run, told))
+      raise(kernelError("T4_WORKFLOW_CONFLICT", "the call that says this is over", oodaRef("told")));
+    for (const event of drafts) noteReported(run, event);
+    run.intend({ do: "answer", re, data: true });
+  } catch (thrown) {
+    if (run.log.lost !== null) throw thrown;
+    run.intend({ do: "refuse", re, error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("told")) });
+  }
+}
+
+/** Its step runs, and its start was kept: one that was made ahead of a refused row is made again. */
+const isHeard = ({ log: { record } }: Run, { step_id, action_id }: CallOf): boolean =>
+  record.steps.get(step_id)?.state === "running" && record.actions.has(action_id);
+
+function noteReported(run: Run, event: EventDraft): void {
+  if (event.type !== "STEP_STREAMED") return run.log.note(event);
+  // Batches rise over the workflow: which one this is, is known when it is noted.
+  const sequence = run.log.record.streamed + 1;
+  run.log.note(draft("STEP_STREAMED", { ...event.payload, sequence }, event.step_id));
+  const text = event.payload.chunks.join("");
+  if (text !== "") run.intend({ do: "stream", text, sequence, final: event.payload.final });
+}

@@ -1,0 +1,94 @@
+/**
+ * A vote, from its judgement to the ledger: at a gate that one person decides it is the decision; with a quorum it is an
+ * event of its own, and the one that completes the quorum is followed by the decision in the same commit.
+ *
+ * V1  The decision names who carried it; an adviser's vote never leads to one.
+ * V2  What the votes decide is decided in the row that brings the last of them: no gate is open whose votes decide.
+ */
+
+import { apartFrom, countedVotes, verdictOf } from "../../../../../machines/quorum.ts";
+import { resultOf } from "../../../../contract/approval-claims.ts";
+import { digest } from "../../../../contract/digest.ts";
+import { draft, type GateDecided } from "../../../../contract/event.ts";
+import type { Gate } from "../../../../contract/gate.ts";
+import { refOf } from "../../../../contract/gate-vote.ts";
+import type { Principal } from "../../../../contract/intent.ts";
+import type { Json } from "../../../../contract/json.ts";
+import { failStep, gateDenied } from "../run/end-step.ts";
+import { gateNow, type Run } from "../run/run.ts";
+import type { Judged } from "./judge-decision.ts";
+
+/** What a person says, as it was judged. */
+export interface Ballot extends Pick<Judged, "seat" | "signature"> {
+  readonly decision: "approve" | "reject";
+  readonly principal: Principal;
+  readonly comment: string | null;
+  readonly apply_targets?: readonly string[];
+  readonly edited?: boolean;
+  readonly resolution?: GateDecided["resolution"];
+  /** With `done`: what the call gave. */
+  readonly result?: Json;
+  readonly idempotency_key?: string | undefined;
+}
+
+/** Notes the vote, and the decision if it completes one. Both bind to the gate as it is given. */
+export function castVote(run: Run, gate: Gate, ballot: Ballot): void {
+  if (!ballot.seat.advisory && gate.quorum === null) return noteVerdict(run, gate, ballot);
+  const { decision, principal, signature, comment, apply_targets = [], resolution = null, result = null } = ballot;
+  const { gate_id } = gate;
+  const apart = run.settings.tellsPeople ? { apart_from: apartFrom(gateNow(run, gate_id)) } : {};
+  const named = {
+    ...(apply_targets.length === 0 ? {} : { apply_targets }),
+    ...(resolution === null ? {} : { resolution }),
+    ...(resolution === "done" ? { result } : {}),
+    ...keyOf(ballot),
+  };
+  const given = { ...bindingOf(gate), signature, comment, ...named };
+  const vote = { gate_id, decision, principal, ...ballot.seat, ...given, ...apart };
+  run.log.noteBy(refOf(principal), draft("GATE_VOTED", vote, gate.step_id));
+  const voted = gateNow(run, gate_id);
+  if (verdictOf(voted) === decision) noteVerdict(run, voted, ballot);
+}
+
+const keyOf = ({ idempotency_key: key }: Pick<Ballot, "idempotency_key">) =>
+  key === undefined ? {} : { idempotency_key: key };
+
+const bindingOf = (gate: Gate) => ({
+  payload_digest: digest(gate.payload),
+  policy_version: gate.policy_version,
+  outcome_id: gate.target?.outcome_id ?? null,
+  outcome_version: gate.target?.version ?? null,
+  ...(gate.basis_digest === undefined ? {} : { basis_digest: gate.basis_digest }),
+});
+
+function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
+  const { decision, principal, signature, comment, apply_targets = [], edited = false } = by;
+  const { resolution = null, result = null } = by;
+  const carried = countedVotes(gate, decision).map((vote) => ({
+    principal: vote.principal,
+    on_behalf_of: vote.on_behalf_of,
+  }));
+  const decided: GateDecided = {
+    gate_id: gate.gate_id,
+    principal,
+    ...bindingOf(gate),
+    edited: edited || gate.edited,
+    resolution,
+    ...resultOf(resolution, result),
+    apply_targets,
+    comment,
+    ...(gate.quorum === null ? {} : { carried_by: carried }),
+    ...(gate.quorum !== null || signature === null ? {} : { signature }),
+    ...keyOf(by),
+  };
+  run.log.noteBy(
+    refOf(principal),
+    draft(decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id),
+  );
+}
+
+/** The step of a gate that was rejected ends as denied, uncalled. */
+export function endIfRejected(run: Run, gate: Gate): void {
+  const closed = gateNow(run, gate.gate_id);
+  if (closed.status === "rejected") failStep(run, gate.step_id, gateDenied(closed));
+}

@@ -1,0 +1,77 @@
+/**
+ * What an approval rests on: the basis that the operator's preview named is asked for again when a vote is taken, and before
+ * the first call; so is policy before the call, where it is another by then. Where either has changed the gate is opened again
+ * on what stands now, and nothing is called.
+ *
+ * K1  A call that has begun may itself have changed what it rests on: repeated under its key it is not asked about again.
+ * K2  What was said on another basis is no word on this one: where it has changed an approval names it.
+ */
+import { bindBasis, hasSameBasis } from "../../../../contract/basis.ts";
+import type { Gate, ParsedGateRequest } from "../../../../contract/gate.ts";
+import { admitPayload } from "../call/admit-payload.ts";
+import { type Prepared, prepareWritten } from "../payload/prepare-step.ts";
+import { type Shown, showCall } from "../payload/show-call.ts";
+import { refuseAt } from "../run/refuse-at-gate.ts";
+import { gateNow, isOutdated, type Run } from "../run/run.ts";
+import { approvalReasons, describeGate, noteRevised, reviseGate } from "./open-gate.ts";
+
+/**
+ * What the operator shows now, if it no longer rests on what the gate shows; else null.
+ * @throws KernelErrorException where it cannot show it.
+ */
+function showIfMoved(run: Run, gate: Gate, prepared: Prepared): Shown | null {
+  if (gate.basis_digest === undefined) return null;
+  const shown = showCall(run, prepared);
+  return hasSameBasis(bindBasis(shown.basis, true), gate) ? null : shown;
+}
+
+/**
+ * Opens an approved gate again whose policy or basis has changed since, as anew, for as long as at first; true when it did.
+ * @throws KernelErrorException T5_POLICY_DENIED.
+ */
+export function reopenIfMoved(run: Run, prepared: Prepared, approved: Gate): boolean {
+  const isPast = isOutdated(run, approved);
+  const shown = isPast ? null : showIfMoved(run, approved, prepared);
+  if (!isPast && shown === null) return false;
+  const gate =
+    shown === null
+      ? describeAnew(run, approved)
+      : describeGate(run, { ...prepared, gate: null }, approved.reasons, { shown });
+  noteRevised(run, isPast ? "policy" : "basis", { ...gate, edited: approved.edited });
+  return true;
+}
+
+/** What a gate shows, as the policy of now lets it through. @throws KernelErrorException T5_POLICY_DENIED. */
+export function describeAnew(run: Run, standing: Gate): Gate {
+  const prepared = admitPayload(run, prepareWritten(run, standing), { keep: true, anew: true });
+  const reasons = approvalReasons(run, prepared);
+  return describeGate(run, prepared, reasons.length === 0 ? standing.reasons : reasons);
+}
+
+/** Refuses a vote on what no longer stands, and opens the gate again on what does. @throws KernelErrorException T5_GATE_CONFLICT. */
+export function requireSameBasis(run: Run, gate: Gate, prepared: Prepared): void {
+  const shown = showIfMoved(run, gate, prepared);
+  if (shown === null) return;
+  noteRevised(run, "basis", reviseGate(gate, describeGate(run, prepared, gate.reasons, { shown })));
+  refuse(run, gate, `what ${gate.gate_id} was shown against has changed; look again`);
+}
+
+/**
+ * @throws KernelErrorException T5_GATE_CONFLICT for a decision on another basis, and for an approval that does not say on
+ * which, where it must.
+ */
+export function requireNamedBasis(run: Run, gate: Gate, { decision, payload }: ParsedGateRequest): void {
+  const { basis_digest } = payload;
+  const mustName = decision === "approve" && gate.basis_changed === true;
+  if (basis_digest === undefined ? !mustName : hasSameBasis(payload, gate)) return;
+  const message =
+    basis_digest === undefined
+      ? `${gate.gate_id} was opened again because what it rests on has changed; look again and name its basis_digest`
+      : `${gate.gate_id} now rests on something else than what was decided on; look again`;
+  refuse(run, gate, message);
+}
+
+function refuse(run: Run, { gate_id }: Gate, message: string): never {
+  const { basis = [], basis_digest = null } = gateNow(run, gate_id);
+  return refuseAt(gate_id, message, { detail: { basis, basis_digest } });
+}

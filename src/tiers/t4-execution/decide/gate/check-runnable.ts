@@ -1,0 +1,72 @@
+/**
+ * Whether this process could run what a person is asked about: the package, the operators of the step and of those that are
+ * still to come, the payload, the operator's own check.
+ *
+ * Q1  Nobody is asked about what cannot run, and nobody's approval of it is taken: the gate stays open for a process that can,
+ *     and for a rejection.
+ */
+import { KernelErrorException, toExecutorError } from "../../../../contract/error.ts";
+import type { Gate, ParsedGateRequest } from "../../../../contract/gate.ts";
+import { isStepDone } from "../../../../contract/workflow.ts";
+import { findOperator, type Prepared, prepareShown } from "../payload/prepare-step.ts";
+import { checkCall } from "../payload/show-call.ts";
+import { refuseAt } from "../run/refuse-at-gate.ts";
+import { capabilityOf, type Run, stepOf } from "../run/run.ts";
+
+/** The call could be made, and what follows it has operators. @throws KernelErrorException why not. */
+export function checkRunnable(run: Run, prepared: Prepared): void {
+  requireRegistered(run);
+  checkCall(run, prepared);
+}
+
+/** Whether this process knows what is left of the plan. */
+export function isRegistered(run: Run): boolean {
+  try {
+    requireRegistered(run);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException) return false;
+    throw thrown;
+  }
+}
+
+/** @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT, T4_OPERATOR_UNKNOWN. */
+function requireRegistered(run: Run): void {
+  capabilityOf(run);
+  const { plan, steps } = run.log.record;
+  for (const step of plan?.steps ?? [])
+    if (!isStepDone(steps.get(step.step_id)?.state ?? "queued")) findOperator(run, step);
+}
+
+/** Whether a decision ends what the gate shows as it stands. A rejection with an edit is checked as the edit is made. */
+export const isPlainRejection = ({ decision, payload }: Pick<ParsedGateRequest, "decision" | "payload">): boolean =>
+  decision === "reject" && payload.edit === undefined;
+
+/**
+ * What an approval would run, as the gate shows it; null where it runs nothing that is shown: a rejection, an edit (which is
+ * checked as it is made, also of who rejects), a lost call. @throws KernelErrorException T5_GATE_NOT_RUNNABLE, with the reason as its cause.
+ */
+export function requireRunnable(run: Run, gate: Gate, request: ParsedGateRequest): Prepared | null {
+  if (isPlainRejection(request)) return null;
+  try {
+    return readyFor(run, gate, request);
+  } catch (thrown) {
+    if (!(thrown instanceof KernelErrorException) || run.log.lost !== null) throw thrown;
+    const { gate_id, operator } = gate;
+    const message = `this process cannot run what ${gate_id} asks for: ${thrown.error.message}`;
+    const detail = { operator, reason: toExecutorError(thrown.error).code };
+    return refuseAt(gate_id, message, { code: "T5_GATE_NOT_RUNNABLE", detail, cause: thrown.error });
+  }
+}
+
+function readyFor(run: Run, gate: Gate, { payload }: ParsedGateRequest): Prepared | null {
+  if (gate.kind === "in_doubt") {
+    if (payload.resolution === "retry") findOperator(run, stepOf(run, gate.step_id).step);
+    return null;
+  }
+  requireRegistered(run);
+  if (payload.edit !== undefined) return null;
+  const prepared = prepareShown(run, gate);
+  checkCall(run, prepared);
+  return prepared;
+}

@@ -1,0 +1,170 @@
+/**
+ * A gate on a version that nobody has seen yet: a person changed what it shows, or policy did since it opened.
+ *
+ * E1  An edit is checked like any payload, and by policy, before anything of it is noted. One that changes nothing of what the
+ *     call gets is refused: at a gate whose step applies an outcome, the outcome's new version is what the call gets. What
+ *     policy makes of it beyond a mask is shown before it is decided on.
+ * E2  A decision under another policy than the gate's is refused; what the gate shows is put to the policy of now, and the
+ *     gate is opened again on what that lets through, or its step is denied. So it is where an expiry or the votes of
+ *     before would approve it.
+ */
+import { editableValue } from "../../../../../machines/editable.ts";
+import { hasSameBasis } from "../../../../contract/basis.ts";
+import { digest } from "../../../../contract/digest.ts";
+import { type KernelError, KernelErrorException } from "../../../../contract/error.ts";
+import { draft } from "../../../../contract/event.ts";
+import { type Gate, isOpenGate, type ParsedGateRequest } from "../../../../contract/gate.ts";
+import { refOf } from "../../../../contract/gate-vote.ts";
+import { deepFreeze, type Json, type JsonObject } from "../../../../contract/json.ts";
+import type { Outcome } from "../../../../contract/outcome.ts";
+import type { PlanStep } from "../../../../contract/plan.ts";
+import { admitPayload } from "../call/admit-payload.ts";
+import { checkOutcome, judgeOutcome, nextDraft } from "../payload/draft-outcome.ts";
+import { findOperator, type Prepared, prepareWritten, readParams, requireResolved } from "../payload/prepare-step.ts";
+import { resolveParams } from "../payload/resolve-templates.ts";
+import { failStep, isBlocking } from "../run/end-step.ts";
+import { isMaskedCopy } from "../run/redact.ts";
+import { refuseAt } from "../run/refuse-at-gate.ts";
+import { gateNow, isOutdated, outcomeOfStep, outputsOf, type Run, stepOf } from "../run/run.ts";
+import { describeAnew } from "./check-basis.ts";
+import { describeGate, noteRevised, reviseGate } from "./open-gate.ts";
+import { quorumWithout } from "./separate-duties.ts";
+
+/** An edit that was let through: `note` notes the new version and gives the revised gate. */
+export interface Edited {
+  readonly shown: Gate;
+  readonly note: (still: Gate) => Gate;
+  /** Nobody was shown what the new version rests on, or what policy made of the edit: the edit does not decide on it. */
+  readonly isUnseen: boolean;
+}
+
+/**
+ * Checks an edit before anything is noted.
+ * @throws KernelErrorException T5_EDIT_WITHOUT_EFFECT, T4_OUTCOME_INVALID, T4_PARAMS_INVALID, T4_PARAMS_UNRESOLVED, T4_PARAMS_REFUSED,
+ *   T5_POLICY_DENIED, or why the operator could not make the call.
+ */
+export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): Edited {
+  const { gate_id, step_id } = gate;
+  if (gate.kind === "in_doubt") refuseAt(gate_id, "an in-doubt call cannot be edited");
+  const edit = request.payload.edit as JsonObject;
+  const { step } = stepOf(run, step_id);
+  const outcome = prepareOutcome(run, gate, edit);
+  const written = deepFreeze(outcome === null ? merge(gate.payload, edit) : paramsOn(run, step, outcome.content));
+  const parsed = prepareWritten(run, { step_id, payload: written });
+  const prepared = admitPayload(run, parsed, { keep: true });
+  requireEffect(gate, prepared);
+  const shown = describeGate(run, prepared, gate.reasons, { outcome });
+  const note = (still: Gate): Gate => {
+    const { principal, idempotency_key: key } = request;
+    const quorum = quorumWithout(run, still, principal);
+    const revised: Gate = { ...reviseGate(still, shown), ...quorum, edited: true };
+    run.log.noteBy(
+      refOf(principal),
+      ...(outcome === null ? [] : [draft("OUTCOME_DRAFTED", { outcome, action_id: null }, step_id)]),
+      draft("GATE_REVISED", { gate: revised, cause: "edit", principal, ...(key && { idempotency_key: key }) }, step_id),
+    );
+    return gateNow(run, gate_id);
+  };
+  const isAsEdited =
+    outcome === null
+      ? isMaskedCopy(prepared.payload, written)
+      : isMaskedCopy(prepared.payload, parsed.payload) &&
+        isMaskedCopy(outcome.content, merge(editableValue(gate), edit)) &&
+        isParsedAsShown(run, gate);
+  return { shown: reviseGate(gate, shown), note, isUnseen: !isAsEdited || !hasSameBasis(shown, gate) };
+}
+
+/** The version that an edit makes of the outcome; null where the gate is about none. */
+function prepareOutcome(run: Run, gate: Gate, edit: JsonObject): Outcome | null {
+  const { editable, target } = gate;
+  if (editable == null)
+    return refuseEdit(gate, "nothing of it may be edited: the call takes no text of its outcome as it is");
+  const content = merge(editableValue(gate), edit);
+  if (digest(content) === digest(editableValue(gate))) refuseEdit(gate, "the edit says what it shows already");
+  if (editable.target === "payload" || target === null) return null;
+  const { step } = stepOf(run, gate.step_id);
+  const checked = checkOutcome(run, target.type, content);
+  if (digest(paramsOn(run, step, checked)) === digest(paramsOn(run, step, editableValue(gate))))
+    refuseEdit(gate, "the call takes nothing of what the edit changes");
+  const judged = judgeOutcome(run, step, { type: target.type, content: checked, keep: true });
+  return { ...nextDraft(run, step, { type: target.type, content: judged }), confidence: 1 };
+}
+
+/** The params of the step's call where its outcome says this, before its schema reads them. */
+function paramsOn(run: Run, step: PlanStep, content: Json): Json {
+  const { record } = run.log;
+  const applied = outcomeOfStep(record, step.applies);
+  const outputs = outputsOf(record, step);
+  const edited = (id: string): Json | undefined => {
+    const output = outputs(id);
+    const isEdited = output !== undefined && outcomeOfStep(record, id)?.outcome_id === applied?.outcome_id;
+    return isEdited ? content : output;
+  };
+  const { value, unresolved } = resolveParams(step, edited);
+  requireResolved(step, unresolved);
+  return value;
+}
+
+/**
+ * Tells whether the schema makes what the gate shows of the params behind it. One that draws a value anew does not: nobody has
+ * seen what it draws for an edit.
+ */
+function isParsedAsShown(run: Run, gate: Gate): boolean {
+  const { step } = stepOf(run, gate.step_id);
+  const params = deepFreeze(paramsOn(run, step, editableValue(gate)));
+  const reading = readParams(run, findOperator(run, step), { params, hash: digest(params) });
+  return reading.ok && isMaskedCopy(gate.payload, reading.value);
+}
+
+/** What the operator would get must be another payload than the gate shows: what its schema drops is no change. */
+function requireEffect(gate: Gate, { hash }: Prepared): void {
+  if (hash === gate.payload_digest) refuseEdit(gate, "the call takes nothing of what the edit changes");
+}
+
+function refuseEdit({ gate_id, editable }: Gate, why: string): never {
+  const message = `${gate_id}: ${why}`;
+  return refuseAt(gate_id, message, { code: "T5_EDIT_WITHOUT_EFFECT", detail: { editable: editable?.target ?? null } });
+}
+
+/** Whether the gate shows a person's edit already, this very one. */
+export const showsEdit = (gate: Gate, edit: JsonObject): boolean =>
+  gate.edited && digest(merge(editableValue(gate), edit)) === digest(editableValue(gate));
+
+const merge = (content: Json, edit: JsonObject): Json =>
+  typeof content === "object" && content !== null && !Array.isArray(content)
+    ? { ...content, ...(edit as Record<string, Json>) }
+    : (edit as Json);
+
+/** Puts what the gate shows to the policy of now, and refuses the decision. @throws KernelErrorException T5_GATE_CONFLICT. */
+export function reviseForPolicy(run: Run, gate: Gate): never {
+  showAgain(run, gate, isBlocking);
+  return refuseAt(gate.gate_id, `the policy is another since ${gate.gate_id} was opened; look again`);
+}
+
+/**
+ * Puts what its expiry would let go on without anybody's word to the policy of now first: one gate a pass, false where none is
+ * left. What keeps it from being shown again denies it: nothing goes on under a policy not asked.
+ */
+export function reviseOutdated(run: Run): boolean {
+  const isPast = (gate: Gate): boolean => isOpenGate(gate) && isOutdated(run, gate) && goesOnByItself(gate, run.now);
+  const { gates } = run.log.record;
+  const id = run.scopes.keep("gate", () => [...gates.values()].find(isPast)?.gate_id);
+  const gate = id === undefined ? undefined : gates.get(id);
+  if (gate !== undefined && isPast(gate)) showAgain(run, gate, () => true);
+  return gate !== undefined;
+}
+
+const goesOnByItself = (gate: Gate, now: number): boolean =>
+  gate.expiry_action === "allow" && gate.due_at !== null && Date.parse(gate.due_at) <= now;
+
+/** The gate shows what the policy of now lets through; what it is kept from by such an error denies its step. */
+function showAgain(run: Run, gate: Gate, isDenial: (error: KernelError) => boolean): void {
+  try {
+    const shown = describeAnew(run, gate);
+    const still = gateNow(run, gate.gate_id);
+    if (isOpenGate(still) && isOutdated(run, still)) noteRevised(run, "policy", reviseGate(still, shown));
+  } catch (thrown) {
+    if (!(thrown instanceof KernelErrorException) || run.log.lost !== null || !isDenial(thrown.error)) throw thrown;
+    if (isOpenGate(gateNow(run, gate.gate_id))) failStep(run, gate.step_id, thrown.error);
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * A person's decision, from the request to the ledger (seed 003 section 3.2; A-35, house section 3).
+ *
+ * J1  First decision wins; the same again gets the recorded answer; a contradicting one is refused (409).
+ * J2  An edit makes a new version, is checked like any payload, and the gate is bound to it before it is approved.
+ * J3  Nothing is answered before it is committed.
+ * J4  Which gate a decision means: name-gate.ts. One that comes before its gate opens: keep-decision.ts.
+ */
+
+import { agreesOnTargets, isSeatTaken, requestersOf, standingVote, tallyOf } from "../../../../../machines/quorum.ts";
+import { saysSame } from "../../../../contract/approval-claims.ts";
+import type { AuthContext } from "../../../../contract/auth-context.ts";
+import { hasSameBasis } from "../../../../contract/basis.ts";
+import { digest } from "../../../../contract/digest.ts";
+import { kernelError } from "../../../../contract/error-codes.ts";
+import { draft, type GateDecided } from "../../../../contract/event.ts";
+import { fieldErrorsOf } from "../../../../contract/field-error.ts";
+import { type Gate, type GateResponse, isOpenGate, type ParsedGateRequest } from "../../../../contract/gate.ts";
+import type { SchemaReading } from "../../../../contract/schema-reading.ts";
+import { unmetOf } from "../../../../contract/workflow.ts";
+import { findKnownOperator } from "../payload/prepare-step.ts";
+import { failStep } from "../run/end-step.ts";
+import { refuseAt, requireRoom } from "../run/refuse-at-gate.ts";
+import { ask, gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "../run/run.ts";
+import { castVote, endIfRejected } from "./cast-vote.ts";
+import { requireNamedBasis, requireSameBasis } from "./check-basis.ts";
+import { isPlainRejection, isRegistered, requireRunnable } from "./check-runnable.ts";
+import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
+import { type Judged, judgeDecision } from "./judge-decision.ts";
+import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
+import { gateMeant, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
+
+/**
+ * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
+ *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL, T5_GATE_NOT_RUNNABLE, T5_EDIT_WITHOUT_EFFECT, T5_RESULT_INVALID.
+ */
+export function decideGate(run: Run, asked: ParsedGateRequest, auth: AuthContext): GateResponse {
+  const gateId = run.scopes.keep("gate", () => gateMeant(run.log.record, asked));
+  const standing = run.log.record.gates.get(gateId);
+  if (standing === undefined) return keepDecision(run, gateId, { request: asked, auth });
+  const request = parseResult(run, standing, asked);
+  const answered = answerFromRecord(run, standing, request);
+  if (answered !== null) return answered;
+  const first = run.scopes.keep("first", () => standing);
+  const ready = requireRunnable(run, standing, request);
+  // A rejection runs nothing: it is taken under every policy, and by a process that could not run what it is of.
+  if (!isPlainRejection(request) && isOutdated(run, standing) && isRegistered(run))
+    return reviseForPolicy(run, standing);
+  if (ready !== null && hasSameBasis(first, standing)) requireSameBasis(run, standing, ready);
+  const judged = judge(run, first, { request, auth });
+  requireUnchanged(run, { standing: first, still: standing }, judged);
+  const edited = request.payload.edit === undefined ? null : prepareEdit(run, standing, request);
+  if (!judged.seat.advisory && edited === null && !agreesOnTargets(standing, { ...request, ...request.payload }))
+    refuseAt(gateId, `the votes at ${gateId} would have it applied elsewhere; name their apply_targets`);
+  if (judged.seat.advisory) requireRoom(run, gateId, adviceAt(standing));
+  if (edited !== null) requireRoom(run, gateId, standing.spent_signatures);
+  const isRevised = edited !== null && (isForOthers(standing) || edited.isUnseen);
+  if (edited !== null && !isRevised) judge(run, edited.shown, { request, auth }, "judge:edited");
+  const gate = edited?.note(standing) ?? standing;
+  if (!isRevised) apply(run, gate, { request, judged });
+  return respond(run, gateId, isRevised ? "revised" : request.decision);
+}
+
+/**
+ * A result that a person states of a lost call passes the operator's output schema, as a result of the operator does. Where the
+ * operator is not registered nobody can say what it gives, and the result stays as it is.
+ * @throws KernelErrorException T5_RESULT_INVALID.
+ */
+function parseResult(run: Run, gate: Gate, request: ParsedGateRequest): ParsedGateRequest {
+  const { resolution, result } = request.payload;
+  const operator = findKnownOperator(run, stepOf(run, gate.step_id).step);
+  if (gate.kind !== "in_doubt" || resolution !== "done" || result === undefined || operator === null) return request;
+  const { name, version } = operator.metadata;
+  const reading = ask<SchemaReading>(run, "parse_result", { ask: "parse_result", name, version, result });
+  if (reading.ok) return { ...request, payload: { ...request.payload, result: reading.value } };
+  const errors = reading.error === null ? [] : fieldErrorsOf(reading.error, ["payload", "result"]);
+  const message = `the result that is stated of ${name} does not pass its output schema: ${reading.problem}`;
+  return refuseAt(gate.gate_id, message, { code: "T5_RESULT_INVALID", detail: { operator: name, errors } });
+}
+
+/** The answer to what was said to a gate: the decision where that closed it, and where the votes stand. */
+export function respond(
+  run: Run,
+  gateId: string,
+  word: "approve" | "reject" | "withdrawn" | "delegated" | "revised",
+): GateResponse {
+  const { workflow_id, correlation_id } = run.log.record;
+  const gate = gateNow(run, gateId);
+  const tally = gate.quorum === null && gate.votes.length === 0 ? {} : { tally: tallyOf(gate) };
+  const decided = { approve: "resumed", reject: "rejected" } as const;
+  const isWord = word === "approve" || word === "reject";
+  const status = !isWord ? word : isOpenGate(gate) ? "voted" : decided[word];
+  return { workflow_id, status, correlation_id, ...tally };
+}
+
+const adviceAt = ({ votes }: Gate): Gate["votes"] => votes.filter((vote) => vote.advisory);
+
+/** What was said before is answered from the record; null for what is new. */
+function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
+  requireTarget(gate, request.payload);
+  if (isOpenGate(gate)) {
+    const edited = answerEdit(run, gate, request);
+    if (edited !== null) return edited;
+    checkOpen(run, gate, request);
+    const voted = answerVote(run, gate, request);
+    if (voted === null) requireNewKey(run, gate, request);
+    return voted;
+  }
+  const { gate_id, status, decision } = gate;
+  const alike = decision?.decision === request.decision && isSamePayload(gate, request) && saysSame(decision, request);
+  if (alike && status !== "voided") return respond(run, gate_id, request.decision);
+  const detail = { status, decision: decision?.decision ?? null };
+  return refuseAt(gate_id, `${gate_id} is ${status} already`, { detail });
+}
+
+/** A vote that was taken back or voided is not given again by the request that gave it. */
+function requireNewKey({ log: { record } }: Run, { gate_id }: Gate, request: ParsedGateRequest): void {
+  if (gateReachedBefore(record, request) === null) return;
+  refuseAt(gate_id, "the decision under this idempotency key does not stand any more; give a new one a key of its own");
+}
+
+/** A vote that stands is answered; an edit voids it with all the others, and is new. */
+function answerVote(run: Run, gate: Gate, { principal, decision, payload }: ParsedGateRequest): GateResponse | null {
+  const isNew = payload.edit !== undefined && !showsEdit(gate, payload.edit);
+  const vote = isNew ? null : standingVote(gate, principal, run.settings.same);
+  if (vote === null) return null;
+  if (vote.decision === decision && saysSame(vote, { payload })) return respond(run, gate.gate_id, decision);
+  const otherwise = vote.decision === decision ? "but otherwise" : "already";
+  const message = `this seat has voted to ${vote.decision} ${otherwise}; withdraw that vote first`;
+  return refuseAt(gate.gate_id, message, { detail: { decision: vote.decision } });
+}
+
+/** What an edit made is still to be signed, or to be approved by somebody else than who made it. */
+const isForOthers = ({ signed, separation }: Gate): boolean => signed || separation;
+
+/** The edit that made what the gate shows is answered when it comes again: it names what it was made on. */
+function answerEdit(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
+  const { edit, payload_digest } = request.payload;
+  if (edit === undefined || !isOnEarlier(gate, payload_digest) || !showsEdit(gate, edit)) return null;
+  if (isForOthers(gate)) return respond(run, gate.gate_id, "revised");
+  const { same } = run.settings;
+  const vote = standingVote(gate, request.principal, same);
+  if (vote?.decision === request.decision) return respond(run, gate.gate_id, request.decision);
+  const isTheirs = requestersOf(gate).some((one) => same(one, request.principal));
+  return isTheirs ? respond(run, gate.gate_id, "revised") : null;
+}
+
+/** A gate as it was judged, and as it stands now. */
+interface Looked {
+  readonly standing: Gate;
+  readonly still: Gate;
+}
+
+/** What was judged is what is decided: the same payload under the same policy, asked of the same people, and a seat that is still free. */
+function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: Judged): void {
+  const { gate_id } = still;
+  const isSameShown = still.payload_digest === standing.payload_digest && hasSameBasis(still, standing);
+  const isBound =
+    still.target?.version === standing.target?.version && still.policy_version === standing.policy_version;
+  if (!isSameShown || !isBound) refuseAt(gate_id, `${gate_id} was opened again on a new version meanwhile; look again`);
+  if (seat.on_behalf_of !== null && isSeatTaken(still, seat.on_behalf_of, run.settings.same))
+    refuseAt(gate_id, `this seat at ${gate_id} was taken meanwhile`);
+  if (whoDecides(still) !== whoDecides(standing)) refuseAt(gate_id, `${gate_id} asks others meanwhile; look again`);
+}
+
+/** Whom a gate asks, and for whom, to be compared. */
+export const whoDecides = ({ roles, approvers, added_roles = [], delegations, requesters }: Gate): string =>
+  JSON.stringify([roles, approvers, added_roles, delegations, requesters]);
+
+/** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
+function isSamePayload(gate: Gate, { payload }: ParsedGateRequest): boolean {
+  const { edit, payload_digest } = payload;
+  if (edit === undefined) return payload_digest === undefined || payload_digest === gate.payload_digest;
+  return gate.decision?.edited === true && showsEdit(gate, edit);
+}
+
+function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
+  const { payload } = request;
+  const { gate_id, payload_digest } = gate;
+  if (digest(gate.payload) !== payload_digest)
+    refuseAt(gate_id, `${gate_id} does not show the payload that it was opened with; verify the ledger`);
+  // A signature says itself what it was made on, where nothing else does.
+  const named = payload.payload_digest ?? (payload.signature === undefined ? undefined : payload_digest);
+  if (!isOnNewest(gate, named)) {
+    const message = `${gate_id} was revised, or shows another payload than the one decided on; look again`;
+    refuseAt(gate_id, message, { detail: { payload_digest } });
+  }
+  if (gate.kind === "approval") requireNoSettlement(gate_id, payload);
+  if (payload.resolution === "retry" && run.log.record.state === "cancelling")
+    refuseAt(gate_id, 'the workflow was cancelled and calls nothing again; say "done", or reject if nothing was done');
+  requireNamedBasis(run, gate, request);
+  const isReady = unmetOf(run.log.record, stepOf(run, gate.step_id).step) === undefined;
+  if (gate.kind === "approval" && !(isReady && showsNewest(run, gate)))
+    refuseAt(gate_id, `what ${gate_id} is about is being made again`);
+}
+
+/** A decision that names an outcome is about a gate that applies this very one. @throws KernelErrorException T5_GATE_CONFLICT. */
+function requireTarget({ gate_id, target }: Gate, { target: named }: ParsedGateRequest["payload"]): void {
+  if (named === undefined) return;
+  if (target === null) return refuseAt(gate_id, `${gate_id} is about no outcome; leave payload.target out`);
+  const { type, outcome_id } = target;
+  if (named.type !== type || named.outcome_id !== outcome_id)
+    refuseAt(gate_id, `${gate_id} is about another outcome`, { detail: { type, outcome_id } });
+}
+
+/** @throws KernelErrorException what T5 raises; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit. */
+function judge(run: Run, gate: Gate, { request, auth }: Asked, key = "judge"): Judged {
+  const { signature = null, edit } = request.payload;
+  if (signature !== null && edit !== undefined)
+    refuseAt(gate.gate_id, "an edit makes a new version; sign that one once it is shown", {
+      code: "T5_SIGNATURE_INVALID",
+    });
+  const judged = judgeDecision(
+    run,
+    gate,
+    { ...wordOf(gate, request), auth, signature, edits: edit !== undefined },
+    key,
+  );
+  const { decision: verdict, reason, policies } = judged.policy;
+  if (verdict !== "DENY") return judged;
+  const denied = { code: "T5_POLICY_DENIED", detail: { policies } } as const;
+  return refuseAt(gate.gate_id, reason || "policy does not let this person decide", denied);
+}
+
+function apply(
+  run: Run,
+  gate: Gate,
+  { request, judged }: { readonly request: ParsedGateRequest; readonly judged: Judged },
+): void {
+  const { comment = null, edit } = request.payload;
+  const { seat, signature } = judged;
+  const word = wordOf(gate, request);
+  const { idempotency_key } = request;
+  castVote(run, gate, { ...word, seat, signature, comment, edited: edit !== undefined, idempotency_key });
+  if (gate.kind === "approval") endIfRejected(run, gate);
+  else if (!seat.advisory) settleDoubt(run, gate, word);
+}
+
+/** What a person says, all of it that changes what happens. */
+function wordOf(gate: Gate, request: ParsedGateRequest) {
+  const { decision, principal, payload } = request;
+  const { result = null, apply_targets } = payload;
+  return { decision, principal, resolution: resolutionOf(gate, request), result, apply_targets };
+}
+
+function resolutionOf({ kind, gate_id }: Gate, { decision, payload }: ParsedGateRequest): GateDecided["resolution"] {
+  if (kind === "approval") return null;
+  const { resolution, result } = payload;
+  if (result !== undefined && resolution !== "done") refuseAt(gate_id, 'only payload.resolution "done" has a result');
+  if (decision === "approve")
+    return resolution ?? refuseAt(gate_id, 'an in-doubt gate needs payload.resolution "done" or "retry"');
+  return resolution === undefined ? "failed" : refuseAt(gate_id, "a rejection says itself that the call failed");
+}
+
+/** What a person knows about a lost call becomes its end (house section 3). */
+function settleDoubt(
+  run: Run,
+  gate: Gate,
+  { resolution, result }: Pick<ReturnType<typeof wordOf>, "resolution" | "result">,
+): void {
+  const { step_id, operator } = gate;
+  const { action_id } = stepOf(run, step_id);
+  if (action_id === null || resolution === null) return;
+  const settled = { action_id, resolution, result: resolution === "done" ? result : null };
+  run.log.note(draft("ACTION_SETTLED", settled, step_id));
+  if (resolution !== "failed") return;
+  const message = "a person settled the lost call as failed";
+  failStep(
+    run,
+    step_id,
+    kernelError("T4_DEPENDENCY_FAILED", message, oodaRef("decide_gate"), { detail: { operator } }),
+  );
+}

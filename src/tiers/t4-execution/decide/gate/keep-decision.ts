@@ -1,0 +1,91 @@
+/**
+ * A decision that comes before its gate opens.
+ *
+ * K1  It is kept, from the moment that the workflow was accepted, if it names the gate and the digest of what the gate will
+ *     show. It holds if that is what opens, whoever asks for the gate: the plan, policy or the operator.
+ * K2  What rests on what a gate shows beside its payload (an edit, a signature, an outcome, a basis) is not kept: it waits for
+ *     the gate.
+ */
+import type { AuthContext } from "../../../../contract/auth-context.ts";
+import type { ErrorCode } from "../../../../contract/error-codes.ts";
+import { draft } from "../../../../contract/event.ts";
+import { type GateResponse, gateIdOf, type ParsedGateRequest } from "../../../../contract/gate.ts";
+import { refOf } from "../../../../contract/gate-vote.ts";
+import type { PlanStep } from "../../../../contract/plan.ts";
+import { isStepDone, type WorkflowRecord } from "../../../../contract/workflow.ts";
+import { refuseAt, requireRoom } from "../run/refuse-at-gate.ts";
+import type { Run } from "../run/run.ts";
+
+export interface Asked {
+  readonly request: ParsedGateRequest;
+  readonly auth: AuthContext;
+}
+
+const refuse = (code: ErrorCode, gateId: string, why: string): never =>
+  refuseAt(gateId, `${gateId} ${why}`, { code, fn: "keep_decision" });
+
+/** One of each person is kept, for who may decide is known when the gate opens: then the first that holds counts. */
+export function keepDecision(run: Run, gateId: string, { request, auth }: Asked): GateResponse {
+  const { record } = run.log;
+  const { decision, principal, payload, idempotency_key } = request;
+  const payload_digest = digestAhead(run, gateId, payload);
+  const kept = record.kept.get(gateId) ?? [];
+  const standing = kept.find(({ decided: by }) => by.principal !== null && run.settings.same(by.principal, principal));
+  if (standing !== undefined && (standing.decision !== decision || standing.payload_digest !== payload_digest))
+    refuse("T5_GATE_CONFLICT", gateId, "has another decision of theirs, which is kept");
+  if (standing === undefined) {
+    // Until there is a plan nobody knows which gates there will be: all that is kept shares the room of one.
+    requireRoom(run, gateId, record.plan === null ? [...record.kept.values()].flat() : kept);
+    const { apply_targets, comment } = payload;
+    const told = {
+      ...(comment === undefined ? {} : { comment }),
+      ...(idempotency_key === undefined ? {} : { idempotency_key }),
+    };
+    const noted = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets, ...told };
+    run.log.noteBy(refOf(principal), draft("GATE_DECISION_KEPT", noted));
+  }
+  return { workflow_id: record.workflow_id, status: "kept", correlation_id: record.correlation_id };
+}
+
+/** The digest that a decision ahead of its gate names. @throws KernelErrorException for a decision that cannot be kept. */
+function digestAhead(run: Run, gateId: string, payload: ParsedGateRequest["payload"]): string {
+  const { record } = run.log;
+  const step = stepAhead(record, gateId);
+  const { payload_digest } = payload;
+  if (payload_digest === undefined)
+    return refuse("T5_GATE_CONFLICT", gateId, "is not open yet; name the payload digest to decide ahead");
+  if (payload.edit !== undefined)
+    refuse("T5_GATE_CONFLICT", gateId, "is not open yet; what it shows can be edited when it asks");
+  if (payload.target !== undefined || payload.basis_digest !== undefined)
+    refuse("T5_GATE_CONFLICT", gateId, "is not open yet; its outcome and its basis are not known");
+  requireNoSettlement(gateId, payload);
+  const unknown = "is not open yet; what is to be signed is not known";
+  if (step?.gate?.signed === true) refuse("T5_SIGNATURE_REQUIRED", gateId, unknown);
+  if (payload.signature !== undefined) refuse("T5_SIGNATURE_INVALID", gateId, unknown);
+  return payload_digest;
+}
+
+/**
+ * The step whose gate is meant; null while the workflow has no plan that could name it. Policy, an effect or a tag of the
+ * operator may ask for the gate of every step that has made no call yet.
+ */
+function stepAhead(
+  { plan, steps, state: standing, finished_at, cancelling }: WorkflowRecord,
+  gateId: string,
+): PlanStep | null {
+  const step = plan?.steps.find(({ step_id }) => gateIdOf(step_id) === gateId);
+  if (plan !== null && step === undefined) return refuse("T5_GATE_NOT_FOUND", gateId, "is not a gate of this workflow");
+  if (finished_at !== null || cancelling !== null)
+    refuse("T5_GATE_CONFLICT", gateId, `does not open: the workflow is ${standing}`);
+  if (step === undefined) return null;
+  const { state, attempt } = steps.get(step.step_id) ?? { state: "queued", attempt: 0 };
+  if (isStepDone(state) || attempt > 0)
+    refuse("T5_GATE_NOT_FOUND", gateId, `does not open: step ${step.step_id} was called, or has ended, without it`);
+  return step;
+}
+
+/** What became of a call is said where that is asked. @throws KernelErrorException T5_GATE_CONFLICT. */
+export function requireNoSettlement(gateId: string, { resolution, result }: ParsedGateRequest["payload"]): void {
+  if (resolution !== undefined || result !== undefined)
+    refuse("T5_GATE_CONFLICT", gateId, "asks whether to call; only a call in doubt has a resolution or a result");
+}

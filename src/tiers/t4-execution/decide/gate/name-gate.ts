@@ -1,0 +1,94 @@
+/**
+ * The gate that a request means, found in the record as it stands.
+ *
+ * N1  A request names its gate, or a decision names the payload that the gate shows. A request that names neither is refused:
+ *     in process, the one open gate is named before the request comes here.
+ * N2  A decision whose idempotency key is on record reaches the gate that it reached first, and no other.
+ * N3  Of the gates that show the named payload an open one comes first. A closed gate answers only where no open one matches.
+ * N4  A gate that was revised is decided by a request that names what it shows now.
+ */
+import { decisionKeyOf } from "../../../../../machines/fold-gates.ts";
+import { raise } from "../../../../contract/error.ts";
+import { kernelError } from "../../../../contract/error-codes.ts";
+import { type Gate, isOpenGate, type ParsedGateRequest, refuseUnnamed } from "../../../../contract/gate.ts";
+import type { WorkflowRecord } from "../../../../contract/workflow.ts";
+import { refuseAt } from "../run/refuse-at-gate.ts";
+import { oodaRef } from "../run/run.ts";
+
+const nameRef = oodaRef("name_gate");
+
+type Gates = Pick<WorkflowRecord, "gates" | "decision_keys">;
+type Naming = Pick<ParsedGateRequest, "gate_id" | "payload" | "decision" | "principal" | "idempotency_key">;
+
+/** @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_AMBIGUOUS, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT. */
+export function gateMeant(record: Gates, request: Naming): string {
+  const { gate_id } = request;
+  const keyed = gateReachedBefore(record, request);
+  if (gate_id === undefined) return keyed ?? gateShowing([...record.gates.values()], request);
+  if (keyed !== null && keyed !== gate_id) refuseAt(gate_id, `this idempotency key was used for ${keyed}`, keyUsed);
+  return gate_id;
+}
+
+const keyUsed = { code: "T4_IDEMPOTENCY_PAYLOAD_MISMATCH", fn: "name_gate" } as const;
+
+/** The gate that a decision under this key reached first; null for a key that is new. */
+export function gateReachedBefore(record: Gates, { principal, idempotency_key: key }: Naming): string | null {
+  return key === undefined ? null : (record.decision_keys.get(decisionKeyOf(principal, key)) ?? null);
+}
+
+function gateShowing(all: readonly Gate[], request: Naming): string {
+  const { payload_digest: named } = request.payload;
+  if (named === undefined) return refuseUnnamed(nameRef);
+  const found = mayMean(
+    all.filter((gate) => hasShown(gate, named)),
+    request,
+  );
+  const open = found.filter(isOpenGate);
+  const now = open.filter(({ payload_digest }) => payload_digest === named);
+  if (now.length > 1) return refuseAmbiguous(now);
+  // What an open gate showed before it was revised is refused there, with what it shows now.
+  const [only = open[0] ?? closedBy(found, request) ?? onlyOpen(all)] = now;
+  return (
+    only?.gate_id ?? raise(kernelError("T5_GATE_NOT_FOUND", "no gate of this workflow shows that payload", nameRef))
+  );
+}
+
+/**
+ * Those of the gates that a decision can be about. A gate about a call in doubt shows what the gate before that call showed:
+ * a decision with a resolution is about the former, an approval without one about the latter.
+ */
+function mayMean(found: readonly Gate[], { decision, payload: { resolution } }: Naming): readonly Gate[] {
+  const [asking, doubting] = [found.filter(isApproval), found.filter((gate) => !isApproval(gate))];
+  if (resolution !== undefined) return doubting;
+  return decision === "approve" && asking.length > 0 ? asking : found;
+}
+
+const isApproval = ({ kind }: Gate): boolean => kind === "approval";
+
+/** Of the closed gates the last that was decided as the request says; else the last that was closed at all. */
+const closedBy = (found: readonly Gate[], { decision }: Naming): Gate | undefined =>
+  found.findLast((gate) => gate.decision?.decision === decision) ?? found.at(-1);
+
+const refuseAmbiguous = (open: readonly Gate[]): never => {
+  const detail = { gates: open.map((gate) => gate.gate_id) };
+  return raise(
+    kernelError("T5_GATE_AMBIGUOUS", `${open.length} gates show this payload; name one`, nameRef, { detail }),
+  );
+};
+
+/** The one gate that is open: what it showed before may have changed, and the refusal then says to what. */
+function onlyOpen(all: readonly Gate[]): Gate | undefined {
+  const open = all.filter(isOpenGate);
+  return open.length === 1 ? open[0] : undefined;
+}
+
+const hasShown = ({ payload_digest, revised_from = [] }: Gate, digest: string): boolean =>
+  payload_digest === digest || revised_from.includes(digest);
+
+/** Whether a decision is on what the gate shows: a gate that never showed anything else may be named alone. */
+export const isOnNewest = ({ payload_digest, revised_from = [] }: Gate, named: string | undefined): boolean =>
+  named === undefined ? revised_from.length === 0 : named === payload_digest;
+
+/** Whether it could be on what the gate showed before it was revised. */
+export const isOnEarlier = ({ revised_from = [] }: Gate, named: string | undefined): boolean =>
+  named === undefined ? revised_from.length > 0 : revised_from.includes(named);

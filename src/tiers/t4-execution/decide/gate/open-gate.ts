@@ -1,0 +1,316 @@
+/**
+ * Opening a gate: the record a person decides on, complete before it is shown.
+ *
+ * G1  One gate per step; further triggers add reasons, not gates (C-12).
+ * G2  A decision that was kept for this gate applies if it names the digest that opens and whoever gave it may decide
+ *     what opens; otherwise it is void. It is spent by the opening: no later version brings it back.
+ *     What was said ahead was said on no basis: at a gate that rests on one it is void.
+ * G3  What became of a gated call is said by those who were asked before it, or by the roles that its operator names, and by
+ *     nobody else.
+ * G4  No gate opens on what this process could not run.
+ */
+
+import { agreesOnTargets, seatsOf, standingVote } from "../../../../../machines/quorum.ts";
+import { bindBasis } from "../../../../contract/basis.ts";
+import { digest } from "../../../../contract/digest.ts";
+import { KernelErrorException } from "../../../../contract/error.ts";
+import { draft, type EventPayloads } from "../../../../contract/event.ts";
+import {
+  doubtGateIdOf,
+  type Gate,
+  type GateReason,
+  gateIdOf,
+  isOpenGate,
+  plainGate,
+} from "../../../../contract/gate.ts";
+import { completeQuorum, type GateExpiry, type GateSpec } from "../../../../contract/gate-spec.ts";
+import { refOf } from "../../../../contract/gate-vote.ts";
+import { instantText } from "../../../../contract/instant.ts";
+import type { Principal } from "../../../../contract/intent.ts";
+import type { Json } from "../../../../contract/json.ts";
+import type { Outcome } from "../../../../contract/outcome.ts";
+import type { PlanStep } from "../../../../contract/plan.ts";
+import { isSpent } from "../../../../contract/spent-call.ts";
+import { isCancelled, type KeptDecision } from "../../../../contract/workflow.ts";
+import { findKnownOperator, type Prepared } from "../payload/prepare-step.ts";
+import { type Shown, showCallOrPayload } from "../payload/show-call.ts";
+import { baseIdOf, capabilityOf, draftOfStep, gateNow, nameAsked, notify, type Run, stepOf } from "../run/run.ts";
+import { type Ballot, castVote } from "./cast-vote.ts";
+import { checkRunnable } from "./check-runnable.ts";
+import { judgeDecision } from "./judge-decision.ts";
+
+/** What is known already of a gate that is described. */
+interface Known {
+  readonly shown?: Shown;
+  /** The outcome version that would be applied, where the ledger does not hold it yet. */
+  readonly outcome?: Outcome | null;
+}
+
+/**
+ * Builds the gate of a step that waits for approval of exactly this payload.
+ * @throws KernelErrorException why this process could not make the call: nobody is asked about it.
+ */
+export function describeGate(run: Run, prepared: Prepared, reasons: readonly GateReason[], known: Known = {}): Gate {
+  const { step, operator, payload } = prepared;
+  checkRunnable(run, prepared);
+  const target = known.outcome ?? draftOfStep(run.log.record, step.applies);
+  const { preview, diff, basis } = known.shown ?? showCallOrPayload(run, prepared);
+  const base = baseGate(run, step, payload);
+  const gate_id = gateIdOf(step.step_id);
+  const rested = run.log.record.gates.get(gate_id)?.basis_digest !== undefined;
+  return {
+    ...base,
+    gate_id,
+    kind: "approval",
+    title: step.name,
+    reasons: [...reasons],
+    target:
+      target === null ? null : { type: target.outcome_type, outcome_id: target.outcome_id, version: target.version },
+    preview,
+    diff,
+    ...bindBasis(basis, rested),
+    risk_level: step.risk_level,
+    effect: operator.metadata.effect,
+    consequences: consequencesOf(run, step),
+    ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
+    ...whoDecides(run, step.gate ?? {}),
+    ...timesOf(step.gate, base.opened_at),
+  };
+}
+
+/** Who may decide, and how many it takes; the kernel knows who asked. */
+function whoDecides(run: Run, spec: Partial<GateSpec>) {
+  const { requesters, intent } = run.log.record;
+  const seats = seatsOf(spec, requesters, run.settings.same);
+  return {
+    roles: spec.roles ?? null,
+    quorum: completeQuorum(spec, seats?.length ?? null),
+    approvers: spec.approvers ?? null,
+    advisors: spec.advisors ?? [],
+    separation: spec.separation ?? false,
+    delegation: spec.delegation ?? true,
+    signed: spec.signed ?? false,
+    requester: refOf(intent.actor),
+    ...(spec.principal_types === undefined ? {} : { principal_types: spec.principal_types }),
+  };
+}
+
+/** What happens while nobody decides: the rungs of the ladder, the expiry, reminders. */
+function timesOf(spec: GateSpec | null, openedAt: string) {
+  const opened = Date.parse(openedAt);
+  const { escalation = [], expiry, remind } = spec ?? {};
+  const rungs = escalation.map((rung) => ({ ...rung, action: "escalate" as const }));
+  const expires_at = expiry === undefined || rungs.length === 0 ? undefined : dueAfter(opened, expiry);
+  const ahead = climb(expiry === undefined ? rungs : [...rungs, expiry], opened, expires_at);
+  const [first] = ahead.ladder;
+  return {
+    ...ahead,
+    expiry_action: first?.action ?? null,
+    escalate_to: first?.role ?? null,
+    ...(expires_at === undefined ? {} : { expires_at }),
+    ...(remind === undefined ? {} : { reminder: { ...remind, due_at: instantText(opened + remind.every) } }),
+  };
+}
+
+/** What comes next on a ladder, and when. A rung that is late does not move the expiry, which then comes before the next rung. */
+export function climb(ladder: readonly GateExpiry[], from: number, expiresAt: string | undefined) {
+  const [next] = ladder;
+  if (next === undefined) return { ladder: [], due_at: null };
+  const due_at = dueAfter(from, next);
+  const isExpiry = expiresAt !== undefined && (ladder.length === 1 || Date.parse(due_at) >= Date.parse(expiresAt));
+  return isExpiry ? { ladder: ladder.slice(-1), due_at: expiresAt } : { ladder: [...ladder], due_at };
+}
+
+const dueAfter = (from: number, { after_ms }: GateExpiry): string => instantText(from + after_ms);
+
+/** A gate on a new version: who decides, and until when, stays as it stands; votes on the version before are void. */
+export function reviseGate(standing: Gate, shown: Gate): Gate {
+  const { expires_at: _expires, reminder: _reminder, ...rest } = shown;
+  const { roles, approvers, ladder, due_at, expiry_action, escalate_to } = standing;
+  const { delegations, spent_signatures, opened_at, edited, expires_at, added_roles, reminder } = standing;
+  return {
+    ...rest,
+    ...{ roles, approvers, ladder, due_at, expiry_action, escalate_to },
+    ...{ delegations, spent_signatures, opened_at, edited },
+    ...(expires_at === undefined ? {} : { expires_at }),
+    ...(added_roles === undefined ? {} : { added_roles }),
+    ...(reminder === undefined ? {} : { reminder }),
+  };
+}
+
+type Cause = EventPayloads["GATE_REVISED"]["cause"];
+
+export const noteRevised = (run: Run, cause: Cause, gate: Gate): void =>
+  run.log.note(draft("GATE_REVISED", { gate, cause, principal: null }, gate.step_id));
+
+/** Who asks for a person before this step may run, and why. */
+export function approvalReasons(run: Run, { step, operator }: Pick<Prepared, "step" | "operator">): GateReason[] {
+  const decision = stepOf(run, step.step_id).decision;
+  const reasons: GateReason[] = [];
+  if (decision?.decision === "REQUIRE_HUMAN_APPROVAL")
+    reasons.push({ source: "policy", rule: decision.policies.join(", "), reason: decision.reason });
+  if (step.gate !== null) reasons.push({ source: "plan", rule: "declared gate", reason: step.gate.reason });
+  if (operator.metadata.policy_tags.includes("human_approval"))
+    reasons.push({ source: "operator", rule: "human_approval", reason: `${step.operator} asks for a person` });
+  return reasons;
+}
+
+/** What every gate says of the step it holds, the moment it opens. */
+function baseGate(run: Run, step: PlanStep, payload: Json) {
+  const { tenant_id, workflow_id } = run.log.record;
+  return {
+    ...plainGate,
+    tenant_id,
+    workflow_id,
+    step_id: step.step_id,
+    status: "open",
+    operator: step.operator,
+    payload,
+    payload_digest: digest(payload),
+    policy_version: run.settings.policyVersion,
+    estimated_cost: step.estimated_cost,
+    opened_at: instantText(run.now),
+  } as const;
+}
+
+function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
+  const dependents = [...run.log.record.steps.values()].filter((s) => s.step.depends_on.includes(step.step_id)).length;
+  const makesFinal = step.applies === null ? "" : ` and makes the outcome of ${step.applies} final`;
+  return {
+    approve: `${step.operator} runs once with exactly this payload${makesFinal}.`,
+    reject: `${step.operator} is not called; ${dependents} dependent step(s) are skipped and the workflow ends as cancelled once its other branches have ended.`,
+    edit:
+      step.applies === null
+        ? "Your payload replaces this one and is checked like any other."
+        : `Your content becomes a new version of the outcome of ${step.applies}; earlier votes are void.`,
+  };
+}
+
+/**
+ * Opens a gate, or opens it again on a new version, and applies what was said ahead of it. True when that decided it.
+ * The caller ends a step whose gate was rejected so.
+ */
+export function openGate(run: Run, shown: Gate): boolean {
+  const { gate_id, step_id } = shown;
+  const standing = run.log.record.gates.get(gate_id);
+  run.mark?.("gate.open", { gate_id });
+  const ballots = standing === undefined ? ballotsAhead(run, shown) : [];
+  if (standing === undefined) run.log.note(draft("GATE_OPENED", { gate: shown }, step_id));
+  else
+    noteRevised(run, "regenerate", {
+      ...reviseGate(standing, shown),
+      opened_at: shown.opened_at,
+      edited: shown.edited,
+    });
+  for (const ballot of ballots) if (isStillFree(run, gate_id, ballot)) castVote(run, shown, ballot);
+  return !isOpenGate(gateNow(run, gate_id));
+}
+
+/** What was said ahead by others may have closed the gate, taken the seat, or be about other targets. */
+function isStillFree(run: Run, gateId: string, ballot: Ballot): boolean {
+  const gate = gateNow(run, gateId);
+  const agrees = ballot.seat.advisory || agreesOnTargets(gate, ballot);
+  return isOpenGate(gate) && agrees && isNobodys(run, gate, ballot.principal);
+}
+
+/** Where it cannot be told who is who, what was said ahead is void. */
+function isNobodys(run: Run, gate: Gate, principal: Principal): boolean {
+  try {
+    return standingVote(gate, principal, run.settings.same) === null;
+  } catch (thrown) {
+    if (!(thrown instanceof KernelErrorException)) throw thrown;
+    run.warn({ gate_id: gate.gate_id, error: thrown.error }, "a decision given early is void");
+    return false;
+  }
+}
+
+/** Decisions ahead of this gate that bind to what it shows, by whoever may decide it: none who has asked for it. */
+function ballotsAhead(run: Run, shown: Gate): readonly Ballot[] {
+  const ballots: Ballot[] = [];
+  const gate = { ...shown, requesters: [...run.log.record.requesters] };
+  // One that is kept while another is judged is judged too: the pass that hears the answer sees it.
+  for (const kept of run.log.record.kept.get(gate.gate_id) ?? []) {
+    const judged = judgeKept(run, gate, kept);
+    if (judged === null) continue;
+    const { principal, apply_targets, comment } = kept.decided;
+    ballots.push({ decision: kept.decision, principal: principal as Principal, apply_targets, comment, ...judged });
+  }
+  return ballots;
+}
+
+function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Pick<Ballot, "seat" | "signature"> | null {
+  const { decision, payload_digest, decided, auth } = kept;
+  const { principal } = decided;
+  if (payload_digest !== gate.payload_digest || principal === null || gate.basis_digest !== undefined) return null;
+  try {
+    // Who asks for something while it is judged is judged as one who has.
+    const key = nameAsked(run, `kept:${principal.type}:${principal.id}`, String(gate.requesters?.length));
+    const { policy, ...judged } = judgeDecision(run, gate, { decision, principal, auth }, key);
+    return policy.decision === "DENY" ? null : judged;
+  } catch (thrown) {
+    if (!(thrown instanceof KernelErrorException)) throw thrown;
+    run.warn({ gate_id: gate.gate_id, error: thrown.error }, "a decision given early is void");
+    return null;
+  }
+}
+
+/**
+ * Who was asked before the call may say what became of it, or the roles that its operator names; signed where that was, and one
+ * of them is enough.
+ */
+function whoMayKnow(run: Run, step: PlanStep) {
+  const asked: Partial<Gate> = run.log.record.gates.get(gateIdOf(step.step_id)) ?? {};
+  const { advisors, separation, delegation, signed, requester, principal_types } = { ...plainGate, ...asked };
+  const kept = {
+    ...{ separation, delegation, signed, requester: separation ? requester : null },
+    ...(principal_types === undefined ? {} : { principal_types }),
+  };
+  const named = findKnownOperator(run, step)?.doubt?.roles;
+  if (named !== undefined)
+    return { ...kept, roles: [...named], approvers: null, advisors: advisors.filter((role) => !named.includes(role)) };
+  const { roles, approvers, added_roles = [] } = { ...plainGate, ...asked };
+  return { ...kept, roles, approvers, advisors, ...(added_roles.length === 0 ? {} : { added_roles }) };
+}
+
+/** The gate that asks a person what became of a lost call. */
+export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate {
+  const { operator } = step;
+  const { doubts, action_id, attempts } = stepOf(run, step.step_id);
+  const { timing } = run.log.record.actions.get(action_id ?? "")?.record ?? {};
+  // Of an attempt that was lost with its process there is none.
+  const { error = null } = attempts.at(-1) ?? {};
+  const isAnswered = isSpent(error);
+  const began = timing?.started_at ?? "a time that is not on record";
+  const ended = isAnswered
+    ? `has ended: it has taken effect, and its result was refused (${error?.message})`
+    : `nobody knows how that ended; it may or may not have taken effect${error === null ? "" : ` (${error.message})`}`;
+  const reason = `${operator} was called at ${began}, and ${ended}`;
+  const again = step.applies === null && !isAnswered ? "A new plan or a retry" : "A retry";
+  return {
+    ...baseGate(run, step, payload),
+    ...whoMayKnow(run, step),
+    gate_id: doubtGateIdOf(step.step_id, doubts),
+    kind: "in_doubt",
+    title: `What became of ${step.name}?`,
+    reasons: [{ source: "recovery", rule: "in-doubt", reason }],
+    target: null,
+    preview: JSON.stringify(payload, null, 2),
+    diff: null,
+    risk_level: "high",
+    effect: findKnownOperator(run, step)?.metadata.effect ?? "none",
+    consequences: {
+      approve: isCancelled(run.log.record.state)
+        ? `With resolution "done" the call counts as done; the workflow was cancelled, and ends so once this is answered.`
+        : `With resolution "done" the step counts as done with the result that is given, or null, and ${operator} is not called again; with "retry" it is called again under the same key.`,
+      reject: `The call and its step count as failed, which undoes nothing. ${again} may call ${operator} again, under the same key.`,
+      edit: "An in-doubt call cannot be edited.",
+    },
+    ui_actions: [],
+  };
+}
+
+/** Tells the outside, through T6's artifact bus, that somebody is asked. */
+export function notifyGate(run: Run, stepId: string, reasons: readonly GateReason[]): void {
+  const { workflow_id } = run.log.record;
+  notify(run, "gate", { type: "gate_opened", workflow_id, gate_id: gateIdOf(stepId), reasons });
+}

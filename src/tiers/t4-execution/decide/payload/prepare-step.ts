@@ -1,0 +1,195 @@
+/**
+ * The preparation of a call: a step's params are resolved and checked, and the operator's input schema parses them, once.
+ *
+ * The result is the payload: policy judges it, a gate shows it, its digest is recorded, and previews, checks and all attempts
+ * of the call are given it.
+ * Q1  After an approval the payload is the one the person saw, to the digest; nothing is resolved or parsed anew. What was made
+ *     again since is not what they saw; a call that is made again is the one that they approved, whatever was made since.
+ * Q2  Whatever changes the payload (a policy's transform, an edit) passes validateParams and the schema again.
+ * Q3  A schema gives JSON, and leaves what it gave as it is: a payload that it would change is refused.
+ */
+import { canonicalJson, digest, sha256 } from "../../../../contract/digest.ts";
+import { raise } from "../../../../contract/error.ts";
+import { type ErrorCode, kernelError } from "../../../../contract/error-codes.ts";
+import { draft } from "../../../../contract/event.ts";
+import type { Gate } from "../../../../contract/gate.ts";
+import { deepFreeze, type Json } from "../../../../contract/json.ts";
+import { isHarmless, type Operator } from "../../../../contract/operator.ts";
+import type { PlanStep } from "../../../../contract/plan.ts";
+import { paramsFaults, readStably, type SchemaReading } from "../../../../contract/schema-reading.ts";
+import { refuseAt } from "../run/refuse-at-gate.ts";
+import { approvedGate, ask, nameAsked, oodaRef, outputsOf, type Run, stepOf } from "../run/run.ts";
+import { missingIn, resolveParams } from "./resolve-templates.ts";
+
+export interface Prepared {
+  readonly step: PlanStep;
+  readonly operator: Operator;
+  /** Resolved params as they were written, before the schema and policy, as canonical JSON: the key derives from them. */
+  readonly inputs: string;
+  /** The params as the operator's input schema parsed them. */
+  readonly payload: Json;
+  /** The payload's digest. */
+  readonly hash: string;
+  /** Whether the schema made another value of the params. */
+  readonly isChanged: boolean;
+  /** The approved gate of this step, if a person has approved it. */
+  readonly gate: Gate | null;
+  /** Of the call that was begun, where the step's params would make another by now. */
+  readonly key?: string;
+}
+
+const paramsRef = oodaRef("prepare_step");
+
+/**
+ * Prepares a step's next call.
+ * @throws KernelErrorException T4_OPERATOR_UNKNOWN, T4_PARAMS_UNRESOLVED, T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON,
+ *   T4_PARAMS_NOT_STABLE, T5_GATE_CONFLICT.
+ */
+export function prepareStep(run: Run, stepId: string): Prepared {
+  const { step } = stepOf(run, stepId);
+  // Of a step that cannot run here nothing is noted.
+  findOperator(run, step);
+  const written = resolveInputs(run, step);
+  const gate = approvedGate(run, stepId);
+  if (gate === null) return prepareWritten(run, { step_id: stepId, payload: written });
+  const shown = prepareShown(run, checkApproved(gate));
+  if (gate.edited && gate.target === null) return { ...shown, gate };
+  return { ...shown, gate, inputs: canonicalJson(written) };
+}
+
+/** Prepares a call with params that were just written: by a plan, or by a person who edits. @throws as `prepareStep`. */
+export function prepareWritten(run: Run, { step_id, payload: written }: Pick<Gate, "step_id" | "payload">): Prepared {
+  const { step } = stepOf(run, step_id);
+  const operator = findOperator(run, step);
+  const inputs = canonicalJson(written);
+  return { step, operator, inputs, ...parseParams(run, operator, written, { hash: sha256(inputs) }), gate: null };
+}
+
+/** Prepares the call with the payload that a gate shows; the schema must leave it as it is. @throws as `prepareStep`. */
+export function prepareShown(run: Run, { step_id, payload }: Pick<Gate, "step_id" | "payload">): Prepared {
+  const { step } = stepOf(run, step_id);
+  const operator = findOperator(run, step);
+  const inputs = canonicalJson(payload);
+  return { step, operator, inputs, ...keepPayload(run, operator, payload, { hash: sha256(inputs) }), gate: null };
+}
+
+export const findKnownOperator = (run: Run, step: PlanStep): Operator | null =>
+  run.settings.registry.findOperator(step.operator, step.operator_version);
+
+/** @throws KernelErrorException T4_OPERATOR_UNKNOWN. */
+export function findOperator(run: Run, step: PlanStep): Operator {
+  const operator = findKnownOperator(run, step);
+  if (operator !== null) return operator;
+  return raise(
+    kernelError(
+      "T4_OPERATOR_UNKNOWN",
+      `operator ${step.operator}@${step.operator_version} is not registered in this process`,
+      paramsRef,
+      { detail: { operator: step.operator } },
+    ),
+  );
+}
+
+/** Whether a lost call may be made again without asking. Of an operator that is not known here nobody can say so. */
+export const isRepeatable = (operator: Operator | null): boolean =>
+  operator !== null && (operator.metadata.idempotent || isHarmless(operator.metadata.effect));
+
+/** Whether a call may have an effect outside. Of an operator that is not known here nobody can rule it out. */
+export const mayChange = (operator: Operator | null): boolean =>
+  operator === null || !isHarmless(operator.metadata.effect);
+
+function resolveInputs(run: Run, step: PlanStep): Json {
+  const { value, unresolved } = resolveParams(step, outputsOf(run.log.record, step));
+  if (unresolved.length > 0 && !stepOf(run, step.step_id).unresolved)
+    run.log.note(draft("TEMPLATE_UNRESOLVED", { references: unresolved }, step.step_id));
+  requireResolved(step, unresolved);
+  return deepFreeze(value);
+}
+
+/** Refuses params that refer to what a step does not give; other placeholders stay as they are. @throws KernelErrorException T4_PARAMS_UNRESOLVED. */
+export function requireResolved(step: PlanStep, unresolved: readonly string[]): void {
+  const missing = unresolved.length === 0 ? [] : missingIn(step, unresolved);
+  if (missing.length === 0) return;
+  const told = missing.map(({ path, reference }) => `${path}: ${reference} gives nothing`).join("; ");
+  const detail = { operator: step.operator, references: missing };
+  raise(kernelError("T4_PARAMS_UNRESOLVED", `params of ${step.operator}: ${told}`, paramsRef, { detail }));
+}
+
+/** What was approved is what runs: the stored payload must still have the digest that the person approved. */
+function checkApproved(gate: Gate): Gate {
+  if (digest(gate.payload) === gate.payload_digest) return gate;
+  const message = `the payload of ${gate.gate_id} is not the one that was approved`;
+  return refuseAt(gate.gate_id, message, { fn: "prepare_step" });
+}
+
+/** What a schema made of params. */
+type Parsed = Pick<Prepared, "payload" | "hash" | "isChanged">;
+
+/** Params, and their digest. */
+interface Hashed {
+  readonly params: Json;
+  readonly hash: string;
+}
+
+/** How params are parsed: `hash` is their digest, and `check` names the question to validateParams in its pass. */
+interface Parsing {
+  readonly hash?: string;
+  readonly check?: "check" | "check:transformed" | "check:begun";
+}
+
+/**
+ * The payload that the operator's schema makes of these params. It is the same in every pass of its scope, also where the schema
+ * draws a value anew each time.
+ * @throws KernelErrorException T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON, T4_PARAMS_NOT_STABLE.
+ */
+export function parseParams(run: Run, operator: Operator, params: Json, parsing: Parsing = {}): Parsed {
+  const { hash = digest(params), check = "check" } = parsing;
+  const { name } = operator.metadata;
+  run.mark?.("security.validate_params", { operator: name });
+  requireVerdict(name, ask<Verdict>(run, nameAsked(run, check, hash), { ask: "check", payload: params }));
+  run.mark?.("schema.validate", { operator: name });
+  const reading = readParams(run, operator, { params, hash });
+  const parsed = requireRead(operator, reading);
+  if (reading.ok && reading.isSame) return { payload: params, hash, isChanged: false };
+  return { payload: deepFreeze(parsed), hash: digest(parsed), isChanged: true };
+}
+
+/** What the schema makes of params, whatever validateParams says of them. */
+export function readParams(run: Run, operator: Operator, { params, hash }: Hashed): SchemaReading {
+  const { name, version } = operator.metadata;
+  return ask<SchemaReading>(run, `parse:${hash}`, { ask: "parse", name, version, params });
+}
+
+const changesJudged = "the schema would change the payload, which was judged as it is";
+
+/** Why an operator could not be called with a payload that was judged; null if it could. */
+export function whyUnfit(
+  { input }: Operator,
+  payload: Json,
+): { readonly code: ErrorCode; readonly problem: string } | null {
+  const reading = readStably(input, payload);
+  if (!reading.ok) return { code: paramsFaults[reading.fault], problem: reading.problem };
+  return reading.isSame ? null : { code: paramsFaults.not_stable, problem: changesJudged };
+}
+
+/** A payload that was parsed before, as it is. @throws as `parseParams`; T4_PARAMS_NOT_STABLE if the schema would change it. */
+export function keepPayload(run: Run, operator: Operator, payload: Json, parsing: Parsing): Parsed {
+  const parsed = parseParams(run, operator, payload, parsing);
+  return parsed.isChanged ? refuseParams(operator.metadata.name, "T4_PARAMS_NOT_STABLE", changesJudged) : parsed;
+}
+
+export type Verdict = { readonly ok: boolean; readonly reason?: string } | null;
+
+/** @throws KernelErrorException T4_PARAMS_REFUSED. */
+export function requireVerdict(operator: string, verdict: Verdict): void {
+  if (verdict?.ok === true) return;
+  const message = `params refused: ${verdict?.reason ?? "no verdict"}`;
+  raise(kernelError("T4_PARAMS_REFUSED", message, paramsRef, { detail: { operator } }));
+}
+
+/** What the schema made of the params. @throws KernelErrorException T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON, T4_PARAMS_NOT_STABLE. */
+export const requireRead = ({ metadata }: Operator, reading: SchemaReading): Json =>
+  reading.ok ? reading.value : refuseParams(metadata.name, paramsFaults[reading.fault], reading.problem);
+
+const refuseParams = (operator: string, code: ErrorCode, problem: string): never =>
+  raise(kernelError(code, `params of ${operator}: ${problem}`, paramsRef, { detail: { operator } }));

@@ -1,0 +1,164 @@
+/**
+ * Param templates: `{{step_1.output}}`, `{{step_1.output.field.sub}}`, alone or inside text (seed 002 section 4.2, A-45).
+ *
+ * Owns: reading references in params. Never: evaluates anything; reads what a reference brought for another.
+ * P1  Only own data properties and array indices of plain outputs are followed: no getter, no prototype, no call.
+ * P2  A param that is wholly one reference takes the value with its type; inside text, objects become JSON.
+ * P3  What cannot be resolved stays as it was written, and so does every placeholder that the plan calls a literal. A default
+ *     stands in for an output that is not there; `undefined` leaves the member out.
+ */
+import { type Json, toJson } from "../../../../contract/json.ts";
+import { type Literals, mapTexts, placeholder, pointerPart, readReference } from "../../../../contract/reference.ts";
+
+export interface Resolved {
+  readonly value: Json;
+  /** Templates left as they were, in order of appearance. */
+  readonly unresolved: readonly string[];
+}
+
+/** A function gives undefined for a step that there is no output of. */
+type Outputs =
+  | ReadonlyMap<string, unknown>
+  | Readonly<Record<string, unknown>>
+  | ((stepId: string) => Json | undefined);
+
+/** Resolves params against step outputs; see P1 to P3. */
+export function resolveTemplates(params: unknown, outputs: Outputs): Json {
+  return resolveParams({ params }, outputs).value;
+}
+
+interface Written {
+  readonly params: unknown;
+  readonly literals?: Literals | undefined;
+}
+
+export function resolveParams({ params, literals }: Written, outputs: Outputs): Resolved {
+  const unresolved: string[] = [];
+  const find = (written: string): unknown => {
+    const named = readReference(written);
+    if (named === null) return missing;
+    const found = follow(outputOf(outputs, named.stepId), named.path);
+    return found === missing && named.or !== undefined ? named.or.value : found;
+  };
+  const value = visit(params, { literals, at: "" }, (text, texts) => resolveText(text, { find, texts, unresolved }));
+  return { value: value ?? null, unresolved };
+}
+
+/** Where the params refer to what a step does not give: the JSON pointer of each, and the reference as it was written. */
+export function missingIn({ params, literals }: Written, unresolved: readonly string[]) {
+  const missing: { readonly path: string; readonly reference: string }[] = [];
+  mapTexts(params, (text, path) => {
+    for (const [i, [reference]] of [...String(text).matchAll(placeholder)].entries()) {
+      const isText = literals?.[path]?.includes(i) === true;
+      if (!isText && unresolved.includes(reference) && readReference(reference) !== null)
+        missing.push({ path, reference });
+    }
+    return text;
+  });
+  return missing;
+}
+
+const missing = Symbol("missing");
+
+function outputOf(outputs: Outputs, stepId: string): unknown {
+  if (typeof outputs === "function") {
+    const output = outputs(stepId);
+    return output === undefined ? missing : output;
+  }
+  if (outputs instanceof Map) return outputs.has(stepId) ? outputs.get(stepId) : missing;
+  return ownValue(outputs, stepId);
+}
+
+/** The value of an own data property; accessors are not invoked. */
+function ownValue(holder: unknown, key: string): unknown {
+  if (typeof holder !== "object" || holder === null || key === "__proto__") return missing;
+  if (Array.isArray(holder) && !/^\d+$/.test(key)) return missing;
+  const property = Object.getOwnPropertyDescriptor(holder, key);
+  return property === undefined || !("value" in property) ? missing : property.value;
+}
+
+function follow(start: unknown, path: string): unknown {
+  if (path === "") return start;
+  let at = start;
+  for (const key of path.slice(1).split(".")) at = ownValue(at, key);
+  return at;
+}
+
+/** Where a value stands, as far as it matters: only params with literals are told apart by their place. */
+interface Place {
+  readonly literals: Literals | undefined;
+  readonly at: string;
+}
+
+const noLiterals: readonly number[] = [];
+
+type OnText = (text: string, literals: readonly number[]) => Json | undefined;
+
+/** Undefined for what is to be left out. */
+function visit(value: unknown, place: Place, onText: OnText): Json | undefined {
+  if (typeof value === "string") return onText(value, place.literals?.[place.at] ?? noLiterals);
+  if (Array.isArray(value)) return value.map((item, i) => visit(item, below(place, String(i)), onText) ?? null);
+  if (typeof value !== "object" || value === null) return (value ?? null) as Json;
+  const copy: Record<string, Json> = { ...(value as { readonly [key: string]: Json }) };
+  for (const key of Object.keys(copy)) {
+    const member = visit(copy[key], below(place, key), onText);
+    if (member === undefined) delete copy[key];
+    else copy[key] = member;
+  }
+  return copy;
+}
+
+const below = (place: Place, key: string): Place =>
+  place.literals === undefined ? place : { literals: place.literals, at: `${place.at}/${pointerPart(key)}` };
+
+interface Resolving {
+  readonly find: (written: string) => unknown;
+  /** Which placeholders of the text are no references. */
+  readonly texts: readonly number[];
+  readonly unresolved: string[];
+}
+
+function resolveText(text: string, { find, texts, unresolved }: Resolving): Json | undefined {
+  if (!text.includes("{{")) return text;
+  if (texts.length === 0 && readReference(text) !== null) {
+    const value = find(text);
+    if (value !== missing) return plain(value);
+  }
+  return replaceOwn(text, texts, (written) => {
+    const value = find(written);
+    if (value !== missing) return render(value);
+    unresolved.push(written);
+    return written;
+  });
+}
+
+/** Puts each placeholder that is the author's through `change`. */
+function replaceOwn(text: string, literals: readonly number[], change: (written: string) => string): string {
+  let i = -1;
+  return text.replace(placeholder, (written) => {
+    i += 1;
+    return literals.includes(i) ? written : change(written);
+  });
+}
+
+/** Plain data passes by reference; a model object takes its serialised form. */
+function plain(value: unknown): Json | undefined {
+  return typeof value === "object" && value !== null && typeof (value as { toJSON?: unknown }).toJSON === "function"
+    ? toJson(value)
+    : (value as Json);
+}
+
+function render(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (value === undefined) return "";
+  return JSON.stringify(typeof value === "object" && value !== null ? toJson(value) : (value ?? null));
+}
+
+/** Rewrites references from one step id to another, as a regenerated plan needs; literals stay to the letter. */
+export function renameReferences({ params, literals }: Written, renamed: ReadonlyMap<string, string>): Json {
+  const rename = (written: string): string => {
+    const stepId = readReference(written)?.stepId;
+    return stepId === undefined ? written : written.replace(stepId, renamed.get(stepId) ?? stepId);
+  };
+  return visit(params, { literals, at: "" }, (text, texts) => replaceOwn(text, texts, rename)) ?? null;
+}

@@ -1,0 +1,87 @@
+/**
+ * How a person ends a workflow: nothing is begun any more, and what may have happened outside is found out before the end.
+ *
+ * C1  A call that may have an effect and may not be repeated keeps its step open until its end is known. All other steps are
+ *     skipped at once, with the gates that they held.
+ * C2  While such a call is under way here the workflow waits for it, and a late end is recorded like any other.
+ * C3  An end that nobody knows (a crash, a timeout, a throw) is asked of a person at the gate of its step, as everywhere. The
+ *     answer is the end; nothing is called again.
+ * C4  A call that has no effect, or may be repeated under its key, is waited for by nobody.
+ */
+import { raise } from "../../../../contract/error.ts";
+import { kernelError } from "../../../../contract/error-codes.ts";
+import { draft } from "../../../../contract/event.ts";
+import type { Principal } from "../../../../contract/intent.ts";
+import { isCancelled, isStepDone, isTerminal, type StepRecord } from "../../../../contract/workflow.ts";
+import { isUnsettled } from "../call/answer-key.ts";
+import { findKnownOperator, isRepeatable } from "../payload/prepare-step.ts";
+import { oodaRef, type Run } from "../run/run.ts";
+import { openDoubtGate } from "../step/settle-failure.ts";
+import { cancelWorkflow, doubtActions } from "./end-workflow.ts";
+
+interface Why {
+  readonly reason: string;
+  readonly principal: Principal;
+}
+
+/** Notes that a person ends the workflow. No operator is told before the ledger has it: the append may fail. */
+export function beginCancelling(run: Run, { reason, principal }: Why): void {
+  const { state } = run.log.record;
+  if (isCancelled(state)) return;
+  if (isTerminal(state))
+    raise(
+      kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow cannot be cancelled`, oodaRef("abort"), {
+        detail: { state },
+      }),
+    );
+  run.ending = null;
+  run.intend({ do: "abort", reason: "cancelled" });
+  if (openSteps(run).length === 0) return cancelWorkflow(run, { reason, error: null, principal });
+  run.log.note(draft("WORKFLOW_CANCELLING", { reason, principal }));
+  closeOthers(run);
+}
+
+/** Asks what became of calls that nobody waits for any more, and ends the workflow once nothing is left to find out. */
+export function goOnCancelling(run: Run): void {
+  for (const step of openSteps(run)) if (!isAwaited(run, step) && !asks(run, step)) skip(run, step);
+  closeOthers(run);
+  const { cancelling } = run.log.record;
+  if (cancelling === null || openSteps(run).length > 0) return;
+  const { reason, principal } = cancelling;
+  cancelWorkflow(run, { reason, error: null, principal });
+}
+
+const isAwaited = ({ calls }: Run, { phase, step }: StepRecord): boolean =>
+  phase === "in_doubt" || calls.has(step.step_id);
+
+/** False where another step asks about the same call, or nothing can be asked. */
+function asks(run: Run, { step, action_id }: StepRecord): boolean {
+  const isAsked = openSteps(run).some((other) => other.phase === "in_doubt" && other.action_id === action_id);
+  if (isAsked && run.log.record.actions.get(action_id ?? "")?.seen === "in_doubt") return false;
+  return openDoubtGate(run, step.step_id, "its end is not known, and its workflow was cancelled");
+}
+
+const openSteps = (run: Run): readonly StepRecord[] =>
+  [...run.log.record.steps.values()].filter((step) => isOpen(run, step));
+
+/** Whether the step's call may have taken effect, or may still take it, and may not be repeated; what a person has said of it is its end. */
+function isOpen(run: Run, { state, step, action_id, settled }: StepRecord): boolean {
+  if (state !== "running" || settled !== null) return false;
+  return (
+    isUnsettled(run.log.record.actions.get(action_id ?? "") ?? null) && !isRepeatable(findKnownOperator(run, step))
+  );
+}
+
+function closeOthers(run: Run): void {
+  const open = new Set(openSteps(run));
+  const closed = [...run.log.record.steps.values()].filter((step) => !isStepDone(step.state) && !open.has(step));
+  const doubted = new Set(closed.map(({ action_id }) => action_id));
+  for (const { action_id } of open) doubted.delete(action_id);
+  run.log.note(...doubtActions(run, (actionId) => doubted.has(actionId)));
+  for (const step of closed) skip(run, step);
+}
+
+function skip(run: Run, { step: { step_id } }: StepRecord): void {
+  run.calls.delete(step_id);
+  run.log.note(draft("STEP_SKIPPED", { reason: "cancelled", because: null }, step_id));
+}

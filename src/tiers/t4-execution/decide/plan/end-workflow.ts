@@ -1,0 +1,128 @@
+/**
+ * How a workflow ends: completed through T6's judgement, failed through the escalation to T7, cancelled by a person.
+ *
+ * E1  An error nobody could handle is escalated one tier at a time, T4 → T5 → T6 → T7, one event a hop; then, once, the
+ *     workflow has failed (C-46).
+ * E2  What a run on a thread has learned is written to memory in the same turn (LIF-08).
+ * E3  A step never ends without an event: what has not run is skipped, by name.
+ */
+import { isKernelError, type KernelError, toExecutorError, wrapError } from "../../../../contract/error.ts";
+import { draft, type EventDraft } from "../../../../contract/event.ts";
+import type { Principal } from "../../../../contract/intent.ts";
+import { isHarmless, type Operator } from "../../../../contract/operator.ts";
+import { isStepDone, stepsOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
+import type { SkipReason } from "../../../../contract/workflow-state.ts";
+import { isBlocking } from "../run/end-step.ts";
+import { oodaRef, type Run } from "../run/run.ts";
+
+const durationOf = ({ log, now }: Run): number => now - Date.parse(log.record.accepted_at);
+
+/** The final text goes to T6, which calibrates it, checks its grounding and lets it pass or degrades it. */
+export function completeWorkflow(run: Run): void {
+  const { record } = run.log;
+  const text = finalText(record);
+  const tags = { evidence: String(record.actions.size) };
+  run.mark?.("reflect", { workflow_id: record.workflow_id });
+  const { answer: judged } = run.scopes.hear("noise", { ask: "text", to: 6, fn: "act", text, tags });
+  const shown = judged.data as { readonly text?: unknown } | null;
+  const warnings = judged.error === null ? [] : [judged.error];
+  run.mark?.("trace.finalize", { status: "completed" });
+  run.log.note(
+    ...rememberRun(run, text),
+    draft("WORKFLOW_COMPLETED", {
+      text: String(shown?.text ?? text),
+      confidence: judged.tags["confidence"] ?? "1",
+      grounding: judged.tags["grounding"] ?? "1",
+      warnings,
+      duration_ms: durationOf(run),
+    }),
+  );
+}
+
+/** The text of the steps that nothing else depends on, in plan order. */
+function finalText(record: WorkflowRecord): string {
+  const steps = stepsOf(record);
+  const needed = new Set(steps.flatMap((s) => s.step.depends_on));
+  return steps
+    .filter((s) => s.state === "succeeded" && !needed.has(s.step.step_id))
+    .map((s) => s.output_text)
+    .join("\n");
+}
+
+function rememberRun(run: Run, text: string): EventDraft[] {
+  const { tenant_id, thread_id, workflow_id, intent, outcomes } = run.log.record;
+  if (thread_id === null) return [];
+  run.mark?.("memory.persist");
+  const made = [...outcomes.values()].map(([first]) => ({
+    outcome_id: first?.outcome_id ?? "",
+    type: first?.outcome_type ?? "",
+  }));
+  const value = { intent_type: intent.type, text: text.slice(0, 2000), outcomes: made };
+  const about = { tenant_id, thread_id, workflow_id, key: `run:${workflow_id}`, type: "run_summary" };
+  return [draft("MEMORY_WRITTEN", { record: { ...about, value, source: "kernel", confidence: 1 } })];
+}
+
+/** Escalates, then fails: the ledger keeps each hop, the caller gets the error that began it. */
+export function failWorkflow(run: Run, error: KernelError): void {
+  const ref = oodaRef("escalate");
+  // What another tier answered T4 with leaves T4 as T4's: each hop above adds one wrap to it.
+  const own = error.source.tier === 4 ? error : wrapError("T4_ESCALATION_UNHANDLED", error, ref);
+  const { answer } = run.scopes.hear("escalate", { ask: "error", to: 5, fn: "escalate", error: own });
+  const last = (answer.data as { readonly data?: unknown } | null)?.data;
+  const hops = isKernelError(last) ? chainAbove(last, 4) : [];
+  run.mark?.("trace.finalize", { status: statusOf(error) });
+  run.log.note(
+    ...skipOpenSteps(run.log.record, error.code === "T5_BUDGET_EXHAUSTED" ? "budget" : "dependency_failed"),
+    ...hops.map((hop) => draft("ERROR_ESCALATED", { tier: hop.source.tier, error: hop })),
+    draft("WORKFLOW_FAILED", {
+      error,
+      status: statusOf(error),
+      category: toExecutorError(error).category,
+      duration_ms: durationOf(run),
+    }),
+  );
+}
+
+/** The hops of an escalated error, lowest tier first. */
+function chainAbove(error: KernelError, tier: number): KernelError[] {
+  const hops: KernelError[] = [];
+  for (let at: KernelError | null = error; at !== null && at.source.tier > tier; at = at.cause) hops.unshift(at);
+  return hops;
+}
+
+/** A response status is a view of the error (A-64). */
+export function statusOf(error: KernelError): "empty_plan" | "blocked" | "failed" {
+  if (error.code === "T3_PLAN_EMPTY") return "empty_plan";
+  return isBlocking(error) ? "blocked" : "failed";
+}
+
+export function cancelWorkflow(
+  run: Run,
+  why: { readonly reason: string; readonly error: KernelError | null; readonly principal: Principal | null },
+): void {
+  run.mark?.("trace.finalize", { status: "cancelled" });
+  run.log.note(
+    ...doubtActions(run, () => true),
+    ...skipOpenSteps(run.log.record, why.error === null ? "cancelled" : "rejected"),
+    draft("WORKFLOW_CANCELLED", { ...why, duration_ms: durationOf(run) }),
+  );
+}
+
+/** Of these calls, what was under way when the workflow was cancelled may have taken effect: the ledger says so. */
+export function doubtActions(run: Run, isOfThese: (actionId: string) => boolean): EventDraft[] {
+  const { registry } = run.settings;
+  const reason = "the workflow was cancelled while the call was under way";
+  return [...run.log.record.actions.values()]
+    .filter(({ record }) => isOfThese(record.action_id))
+    .filter(({ seen, record }) => seen === "running" && mayChange(registry.findOperator(record.operator_name)))
+    .map(({ record: { action_id, step_id } }) => draft("ACTION_IN_DOUBT", { action_id, reason }, step_id))
+    .filter((doubted) => run.log.accepts(doubted));
+}
+
+const mayChange = (operator: Operator | null): boolean => operator !== null && !isHarmless(operator.metadata.effect);
+
+function skipOpenSteps(record: WorkflowRecord, reason: SkipReason): EventDraft[] {
+  return [...record.steps.values()]
+    .filter((s) => !isStepDone(s.state))
+    .map((s) => draft("STEP_SKIPPED", { reason, because: null }, s.step.step_id));
+}

@@ -1,0 +1,191 @@
+/**
+ * From an accepted intent, or a failed round, to a recorded plan: context (T2), budget, planning (T3), policy (T5).
+ *
+ * P1  With the budget spent the planner is not asked (PLN-05, RPL-07).
+ * P2  The plan passes policy before any of its steps runs (PLN-11).
+ * P3  Steps of a planner's plan beyond the limit are dropped with an event each, and the state warns of it (C-13).
+ */
+import type { ChangedCall } from "../../../../contract/capability.ts";
+import type { ContextBundle } from "../../../../contract/context-bundle.ts";
+import { digest } from "../../../../contract/digest.ts";
+import { type KernelError, KernelErrorException } from "../../../../contract/error.ts";
+import { kernelError } from "../../../../contract/error-codes.ts";
+import { draft, type EventDraft, type EventPayloads } from "../../../../contract/event.ts";
+import { gateIdOf, gatesIn } from "../../../../contract/gate.ts";
+import type { Plan, PlanStep } from "../../../../contract/plan.ts";
+import { planSubject } from "../../../../contract/policy-subject.ts";
+import type { StepRecord, WorkflowRecord } from "../../../../contract/workflow.ts";
+import { workOf } from "../call/admit-call.ts";
+import { judgeSubject, requireAllowed } from "../run/note-decision.ts";
+import { ask, hasGoneThrough, oodaRef, type Run } from "../run/run.ts";
+
+/** What T3 answers. */
+export interface PlanAnswer {
+  readonly plan: Plan;
+  readonly dropped: readonly string[];
+  readonly cost: number;
+}
+
+const planRef = oodaRef("plan");
+
+/** @throws KernelErrorException when there can be no plan; PLAN_REJECTED is noted. */
+export function planWorkflow(run: Run): void {
+  const { record } = run.log;
+  const round = record.plan === null ? 0 : record.round + 1;
+  if (record.bundle === null) buildContext(run);
+  const data = { spent: run.log.record.spent, work: planningOf(run) };
+  ask(run, "budget", { ask: "data", to: 5, schema: "BudgetCheck", fn: "plan", data });
+  const cause = round === 0 ? "submit" : hasGoneThrough(record, record.plan) ? "continue" : "replan";
+  if (cause === "replan") run.mark?.("replan", { round });
+  try {
+    run.mark?.("plan.create", { round });
+    const request = run.scopes.keep("request", () => planRequest(run, round));
+    const question = { ask: "data", to: 3, schema: "PlanRequest", fn: "orient", data: request } as const;
+    const answer = ask<PlanAnswer>(run, "plan", question);
+    run.mark?.("policy.record_cost", { total_cost: answer.cost });
+    const judged = judgePlan(run, answer.plan);
+    if (record.pipeline === "enhanced") reviewPlan(run, judged);
+    run.log.note(...planEvents(run, { ...answer, plan: judged }, cause));
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException && run.log.lost === null) rejectPlan(run, thrown.error);
+    throw thrown;
+  }
+}
+
+/** What takes the enhanced pipeline has its plan looked at by T6's load monitor; a finding is a warning. */
+function reviewPlan(run: Run, plan: Plan): void {
+  run.intend({ do: "tell", to: 6, fn: "plan", schema: "PlanReview", data: { calls: callsOf(plan) } });
+}
+
+const callsOf = ({ steps }: Plan): string[] => steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`);
+
+function buildContext(run: Run): void {
+  const { objective } = run;
+  const { intent, auth, thread_id, workflow_id } = run.log.record;
+  const data = { intent, auth, thread_id, workflow_id, objective };
+  const question = { ask: "data", to: 2, schema: "ContextRequest", fn: "observe", data } as const;
+  const answer = ask<{ readonly bundle: ContextBundle; readonly cache_hit: boolean }>(run, "context", question);
+  run.log.note(draft("CONTEXT_BUILT", answer));
+}
+
+/** A round of planning as T5 admits it: a token that counts for the package. */
+function planningOf(run: Run) {
+  const { tokens, intent } = run.log.record;
+  const resources = { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 };
+  return workOf(run, { token_id: tokens + 1, name: intent.type, resources, budget: { limit: null, consumed: 0 } });
+}
+
+function planRequest(run: Run, round: number) {
+  const { objective } = run;
+  const { record } = run.log;
+  return {
+    intent: record.intent,
+    auth: record.auth,
+    bundle: record.bundle,
+    objective: objective ?? (record.intent.text || record.intent.type),
+    workflow_id: record.workflow_id,
+    plan_id: round === 0 ? record.plan_id : run.log.drawId("plan", null),
+    parent_plan_id: record.plan?.plan_id ?? null,
+    used_step_ids: [...record.steps.keys()],
+    regenerate: { steps: record.regenerate, draft_version: record.draft_version },
+    requesters: record.requesters,
+    situation: { ...situationOf(record, round, objective), max_steps: run.settings.limits.maxSteps },
+  };
+}
+
+/** What the planner is told about the rounds before. */
+function situationOf(record: WorkflowRecord, round: number, objective: string | null) {
+  const steps = [...record.steps.values()];
+  return {
+    round,
+    completed: steps
+      .filter((s) => s.state === "succeeded")
+      .map((s) => ({ step_id: s.step.step_id, output: s.output, ...changeOf(record, s) })),
+    failed: steps
+      .filter((s) => s.state === "failed")
+      .map((s) => ({
+        step_id: s.step.step_id,
+        code: s.error?.code ?? "",
+        message: s.error?.message ?? "",
+        ...changeOf(record, s),
+      })),
+    objective,
+  };
+}
+
+const changing: ReadonlySet<unknown> = new Set(["TRANSFORM", "ALLOW_WITH_REDACTION"]);
+
+/** What a person's edit, a transform or a redaction made of the call; nothing where it was made as it was planned. */
+function changeOf(record: WorkflowRecord, { step, action_id, input, policy_events }: StepRecord) {
+  const ran = record.actions.get(action_id ?? "")?.record.input_payload ?? input;
+  if (action_id === null || digest(ran) === digest(step.params)) return {};
+  const gate = record.gates.get(gateIdOf(step.step_id));
+  const byRules = (policy_events as unknown as readonly PolicyEvent[])
+    .filter(({ stage, decision }) => stage === "action" && changing.has(decision))
+    .map(({ reason }) => ({ by: "rule" as const, reason: reason || null }));
+  const byPerson = gate?.edited === true ? [{ by: "person" as const, reason: gate.decision?.comment ?? null }] : [];
+  const changes = [...byRules, ...byPerson];
+  const changed: ChangedCall = { input: ran, changes };
+  return changes.length === 0 ? {} : { changed };
+}
+
+type PolicyEvent = Pick<EventPayloads["POLICY_DECIDED"], "stage" | "decision" | "reason">;
+
+/** Policy at stage plan; a demand for approval becomes a gate on the plan's first steps. */
+function judgePlan(run: Run, plan: Plan): Plan {
+  const asked = { key: "judge", stage: "plan", subject: plan.plan_id, step_id: null, keep: true } as const;
+  const decision = judgeSubject(run, planSubject(plan.plan_id, plan.steps), asked);
+  requireAllowed(decision, { otherwise: "the plan was denied by policy", source: planRef });
+  return decision.decision === "REQUIRE_HUMAN_APPROVAL" ? gateFirstSteps(plan, decision.reason) : plan;
+}
+
+/** The first steps are those that wait for no other of this plan; what an earlier round has done holds nobody back. */
+function gateFirstSteps(plan: Plan, reason: string): Plan {
+  const own = new Set(plan.steps.map((s) => s.step_id));
+  const gated = (step: PlanStep): PlanStep =>
+    step.depends_on.some((id) => own.has(id)) || step.gate !== null
+      ? step
+      : { ...step, gate: { reason: reason || "policy asks for approval of the plan" } };
+  const steps = plan.steps.map(gated);
+  return { ...plan, steps, gates: gatesIn(steps) };
+}
+
+/** PLAN_CREATED, the cut if there was one, and the skips of what the new plan leaves behind. */
+export function planEvents(
+  run: Run,
+  { plan, dropped, cost }: PlanAnswer,
+  cause: EventPayloads["PLAN_CREATED"]["cause"],
+  named?: readonly string[],
+): EventDraft[] {
+  const kept = new Set(plan.steps.map((s) => s.step_id));
+  const left = [...run.log.record.steps.values()].filter((s) => s.state === "queued" && !kept.has(s.step.step_id));
+  return [
+    draft("PLAN_CREATED", { plan, planner_cost: cost, cause, ...(named === undefined ? {} : { named }) }),
+    ...(dropped.length === 0 ? [] : [truncated(run, plan, dropped)]),
+    ...dropped.map((id) => draft("STEP_SKIPPED", { reason: "max_steps", because: null }, id)),
+    ...left.map((s) => draft("STEP_SKIPPED", { reason: "replanned", because: plan.plan_id }, s.step.step_id)),
+  ];
+}
+
+/** The cut of a plan, and what the state of the workflow says of it. */
+function truncated({ settings }: Run, { steps }: Plan, dropped: readonly string[]): EventDraft {
+  const { maxSteps } = settings.limits;
+  const kept = steps.length;
+  const planned = `the plan has ${kept + dropped.length} steps, more than limits.maxSteps = ${maxSteps}`;
+  const message = `${planned}; left out: ${dropped.join(", ")}`;
+  const detail = { limit: "maxSteps", maxSteps, dropped };
+  const warning = kernelError("T3_PLAN_TRUNCATED", message, planRef, { detail });
+  return draft("PLAN_TRUNCATED", { kept, dropped, warning });
+}
+
+function rejectPlan(run: Run, error: KernelError): void {
+  const rejected = draft("PLAN_REJECTED", { plan_id: run.log.record.plan_id, error });
+  if (run.log.accepts(rejected)) run.log.note(rejected);
+}
+
+/** T6's load monitor sees when a plan that failed is about to be tried again unchanged. */
+export function warnOfLoop(run: Run): void {
+  const { workflow_id, plans } = run.log.record;
+  const data = { workflow_id, plans: plans.map(callsOf) };
+  run.intend({ do: "tell", to: 6, fn: "replan", schema: "ReplanReview", data });
+}

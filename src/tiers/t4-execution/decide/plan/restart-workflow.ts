@@ -1,0 +1,167 @@
+/**
+ * Running again (seed 003 section 3.4; A-38, A-39, C-31).
+ *
+ * R1  resume_failed_steps, from failed only: FAILED and never-run steps, and those that the budget blocked. What policy or
+ *     a person denied is never run again.
+ * R2  regenerate, from failed or waiting_for_user: named steps and their transitive dependents. A step that had succeeded
+ *     is done again under a new id `_rN`; one that had not keeps its id and follows the new inputs.
+ * R3  Keys of what is done again change with the draft version; all others stay.
+ * R4  A step whose call is in doubt is not done again before a person has said what became of that call.
+ */
+import { raise } from "../../../../contract/error.ts";
+import { kernelError } from "../../../../contract/error-codes.ts";
+import { draft } from "../../../../contract/event.ts";
+import { gateIdOf, gatesIn } from "../../../../contract/gate.ts";
+import type { Principal } from "../../../../contract/intent.ts";
+import type { JsonObject } from "../../../../contract/json.ts";
+import type { Plan, PlanStep } from "../../../../contract/plan.ts";
+import type { StepRecord, WorkflowRecord } from "../../../../contract/workflow.ts";
+import { requireOthers } from "../gate/separate-duties.ts";
+import { renameReferences } from "../payload/resolve-templates.ts";
+import type { Command } from "../run/input.ts";
+import { baseIdOf, oodaRef, type Run } from "../run/run.ts";
+import { planEvents } from "./plan-workflow.ts";
+import { queueSteps } from "./work-plan.ts";
+
+const retryRef = oodaRef("retry");
+const recoverable: ReadonlySet<string> = new Set(["dependency_failed", "budget", "replanned"]);
+
+const conflict = (message: string, record: WorkflowRecord): never =>
+  raise(
+    kernelError("T4_WORKFLOW_CONFLICT", message, retryRef, {
+      detail: { state: record.state, workflow_id: record.workflow_id },
+    }),
+  );
+
+type Restart = Omit<Extract<Command, { readonly kind: "retry" }>, "kind" | "auth">;
+
+/** Notes what a restart changes; the run then goes on by itself. @throws KernelErrorException T4_WORKFLOW_CONFLICT. */
+export function restartWorkflow(run: Run, request: Restart): void {
+  if (request.mode === "regenerate") regenerate(run, request);
+  else resumeFailed(run, request);
+}
+
+function resumeFailed(run: Run, request: Restart): void {
+  const { record } = run.log;
+  if (record.state !== "failed")
+    conflict(`only a failed workflow resumes its failed steps; this one is ${record.state}`, record);
+  const current = new Set(record.plan?.steps.map((s) => s.step_id));
+  const again = [...record.steps.values()].filter((s) => current.has(s.step.step_id) && mayRunAgain(s));
+  if (record.plan !== null && again.length === 0)
+    conflict("nothing of this workflow may run again; regenerate it instead", record);
+  leaveToOthers(run, request.principal, new Set());
+  const ids = again.map((s) => s.step.step_id);
+  noteRestarted(run, ids, { ...request, mode: "resume_failed_steps" });
+  run.log.note(...queueSteps(record, ids));
+}
+
+function noteRestarted(run: Run, step_ids: readonly string[], { mode, principal, feedback }: Restart): void {
+  const askedBy = { run: run.log.record.run + 1, step_ids, mode, principal };
+  run.log.note(draft("WORKFLOW_RESTARTED", feedback === undefined ? askedBy : { ...askedBy, feedback }));
+}
+
+function mayRunAgain(step: StepRecord): boolean {
+  if (step.state === "failed") return !step.blocked || step.error?.code === "T5_BUDGET_EXHAUSTED";
+  return step.state === "queued" || (step.state === "skipped" && recoverable.has(step.skip_reason ?? ""));
+}
+
+function regenerate(run: Run, request: Restart): void {
+  const { principal, step_ids, feedback } = request;
+  const { record } = run.log;
+  const { plan } = record;
+  if (plan === null || (record.state !== "failed" && record.state !== "waiting_for_user"))
+    return conflict(`a ${record.state} workflow cannot be regenerated in place`, record);
+  const affected = affectedSteps(record, plan, step_ids);
+  requireNoDoubt(record, affected);
+  leaveToOthers(run, principal, affected);
+  const next = regeneratedPlan(run, plan, affected);
+  const rerun = [...affected].filter((id) => isNeverRun(record.steps.get(id)));
+  if (record.state === "failed") noteRestarted(run, rerun, request);
+  else {
+    const askedBy = { ...(principal && { principal }), ...(feedback === undefined ? {} : { feedback }) };
+    run.log.note(draft("WORKFLOW_RESUMED", { gate_id: null, step_id: null, ...askedBy }));
+  }
+  run.log.note(...planEvents(run, { plan: next, dropped: [], cost: 0 }, "regenerate", step_ids));
+  const before = new Set(plan.steps.map((s) => s.step_id));
+  const added = next.steps.map((s) => s.step_id).filter((id) => !before.has(id));
+  run.log.note(...queueSteps(record, [...new Set([...rerun, ...added])]));
+}
+
+/** What a person is asked of a lost call is about what it was called with: that is not made again behind the question. */
+function requireNoDoubt(record: WorkflowRecord, affected: ReadonlySet<string>): void {
+  const doubted = [...affected].find((id) => record.steps.get(id)?.phase === "in_doubt");
+  if (doubted !== undefined)
+    conflict(`whether the call of step ${doubted} took effect is asked at its gate: answer that first`, record);
+}
+
+/** Who has work done again decides on none of it where duties are separated: enough others must be left. */
+function leaveToOthers(run: Run, asker: Principal | null, affected: ReadonlySet<string>): void {
+  const { plan, steps, gates } = run.log.record;
+  const isAhead = (id: string): boolean => isNeverRun(steps.get(id)) || steps.get(id)?.state === "running";
+  const isAsked = (id: string): boolean => isAhead(id) && gates.get(gateIdOf(id))?.status !== "approved";
+  const asked = plan?.steps.filter(({ step_id: id }) => affected.has(id) || isAsked(id)) ?? [];
+  if (asker !== null) requireOthers(run, asker, asked);
+}
+
+const isNeverRun = (step: StepRecord | undefined): boolean => step !== undefined && mayRunAgain(step);
+
+/**
+ * The named steps (those that drafted an outcome, when none is named) and all that depends on them.
+ * @throws KernelErrorException T4_WORKFLOW_CONFLICT when a name is not in the plan, or nothing is left to regenerate.
+ */
+export function affectedSteps(
+  record: WorkflowRecord,
+  plan: Plan,
+  named: readonly string[] | undefined,
+): ReadonlySet<string> {
+  const seeds =
+    named ??
+    plan.steps
+      .filter((s) => s.outcome !== null && record.steps.get(s.step_id)?.state === "succeeded")
+      .map((s) => s.step_id);
+  const unknown = seeds.find((id) => !plan.steps.some((s) => s.step_id === id));
+  if (unknown !== undefined || seeds.length === 0)
+    conflict(
+      unknown === undefined ? "there is nothing to regenerate" : `step ${unknown} is not in the current plan`,
+      record,
+    );
+  const affected = new Set(seeds);
+  for (const step of plan.steps) if (step.depends_on.some((id) => affected.has(id))) affected.add(step.step_id);
+  return affected;
+}
+
+function regeneratedPlan(run: Run, plan: Plan, affected: ReadonlySet<string>): Plan {
+  const { record } = run.log;
+  const round = record.plans.length;
+  const renamed = new Map(
+    [...affected].filter((id) => isOver(record.steps.get(id))).map((id) => [id, `${baseIdOf(id)}_r${round}`]),
+  );
+  // Each round has a number of its own, also where none before it has drafted anything.
+  const draftVersion = Math.max(record.draft_version, ...plan.steps.map((step) => step.draft_version)) + 1;
+  const steps = plan.steps.map((step) => (affected.has(step.step_id) ? redo(step, renamed, draftVersion) : step));
+  return {
+    ...plan,
+    plan_id: run.log.drawId("plan", null),
+    parent_plan_id: plan.plan_id,
+    reasoning: `regenerated: ${[...affected].join(", ")}`,
+    steps,
+    gates: gatesIn(steps),
+  };
+}
+
+/** Succeeded, or ended in a way that cannot be taken up under the same id. */
+const isOver = (step: StepRecord | undefined): boolean =>
+  step !== undefined && step.state !== "queued" && step.state !== "running" && !mayRunAgain(step);
+
+function redo(step: PlanStep, renamed: ReadonlyMap<string, string>, draftVersion: number): PlanStep {
+  const target = step.applies === null ? null : (renamed.get(step.applies) ?? step.applies);
+  return {
+    ...step,
+    step_id: renamed.get(step.step_id) ?? step.step_id,
+    depends_on: step.depends_on.map((id) => renamed.get(id) ?? id),
+    params: renameReferences(step, renamed) as JsonObject,
+    applies: target,
+    idempotency: { ...step.idempotency, target },
+    draft_version: draftVersion,
+  };
+}

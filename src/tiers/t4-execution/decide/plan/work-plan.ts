@@ -1,0 +1,284 @@
+/**
+ * What of the plan can go on now; when nothing can: rest, plan again, or end.
+ *
+ * W1  waiting_for_user exactly when a gate is open and no step is running or ready (A-33).
+ * W2  A failed step is replanned while rounds are left; a blocked one never (C-16), nor one whose effect nobody
+ *     knows, nor one whose call was answered, and had an effect, though its answer is of no use or was refused.
+ * W3  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
+ * W4  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
+ * W5  A plan that continues is followed by another once all of it has succeeded, up to limits.maxRounds of them.
+ */
+
+import { checkBudget } from "../../../../contract/budget.ts";
+import { kernelError } from "../../../../contract/error-codes.ts";
+import { draft, type EventDraft } from "../../../../contract/event.ts";
+import { isOpenGate } from "../../../../contract/gate.ts";
+import type { PlanStep } from "../../../../contract/plan.ts";
+import { isSpent } from "../../../../contract/spent-call.ts";
+import { toStepResult } from "../../../../contract/step.ts";
+import {
+  isRunnable,
+  isTerminal,
+  type StepRecord,
+  stepsOf,
+  unmetOf,
+  type WorkflowRecord,
+} from "../../../../contract/workflow.ts";
+import { findKnownOperator, mayChange } from "../payload/prepare-step.ts";
+import { failStep, isGateDenial } from "../run/end-step.ts";
+import { hasGoneThrough, oodaRef, type Run, scopeOf, stepOf } from "../run/run.ts";
+import { beginStep, driveStep, type Phase, phaseOf } from "../step/drive-step.ts";
+import { cancelWorkflow } from "./end-workflow.ts";
+import { warnOfLoop } from "./plan-workflow.ts";
+
+/** Whether anything of the workflow may be begun by this run. */
+export const mayGoOn = ({ log, interrupted }: Run): boolean =>
+  log.exists && log.lost === null && !log.foreign && !interrupted && !isTerminal(log.record.state);
+
+/** Starts the workflow if this is its first plan, and queues the plan's steps. */
+export function startPlan(run: Run): void {
+  const { record } = run.log;
+  if (record.state === "planned") run.log.note(draft("WORKFLOW_STARTED", { round: record.round }));
+  const ids = (record.plan?.steps ?? []).map((s) => s.step_id);
+  run.log.note(...queueSteps(record, ids));
+}
+
+/** STEP_QUEUED for each of these steps that is queued. */
+export const queueSteps = (record: WorkflowRecord, stepIds: readonly string[]): EventDraft[] =>
+  stepIds.flatMap((id) => {
+    const step = record.steps.get(id);
+    return step?.state === "queued"
+      ? [draft("STEP_QUEUED", { name: step.step.name, operator: step.step.operator }, id)]
+      : [];
+  });
+
+/** Works on the plan as far as it goes. True when another round of planning follows. */
+export function workPlan(run: Run): boolean {
+  markRound(run);
+  for (let from = -1; from !== run.log.position && mayGoOn(run); ) {
+    from = run.log.position;
+    resumeIfRunnable(run);
+    const movable = movableOf(run);
+    skipDead(run, movable);
+    for (const step of movable)
+      if (step.state === "running" && mayGoOn(run) && hasPlace(run, step)) driveStep(run, step.step.step_id);
+    if (!run.asleep) beginReady(run);
+  }
+  return mayGoOn(run) && !run.asleep && !isBusy(run) && settlePlan(run, stepsOf(run.log.record));
+}
+
+/** A direct response is one step of the kernel's own; the DAG is not entered (C-14). */
+function markRound(run: Run): void {
+  const { plan } = run.log.record;
+  if (plan === null || run.workingOn === plan.plan_id) return;
+  run.workingOn = plan.plan_id;
+  if (plan.direct_response === null) run.mark?.("dag.run");
+}
+
+/** Steps of the plan that run and are such. */
+function runningOf(run: Run, isSuch: (run: Run, step: StepRecord) => boolean): StepRecord[] {
+  const { steps, standing } = run.log.record;
+  const running: StepRecord[] = [];
+  for (const id of standing.running) {
+    const step = standing.places.has(id) ? steps.get(id) : undefined;
+    if (step !== undefined && isSuch(run, step)) running.push(step);
+  }
+  return running;
+}
+
+/** Those whose call is not waited for, in the plan's order. */
+function movableOf(run: Run): StepRecord[] {
+  const { places } = run.log.record.standing;
+  const placeOf = ({ step }: StepRecord): number => places.get(step.step_id) ?? 0;
+  const movable = runningOf(run, isMovable);
+  return movable.length < 2 ? movable : movable.sort((a, b) => placeOf(a) - placeOf(b));
+}
+
+const isMovable = ({ calls }: Run, { phase, step }: StepRecord): boolean =>
+  phase !== "calling" || !calls.has(step.step_id);
+
+const resting: ReadonlySet<Phase> = new Set(["waiting", "asking", "over"]);
+
+/** Whether a step runs, waits for an answer, or pauses. */
+const isActive = (run: Run, step: StepRecord): boolean =>
+  !resting.has(phaseOf(run, step)) || run.scopes.waits(scopeOf(step.step.step_id));
+
+function isBusy(run: Run): boolean {
+  if (runningOf(run, isActive).length > 0) return true;
+  // One that is over may still have a question out.
+  return run.scopes.anyWaits() && stepsOf(run.log.record).some((step) => isActive(run, step));
+}
+
+/** WORKFLOW_RESUMED once something has made a step ready. */
+function resumeIfRunnable(run: Run): void {
+  const { record } = run.log;
+  if (record.state !== "waiting_for_user" || run.asleep) return;
+  const ready = [...record.steps.values()].find((s) => isRunnable(record, s));
+  if (ready !== undefined) noteResumed(run, ready.step.step_id);
+}
+
+const noteResumed = (run: Run, step_id: string | null): void =>
+  run.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(run.log.record), step_id }));
+
+/** What made a waiting workflow go on: the gate that was decided last, which need not be the one that opened last. */
+function lastDecidedGate({ gates }: WorkflowRecord): string | null {
+  let [last, at]: [string | null, string] = [null, ""];
+  for (const { gate_id, decision } of gates.values())
+    if (decision !== null && decision.at >= at) [last, at] = [gate_id, decision.at];
+  return last;
+}
+
+/** What depends, however far, on a step that did not succeed will not run; what came to a gate since is looked at each time. */
+function skipDead(run: Run, movable: readonly StepRecord[]): void {
+  const { steps } = run.log.record;
+  for (let from = -1; from !== run.log.position; ) {
+    from = run.log.position;
+    for (const step of run.ready.hasDied(run.log.record) ? stepsOf(run.log.record) : movable) {
+      if (step.state !== "queued" && step.phase !== "awaiting_approval") continue;
+      const because = step.step.depends_on.find((id) => isDead(steps.get(id)));
+      if (because !== undefined) skip(run, step, because);
+    }
+  }
+}
+
+const isDead = (step: StepRecord | undefined): boolean => step?.state === "failed" || step?.state === "skipped";
+
+function skip(run: Run, { step, state }: StepRecord, because: string): void {
+  const cause = run.log.record.steps.get(because);
+  if (state !== "queued") {
+    const message = `${because}, on which ${step.step_id} rests, did not succeed`;
+    return failStep(run, step.step_id, kernelError("T4_DEPENDENCY_FAILED", message, oodaRef("run_step")));
+  }
+  const blocked = cause?.blocked === true || cause?.skip_reason === "dependency_blocked";
+  const reason = because === "budget" ? "budget" : blocked ? "dependency_blocked" : "dependency_failed";
+  run.log.note(draft("STEP_SKIPPED", { reason, because }, step.step_id));
+}
+
+/** What comes back from a gate or from another process waits for a place among those that may run at once. */
+function hasPlace(run: Run, step: StepRecord): boolean {
+  if (!comesBack(run, step)) return true;
+  return runningOf(run, isActive).filter((one) => !comesBack(run, one)).length < limitOf(run);
+}
+
+function comesBack(run: Run, step: StepRecord): boolean {
+  const phase = phaseOf(run, step);
+  return (
+    (phase === "lost" || (phase === "judging" && step.attempt === 0)) &&
+    !run.scopes.hasBegun(scopeOf(step.step.step_id))
+  );
+}
+
+const limitOf = ({ settings }: Run): number => Math.max(1, settings.limits.maxConcurrentSteps);
+
+/** Begins what is ready: by priority, then in the plan's order, as many as may run at once. */
+function beginReady(run: Run): void {
+  const { record } = run.log;
+  let active: number | null = null;
+  for (let id = run.ready.next(record); id !== undefined && mayGoOn(run); id = run.ready.next(record)) {
+    const next = stepOf(run, id);
+    active ??= runningOf(run, isActive).length;
+    if (active >= limitOf(run) || !checkStart(run, next.step)) return;
+    beginStep(run, next);
+    if (isActive(run, next)) active += 1;
+  }
+}
+
+function checkStart(run: Run, { step_id }: PlanStep): boolean {
+  run.mark?.("policy.budget_check", { step_id });
+  const refusal = checkBudget(run.log.record.spent, run.settings.maxCost);
+  if (refusal === null) return true;
+  run.log.note(draft("BUDGET_REFUSED", { error: refusal }, step_id));
+  for (const open of stepsOf(run.log.record)) if (open.state === "queued") skip(run, open, "budget");
+  return false;
+}
+
+/** Nothing runs and nothing is ready. True when another plan is to be made. */
+function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
+  const { record } = run.log;
+  if (record.budget_refused !== null) return endWith(run, { how: "fail", error: record.budget_refused });
+  if (steps.some((step) => phaseOf(run, step) === "asking")) return park(run);
+  for (const step of steps) if (step.state === "queued") skip(run, step, unmetOf(record, step.step) ?? "unreachable");
+  const failed = steps.filter((step) => step.state === "failed");
+  const isThrough = failed.length === 0 && steps.every((step) => step.state === "succeeded");
+  if (isThrough && record.plan?.continues !== true) return endWith(run, { how: "complete" });
+  if (!isThrough && !mayReplan(run, failed)) return endFailed(run, failed);
+  if (record.round + 1 >= run.settings.limits.maxRounds)
+    return endWith(run, { how: "fail", error: tooManyRounds(run) });
+  const refusal = checkBudget(record.spent, run.settings.maxCost);
+  // What ends the workflow is then the budget, not the failure: with more of it there would be another plan.
+  if (refusal !== null) run.log.note(draft("BUDGET_REFUSED", { error: refusal }));
+  if (refusal !== null) return endWith(run, { how: "fail", error: refusal });
+  if (!isThrough) warnOfLoop(run);
+  if (record.state === "waiting_for_user") noteResumed(run, null);
+  return true;
+}
+
+function endWith(run: Run, ending: NonNullable<Run["ending"]>): false {
+  run.ending = ending;
+  return false;
+}
+
+/** The wait is recorded; the lease is given up with its row, and nothing of the workflow stays in memory. */
+function park(run: Run): false {
+  const { record } = run.log;
+  const open = [...record.gates.values()].filter(isOpenGate).map((gate) => gate.gate_id);
+  if (record.state === "running") run.log.note(draft("WORKFLOW_WAITING", { gates: open }));
+  return false;
+}
+
+function mayReplan(run: Run, failed: readonly StepRecord[]): boolean {
+  const { log, settings } = run;
+  const { record } = log;
+  const technical = failed.some((s) => !s.blocked);
+  const final = failed.some((s) => endsForGood(run, s));
+  return technical && !final && record.plan?.direct_response == null && replansOf(record) < settings.limits.maxReplans;
+}
+
+/** Rounds after the first that followed no success. */
+const replansOf = (record: WorkflowRecord): number =>
+  record.round - record.plans.slice(0, -1).filter((plan) => hasGoneThrough(record, plan)).length;
+
+const tooManyRounds = ({ settings: { limits }, log: { record } }: Run) =>
+  kernelError("T4_ROUNDS_EXHAUSTED", `${record.round + 1} plans were made for this workflow`, oodaRef("plan"), {
+    detail: { rounds: record.round + 1, limit: limits.maxRounds },
+  });
+
+const finalCodes: ReadonlySet<string> = new Set([
+  "T5_HUMAN_DENIED",
+  "T5_GATE_EXPIRED",
+  "T4_ACTION_IN_DOUBT",
+  "T4_IDEMPOTENCY_PAYLOAD_MISMATCH",
+]);
+
+/**
+ * Returns whether no plan follows: a person rejected it, or nobody decided in time, nobody knows whether it was done, another
+ * payload was sent under its key, or it was done and its answer is of no use. A planner may write another payload, and with
+ * it a call of its own.
+ */
+function endsForGood(run: Run, failed: StepRecord): boolean {
+  const { error, step } = failed;
+  if (error === null || finalCodes.has(error.code)) return error !== null;
+  return (isSpent(error) || wasDone(run, failed)) && mayChange(findKnownOperator(run, step));
+}
+
+/** Its call went well, and what it gave was refused, or is no way on. */
+function wasDone({ log: { record } }: Run, { action_id, answered_by }: StepRecord): boolean {
+  const call = record.actions.get(action_id ?? "");
+  if (isSpent(call?.record.error ?? null)) return true;
+  return (
+    answered_by !== null || (call?.seen === "succeeded" && toStepResult(call.record.result_payload).status !== "FAILED")
+  );
+}
+
+function endFailed(run: Run, failed: readonly StepRecord[]): false {
+  const denied = failed.find(({ error }) => error !== null && isGateDenial(error));
+  if (denied !== undefined) {
+    const reason = denied.error?.code === "T5_GATE_EXPIRED" ? "gate_expired" : "human_denied";
+    cancelWorkflow(run, { reason, error: denied.error, principal: null });
+    return false;
+  }
+  const error =
+    failed.find((s) => s.error !== null)?.error ??
+    kernelError("T4_DEPENDENCY_FAILED", "a step this workflow needs did not run", oodaRef("end"));
+  return endWith(run, { how: "fail", error });
+}
