@@ -1,34 +1,32 @@
 /**
- * A turn as it lies in the ledger: one row of bytes. The envelope is shared by the turn's events; the body says the
- * events, in short (row-codec.ts); the hash chains the row to the stream's previous row.
+ * A turn as it lies in the ledger: one row of plain JSON that is read without any other row. The envelope holds the members
+ * that all events of the turn share; the body holds the events, and the inputs and answers that led to them; the hash chains
+ * the row to the previous row of the stream.
  *
- * Owns: the byte format of the envelope. Never: touches a store.
- * INV-1  Hashes are over the bytes stored (chain.ts).
- * INV-2  Readers see single events; nobody outside this file and the codec knows that a row holds several.
+ * Owns: the byte format of a row. Never: touches a store.
+ * INV-1  Hashes are over the stored bytes (chain.ts).
+ * INV-2  Readers see single events; nobody outside this file knows that a row holds several.
  * INV-3  No row holds an event whose type is not in the closed list.
- * INV-4  A row that is not as it was sealed is never read as if it were: T0_LEDGER_CORRUPT names stream and sequence. That
- *        holds for its spelling too: envelope and body are the text that JSON.stringify gives of what they say.
- * INV-5  A row whose envelope names its stream says all by itself; the first of a stream does. Any other goes on from the
- *        context that the rows before it left (`StreamContext`), and is not read without.
+ * INV-4  A member that has its documented default is left out (row-defaults.ts), and read back with it.
+ * INV-5  A row that is not as it was sealed is refused: T0_LEDGER_CORRUPT names stream and sequence. That holds for its
+ *        spelling as well: envelope and body are the text that JSON.stringify gives of their content.
  */
-import { type ChainBreak, chainHash, checkBytes, refuseDamage, standsAt } from "./chain.ts";
+import { type ChainBreak, chainHash, checkBytes, genesisHash, refuseDamage, standsAt } from "./chain.ts";
 import { sha256 } from "./digest.ts";
 import { kernelError } from "./error-codes.ts";
-import type { Actor, EventType, LedgerEvent } from "./event.ts";
-import { Foretold, isSameJson, packMembers, unpackMembers } from "./foretold.ts";
+import { type Actor, type EventType, eventTypes, type LedgerEvent } from "./event.ts";
 import { instantText } from "./instant.ts";
 import { isPlainObject, type JsonObject } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
-import { RowPacker, UnknownEvent, unpackEvents } from "./row-codec.ts";
-import { type Shared, StreamContext } from "./stream-context.ts";
+import { fillDefaults, leaveOutDefaults, payloadDefaults, type RecordDefaults } from "./row-defaults.ts";
 import type { TurnInput } from "./turn-input.ts";
 
-/** Rises with every change of what rows say: 2 since rows are lean. Rows of another version are not read. */
-export const turnSchemaVersion = 2;
+/** The version of the row format. It rises with every change; rows of another version are not read. */
+export const turnSchemaVersion = 3;
 
-/** Fields that all events of a turn share, with the instant (`now`, epoch ms), the first sequence and the first id. */
-export interface TurnEnvelope {
+/** The members that all events of a stream share. */
+export interface Shared {
   readonly stream: string;
   readonly tenant_id: string | number;
   readonly workflow_id: string | null;
@@ -37,18 +35,20 @@ export interface TurnEnvelope {
   readonly plan_id: string | null;
   readonly correlation_id: string;
   readonly actor: Actor;
+}
+
+/** The members that all events of a turn share. `now` is the instant of the row, epoch ms. */
+export interface TurnEnvelope extends Shared {
   readonly now: number;
   readonly first: number;
   readonly count: number;
-  /** What led to the row, where its events do not tell it (`turn-input.ts`). */
-  readonly inputs?: readonly TurnInput[] | undefined;
 }
 
 export interface TurnEvent {
   readonly id: string;
   readonly type: EventType;
   readonly step: string | null;
-  /** Present where the event's plan or actor is not the envelope's; null for no plan. */
+  /** Present where the plan or the actor of the event is not that of the envelope; null for no plan. */
   readonly plan?: string | null | undefined;
   readonly actor?: Actor | undefined;
   readonly payload: JsonObject;
@@ -66,203 +66,197 @@ export interface TurnRow {
   readonly hash: string;
 }
 
+/** The end of a stream so far: the sequence of its last event, and the hash of its last row. */
+export interface StreamEnd {
+  readonly last: number;
+  readonly head: string;
+}
+
+/** The end of a stream that has no rows. */
+export const streamStart: StreamEnd = Object.freeze({ last: 0, head: genesisHash });
+
+/** Returns the end of a stream whose last row this is. */
+export const endOf = ({ last_sequence, hash }: TurnRow): StreamEnd => ({ last: last_sequence, head: hash });
+
 const readRef = moduleRef(0, "ledger", "read");
+const sealRef = moduleRef(0, "ledger", "seal");
 
-const sharedNames = [
-  "stream",
-  "tenant_id",
-  "workflow_id",
-  "thread_id",
-  "intent_id",
-  "plan_id",
-  "correlation_id",
-  "actor",
-] as const satisfies readonly (keyof Shared)[];
-/** Who acts where no person does. */
+/** The actor of an event that no person caused. */
 export const system: Actor = Object.freeze({ type: "system", id: "kernel" });
-/** What the envelope of a row that says all by itself need not. */
-const firstShared = new Foretold(sharedNames, [
-  undefined,
-  undefined,
-  (_: unknown, { stream }: JsonObject) => stream,
-  null,
-  undefined,
-  undefined,
-  undefined,
-  system,
-]);
 
-/** Seals a row that says all by itself. @throws as RowPacking.add. */
-export function sealTurn(envelope: TurnEnvelope, events: readonly TurnEvent[], prevHash: string): TurnRow {
-  const context = new StreamContext();
-  context.follow({ last: envelope.first - 1, head: prevHash });
-  return sealNext(context, envelope, events);
-}
-
-/** Seals the row that is next in its stream; the context goes on behind it. @throws as RowPacking.add. */
-export function sealNext(
-  context: StreamContext,
-  envelope: RowEnvelope & Pick<TurnEnvelope, "inputs">,
+/** Seals a row. Its count is the number of the events. @throws as RowBuilder.add. */
+export function sealTurn(
+  envelope: TurnEnvelope,
   events: readonly TurnEvent[],
+  prevHash: string,
+  recorded?: Recorded,
 ): TurnRow {
-  const packing = new RowPacking(context, sharedOf(envelope), envelope.now);
-  for (const event of events) packing.add(event);
-  return packing.seal(envelope.inputs);
+  const builder = new RowBuilder(envelope, envelope.now);
+  for (const event of events) builder.add(event);
+  return builder.seal({ last: envelope.first - 1, head: prevHash }, recorded);
 }
 
-/** What is known of an envelope before its row is sealed. `now`: the row's instant, epoch ms. */
-export type RowEnvelope = Shared & Pick<TurnEnvelope, "now">;
+/** The inputs that led to the events of a row. */
+export interface Recorded {
+  readonly inputs?: readonly TurnInput[] | undefined;
+}
 
-/** A row in the making: its events are packed as they come. */
-export class RowPacking {
-  readonly #context: StreamContext;
-  readonly #begins: boolean;
+/** A row in the making. Its events are written as they come. */
+export class RowBuilder {
   readonly #shared: Shared;
-  readonly #events: RowPacker;
+  readonly #events: string[] = [];
+  /** The instant of the row, epoch ms. */
   readonly now: number;
 
-  /** @param shared in the order of the format. @param now the row's instant, epoch ms. */
-  constructor(context: StreamContext, shared: Shared, now: number) {
+  /** @param now the instant of the row, epoch ms. */
+  constructor(shared: Shared, now: number) {
+    this.#shared = sharedOf(shared);
     this.now = now;
-    this.#context = context;
-    this.#shared = shared;
-    this.#begins = !isSameJson(context.shared, shared);
-    if (this.#begins) context.begin(shared, context.last === 0 ? now : null);
-    this.#events = new RowPacker(context, now);
   }
 
   get count(): number {
-    return this.#events.count;
+    return this.#events.length;
   }
 
-  /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an event type there is not, and for what is no JSON. */
+  /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an unknown event type, and for a value that JSON does not have. */
   add(event: TurnEvent): void {
-    this.#events.add(event);
+    if (!knownTypes.has(event.type)) refuseEvent(`there is no event type ${event.type}`);
+    this.#events.push(eventText(event));
   }
 
-  /** @param inputs what led to the row, where its events do not tell it. */
-  seal(inputs?: TurnEnvelope["inputs"]): TurnRow {
-    const { count, firstId: id, body } = this.#events;
-    const { last, head } = this.#context;
-    const first = last + 1;
-    const shared = this.#begins
-      ? `${membersOf(packMembers(this.#shared as unknown as JsonObject, firstShared, null))},`
-      : "";
-    const led = inputs === undefined ? "" : `,"inputs":${JSON.stringify(inputs)}`;
-    const places = `"now":${JSON.stringify(this.now)},"first":${first},"count":${count},"id":${JSON.stringify(id)}`;
-    const envelope = `{"v":${turnSchemaVersion},${shared}${places}${led}}`;
-    const prev_hash = head;
+  /** Seals the row behind the end of its stream. */
+  seal({ last, head }: StreamEnd, { inputs }: Recorded = {}): TurnRow {
+    const { count } = this;
+    const place = { now: instantText(this.now), first: last + 1, count };
+    const shared = leaveOutDefaults({ ...this.#shared }, defaultsOf(this.#shared.stream));
+    const envelope = JSON.stringify({ v: turnSchemaVersion, ...shared, ...place });
+    const led = inputs === undefined ? "" : `"inputs":${JSON.stringify(inputs)},`;
+    const body = `{${led}"events":[${this.#events.join(",")}]}`;
     const body_hash = sha256(body);
-    const hash = chainHash(prev_hash, envelope, body_hash);
-    const last_sequence = last + count;
-    this.#context.follow({ last: last_sequence, head: hash, now: this.now });
+    const hash = chainHash(head, envelope, body_hash);
     const { stream } = this.#shared;
-    return { stream, first_sequence: first, last_sequence, envelope, body, body_hash, prev_hash, hash };
+    const sequences = { first_sequence: last + 1, last_sequence: last + count };
+    return { stream, ...sequences, envelope, body, body_hash, prev_hash: head, hash };
   }
 }
 
-const membersOf = (record: unknown): string => JSON.stringify(record).slice(1, -1);
+/** The members of an envelope that a workflow's row rarely needs to name. */
+const defaultsOf = (stream: string): RecordDefaults => ({
+  values: { workflow_id: stream, thread_id: null, actor: system },
+});
 
-/** In the order of the format, whatever order they come in. */
+const knownTypes: ReadonlySet<string> = new Set(eventTypes);
+
+/** Returns an event as its row spells it. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a value that JSON does not have. */
+export function eventText({ id, type, step, plan, actor, payload }: TurnEvent): string {
+  const defaults = payloadDefaults[type];
+  const stored = defaults === undefined ? payload : leaveOutDefaults(payload, defaults);
+  try {
+    return JSON.stringify({ event_id: id, type, step_id: step ?? undefined, plan_id: plan, actor, payload: stored });
+  } catch (thrown) {
+    return refuseEvent(`${type} carries a value that JSON does not have: ${(thrown as Error).message}`);
+  }
+}
+
+const refuseEvent = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, sealRef));
+
+/** Returns an event with each default member of its payload, as every reader sees it. */
+export function completeEvent(event: TurnEvent): TurnEvent {
+  const defaults = payloadDefaults[event.type];
+  return defaults === undefined ? event : { ...event, payload: fillDefaults(event.payload, defaults) };
+}
+
+/** Returns the shared members in the order of the format. */
 export function sharedOf(envelope: Shared): Shared {
   const { stream, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id, actor } = envelope;
   return { stream, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id, actor };
 }
 
 /**
- * The single events of a row that says all by itself.
- * @throws KernelErrorException T0_LEDGER_CORRUPT for a row that is not as it was sealed, or that does not; T0_LEDGER_FORMAT
- * for one of another version.
+ * Returns the single events of a row, wherever it stands in its stream.
+ * @throws KernelErrorException T0_LEDGER_CORRUPT for a row that is not as it was sealed; T0_LEDGER_FORMAT for one of another
+ * version.
  */
-export function openTurn(row: TurnRow): readonly LedgerEvent[] {
-  const context = new StreamContext();
-  context.follow({ last: row.first_sequence - 1, head: row.prev_hash });
-  return openNext(context, row);
-}
+export const openTurn = (row: TurnRow): readonly LedgerEvent[] =>
+  openTurns([row], { last: row.first_sequence - 1, head: row.prev_hash });
 
-/** The single events of a stream's rows: of all, or of those that follow in it. @throws as openTurn. */
-export function openTurns(rows: readonly TurnRow[], context = new StreamContext()): readonly LedgerEvent[] {
-  return rows.flatMap((row) => openNext(context, row));
-}
-
-/** As openTurn, of the row that is next in its stream; the context goes on behind it. */
-export function openNext(context: StreamContext, row: TurnRow): readonly LedgerEvent[] {
-  const { envelope, events } = takeTurn(context, row);
-  const timestamp = readRow(row, () => instantText(envelope.now));
-  return events.map((event, i) => toLedgerEvent(envelope, event, envelope.first + i, timestamp));
+/** Returns the single events of rows that follow one another behind `end`. @throws as openTurn. */
+export function openTurns(rows: readonly TurnRow[], end = streamStart): readonly LedgerEvent[] {
+  let at = end;
+  return rows.flatMap((row) => {
+    const { envelope, events } = takeTurn(row, at);
+    at = endOf(row);
+    const timestamp = instantText(envelope.now);
+    return events.map((event, i) => toLedgerEvent(envelope, event, envelope.first + i, timestamp));
+  });
 }
 
 /** A row's parts. */
-export interface Turn {
+export interface Turn extends Recorded {
   readonly envelope: TurnEnvelope;
   readonly events: readonly TurnEvent[];
 }
 
-/** As openNext, with what the events share beside them. */
-export function takeTurn(context: StreamContext, row: TurnRow): Turn {
-  const envelope = enterRow(context, row);
-  const entries = readText(row, row.body ?? "");
-  return { envelope, events: readRow(row, () => unpackEvents(entries, envelope, context)) };
-}
-
-type OpenedEnvelope = TurnEnvelope & { readonly id: string };
-
-/** The envelope of the row that is next, where the row is as it was sealed. */
-function enterRow(context: StreamContext, row: TurnRow): OpenedEnvelope {
-  const damage = checkBytes(row, context.head);
+/** Returns the parts of the row that follows behind `end`. @throws as openTurn. */
+export function takeTurn(row: TurnRow, end: StreamEnd): Turn {
+  const damage = checkBytes(row, end.head);
   if (damage !== null) return refuseRow(row, damage);
-  const stored = readStored(row);
-  if (!standsAt(row, stored, context.last + 1)) return refuseRow(row, "sequence");
-  const { now, first, count, id, inputs } = stored;
-  if (stored.stream !== undefined) context.begin(readShared(stored), first === 1 ? now : null);
-  context.follow({ last: row.last_sequence, head: row.hash, now });
-  const { shared } = context;
-  if (shared?.stream !== row.stream) return refuseRow(row, "sequence");
-  return inputs === undefined ? { ...shared, now, first, count, id } : { ...shared, now, first, count, id, inputs };
+  const envelope = openEnvelope(row);
+  if (!standsAt(row, envelope, end.last + 1)) return refuseRow(row, "sequence");
+  const body = readText(row, row.body ?? "");
+  const { inputs, events } = (isPlainObject(body) ? body : refuseRow(row, "format")) as unknown as StoredBody;
+  if (!Array.isArray(events) || events.length !== envelope.count) return refuseRow(row, "format");
+  return { envelope, inputs, events: events.map((event) => readStoredEvent(row, event)) };
 }
 
-/** An envelope's bytes, as they are parsed. */
-type StoredEnvelope = Pick<TurnEnvelope, "now" | "first" | "count" | "inputs"> &
-  Partial<Shared> & { readonly v: number; readonly id: string };
+/** The body of a row, parsed. */
+interface StoredBody extends Recorded {
+  readonly events: readonly unknown[];
+}
 
-function readStored(row: TurnRow): StoredEnvelope {
+function readStoredEvent(row: TurnRow, stored: unknown): TurnEvent {
+  if (!isPlainObject(stored) || !isPlainObject(stored["payload"])) return refuseRow(row, "format");
+  const { event_id, type, step_id = null, plan_id, actor, payload } = stored;
+  if (typeof event_id !== "string" || typeof type !== "string") return refuseRow(row, "format");
+  if (!knownTypes.has(type)) return refuseFormat(row, `an event ${type}`);
+  const event = { id: event_id, type, step: step_id, plan: plan_id, actor, payload } as unknown as TurnEvent;
+  return completeEvent(event);
+}
+
+/** Returns the members that all events of a row share. @throws as openTurn, for an envelope that cannot be read. */
+export function openEnvelope(row: TurnRow): TurnEnvelope {
   const found = readText(row, row.envelope);
-  const stored = isPlainObject(found) ? (found as unknown as StoredEnvelope) : refuseRow(row, "format");
-  if (stored.v === turnSchemaVersion) return stored;
-  return refuseFormat(row, `row format ${stored.v}; this version reads ${turnSchemaVersion}`);
+  const { v, now, ...stored } = isPlainObject(found) ? found : refuseRow(row, "format");
+  if (v !== turnSchemaVersion) return refuseFormat(row, `row format ${v}; this version reads ${turnSchemaVersion}`);
+  const instant = Date.parse(String(now));
+  if (!Number.isFinite(instant) || typeof stored["stream"] !== "string") return refuseRow(row, "format");
+  const { first, count, ...shared } = stored;
+  const filled = sharedOf(fillDefaults(shared, defaultsOf(String(shared["stream"]))) as unknown as Shared);
+  return { ...filled, now: instant, first, count } as TurnEnvelope;
 }
 
-/** What another release has written. */
+/** Refuses a row that another release wrote. */
 function refuseFormat({ stream, first_sequence }: TurnRow, what: string): never {
   const message = `${stream} at sequence ${first_sequence} holds what this version does not know: ${what}`;
   return raise(kernelError("T0_LEDGER_FORMAT", message, readRef, { detail: { stream, sequence: first_sequence } }));
 }
 
-/** What a text of the row says, where it is spelled as it was sealed. */
+/** Parses a text of the row, if it is spelled as it was sealed. */
 function readText(row: TurnRow, text: string): unknown {
-  const parsed: unknown = readRow(row, () => JSON.parse(text));
+  const parsed = parse(row, text);
   return JSON.stringify(parsed) === text ? parsed : refuseRow(row, "spelling");
 }
 
-function readRow<T>(row: TurnRow, read: () => T): T {
+function parse(row: TurnRow, text: string): unknown {
   try {
-    return read();
-  } catch (thrown) {
-    return thrown instanceof UnknownEvent ? refuseFormat(row, thrown.message) : refuseRow(row, "format");
+    return JSON.parse(text);
+  } catch {
+    return refuseRow(row, "format");
   }
 }
 
 const refuseRow = ({ stream, first_sequence }: TurnRow, reason: ChainBreak["reason"]): never =>
   refuseDamage({ stream, sequence: first_sequence, reason });
-
-const readShared = (stored: Partial<Shared>): Shared =>
-  unpackMembers(stored as JsonObject, firstShared, null) as unknown as Shared;
-
-/** What all events of a row share that says all by itself. @throws as openTurn, for what cannot be read. */
-export function openEnvelope(row: TurnRow): TurnEnvelope {
-  const { now, first, count, ...stored } = readStored(row);
-  return stored.stream === undefined ? refuseRow(row, "sequence") : { ...readShared(stored), now, first, count };
-}
 
 /** @param sequence its place in the stream. @param timestamp the text of its row's instant. */
 export function toLedgerEvent(shared: Shared, event: TurnEvent, sequence: number, timestamp: string): LedgerEvent {

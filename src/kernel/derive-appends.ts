@@ -5,8 +5,7 @@
  * INV-1  Rows come in the order of their stream. One that cannot be read gives null, and so do those behind it.
  */
 import type { EventDraft, LedgerEvent } from "../contract/event.ts";
-import type { Shared } from "../contract/stream-context.ts";
-import type { TurnRow } from "../contract/turn.ts";
+import { openEnvelope, type TurnRow } from "../contract/turn.ts";
 import { isTerminal, percentOf, type WorkflowRecord } from "../contract/workflow.ts";
 import { deriveIndexes, dueOf, type IndexQuestion, recordsOf } from "../engine/log/derive-indexes.ts";
 import { beginning, type ReadFrom, type ReadStream, readStream, unlessUnreadable } from "../engine/log/read-turns.ts";
@@ -29,8 +28,7 @@ export class AppendDerivation {
     const derived = unlessUnreadable(() => {
       if (before === null) return null;
       const read = readStream(row.stream, [row], before);
-      const { shared, now } = read.context;
-      const { tenant_id } = shared as Shared;
+      const { tenant_id, now } = openEnvelope(row);
       return { tenant_id, row, now, indexes: indexesOf(row, { ...read, known, now }), read };
     });
     if (derived === null) return null;

@@ -11,8 +11,7 @@ import { type ChainBreak, damageIn, genesisHash, verifyChain } from "../contract
 import { raise } from "../contract/error.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { StreamContext } from "../contract/stream-context.ts";
-import { openNext, type TurnRow } from "../contract/turn.ts";
+import { endOf, openTurns, streamStart, type TurnRow } from "../contract/turn.ts";
 import { workflowNotFound } from "../contract/workflow.ts";
 import { yieldToEventLoop } from "../engine/actors/yield-to-event-loop.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
@@ -32,11 +31,12 @@ export async function verifyOne(store: LedgerStore, stream: string, check?: Sign
 
 /** What is wrong with all rows of a stream: the first that cannot be read, or else each signature that is not good. */
 async function verifyRows(rows: readonly TurnRow[], check?: SignatureCheck): Promise<readonly ChainBreak[]> {
-  const context = new StreamContext();
+  let end = streamStart;
   const events: LedgerEvent[] = [];
   for (const row of rows)
     try {
-      events.push(...openNext(context, row));
+      events.push(...openTurns([row], end));
+      end = endOf(row);
     } catch (thrown) {
       return [damageIn(row, thrown)];
     }

@@ -12,8 +12,16 @@ import { kernelError } from "../contract/error-codes.ts";
 import type { Actor, EventDraft, EventPayloads, LedgerEvent } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { ReplayDifference } from "../contract/replay.ts";
-import { type Shared, StreamContext } from "../contract/stream-context.ts";
-import { openTurns, system, type TurnEvent, type TurnRow, takeTurn } from "../contract/turn.ts";
+import {
+  endOf,
+  openTurns,
+  type Shared,
+  streamStart,
+  system,
+  type TurnEvent,
+  type TurnRow,
+  takeTurn,
+} from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { compareEvent, goesBeyond, missing } from "../engine/log/compare-turns.ts";
 import type { NewWorkflow } from "../engine/log/log-services.ts";
@@ -52,8 +60,12 @@ export class RecordedLog implements DecidingLog {
 
   constructor(rows: readonly TurnRow[]) {
     this.events = openTurns(rows);
-    const context = new StreamContext();
-    const turns = rows.map((row) => takeTurn(context, row));
+    let end = streamStart;
+    const turns = rows.map((row) => {
+      const turn = takeTurn(row, end);
+      end = endOf(row);
+      return turn;
+    });
     this.rows = readRows(turns);
     this.#recorded = turns.flatMap(({ events }) => events);
     this.#input = this.rows[0]?.inputs[0] as RecordedInput;

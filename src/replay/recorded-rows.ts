@@ -29,8 +29,8 @@ const rowsRef = moduleRef(0, "kernel", "replay");
 /** @throws KernelErrorException T0_LEDGER_CORRUPT for a row that does not say in our words what led to it. */
 export const readRows = (turns: readonly Turn[]): readonly RecordedRow[] => turns.map(readRow);
 
-function readRow({ envelope, events }: Turn): RecordedRow {
-  const { stream, now, first, count, inputs } = envelope;
+function readRow({ envelope, events, inputs }: Turn): RecordedRow {
+  const { stream, now, first, count } = envelope;
   const told = inputs === undefined ? [plainInput(events[0]?.type ?? "", count)] : TurnInputs.safeParse(inputs).data;
   if (told === undefined)
     return raise(kernelError("T0_LEDGER_CORRUPT", `${stream} does not say what led to its event ${first}`, rowsRef));

@@ -5,9 +5,10 @@
  */
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { StreamContext } from "../../src/contract/stream-context.ts";
-import { sealNext, type TurnRow, takeTurn } from "../../src/contract/turn.ts";
+import { genesisHash } from "../../src/contract/chain.ts";
+import { sealTurn, type TurnRow } from "../../src/contract/turn.ts";
 import { createLedgerWriter } from "../../src/engine/log/ledger-writer.ts";
+import { takeApart } from "../ledgers/reseal.ts";
 import { ledgerAt, type Place } from "./place.ts";
 
 export interface Floor {
@@ -24,13 +25,13 @@ export async function openSameRows(place: Place, rows: readonly TurnRow[]): Prom
   const store = ledgerAt(place);
   await store.open();
   const writer = createLedgerWriter(store, { maxBatch: 512, maxBurst: 512 });
-  const context = new StreamContext();
-  const turns = rows.map((row) => takeTurn(context, row));
+  const turns = takeApart(rows);
   return {
     async run(id) {
-      const writing = new StreamContext();
-      for (const { envelope, events } of turns) {
-        const row = sealNext(writing, { ...envelope, stream: `floor:${id}` }, events);
+      let head = genesisHash;
+      for (const { envelope, events, inputs } of turns) {
+        const row = sealTurn({ ...envelope, stream: `floor:${id}` }, events, head, { inputs });
+        head = row.hash;
         await writer.append(() => ({ tenant_id: envelope.tenant_id, row, now: envelope.now }));
       }
     },

@@ -1,7 +1,7 @@
 // Errors are bounded: long texts are cut before they are nested, chains of causes end, and depth overflows no stack.
 import { describe, expect, it } from "vitest";
 import { fail, metricsOf } from "../../src/contract/result.ts";
-import { eventText } from "../../src/contract/row-codec.ts";
+import { eventText } from "../../src/contract/turn.ts";
 import {
   canonicalJson,
   createError,

@@ -72,7 +72,7 @@ const renew =
   };
 
 const damages: readonly (readonly [string, Damage])[] = [
-  ["a row of a later format, under fitting hashes", renew("envelope", '"v":2', '"v":3')],
+  ["a row of a later format, under fitting hashes", renew("envelope", '"v":3', '"v":4')],
   ["an event of a later release, under fitting hashes", renew("body", "GATE_OPENED", "GATE_WIDENED")],
   ["a body that is missing", set("body", "NULL")],
   [
@@ -92,7 +92,7 @@ const damages: readonly (readonly [string, Damage])[] = [
   ["a body cut short", set("body", "substr(body, 1, length(body) / 2)")],
   ["a body with one word changed", set("body", "replace(body, 'GATE_OPENED', 'GATE_CLOSED')")],
   ["an envelope that is no JSON", set("envelope", "'nothing'")],
-  ["an envelope of another instant", set("envelope", `replace(envelope, '"now":1', '"now":2')`)],
+  ["an envelope of another instant", set("envelope", `replace(envelope, '"now":"20', '"now":"21')`)],
   [
     "an envelope of another tenant",
     (db, stream) =>

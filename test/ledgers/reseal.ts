@@ -3,25 +3,28 @@ import { chainHash } from "../../src/contract/chain.ts";
 import { sha256 } from "../../src/contract/digest.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import { isPlainObject } from "../../src/contract/json.ts";
-import { StreamContext } from "../../src/contract/stream-context.ts";
 import {
-  openNext,
-  sealNext,
+  endOf,
+  openTurn,
+  openTurns,
+  type StreamEnd,
+  sealTurn,
+  streamStart,
   type Turn,
   type TurnEnvelope,
   type TurnEvent,
   type TurnRow,
   takeTurn,
+  turnSchemaVersion,
 } from "../../src/contract/turn.ts";
-import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 
 /** Gives the events of rows as they come, of any streams mixed. */
 export function rowOpener(): (row: TurnRow) => readonly LedgerEvent[] {
-  const contexts = new Map<string, StreamContext>();
+  const ends = new Map<string, StreamEnd>();
   return (row) => {
-    const context = contexts.get(row.stream) ?? new StreamContext();
-    contexts.set(row.stream, context);
-    return openNext(context, row);
+    const events = openTurns([row], ends.get(row.stream));
+    ends.set(row.stream, endOf(row));
+    return events;
   };
 }
 
@@ -32,29 +35,32 @@ export function eventsIn(rows: readonly TurnRow[]): readonly LedgerEvent[] {
 }
 
 /** The types of the events of a row that is not in the store yet. */
-export async function typesOf(store: Pick<LedgerStore, "read">, row: TurnRow): Promise<readonly string[]> {
-  const context = new StreamContext();
-  for (const earlier of await store.read(row.stream))
-    if (earlier.first_sequence < row.first_sequence) openNext(context, earlier);
-  return openNext(context, row).map(({ event_type }) => event_type);
-}
+export const typesOf = (row: TurnRow): readonly string[] => openTurn(row).map(({ event_type }) => event_type);
 
 /** The rows of one stream. */
 export function takeApart(rows: readonly TurnRow[]): readonly Turn[] {
-  const context = new StreamContext();
-  return rows.map((row) => takeTurn(context, row));
+  let end = streamStart;
+  return rows.map((row) => {
+    const turn = takeTurn(row, end);
+    end = endOf(row);
+    return turn;
+  });
 }
 
-/** Rows without events fall away, and what follows moves up. */
-export function putTogether(rows: readonly Turn[]): readonly TurnRow[] {
-  const context = new StreamContext();
-  return rows
-    .filter(({ events }) => events.length > 0)
-    .map(({ envelope, events }) =>
+/** Rows without events fall away, and the rows behind them move up. */
+export function putTogether(turns: readonly Turn[]): readonly TurnRow[] {
+  const rows: TurnRow[] = [];
+  let end = streamStart;
+  for (const { envelope, events, inputs } of turns.filter((turn) => turn.events.length > 0)) {
+    const placed = { ...envelope, first: end.last + 1, count: events.length };
+    const row =
       events.every(isEvent) && Number.isFinite(envelope.now)
-        ? sealNext(context, envelope, events)
-        : sealRaw(context, envelope, events),
-    );
+        ? sealTurn(placed, events, end.head, { inputs })
+        : sealRaw(placed, events, end.head);
+    rows.push(row);
+    end = endOf(row);
+  }
+  return rows;
 }
 
 const isEvent = (event: unknown): boolean =>
@@ -62,22 +68,15 @@ const isEvent = (event: unknown): boolean =>
   ["type", "id"].every((name) => typeof event[name] === "string") &&
   isPlainObject(event["payload"]);
 
-/** What no kernel could pack. */
-function sealRaw(
-  context: StreamContext,
-  { now, first: _first, count: _count, ...shared }: TurnEnvelope,
-  events: readonly unknown[],
-): TurnRow {
-  const { last, head: prev_hash } = context;
-  const [first_sequence, last_sequence] = [last + 1, last + events.length];
-  const places = { now, first: first_sequence, count: events.length, id: "evt_raw" };
-  const envelope = JSON.stringify({ v: 2, ...shared, ...places });
-  const body = JSON.stringify(events);
+/** Seals a row that no kernel could write. */
+function sealRaw(envelope: TurnEnvelope, events: readonly unknown[], prev_hash: string): TurnRow {
+  const { stream, first: first_sequence, count } = envelope;
+  const last_sequence = first_sequence + count - 1;
+  const envelopeText = JSON.stringify({ v: turnSchemaVersion, ...envelope });
+  const body = JSON.stringify({ events });
   const body_hash = sha256(body);
-  const hash = chainHash(prev_hash, envelope, body_hash);
-  context.follow({ last: last_sequence, head: hash });
-  const { stream } = shared;
-  return { stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash };
+  const hash = chainHash(prev_hash, envelopeText, body_hash);
+  return { stream, first_sequence, last_sequence, envelope: envelopeText, body, body_hash, prev_hash, hash };
 }
 
 export interface Forgery {
@@ -88,6 +87,7 @@ export interface Forgery {
 export function reseal(rows: readonly TurnRow[], { envelope = same, event = same }: Forgery): readonly TurnRow[] {
   return putTogether(
     takeApart(rows).map((row) => ({
+      ...row,
       envelope: { ...row.envelope, ...envelope(row.envelope) },
       events: row.events.map((one) => event(one) as TurnEvent),
     })),

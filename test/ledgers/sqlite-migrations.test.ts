@@ -23,21 +23,6 @@ function schemaOf(db: DatabaseSync): readonly string[] {
   return rows.map((row) => String(row["sql"]).replace(/\s+/g, " ")).sort();
 }
 
-/** Every table and index with its columns, in whatever order they were made. */
-function namesOf(db: DatabaseSync): readonly string[] {
-  const query = `SELECT s.type || ' ' || s.name || ' ' || c.name AS told FROM sqlite_schema AS s
-    JOIN pragma_table_xinfo(s.name) AS c WHERE s.type = 'table' UNION ALL
-    SELECT type || ' ' || name || ' of ' || tbl_name FROM sqlite_schema WHERE type <> 'table' ORDER BY 1`;
-  return db
-    .prepare(query)
-    .all()
-    .map(({ told }) => String(told));
-}
-
-/** When the lease ends that the fixture's workflow is held by. */
-const leaseEnd = (name: string): number =>
-  Number(/'first', \d+, (\d+)/.exec(readFileSync(new URL(name, folder), "utf8"))?.[1]);
-
 describe("a ledger file of an earlier row format", () => {
   it.each(readdirSync(folder).filter((name) => name.startsWith("ledger-")))(
     "%s is refused with a code that says so, and not touched",
@@ -53,31 +38,6 @@ describe("a ledger file of an earlier row format", () => {
 });
 
 describe("migrations", () => {
-  it("an earlier schema becomes what a new file has, with all that was held held until its last lease ends", async () => {
-    const [path, fresh] = [restore("schema-6.sql"), freshPath()];
-    await withStore(sqliteLedger({ path: fresh }), async () => undefined);
-    await withStore(sqliteLedger({ path }), async (store) => {
-      const [busy, parked] = (await store.heads({})).map(({ workflow_id, owner, state }) => ({
-        workflow_id,
-        owner,
-        state,
-      }));
-      expect([busy, parked]).toMatchObject([
-        { owner: "first", state: "running" },
-        { owner: null, state: "waiting_for_user" },
-      ]);
-      const lastLease = leaseEnd("schema-6.sql");
-      await store.beat("second", lastLease - 1, 9);
-      expect(await store.takeUp("abandoned", "second", lastLease - 1, 9)).toEqual([]);
-      const taken = await store.takeUp("abandoned", "second", lastLease, 9);
-      expect(taken.map(({ head }) => head.workflow_id)).toEqual([busy?.workflow_id]);
-    });
-    expect(withDatabase(path, namesOf)).toEqual(withDatabase(fresh, namesOf));
-    const kernel = await createKernel({ ledger: sqliteLedger({ path }), recover: false });
-    expect(await kernel.verify()).toMatchObject({ ok: true, broken: [] });
-    await kernel.stop();
-  });
-
   it("model endpoints that were counted by tenant alone have what they stand at for all, as the log says", async () => {
     const path = freshPath();
     await routeTwoTenants(sqliteLedger({ path }));

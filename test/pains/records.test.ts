@@ -6,6 +6,7 @@ import { checkRow, genesisHash } from "../../src/contract/chain.ts";
 import { eventTypes, LedgerEvent } from "../../src/contract/event.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
 import {
+  completeEvent,
   openTurn,
   openTurns,
   sealTurn,
@@ -82,7 +83,8 @@ describe("pain 10: serialized state drops fields", () => {
         const event: TurnEvent = { id: `evt_${ulid}`, type, step: stepId, payload: own };
         const row = sealTurn(envelope, [event], genesisHash);
         const [read] = openTurn(JSON.parse(JSON.stringify(row)) as TurnRow);
-        expect(read?.payload).toEqual(own);
+        expect(read?.payload).toEqual(completeEvent(event).payload);
+        expect(read?.payload).toMatchObject(own);
         expect(read).toMatchObject({ event_type: type, step_id: stepId, sequence: 1, tenant_id: 1 });
         expect(LedgerEvent.safeParse(read).success).toBe(true);
         expect(checkRow(row, genesisHash, 1)).toBeNull();

@@ -1,7 +1,7 @@
 /** What a row tells of the inputs that led to it, and that a replay gives each of them once, in that order. */
 import { describe, expect, it } from "vitest";
-import type { TurnEnvelope, TurnRow } from "../../src/contract/turn.ts";
-import { plainInput } from "../../src/contract/turn-input.ts";
+import { type TurnRow, takeTurn } from "../../src/contract/turn.ts";
+import { plainInput, type TurnInput } from "../../src/contract/turn-input.ts";
 import { definePolicy, replayRows } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
@@ -12,7 +12,10 @@ import { TurnTrace } from "../../src/tiers/t4-execution/turn-trace.ts";
 import { ann, approve } from "../gates/people.ts";
 import { counted, held, intent, step, story } from "../gates/story.ts";
 
-const envelopeOf = ({ envelope }: TurnRow): TurnEnvelope => JSON.parse(envelope) as TurnEnvelope;
+const turnOf = (row: TurnRow): { readonly now: number; readonly inputs?: readonly TurnInput[] | undefined } => {
+  const { envelope, inputs } = takeTurn(row, { last: row.first_sequence - 1, head: row.prev_hash });
+  return { now: envelope.now, inputs };
+};
 const rowsOf = (t: TestKernel, id: string): Promise<TurnRow[]> => Array.fromAsync(t.kernel.export(id));
 
 describe("a row", () => {
@@ -22,7 +25,7 @@ describe("a row", () => {
     const capability = story([work], steps);
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);
-    const told = (await rowsOf(t, workflow_id)).map((row) => envelopeOf(row).inputs);
+    const told = (await rowsOf(t, workflow_id)).map((row) => turnOf(row).inputs);
     expect(told.filter((inputs) => inputs !== undefined).length).toBeLessThanOrEqual(1);
     expect(plainInput("ACTION_SUCCEEDED", 3)).toEqual({ in: "ended", left: 3 });
   });
@@ -44,7 +47,7 @@ describe("a row", () => {
     await t.approve(workflow_id);
     await t.rest(workflow_id);
     const rows = await rowsOf(t, workflow_id);
-    const kinds = rows.flatMap((row) => envelopeOf(row).inputs?.map((one) => one.in) ?? []);
+    const kinds = rows.flatMap((row) => turnOf(row).inputs?.map((one) => one.in) ?? []);
     expect(kinds.filter((kind) => kind === "opened" || kind === "decided")).toEqual(["opened", "decided"]);
     expect((await replayRows(rows, { capabilities: [capability] })).identical).toBe(true);
   });
@@ -77,7 +80,7 @@ it("[INV-12] a clock that tells parts of milliseconds is read in whole ones, and
   await inner.advance(50);
   const rows = await rowsOf(t, workflow_id);
   expect((await t.kernel.workflow(workflow_id)).state).toBe("completed");
-  const told = rows.map(envelopeOf).flatMap(({ now, inputs = [] }) => [now, ...inputs.flatMap(({ at = now }) => at)]);
+  const told = rows.map(turnOf).flatMap(({ now, inputs = [] }) => [now, ...inputs.flatMap(({ at = now }) => at)]);
   expect(told.filter((at) => !Number.isInteger(at))).toEqual([]);
   isReplay = true;
   expect((await replayRows(rows, { capabilities: [capability], policies: [slow] })).identical).toBe(true);

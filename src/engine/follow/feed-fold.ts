@@ -73,9 +73,9 @@ export class FeedFold<M> {
     return unlessUnreadable(() => {
       const from = earlier.rows.reduce<Kept>(addRow, earlier.from);
       const before = projection.before(from.record);
-      const { record, context, chars, events } = addRow(from, row);
+      const { record, end, chars, events } = addRow(from, row);
       if (record === null) return null;
-      if (!isTerminal(record.state)) this.#keep(row.stream, { record, context, chars });
+      if (!isTerminal(record.state)) this.#keep(row.stream, { record, end, chars });
       const turn = { before, position, isAlwaysTold: withEvents };
       const item = readable(row.stream, () => projection.after(record, turn));
       return withEvents && item !== null ? { ...item, events } : item;
@@ -85,7 +85,7 @@ export class FeedFold<M> {
   /** What leads to the workflow as the rows before this one left it. */
   async #earlier(row: TurnRow): Promise<Earlier> {
     const kept = this.#letGo(row.stream);
-    if (kept?.context.last === row.first_sequence - 1) return { from: kept, rows: [] };
+    if (kept?.end.last === row.first_sequence - 1) return { from: kept, rows: [] };
     if (row.first_sequence === 1) return { from: nothing(), rows: [] };
     const rows = await this.#parts.store.read(row.stream);
     return { from: nothing(), rows: rows.filter(({ last_sequence }) => last_sequence < row.first_sequence) };

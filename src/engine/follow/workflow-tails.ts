@@ -7,8 +7,7 @@
  */
 import type { LedgerEvent } from "../../contract/event.ts";
 import { deepFreeze } from "../../contract/json.ts";
-import { StreamContext } from "../../contract/stream-context.ts";
-import { openEnvelope, openTurns, type TurnRow } from "../../contract/turn.ts";
+import { endOf, openEnvelope, openTurns, type StreamEnd, streamStart, type TurnRow } from "../../contract/turn.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
 import { readable } from "../log/read-turns.ts";
@@ -82,7 +81,7 @@ class Followed implements FollowedWorkflow {
   readonly #parts: TailParts;
   readonly #workflowId: string;
   readonly #tails = new Map<string, SharedTail<Numbered<unknown>>>();
-  readonly #marks: StreamContext[] = [];
+  readonly #marks: StreamEnd[] = [];
   #events: SharedTail<LogEvent> | null = null;
   #owner: Promise<string | number | undefined> | null = null;
 
@@ -177,21 +176,22 @@ function openLog(
   store: Pick<LedgerStore, "read">,
   workflowId: string,
   after: number,
-  marks: StreamContext[] = [],
+  marks: StreamEnd[] = [],
 ): Pull<LogEvent> {
-  const context = marks.findLast(({ last }) => last <= after)?.copy() ?? new StreamContext();
+  let end = marks.findLast(({ last }) => last <= after) ?? streamStart;
   let ended = false;
   let isLast = true;
   const pull = async (): Promise<Segment<LogEvent> | null> => {
     if (!isLast) await yieldToEventLoop();
-    const rows = await store.read(workflowId, context.last, rowsPerPage);
+    const rows = await store.read(workflowId, end.last, rowsPerPage);
     isLast = rows.length < rowsPerPage;
     if (rows.length === 0) return null;
-    const events = openTurns(rows, context);
+    const events = openTurns(rows, end);
+    end = endOf(rows.at(-1) as TurnRow);
     ended = hasEnded(events, ended);
-    if (!isLast && context.last > (marks.at(-1)?.last ?? 0)) marks.push(context.copy());
+    if (!isLast && end.last > (marks.at(-1)?.last ?? 0)) marks.push(end);
     if (marks.length > maxMarks) marks.shift();
-    return segmentOf(rows, { items: events.map(toLogEvent), through: context.last, ended });
+    return segmentOf(rows, { items: events.map(toLogEvent), through: end.last, ended });
   };
   return async () => {
     // What comes before is read for what it says of the rest.

@@ -8,9 +8,16 @@
 import type { EventDraft } from "../../contract/event.ts";
 import { isPlainObject, type Json } from "../../contract/json.ts";
 import type { ReplayDifference } from "../../contract/replay.ts";
-import { eventText } from "../../contract/row-codec.ts";
-import { type Shared, StreamContext } from "../../contract/stream-context.ts";
-import { sealNext, type TurnEvent, type TurnRow, takeTurn } from "../../contract/turn.ts";
+import {
+  endOf,
+  eventText,
+  type Shared,
+  sealTurn,
+  streamStart,
+  type TurnEvent,
+  type TurnRow,
+  takeTurn,
+} from "../../contract/turn.ts";
 
 /** Where an event of the same type and step came out otherwise; null where every byte is the same. */
 export function compareEvent(sequence: number, recorded: TurnEvent, made: TurnEvent): ReplayDifference | null {
@@ -56,14 +63,14 @@ export function sealAgain(
   rows: readonly TurnRow[],
   shared: Shared,
 ): { readonly head: string } | { readonly difference: ReplayDifference } {
-  const [reading, writing] = [new StreamContext(), new StreamContext()];
+  let end = streamStart;
   for (const row of rows) {
-    const { envelope, events } = takeTurn(reading, row);
-    const { now, inputs } = envelope;
-    const sealed = sealNext(writing, { ...shared, now, inputs }, events);
+    const { envelope, events, inputs } = takeTurn(row, end);
+    const sealed = sealTurn({ ...envelope, ...shared }, events, end.head, { inputs });
     if (sealed.hash !== row.hash) return { difference: differentRow(row, sealed, events[0]) };
+    end = endOf(row);
   }
-  return { head: writing.head };
+  return { head: end.head };
 }
 
 interface Found {

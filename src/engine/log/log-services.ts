@@ -2,8 +2,7 @@
  * What a workflow's log is given: who it is, what it was, and the services it works with.
  */
 import type { EventDraft, LedgerEvent } from "../../contract/event.ts";
-import type { StreamContext } from "../../contract/stream-context.ts";
-import type { TurnRow } from "../../contract/turn.ts";
+import type { StreamEnd, TurnRow } from "../../contract/turn.ts";
 import type { TurnInput } from "../../contract/turn-input.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { WorkflowHead } from "../../ports/ledger-store.ts";
@@ -36,10 +35,10 @@ export interface LogServices {
   readonly onForeign: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
 }
 
-/** A log as read from the ledger: its folded record, what its rows have said, and its head. */
+/** A log as read from the ledger: its folded record, its end, and its head in the index. */
 export interface FoldedLog {
   readonly record: WorkflowRecord;
-  readonly context: StreamContext;
+  readonly end: StreamEnd;
   readonly head: WorkflowHead;
 }
 

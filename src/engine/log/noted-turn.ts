@@ -1,17 +1,19 @@
 /**
- * What of a turn lies in memory before its row is in the ledger: the events decided, and the row that says them.
+ * The part of a turn that is in memory before its row is in the ledger: the decided events, and the row in the making.
  *
- * N1  An event is packed when it is noted: what is no JSON is refused then, and no commit can fail for it.
+ * N1  An event is written as JSON when it is noted: a value that JSON does not have is refused then, and no commit fails for it.
  */
 import type { Actor, EventDraft, LedgerEvent } from "../../contract/event.ts";
 import { instantText } from "../../contract/instant.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Shared, StreamContext } from "../../contract/stream-context.ts";
 import {
-  RowPacking,
+  completeEvent,
+  type Recorded,
+  RowBuilder,
+  type Shared,
+  type StreamEnd,
   sharedOf,
   system,
-  type TurnEnvelope,
   type TurnEvent,
   type TurnRow,
   toLedgerEvent,
@@ -33,16 +35,15 @@ export const unknownHead: KnownHead = { state: null, percent: null, due_at: unde
 /** The events of the next row of a workflow. */
 export class NotedTurn {
   readonly #shared: Shared;
-  readonly #context: StreamContext;
+  readonly #end: StreamEnd;
   readonly drafts: EventDraft[] = [];
   readonly events: LedgerEvent[] = [];
-  #packing: RowPacking | null = null;
-  #first = 0;
+  #row: RowBuilder | null = null;
 
-  /** @param context what the stream's rows have said so far; it goes on with each event. */
-  constructor(shared: Shared, context: StreamContext) {
+  /** @param end the end of the stream, behind which the row will stand. */
+  constructor(shared: Shared, end: StreamEnd) {
     this.#shared = shared;
-    this.#context = context;
+    this.#end = end;
   }
 
   get count(): number {
@@ -51,30 +52,28 @@ export class NotedTurn {
 
   /** The instant of the row, epoch ms. */
   get now(): number {
-    return this.#packing?.now ?? 0;
+    return this.#row?.now ?? 0;
   }
 
   /** @param now the turn's instant, epoch ms. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
   add(draft: EventDraft, noting: Noting, now: number): LedgerEvent {
-    const packing = this.#begin(now);
     const event = eventOf(draft, noting, this.#shared.plan_id);
-    packing.add(event);
-    const noted = toLedgerEvent(this.#shared, event, this.#first + this.count, instantText(now));
+    this.#builder(now).add(event);
+    const noted = toLedgerEvent(this.#shared, event, this.#end.last + 1 + this.count, instantText(now));
     this.drafts.push(draft);
     this.events.push(noted);
     return noted;
   }
 
-  /** @param inputs what led to the row, where its events do not tell it. */
-  seal(inputs: TurnEnvelope["inputs"]): TurnRow {
-    return this.#begin(0).seal(inputs);
+  /** Seals the row, with the inputs that led to it. */
+  seal(recorded: Recorded): TurnRow {
+    return this.#builder(0).seal(this.#end, recorded);
   }
 
-  #begin(now: number): RowPacking {
-    if (this.#packing !== null && this.count > 0) return this.#packing;
-    this.#first = this.#context.last + 1;
-    this.#packing = new RowPacking(this.#context, this.#shared, now);
-    return this.#packing;
+  /** Returns the row in the making. Its instant is that of the turn of its first event. */
+  #builder(now: number): RowBuilder {
+    if (this.#row === null || this.count === 0) this.#row = new RowBuilder(this.#shared, now);
+    return this.#row;
   }
 }
 
@@ -91,14 +90,14 @@ interface Noting {
  */
 export function eventOf(draft: EventDraft, { id, actor, plan }: Noting, home: string | null): TurnEvent {
   const own = draft.type === "PLAN_CREATED" ? draft.payload.plan.plan_id : plan;
-  return {
+  return completeEvent({
     id,
     type: draft.type,
     step: draft.step_id,
     plan: own === home ? undefined : own,
     actor: actor === system ? undefined : actor,
     payload: draft.payload as unknown as JsonObject,
-  };
+  });
 }
 
 /** What the events of a workflow's rows share. */

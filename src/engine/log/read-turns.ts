@@ -10,16 +10,15 @@ import { KernelErrorException, raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { StreamContext } from "../../contract/stream-context.ts";
-import { openTurns, type TurnRow } from "../../contract/turn.ts";
+import { endOf, openTurns, type StreamEnd, streamStart, type TurnRow } from "../../contract/turn.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { messageOf } from "../actors/within.ts";
 
 const readRef = moduleRef(0, "ledger", "read");
 
-/** A place in a stream: what its rows have said so far, and the record up to there. */
+/** A place in a stream: its end so far, and the record up to there. */
 export interface ReadFrom {
-  readonly context: StreamContext;
+  readonly end: StreamEnd;
   readonly record: WorkflowRecord | null;
 }
 
@@ -28,14 +27,14 @@ export interface ReadStream extends ReadFrom {
   readonly events: readonly LedgerEvent[];
 }
 
-export const beginning = (): ReadFrom => ({ context: new StreamContext(), record: null });
+export const beginning = (): ReadFrom => ({ end: streamStart, record: null });
 
-/** @param rows all that the stream has from there on. What is in `from` goes on itself. @throws KernelErrorException T0_LEDGER_CORRUPT. */
+/** @param rows all rows that the stream has behind `from`. @throws KernelErrorException T0_LEDGER_CORRUPT. */
 export function readStream(stream: string, rows: readonly TurnRow[], from = beginning()): ReadStream {
-  const { context } = from;
-  const events = openTurns(rows, context);
+  const events = openTurns(rows, from.end);
   const record = readable(stream, () => events.reduce(foldWorkflow, from.record));
-  return { events, record, context };
+  const last = rows.at(-1);
+  return { events, record, end: last === undefined ? from.end : endOf(last) };
 }
 
 /** What is made of a stream's events. @throws as readStream, in place of whatever else `make` throws. */

@@ -18,8 +18,7 @@ import { type KernelError, KernelErrorException, raise } from "../../contract/er
 import { kernelError } from "../../contract/error-codes.ts";
 import { type Actor, draft, type EventDraft, type EventPayloads } from "../../contract/event.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { type Shared, StreamContext } from "../../contract/stream-context.ts";
-import { system } from "../../contract/turn.ts";
+import { endOf, type Shared, type StreamEnd, streamStart, system } from "../../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../../ports/ledger-store.ts";
 import { errorOf } from "../actors/within.ts";
@@ -39,7 +38,7 @@ export class WorkflowLog {
   readonly #services: LogServices;
   readonly #source: TurnSource;
   #record: WorkflowRecord | null = null;
-  #context: StreamContext;
+  #end: StreamEnd;
   #confirmed = 0;
   #turn: NotedTurn;
   /** Up to where what is committed is durable as well. */
@@ -69,9 +68,9 @@ export class WorkflowLog {
       },
       failed: (error) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
     });
-    this.#context = past?.context ?? new StreamContext();
-    this.#turn = new NotedTurn(this.#shared, this.#context);
-    this.#takeIn({ record: past?.record ?? null, context: this.#context });
+    this.#end = past?.end ?? streamStart;
+    this.#turn = new NotedTurn(this.#shared, this.#end);
+    this.#takeIn({ record: past?.record ?? null, end: this.#end });
     this.#known = past?.head ?? { ...unknownHead, due_at: null };
   }
 
@@ -138,11 +137,11 @@ export class WorkflowLog {
    * Gives what it has folded to a log that goes on from there; this one is of no use any more. Null where it is not at rest,
    * or holds what the ledger does not: then the ledger is read.
    */
-  handOver(error: KernelError): Pick<FoldedLog, "record" | "context"> | null {
+  handOver(error: KernelError): Pick<FoldedLog, "record" | "end"> | null {
     if (!this.#rests || !this.isSettled || this.#lost !== null) return null;
     const { record } = this;
     this.abandon(error);
-    return { record, context: this.#context };
+    return { record, end: this.#end };
   }
 
   /** The last sequence that is committed. */
@@ -262,8 +261,9 @@ export class WorkflowLog {
 
   #seal(): Sealed {
     const { now, drafts, events } = this.#turn;
-    const row = this.#turn.seal(this.#listener?.sealing(now, drafts));
-    this.#turn = new NotedTurn(this.#shared, this.#context);
+    const row = this.#turn.seal({ inputs: this.#listener?.sealing(now, drafts) });
+    this.#end = endOf(row);
+    this.#turn = new NotedTurn(this.#shared, this.#end);
     this.#source.end();
     this.#underWay = events.length;
     const indexes = this.#indexes(drafts, now);
@@ -370,7 +370,7 @@ export class WorkflowLog {
     const { workflow_id } = this.identity;
     const rows = await this.#services.read(workflow_id, before);
     if (rows.length === 0 || !this.#mayRefresh || this.#confirmed !== before) return;
-    const read = readStream(workflow_id, rows, { context: this.#context, record: this.#record });
+    const read = readStream(workflow_id, rows, { end: this.#end, record: this.#record });
     this.#takeIn(read);
     this.#services.onForeign(this, read.events);
     this.#listener?.overtaken(this.#confirmed);
@@ -381,12 +381,12 @@ export class WorkflowLog {
   }
 
   /** All that is not in the ledger is forgotten. */
-  #takeIn({ record, context }: Pick<ReadStream, "record" | "context">): void {
+  #takeIn({ record, end }: Pick<ReadStream, "record" | "end">): void {
     this.#known = unknownHead;
     this.#record = record;
-    this.#context = context;
-    this.#turn = new NotedTurn(this.#shared, context);
-    this.#confirmed = context.last;
+    this.#end = end;
+    this.#turn = new NotedTurn(this.#shared, end);
+    this.#confirmed = end.last;
     this.durability.read(this.#confirmed);
   }
 

@@ -240,9 +240,8 @@ export class Executor {
     const { store, lifecycles } = this.#options;
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
     const version = await this.#dataVersion();
-    const { record, context, events } =
-      (await this.#takeKept(workflowId, version)) ?? (await this.#readAll(workflowId));
-    const log = new WorkflowLog(identityOf(record), this.#services, { record, context, head });
+    const { record, end, events } = (await this.#takeKept(workflowId, version)) ?? (await this.#readAll(workflowId));
+    const log = new WorkflowLog(identityOf(record), this.#services, { record, end, head });
     await this.#adoptLease(log, head);
     const mailbox = this.#adopt(log, { parentId, context: outside }, version);
     lifecycles.wake(record, events);
@@ -282,8 +281,8 @@ export class Executor {
   }
 
   async #readAll(workflowId: string): Promise<Folded> {
-    const { record, context, events } = readStream(workflowId, await this.#options.store.read(workflowId));
-    return { record: record ?? raise(notFound(workflowId)), context, events };
+    const { record, end, events } = readStream(workflowId, await this.#options.store.read(workflowId));
+    return { record: record ?? raise(notFound(workflowId)), end, events };
   }
 }
 
@@ -292,7 +291,7 @@ interface Handed<T> {
   readonly given: T;
 }
 
-interface Folded extends Pick<FoldedLog, "record" | "context"> {
+interface Folded extends Pick<FoldedLog, "record" | "end"> {
   /** Those that it was folded from just now. */
   readonly events: readonly LedgerEvent[];
 }

@@ -12,8 +12,7 @@
 
 import { damageIn, genesisHash, rowText } from "../../contract/chain.ts";
 import { type EvidenceLine, followsEvidence, readEvidence, readExact } from "../../contract/evidence.ts";
-import { StreamContext } from "../../contract/stream-context.ts";
-import { openNext, openTurns, type TurnRow } from "../../contract/turn.ts";
+import { endOf, openTurns, streamStart, type TurnRow } from "../../contract/turn.ts";
 import { yieldToEventLoop } from "../../engine/actors/yield-to-event-loop.ts";
 import { projectAudit } from "./project-audit.ts";
 
@@ -153,10 +152,11 @@ function readLine(text: string): TurnRow | EvidenceLine | null {
 
 /** Rows as any reader of a ledger opens them: hashes, links, places, spelling, and what they say. */
 function checkRows({ rows }: EvidenceSection): readonly EvidenceBreak[] {
-  const context = new StreamContext();
+  let end = streamStart;
   for (const { line, content } of rows)
     try {
-      openNext(context, content);
+      openTurns([content], end);
+      end = endOf(content);
     } catch (thrown) {
       const { stream, sequence, reason } = damageIn(content, thrown);
       return [{ line, stream, sequence, reason }];
