@@ -89,6 +89,48 @@ describe("one key, in workflows that do the same work again", () => {
     expect((await t.kernel.replay(child)).identical).toBe(true);
   });
 
+  it("[IDM-03] a start that makes no call takes no number of the key: another workflow's call answers both of its steps", async () => {
+    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+    const publish = counted("Note.Publish", { effect: "final_write" });
+    const applying = (id: string) =>
+      step(id, publish, { applies: "draft", params: { text: "{{draft.output.text}}" }, gate: {} });
+    let isRefusing = false;
+    const refusing = {
+      name: "refusing",
+      before: () => {
+        if (isRefusing) throw operatorError({ code: "BUSY", message: "the host is busy" });
+      },
+    };
+    await using t = await createTestKernel({
+      capabilities: [
+        story([draft, publish], [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")], {
+          outcomes: { "Draft.Note": Note },
+        }),
+      ],
+      middleware: [refusing],
+      limits: { maxReplans: 0 },
+      ledger: memoryLedger(),
+    });
+    const { workflow_id } = await t.run(intent);
+    await t.reject(workflow_id, "gate-a");
+    await t.reject(workflow_id, "gate-b");
+    await t.rest(workflow_id);
+    const [one, two] = [await again(t, workflow_id), await again(t, workflow_id)];
+    await t.rest(one);
+    await t.rest(two);
+    isRefusing = true;
+    await t.approve(one, "gate-b");
+    await t.rest(one);
+    isRefusing = false;
+    expect((await payloads(t, one, "ACTION_STARTED")).at(-1)?.key).toMatch(/^apply:/);
+    expect(publish.calls.length).toBe(0);
+    await t.approve(two, "gate-a");
+    await t.rest(two);
+    await t.approve(one, "gate-a");
+    await t.rest(one);
+    expect(publish.calls.length).toBe(1);
+  });
+
   it("[IDM-03] takes effect once where two are begun one after the other: the second has the first one's result", async () => {
     const sent = await failOnce();
     await using t = sent.t;

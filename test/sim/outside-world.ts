@@ -53,7 +53,8 @@ export interface Durable {
 /** A person's decision, as it was put to a process by that process's clock. */
 export interface Said {
   readonly workflow_id: string;
-  readonly gate_id: string;
+  /** Null for a decision that names what a gate shows, and no gate. */
+  readonly gate_id: string | null;
   readonly by: unknown;
   readonly decision: "approve" | "reject";
   /** What they named of what they looked at; null where they put something else in its place. */

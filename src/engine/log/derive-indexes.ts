@@ -249,8 +249,10 @@ function keysOf({ intent, keys }: WorkflowRecord, { type, payload }: EventDraft)
     return [{ key, action_id: intent.intent_id, unique: true }];
   }
   if (type !== "ACTION_STARTED") return none;
-  const { key, action_id, claim } = payload;
-  // Whose start is written first makes the call.
+  const { key, action_id, claim, token } = payload;
+  // A start without a token makes no call: other workflows would take it for the first call of the key.
+  if (token === undefined) return none;
+  // The workflow whose start is written first makes the call.
   if (claim !== undefined) return [{ key: claimedKey(key, claim), action_id, unique: true }];
   return key.startsWith("apply:") && keys.get(key) === action_id ? [{ key, action_id }] : none;
 }
