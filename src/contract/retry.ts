@@ -27,6 +27,7 @@ export const RetryRequest = z.strictObject({
   idempotency_key: IdempotencyKey.optional(),
 });
 export type RetryRequest = z.input<typeof RetryRequest>;
+export type ParsedRetryRequest = z.output<typeof RetryRequest>;
 
 /** The workflow that goes on, which may be a new one that is linked. */
 export const RetryResponse = z.object({
@@ -46,6 +47,7 @@ export const CancelRequest = z.strictObject({
   reason: z.string().max(1024).default("cancelled by request"),
 });
 export type CancelRequest = z.input<typeof CancelRequest>;
+export type ParsedCancelRequest = z.output<typeof CancelRequest>;
 
 /** The workflow was cancelled, or is `cancelling` until the end of each call is known that may not be repeated. */
 export const CancelResponse = z.object({

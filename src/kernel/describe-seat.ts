@@ -10,8 +10,9 @@ import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import type { GateSeat } from "../contract/gate-vote.ts";
 import { instantText } from "../contract/instant.ts";
+import type { Seat } from "../contract/messages/t5.ts";
 import type { Runtime } from "../engine/actors/runtime.ts";
-import { type Seat, seatVoter } from "../tiers/t5-ego/seat-voter.ts";
+import { seatVoter } from "../tiers/t5-ego/seat-voter.ts";
 
 export interface SeatParts {
   readonly runtime: Runtime;

@@ -13,7 +13,7 @@ import { isSpent } from "../contract/spent-call.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { SharedKey } from "../tiers/t4-execution/decide/call/answer-key.ts";
+import type { SharedKey } from "../tiers/t4-execution/decide/run/intention.ts";
 import type { Services } from "../tiers/t4-execution/perform/services.ts";
 
 interface Sources {

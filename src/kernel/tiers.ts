@@ -5,6 +5,7 @@
 import { jwsVerifier } from "../adapters/jws-verifier.ts";
 import { refOf } from "../contract/gate-vote.ts";
 import { callAside } from "../contract/maybe-promise.ts";
+import type { Running } from "../contract/messages/t7.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { singleFlight } from "../contract/single-flight.ts";
 import { outside } from "../engine/actors/async-context.ts";
@@ -29,7 +30,6 @@ import type { BudgetLimiter } from "../tiers/t5-ego/admission/budget-limiter.ts"
 import type { CapabilityRegistry } from "../tiers/t5-ego/admission/capability-registry.ts";
 import { createEgoTier } from "../tiers/t5-ego/tier.ts";
 import { createMetacognitionTier } from "../tiers/t6-metacognition/tier.ts";
-import type { Running } from "../tiers/t7-orchestration/running-workflows.ts";
 import { createOrchestrationTier } from "../tiers/t7-orchestration/tier.ts";
 import type { KernelOptions, Resolved } from "./options.ts";
 import { findSharedKey } from "./shared-keys.ts";

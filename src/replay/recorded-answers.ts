@@ -4,6 +4,7 @@
  * Owns: the table of what a replay does not ask again: contexts, a host planner's plans, hooks, previews, screenings, routes,
  * other workflows' keys and counters.
  */
+
 import type { KernelError } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type EventPayloads, type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
@@ -12,10 +13,10 @@ import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyQuestion } from "../contract/policy.ts";
 import { toStepResult } from "../contract/step.ts";
-import type { SharedKey } from "../tiers/t4-execution/decide/call/answer-key.ts";
+import type {} from "../tiers/t4-execution/decide/call/answer-key.ts";
 import { isBlocking } from "../tiers/t4-execution/decide/run/end-step.ts";
 import { type Answered, answered, failed } from "../tiers/t4-execution/decide/run/input.ts";
-import type { Question } from "../tiers/t4-execution/decide/run/intention.ts";
+import type { Question, SharedKey } from "../tiers/t4-execution/decide/run/intention.ts";
 import { sanitizedMarker } from "../tiers/t4-execution/decide/run/redact.ts";
 import { judgedEarlier } from "./earlier-words.ts";
 import { draftLeft, judgedLeft } from "./left-drafts.ts";

@@ -8,7 +8,6 @@ import { routeTwoTenants } from "../ledgers/routed-tenants.ts";
 import { freshLedger, freshSchema, serverUrl } from "./server.ts";
 
 const fixture = readFileSync(new URL("./fixtures/schema-1.sql", import.meta.url), "utf8");
-const lastLease = Number(/'first', \d+, (\d+)/.exec(fixture)?.[1]);
 
 async function ask(schema: string, text: string): Promise<readonly object[]> {
   const client = new Client({ connectionString: serverUrl, options: `-c search_path=${schema}` });
@@ -20,41 +19,7 @@ async function ask(schema: string, text: string): Promise<readonly object[]> {
   }
 }
 
-const namesOf = (schema: string) =>
-  ask(
-    schema,
-    `SELECT table_name AS of, column_name AS name FROM information_schema.columns WHERE table_schema = '${schema}'
-    UNION ALL SELECT tablename, indexname FROM pg_indexes WHERE schemaname = '${schema}' ORDER BY 1, 2`,
-  );
-
 describe("a ledger of an earlier schema", () => {
-  it("becomes what a new one is, with all that was held held until its last lease ends", async () => {
-    const [schema, fresh] = [freshSchema(), freshSchema()];
-    await ask("public", `CREATE SCHEMA ${schema}`);
-    await ask(schema, fixture);
-    for (const name of [schema, fresh]) {
-      const store = freshLedger(name);
-      await store.open();
-      await store.close();
-    }
-    expect(await namesOf(schema)).toEqual(await namesOf(fresh));
-    const store = freshLedger(schema);
-    await store.open();
-    const [busy, parked] = await store.heads({});
-    expect([busy, parked]).toMatchObject([
-      { owner: "first", state: "running" },
-      { owner: null, state: "waiting_for_user" },
-    ]);
-    await store.beat("second", lastLease - 1, 9);
-    expect(await store.takeUp("abandoned", "second", lastLease - 1, 9)).toEqual([]);
-    const taken = await store.takeUp("abandoned", "second", lastLease, 9);
-    expect(taken.map(({ head }) => head.workflow_id)).toEqual([busy?.workflow_id]);
-    await store.close();
-    const kernel = await createKernel({ ledger: freshLedger(schema), recover: false });
-    expect(await kernel.verify()).toMatchObject({ ok: true, broken: [] });
-    await kernel.stop();
-  });
-
   it("is migrated though processes of that release are at work, and wait for what the migration has locked", async () => {
     const schema = freshSchema();
     await ask("public", `CREATE SCHEMA ${schema}`);

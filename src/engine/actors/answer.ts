@@ -3,6 +3,7 @@ import { escalate, type KernelError } from "../../contract/error.ts";
 import type { ModuleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal, Tags } from "../../contract/signal.ts";
+import type { Visit } from "./answer-messages.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface DataAnswer {
@@ -22,10 +23,8 @@ export function answerData(
   return ok(Object.freeze([out]), metricsOf(ref));
 }
 
-/** An error that nobody has handled goes on with this tier's wrap around it. */
+/** Returns a handler that passes an unhandled error on, with a wrap of this tier around it. */
 export const escalateFrom =
   (ref: ModuleRef) =>
-  ({ id, trace_id, body }: Signal, { signals }: Runtime): Result => {
-    const wrapped = escalate(body["data"] as KernelError);
-    return ok([signals.createErrorSignal(wrapped, ref, trace_id, { parentId: id })], metricsOf(ref));
-  };
+  (error: KernelError, { signal: { id, trace_id }, runtime: { signals } }: Visit): Result =>
+    ok([signals.createErrorSignal(escalate(error), ref, trace_id, { parentId: id })], metricsOf(ref));

@@ -32,15 +32,27 @@ import {
 } from "../../contract/intent.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
 import { readRequest } from "../../contract/known-keys.ts";
+import type { Message } from "../../contract/messages/message.ts";
+import { type Perceived, t1 } from "../../contract/messages/t1.ts";
+import { t4 } from "../../contract/messages/t4.ts";
+import { type AuthorizeQuestion, t5, type WorkflowRequest } from "../../contract/messages/t5.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { Result } from "../../contract/result.ts";
-import { CancelRequest, type CancelResponse, RetryRequest, type RetryResponse } from "../../contract/retry.ts";
+import {
+  CancelRequest,
+  type CancelResponse,
+  type ParsedCancelRequest,
+  type ParsedRetryRequest,
+  RetryRequest,
+  type RetryResponse,
+} from "../../contract/retry.ts";
 import { workflowNotFound } from "../../contract/workflow.ts";
+import { askTier, signalFor } from "../../engine/actors/ask-tier.ts";
 import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
 import { takeJson } from "../../engine/actors/take-json.ts";
 
 const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
 const user = Object.freeze({ source_type: "user" });
+const askedBy = (traceId: string) => ({ source: gatewayRef, traceId, tags: user });
 
 /** Where a regenerated workflow comes from. */
 export interface Lineage {
@@ -75,19 +87,20 @@ export interface Gateway {
 export type FindOpenGate = (workflowId: string, caller: Caller) => Promise<string>;
 
 export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gateway {
-  const atGate = (asked: RequestAtGate): Promise<GateResponse> => commandGate(runtime, findOpenGate, asked);
+  const atGate = <Request extends GateWish>(asked: RequestAtGate<Request>): Promise<GateResponse> =>
+    commandGate(runtime, findOpenGate, asked);
   return {
     submit: (request, lineage) => submit(runtime, request, lineage),
     decideGate: async (workflowId, raw) =>
-      atGate({ workflowId, schema: "GateRequest", request: admit(runtime, GateRequest, raw) }),
+      atGate({ workflowId, message: t5.decideGate, request: admit(runtime, GateRequest, raw) }),
     withdrawVote: async (workflowId, raw) =>
-      atGate({ workflowId, schema: "WithdrawalRequest", request: admit(runtime, WithdrawalRequest, raw) }),
+      atGate({ workflowId, message: t5.withdrawVote, request: admit(runtime, WithdrawalRequest, raw) }),
     delegateGate: async (workflowId, raw) =>
-      atGate({ workflowId, schema: "DelegationRequest", request: admit(runtime, DelegationRequest, raw) }),
+      atGate({ workflowId, message: t5.delegateGate, request: admit(runtime, DelegationRequest, raw) }),
     retry: (workflowId, request) =>
-      command(runtime, workflowId, { request: admit(runtime, RetryRequest, request), schema: "RetryRequest" }),
+      command(runtime, workflowId, { request: admit(runtime, RetryRequest, request), message: t5.retry }),
     cancel: (workflowId, request) =>
-      command(runtime, workflowId, { request: admit(runtime, CancelRequest, request), schema: "CancelRequest" }),
+      command(runtime, workflowId, { request: admit(runtime, CancelRequest, request), message: t5.cancel }),
     sync: (request, caller) => sync(runtime, admit(runtime, SyncRequest, request), caller),
     async authorize(caller, needs) {
       const tenant_id = tenantOf(caller);
@@ -177,11 +190,7 @@ async function recall(
   { submission, trace }: { readonly submission: Submission; readonly trace: string },
 ): Promise<SubmitResponse | null> {
   const query = { tenant_id, principal, submission };
-  const result = await runtime.ask(
-    4,
-    runtime.signals.createDataSignal(query, "SubmissionQuery", gatewayRef, trace, user),
-  );
-  return dataOf<{ readonly first: SubmitResponse | null }>(result).first;
+  return (await askTier(runtime, t4.recallSubmission, query, askedBy(trace))).first;
 }
 
 function admitSubmit(runtime: Runtime, raw: unknown): ParsedSubmitRequest {
@@ -209,11 +218,8 @@ function identify(runtime: Runtime, request: ParsedSubmitRequest, traceId: strin
 }
 
 /** Who this is and whether the scope is theirs is T5's to say (ATH-07). */
-async function authorize(runtime: Runtime, question: object, traceId: string): Promise<AuthContext> {
-  return dataOf<AuthContext>(
-    await runtime.ask(5, runtime.signals.createDataSignal(question, "Authorize", gatewayRef, traceId, user)),
-  );
-}
+const authorize = (runtime: Runtime, question: AuthorizeQuestion, traceId: string): Promise<AuthContext> =>
+  askTier(runtime, t5.authorize, question, askedBy(traceId));
 
 interface Entry {
   readonly request: ParsedSubmitRequest;
@@ -233,7 +239,7 @@ async function enter(runtime: Runtime, { request, auth, ids, lineage, submission
   const perceived =
     spoken === null
       ? null
-      : dataOf(await runtime.ask(1, spoken), (error) =>
+      : dataOf<Perceived>(await runtime.ask(1, spoken), (error) =>
           runtime.logger.warn({ error }, "perceived with low confidence"),
         );
   const again: Partial<Lineage> = lineage ?? {};
@@ -258,10 +264,7 @@ async function enter(runtime: Runtime, { request, auth, ids, lineage, submission
     ...(submission === null ? {} : { submission }),
   };
   const question = { ...begun, request, perceived, intent_id };
-  const entry = runtime.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, {
-    parentId: spoken?.id ?? null,
-  });
-  return dataOf<SubmitResponse>(await runtime.ask(1, entry));
+  return askTier(runtime, t1.normalize, question, { ...askedBy(correlation_id), parentId: spoken?.id ?? null });
 }
 
 interface Refused {
@@ -278,10 +281,8 @@ async function rejectIntent(runtime: Runtime, { request, ids, thrown }: Refused)
     const { tenant_id, thread_id, intent_hint } = request;
     const { correlation_id, ...own } = ids;
     const data = { ...own, tenant_id, thread_id, intent_type: intent_hint?.intent_type ?? null, error };
-    const result = await runtime.ask(
-      4,
-      runtime.signals.createDataSignal(data, "IntentRejection", gatewayRef, correlation_id),
-    );
+    const by = { source: gatewayRef, traceId: correlation_id };
+    const result = await runtime.ask(t4.rejectIntent.to, signalFor(runtime, t4.rejectIntent, data, by));
     if (result.status === "error") runtime.logger.error({ error: result.error }, "a rejection could not be recorded");
   }
   throw thrown;
@@ -291,31 +292,29 @@ async function rejectIntent(runtime: Runtime, { request, ids, thrown }: Refused)
 async function sync(runtime: Runtime, request: SyncRequest, caller: Caller | undefined): Promise<FederatedSyncReport> {
   requireFewChanges(request, runtime.limits);
   const data = { ...request, caller: caller ?? null };
-  const signal = runtime.signals.createDataSignal(
-    data,
-    "MemorySync",
-    gatewayRef,
-    runtime.ids.next("correlation"),
-    user,
-  );
-  return dataOf<FederatedSyncReport>(await runtime.ask(5, signal));
+  return askTier(runtime, t5.judgeChanges, data, askedBy(runtime.ids.next("correlation")));
 }
 
-interface RequestAtGate {
+type GateWish = ParsedGateRequest | WithdrawalRequest | ParsedDelegationRequest;
+
+interface RequestAtGate<Request extends GateWish> {
   readonly workflowId: string;
-  readonly schema: string;
-  readonly request: ParsedGateRequest | WithdrawalRequest | ParsedDelegationRequest;
+  readonly message: Message<WorkflowRequest<Request>, unknown, GateResponse>;
+  readonly request: Request;
 }
 
 /** What names no gate is for the one that is open when it is said, and for no other by the time it is judged. */
-async function commandGate(runtime: Runtime, findOpenGate: FindOpenGate, asked: RequestAtGate): Promise<GateResponse> {
-  const { workflowId, schema, request } = asked;
+async function commandGate<Request extends GateWish>(
+  runtime: Runtime,
+  findOpenGate: FindOpenGate,
+  { workflowId, message, request }: RequestAtGate<Request>,
+): Promise<GateResponse> {
   requireWorkflowId(workflowId);
   const isNamed =
     request.gate_id !== undefined || ("decision" in request && request.payload.payload_digest !== undefined);
   const { tenant_id, principal } = request;
   const gate = isNamed ? {} : { gate_id: await findOpenGate(workflowId, { tenant_id, principal }) };
-  return command(runtime, workflowId, { request: { ...request, ...gate }, schema });
+  return command(runtime, workflowId, { request: { ...request, ...gate }, message });
 }
 
 function requireWorkflowId(workflowId: string): void {
@@ -323,19 +322,15 @@ function requireWorkflowId(workflowId: string): void {
 }
 
 /** A command goes to T5 for authority first, with a trace of its own. */
-async function command<T>(
+async function command<Request extends GateWish | ParsedRetryRequest | ParsedCancelRequest, Answer>(
   runtime: Runtime,
   workflowId: string,
-  { request, schema }: { readonly request: unknown; readonly schema: string },
-): Promise<T> {
+  {
+    request,
+    message,
+  }: { readonly request: Request; readonly message: Message<WorkflowRequest<Request>, unknown, Answer> },
+): Promise<Answer> {
   requireWorkflowId(workflowId);
-  const signal = runtime.signals.createDataSignal(
-    { workflow_id: workflowId, request },
-    schema,
-    gatewayRef,
-    runtime.ids.next("correlation"),
-    user,
-  );
-  const result: Result = await runtime.ask(5, signal);
-  return dataOf<T>(result);
+  const question = { workflow_id: workflowId, request };
+  return askTier(runtime, message, question, askedBy(runtime.ids.next("correlation")));
 }

@@ -8,14 +8,18 @@ import { z } from "zod";
 import { createError, type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { t0 } from "../../contract/messages/t0.ts";
+import { t1 } from "../../contract/messages/t1.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { RpcErrorResponse, RpcMessage } from "../../contract/rpc.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { type ToolClient, ToolResult } from "../../contract/tool.ts";
+import { answerMessages } from "../../engine/actors/answer-messages.ts";
+import { askTier } from "../../engine/actors/ask-tier.ts";
 import { callOf } from "../../engine/actors/call-context.ts";
 import type { TierDefinition } from "../../engine/actors/define-tier.ts";
-import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
 import { errorOf } from "../../engine/actors/within.ts";
 import type { ArtifactStore } from "../../ports/artifact-store.ts";
 import {
@@ -42,14 +46,11 @@ export function createFoundationTier({ client, artifacts, holdsAnswers }: Founda
   return {
     tier: 0,
     name: "foundation",
-    doors: {
-      "data:ToolCall": {
-        module: "bridge",
-        function: "call_tool",
-        held: holdsAnswers,
-        handle: (signal, runtime) => callTool({ client, artifacts, pool }, signal, runtime),
-      },
-    },
+    doors: answerMessages(
+      t0,
+      { callTool: (_arguments, { signal, runtime }) => callTool({ client, artifacts, pool }, signal, runtime) },
+      { callTool: { held: holdsAnswers } },
+    ),
   };
 }
 
@@ -98,10 +99,8 @@ async function exchange(
     const error = errorOf(thrown, "T4_TOOL_EXECUTION_FAILED", bridgeRef);
     if (typeof code === "number" && Number.isInteger(code))
       return { message: createErrorResponse(id, code, error.message, data), own: null };
-    const failure = { request_id: id, error };
-    const parent = { parentId: signal.id };
-    const told = runtime.signals.createDataSignal(failure, "ExternalFailure", bridgeRef, signal.trace_id, null, parent);
-    const message = dataOf<RpcMessage>(await runtime.ask(1, told));
+    const asked = { source: bridgeRef, traceId: signal.trace_id, parentId: signal.id };
+    const message = await askTier(runtime, t1.formatFailure, { request_id: id, error }, asked);
     return { message, own: thrown instanceof KernelErrorException ? error : null };
   }
 }

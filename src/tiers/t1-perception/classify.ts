@@ -5,19 +5,11 @@ import { z } from "zod";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { isPromise } from "../../contract/maybe-promise.ts";
+import type { Perceived } from "../../contract/messages/t1.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import { callWithin } from "../../engine/actors/within.ts";
 import type { PerceptionTierOptions } from "./tier.ts";
-
-export interface Perceived {
-  /** Null when nothing fits and no fallback is configured. */
-  readonly intent_type: string | null;
-  readonly domain: string;
-  readonly urgency: "low" | "normal" | "high" | "critical";
-  readonly confidence: number;
-  readonly warnings: readonly KernelError[];
-}
 
 const ref = moduleRef(1, "classification", "classify");
 

@@ -7,10 +7,10 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { fieldErrorsOf } from "../../contract/field-error.ts";
 import type { Intent } from "../../contract/intent.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import type { NormalizeQuestion } from "../../contract/messages/t1.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { readStably, readWith, type SchemaReading } from "../../contract/schema-reading.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
-import type { NormalizeQuestion } from "./tier.ts";
 
 const ref = moduleRef(1, "normalizer", "normalize");
 

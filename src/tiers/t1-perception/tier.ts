@@ -4,22 +4,24 @@
  * Owns: security validation of what a user wrote, typing, urgency, the canonical Intent, and the form that failures of
  * external calls take. Never: fetches, plans, or interprets business content.
  */
-import { type KernelError, raise } from "../../contract/error.ts";
+import { raise } from "../../contract/error.ts";
 import { kernelError, rpcCodeByCategory } from "../../contract/error-codes.ts";
-import type { BegunIntake, Intake } from "../../contract/intake.ts";
-import type { ParsedSubmitRequest } from "../../contract/intent.ts";
+import type { Intake } from "../../contract/intake.ts";
 import { follow } from "../../contract/maybe-promise.ts";
+import { type ExternalFailure, type NormalizeQuestion, t1 } from "../../contract/messages/t1.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { partial, type Result } from "../../contract/result.ts";
+import type { RpcMessage } from "../../contract/rpc.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { answerData } from "../../engine/actors/answer.ts";
+import { answerMessages, Reply } from "../../engine/actors/answer-messages.ts";
 import type { TierDefinition } from "../../engine/actors/define-tier.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import { callWithin } from "../../engine/actors/within.ts";
 import type { Classifier, Scorers, Security } from "../../ports/perception.ts";
 import { createErrorResponse } from "../../protocol/envelope.ts";
-import { classifyText, type Perceived } from "./classify.ts";
+import { classifyText } from "./classify.ts";
 import { normalizeIntent } from "./normalize-intent.ts";
 
 export interface PerceptionTierOptions {
@@ -31,17 +33,8 @@ export interface PerceptionTierOptions {
   readonly minConfidence: number;
 }
 
-/** What intake sends to be normalised. */
-export interface NormalizeQuestion extends BegunIntake {
-  readonly request: ParsedSubmitRequest;
-  readonly perceived: Perceived | null;
-  readonly intent_id: string;
-}
-
 const refs = {
   classification: moduleRef(1, "classification", "classify"),
-  normalizer: moduleRef(1, "normalizer", "normalize"),
-  validation: moduleRef(1, "input_validation", "format_failure"),
   security: moduleRef(1, "input_validation", "validate_input"),
 } as const;
 
@@ -55,13 +48,10 @@ export function createPerceptionTier(options: PerceptionTierOptions): TierDefini
         function: "classify",
         handle: (signal, runtime) => perceive(options, signal, runtime),
       },
-      "data:SubmitRequest": {
-        module: "normalizer",
-        function: "normalize",
-        next: 6,
-        handle: (signal, runtime) => normalize(options, signal, runtime),
-      },
-      "data:ExternalFailure": { module: "input_validation", function: "format_failure", handle: formatFailure },
+      ...answerMessages(t1, {
+        normalize: (question, { runtime }) => normalize(options, question, runtime),
+        formatFailure,
+      }),
     },
   };
 }
@@ -94,24 +84,23 @@ function checkSafe(security: Security, text: string, runtime: Runtime): void | P
   });
 }
 
-function normalize(options: PerceptionTierOptions, signal: Signal, runtime: Runtime): Result | Promise<Result> {
-  const { request, perceived } = signal.body["data"] as NormalizeQuestion;
+function normalize(options: PerceptionTierOptions, question: NormalizeQuestion, runtime: Runtime) {
+  const { request, perceived } = question;
   const inputs = request.intent_hint?.inputs ?? {};
   const isSafe =
     perceived === null || Object.keys(inputs).length > 0
       ? checkSafe(options.security, JSON.stringify(inputs), runtime)
       : undefined;
-  return follow(isSafe, () => takeIn(options, signal, runtime));
+  return follow(isSafe, () => takeIn(options, question));
 }
 
-function takeIn(options: PerceptionTierOptions, signal: Signal, runtime: Runtime): Result {
-  const question = signal.body["data"] as NormalizeQuestion;
+function takeIn({ registry }: PerceptionTierOptions, question: NormalizeQuestion): Reply<Intake> {
   const { request, perceived, intent_id: _id, ...begun } = question;
   const { tenant_id, thread_id } = request;
-  const intent = normalizeIntent(options.registry, question);
+  const intent = normalizeIntent(registry, question);
   const domain = perceived?.domain ?? (intent.type.split(".")[0] ?? "general").toLowerCase();
   const urgency = perceived?.urgency ?? "normal";
-  const data: Intake = {
+  const intake: Intake = {
     ...begun,
     tenant_id,
     thread_id,
@@ -120,15 +109,12 @@ function takeIn(options: PerceptionTierOptions, signal: Signal, runtime: Runtime
     urgency,
     warnings: perceived?.warnings ?? [],
   };
-  const tags = { urgency, domain };
-  return answerData(runtime, signal, { data, schema: "NormalizedIntent", ref: refs.normalizer, tags });
+  return new Reply(intake, { tags: { urgency, domain } });
 }
 
-/** A failed external call or a malformed message, as the error object everybody can read (seed 004, RPC-14). */
-function formatFailure(signal: Signal, runtime: Runtime): Result {
-  const { request_id, error } = signal.body["data"] as { readonly request_id: string; readonly error: KernelError };
-  const response = createErrorResponse(request_id, rpcCodeByCategory.external, error.message, {
+/** Returns a failed external call, or a malformed message, as the error object that everybody can read (seed 004, RPC-14). */
+function formatFailure({ request_id, error }: ExternalFailure): RpcMessage {
+  return createErrorResponse(request_id, rpcCodeByCategory.external, error.message, {
     kernel: { code: error.code, category: error.category, severity: error.severity },
   });
-  return answerData(runtime, signal, { data: response, schema: "RpcErrorResponse", ref: refs.validation });
 }

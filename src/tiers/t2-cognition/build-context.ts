@@ -16,6 +16,7 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { instantText } from "../../contract/instant.ts";
 import type { Intent } from "../../contract/intent.ts";
 import { deepFreeze, type Json, type JsonObject } from "../../contract/json.ts";
+import type { ContextQuestion } from "../../contract/messages/t2.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import type { StoredMemory, WorkflowHead } from "../../ports/ledger-store.ts";
@@ -42,14 +43,6 @@ export interface LedgerReader {
     text: string,
     records: readonly StoredMemory[],
   ) => readonly { readonly record: StoredMemory; readonly score: number }[];
-}
-
-export interface ContextQuestion {
-  readonly intent: Intent;
-  readonly auth: AuthContext;
-  readonly thread_id: string | number | null;
-  readonly workflow_id: string;
-  readonly objective: string | null;
 }
 
 export interface BuiltContext {

@@ -2,21 +2,11 @@
  * Curiosity: putting a refused request right, once, from what the refusal said (seed 004, C-21, A-16). It knows no tool; it
  * drops what was called unknown and converts what was called of the wrong type.
  */
-import type { Json, JsonObject } from "../../contract/json.ts";
-
-export interface RepairQuestion {
-  readonly params: JsonObject;
-  readonly message: string;
-  readonly data: JsonObject;
-  /** JSON Schema of the tool's input, where known. */
-  readonly input_schema: JsonObject | null;
-}
+import type { Json } from "../../contract/json.ts";
+import type { Repaired, RepairQuestion } from "../../contract/messages/t2.ts";
 
 /** The changed params; `changed` is false when nothing could be done. */
-export function repairRequest({ params, input_schema, message }: RepairQuestion): {
-  readonly params: JsonObject;
-  readonly changed: boolean;
-} {
+export function repairRequest({ params, input_schema, message }: RepairQuestion): Repaired {
   const properties = (input_schema?.["properties"] ?? {}) as Readonly<
     Record<string, { readonly type?: string; readonly default?: Json }>
   >;

@@ -5,13 +5,14 @@
  * S1  Decided on what stands when it is appended: a writer who was faster makes it decide again.
  * S2  What was stale or rejected is told to T6 in one Signal, after the commit.
  */
-import type { Caller } from "../../contract/auth-context.ts";
 import { draft } from "../../contract/event.ts";
-import type { FederatedSyncReport, JudgedChange } from "../../contract/federation.ts";
+import type { FederatedSyncReport } from "../../contract/federation.ts";
+import type { JudgedChanges } from "../../contract/messages/t2.ts";
+import { t6 } from "../../contract/messages/t6.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
-import { answerData } from "../../engine/actors/answer.ts";
+import type { Visit } from "../../engine/actors/answer-messages.ts";
+import { signalFor } from "../../engine/actors/ask-tier.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import type { TenantAppend, TenantTurn } from "../../engine/log/tenant-log.ts";
 import type { LedgerReader } from "./build-context.ts";
@@ -25,14 +26,11 @@ export interface MemoryLedger {
 
 const federationRef = moduleRef(2, "federation", "merge");
 
-interface Judged {
-  readonly tenant_id: string | number;
-  readonly changes: readonly JudgedChange[];
-  readonly caller: Caller | null;
-}
-
-export async function syncMemory(signal: Signal, runtime: Runtime, { memory, append }: MemoryLedger): Promise<Result> {
-  const { tenant_id, changes, caller } = signal.body["data"] as Judged;
+export async function syncMemory(
+  { tenant_id, changes, caller }: JudgedChanges,
+  { signal, runtime }: Visit,
+  { memory, append }: MemoryLedger,
+): Promise<FederatedSyncReport> {
   const keys = [...new Set(changes.filter((c) => c.refusal === null).map((c) => c.change.key))];
   const decide = async (): Promise<TenantTurn<FederatedSyncReport>> => {
     const stored = keys.length === 0 ? [] : await memory({ tenant_id, thread_id: null, keys, limit: keys.length });
@@ -45,7 +43,7 @@ export async function syncMemory(signal: Signal, runtime: Runtime, { memory, app
   };
   const { event_ids, answer: report } = await append(tenant_id, decide, caller?.principal);
   if (report.stale.length > 0 || report.rejected.length > 0) alert(signal, runtime, { tenant_id, report, event_ids });
-  return answerData(runtime, signal, { data: report, schema: "FederatedSyncReport", ref: federationRef });
+  return report;
 }
 
 interface Synced {
@@ -57,10 +55,6 @@ interface Synced {
 function alert(signal: Signal, runtime: Runtime, { tenant_id, report, event_ids }: Synced): void {
   const { stale, rejected } = report;
   const data = { type: "federated_sync", tenant_id, event_id: event_ids.at(-1), stale, rejected };
-  const tags = { source_type: "system" };
-  const about = { parentId: signal.id };
-  runtime.send(
-    6,
-    runtime.signals.createDataSignal(data, "FederatedSyncAlert", federationRef, signal.trace_id, tags, about),
-  );
+  const by = { source: federationRef, traceId: signal.trace_id, parentId: signal.id, tags: { source_type: "system" } };
+  runtime.send(t6.alertSync.to, signalFor(runtime, t6.alertSync, data, by));
 }

@@ -7,28 +7,20 @@
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { follow, isPromise } from "../../contract/maybe-promise.ts";
+import { type ContextAnswer, type ContextQuestion, type GoalCheck, t2 } from "../../contract/messages/t2.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
-import type { Signal } from "../../contract/signal.ts";
-import { answerData } from "../../engine/actors/answer.ts";
+import { answerMessages, Reply } from "../../engine/actors/answer-messages.ts";
 import type { TierDefinition } from "../../engine/actors/define-tier.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import { messageOf } from "../../engine/actors/within.ts";
-import {
-  type BuiltContext,
-  type ContextBuilder,
-  type ContextQuestion,
-  createContextBuilder,
-  type LedgerReader,
-} from "./build-context.ts";
+import { type BuiltContext, type ContextBuilder, createContextBuilder, type LedgerReader } from "./build-context.ts";
 import { findCycle } from "./find-cycle.ts";
-import { type RepairQuestion, repairRequest } from "./repair-request.ts";
+import { repairRequest } from "./repair-request.ts";
 import { type MemoryLedger, syncMemory } from "./sync-memory.ts";
 
 const refs = {
   context: moduleRef(2, "context", "build"),
   decomposition: moduleRef(2, "decomposition", "check_goals"),
-  curiosity: moduleRef(2, "curiosity", "repair"),
 } as const;
 
 export function createCognitionTier(reader: LedgerReader & MemoryLedger): TierDefinition {
@@ -37,40 +29,17 @@ export function createCognitionTier(reader: LedgerReader & MemoryLedger): TierDe
     tier: 2,
     name: "cognition",
     start: () => builder.clear(),
-    doors: {
-      "data:ContextRequest": {
-        module: "context",
-        function: "build",
-        handle(signal, runtime) {
-          const built = buildOrRefuse(builder, signal.body["data"] as ContextQuestion, runtime);
-          return follow(built, (found) => reportContext(signal, runtime, found));
-        },
-      },
-      "data:JudgedChanges": {
-        module: "federation",
-        function: "merge",
-        handle: (signal, runtime) => syncMemory(signal, runtime, reader),
-      },
-      "data:GoalCheck": { module: "decomposition", function: "check_goals", handle: checkGoals },
-      "data:Repair": {
-        module: "curiosity",
-        function: "repair",
-        handle: (signal, runtime) =>
-          answerData(runtime, signal, {
-            data: repairRequest(signal.body["data"] as RepairQuestion),
-            schema: "Repaired",
-            ref: refs.curiosity,
-          }),
-      },
-    },
+    doors: answerMessages(t2, {
+      buildContext: (question, { runtime }) => follow(buildOrRefuse(builder, question, runtime), replyContext),
+      mergeChanges: (judged, { signal, runtime }) => syncMemory(judged, { signal, runtime }, reader),
+      checkGoals,
+      repair: repairRequest,
+    }),
   };
 }
 
-function reportContext(signal: Signal, runtime: Runtime, { bundle, cache_hit, pressure }: BuiltContext): Result {
-  const answer = { data: { bundle, cache_hit }, schema: "ContextAnswer", ref: refs.context };
-  const { signals } = answerData(runtime, signal, answer);
-  const metrics = metricsOf(refs.context, { cache_hit });
-  return pressure === null ? ok(signals, metrics) : partial(signals, pressure, metrics);
+function replyContext({ bundle, cache_hit, pressure }: BuiltContext): Reply<ContextAnswer> {
+  return new Reply({ bundle, cache_hit }, { warning: pressure, metrics: { cache_hit } });
 }
 
 function buildOrRefuse(builder: ContextBuilder, question: ContextQuestion, runtime: Runtime) {
@@ -90,23 +59,9 @@ function refuseContext(thrown: unknown): never {
 }
 
 /** Sub-goals that wait for one another in a circle can never be reached. */
-function checkGoals(signal: Signal, runtime: Runtime): Result {
-  const { goals } = signal.body["data"] as {
-    readonly goals: readonly { readonly id: string; readonly depends_on: readonly string[] }[];
-  };
+function checkGoals({ goals }: GoalCheck): { readonly goals: number } {
   const cycle = findCycle(goals);
-  if (cycle !== null)
-    raise(
-      kernelError(
-        "T2_DECOMPOSE_CYCLE_DETECTED",
-        `these depend on one another in a circle: ${cycle.join(" → ")}`,
-        refs.decomposition,
-        { detail: { cycle } },
-      ),
-    );
-  return answerData(runtime, signal, {
-    data: { goals: goals.length },
-    schema: "GoalsChecked",
-    ref: refs.decomposition,
-  });
+  if (cycle === null) return { goals: goals.length };
+  const message = `these depend on one another in a circle: ${cycle.join(" → ")}`;
+  return raise(kernelError("T2_DECOMPOSE_CYCLE_DETECTED", message, refs.decomposition, { detail: { cycle } }));
 }

@@ -4,21 +4,12 @@
 import { AuthContext, grantsScope, lackedScope } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import type { Principal, Scope } from "../../contract/intent.ts";
 import { follow } from "../../contract/maybe-promise.ts";
+import type { AuthorizeQuestion } from "../../contract/messages/t5.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import { callWithin } from "../../engine/actors/within.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
-
-export interface AuthorizeQuestion {
-  readonly principal: Principal;
-  readonly tenant_id: string | number;
-  readonly intent_hint: string | null;
-  readonly scope: Scope | null;
-  /** The scope the operation needs. */
-  readonly needs: string;
-}
 
 const identityRef = moduleRef(5, "identity", "authorize");
 

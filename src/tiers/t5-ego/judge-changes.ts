@@ -17,10 +17,8 @@ import {
   refuseReplica,
   type SyncRequest,
 } from "../../contract/federation.ts";
+import type { JudgedChanges } from "../../contract/messages/t2.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { Result } from "../../contract/result.ts";
-import type { Signal } from "../../contract/signal.ts";
-import { answerData } from "../../engine/actors/answer.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import { callWithin, messageOf } from "../../engine/actors/within.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
@@ -33,13 +31,15 @@ export interface ChangeJudge {
 
 const federationRef = moduleRef(5, "identity", "judge_changes");
 
-export async function judgeChanges(signal: Signal, runtime: Runtime, judge: ChangeJudge): Promise<Result> {
-  const { tenant_id, changes, caller } = signal.body["data"] as SyncRequest & { readonly caller: Caller | null };
+export async function judgeChanges(
+  { tenant_id, changes, caller }: SyncRequest & { readonly caller: Caller | null },
+  runtime: Runtime,
+  judge: ChangeJudge,
+): Promise<JudgedChanges> {
   if (caller !== null) await requireAuthority(caller, tenant_id, { runtime, judge });
   const judging = changes.map(async (change) => ({ change, refusal: await refuse(change, runtime, judge) }));
   const judged: readonly JudgedChange[] = await Promise.all(judging);
-  const data = { tenant_id, changes: judged, caller };
-  return answerData(runtime, signal, { data, schema: "JudgedChanges", ref: federationRef });
+  return { tenant_id, changes: judged, caller };
 }
 
 async function requireAuthority(

@@ -4,26 +4,18 @@
  */
 
 import { isSeatTaken, type Same } from "../../../machines/quorum.ts";
-import type { Signing } from "../../contract/approval-claims.ts";
-import type { AuthContext } from "../../contract/auth-context.ts";
-import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import type { Gate, ParsedDelegationRequest } from "../../contract/gate.ts";
-import type { GateSignature } from "../../contract/gate-vote.ts";
-import type { Intent, Principal } from "../../contract/intent.ts";
 import { follow } from "../../contract/maybe-promise.ts";
+import type { DecisionQuestion, DelegationQuestion, JudgedDecision } from "../../contract/messages/t5.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
+import type { PolicyQuestion } from "../../contract/policy.ts";
 import { type GateCommand, gateSubject } from "../../contract/policy-subject.ts";
-import type { Result } from "../../contract/result.ts";
-import type { Signal } from "../../contract/signal.ts";
-import { answerData } from "../../engine/actors/answer.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import { checkSignature, type Signatures } from "./check-signature.ts";
 import { evaluatePolicies } from "./policy/evaluate-policies.ts";
 import type { PolicyEngine } from "./policy/evaluate-round.ts";
-import { forbid, isRequester, requireReach, type Seat, seatVoter, whyNoSeat, whyNotOfType } from "./seat-voter.ts";
+import { forbid, isRequester, requireReach, seatVoter, whyNoSeat, whyNotOfType } from "./seat-voter.ts";
 
 export interface GateJudge {
   readonly engine: PolicyEngine;
@@ -31,57 +23,29 @@ export interface GateJudge {
   readonly same: Same;
 }
 
-interface Asked {
-  readonly gate: Gate;
-  readonly principal: Principal;
-  readonly auth: AuthContext;
-  readonly intent: Intent;
-  readonly context: ContextBundle | null;
-  /** ISO instant. */
-  readonly now: string;
-}
-
-interface DecisionAsked extends Asked, Signing {
-  readonly principal: Principal;
-  readonly signature: string | null;
-  readonly edits: boolean;
-}
-
-/** The answer to a decision: what policy says, on which seat, with which signature. */
-export interface Judged {
-  readonly policy: PolicyDecision;
-  readonly seat: Seat;
-  readonly signature: GateSignature | null;
-}
-
 const judgeRef = moduleRef(5, "ego", "judge_gate");
 
 /** Whether this person may decide this gate, and how their word counts. */
 export function judgeDecision(
-  signal: Signal,
+  asked: DecisionQuestion,
   runtime: Runtime,
   { engine, signatures, same }: GateJudge,
-): Result | Promise<Result> {
-  const asked = signal.body["data"] as DecisionAsked;
+): JudgedDecision | Promise<JudgedDecision> {
   const { gate, decision, edits } = asked;
   const seat = seatVoter(gate, { ...asked, capability: asked.intent.type }, same);
   if (seat.advisory && edits) forbid(gate, `${asked.auth.role} advises and does not change what is decided on`);
   const optional = seat.advisory || edits;
   const question = questionOf(asked, { decision, principal: asked.principal });
   return follow(checkSignature(runtime, { gate, signatures }, { ...asked, optional }), (signature) =>
-    follow(evaluatePolicies(engine, question), (policy) =>
-      answer(signal, runtime, { policy, seat, signature } satisfies Judged),
-    ),
+    follow(evaluatePolicies(engine, question), (policy) => ({ policy, seat, signature })),
   );
 }
 
 /** Whether this person may lend their seat to that one. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED. */
 export function judgeDelegation(
-  signal: Signal,
-  runtime: Runtime,
+  asked: DelegationQuestion,
   { engine, same }: GateJudge,
-): Result | Promise<Result> {
-  const asked = signal.body["data"] as Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">;
+): Pick<JudgedDecision, "policy"> | Promise<Pick<JudgedDecision, "policy">> {
   const { gate, to } = asked;
   requireReach(gate, { ...asked, capability: asked.intent.type }, same);
   const seatless = whyNoSeat(gate, asked, same);
@@ -92,10 +56,10 @@ export function judgeDelegation(
       kernelError("T5_DELEGATION_REFUSED", `${gate.gate_id}: ${why}`, judgeRef, { detail: { gate_id: gate.gate_id } }),
     );
   const question = questionOf(asked, { decision: "delegate", principal: asked.principal, to });
-  return follow(evaluatePolicies(engine, question), (policy) => answer(signal, runtime, { policy }));
+  return follow(evaluatePolicies(engine, question), (policy) => ({ policy }));
 }
 
-function whyNotTo(asked: Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">, same: Same): string | null {
+function whyNotTo(asked: DelegationQuestion, same: Same): string | null {
   const { gate, principal, to, expires_at, now } = asked;
   if (!gate.delegation) return "nobody may lend their seat at it";
   if (!(Date.parse(expires_at) > Date.parse(now))) return `a delegation until ${expires_at} has run out already`;
@@ -108,9 +72,9 @@ function whyNotTo(asked: Asked & Pick<ParsedDelegationRequest, "to" | "expires_a
   return null;
 }
 
-function questionOf({ gate, auth, intent, context, now }: Asked, wish: GateCommand): PolicyQuestion {
+function questionOf(
+  { gate, auth, intent, context, now }: DecisionQuestion | DelegationQuestion,
+  wish: GateCommand,
+): PolicyQuestion {
   return { stage: "gate", subject: gateSubject(gate, wish), auth, intent, context, now };
 }
-
-const answer = (signal: Signal, runtime: Runtime, data: object): Result =>
-  answerData(runtime, signal, { data, schema: "GateJudged", ref: judgeRef });

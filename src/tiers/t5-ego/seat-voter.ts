@@ -14,15 +14,10 @@ import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type Gate, rolesAsked } from "../../contract/gate.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
+import type { Seat } from "../../contract/messages/t5.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 
 const seatRef = moduleRef(5, "ego", "seat_voter");
-
-export interface Seat {
-  readonly advisory: boolean;
-  /** Whose seat it is, where it is not the voter's own. */
-  readonly on_behalf_of: PrincipalRef | null;
-}
 
 export interface Voter {
   readonly principal: PrincipalRef;

@@ -3,9 +3,10 @@
  *
  * Reads urgency and domain, sets complexity; the pipeline follows from a table.
  */
+import type { Intake } from "../../contract/intake.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Signal } from "../../contract/signal.ts";
-import type { Runtime } from "../../engine/actors/runtime.ts";
+import type { Visit } from "../../engine/actors/answer-messages.ts";
 import type { Scorers } from "../../ports/perception.ts";
 
 type Complexity = "trivial" | "simple" | "moderate" | "complex";
@@ -32,8 +33,11 @@ export interface Routing {
 }
 
 /** The COMMAND that activates T4, with the intake it is about. */
-export function routeActivation(signal: Signal, runtime: Runtime, { scorers, domainPipelines }: Routing): Signal {
-  const intake = signal.body["data"] as { readonly intent: { readonly text: string; readonly inputs: unknown } };
+export function routeActivation(
+  intake: Intake,
+  { signal, runtime }: Visit,
+  { scorers, domainPipelines }: Routing,
+): Signal {
   const { urgency = "normal", domain = "general" } = signal.tags;
   const complexity = scorers.complexity({ text: intake.intent.text, inputs: intake.intent.inputs });
   const pipeline = urgency === "critical" ? "enhanced" : (domainPipelines[domain] ?? pipelines[complexity]);

@@ -5,10 +5,12 @@
  * the artifact bus. Never: executes, decides authority, waits for a listener.
  */
 import { kernelError } from "../../contract/error-codes.ts";
+import { t6 } from "../../contract/messages/t6.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { escalateFrom } from "../../engine/actors/answer.ts";
+import { answerMessages } from "../../engine/actors/answer-messages.ts";
 import type { TierDefinition } from "../../engine/actors/define-tier.ts";
 import type { Scorers } from "../../ports/perception.ts";
 import { signalToNotification } from "../../protocol/signal-to-notification.ts";
@@ -40,41 +42,33 @@ export function createMetacognitionTier({
     publish(signalToNotification(signal));
     return ok([], metricsOf(refs.bus));
   };
+  const answering = answerMessages(t6, {
+    routeActivation: (intake, visit) =>
+      ok([routeActivation(intake, visit, { scorers, domainPipelines })], metricsOf(refs.router)),
+    reviewPlan: ({ calls }, { signal }) => reviewPlan(calls, signal),
+    reviewReplan: ({ plans }, { signal }) => reviewReplan(plans, signal),
+    notify: (_notification, { signal }) => tell(signal),
+    alertSync: (_alert, { signal }) => tell(signal),
+    escalate: escalateFrom(refs.router),
+  });
   return {
     tier: 6,
     name: "metacognition",
     doors: {
-      "data:NormalizedIntent": {
-        module: "activation_router",
-        function: "route",
-        next: 5,
-        handle: (signal, runtime) =>
-          ok([routeActivation(signal, runtime, { scorers, domainPipelines })], metricsOf(refs.router)),
-      },
+      ...answering,
       text: {
         module: "noise_gate",
         function: "filter_output",
         handle: (signal, runtime) => gateNoise(signal, runtime, { scorers, thresholds }),
       },
-      "data:PlanReview": { module: "load_monitor", function: "review", handle: reviewPlan },
-      "data:ReplanReview": { module: "load_monitor", function: "review", handle: reviewLoad },
-      "data:Notification": { module: "artifact_bus", function: "publish", handle: tell },
-      "data:FederatedSyncAlert": { module: "artifact_bus", function: "publish", handle: tell },
       file: { module: "artifact_bus", function: "publish", handle: tell },
       stream: { module: "artifact_bus", function: "publish", handle: tell },
-      "data:KernelError": {
-        module: "activation_router",
-        function: "escalate",
-        next: 7,
-        handle: escalateFrom(refs.router),
-      },
     },
   };
 }
 
 /** The enhanced pipeline has a plan looked at before it runs: calling one operator twice with the same params is a loop. */
-function reviewPlan(signal: Signal): Result {
-  const { calls } = signal.body["data"] as { readonly calls: readonly string[] };
+function reviewPlan(calls: readonly string[], signal: Signal): Result {
   const repeated = calls.filter((call, i) => calls.indexOf(call) !== i);
   if (repeated.length === 0) return ok([], metricsOf(refs.load));
   const message = `the plan makes the same call more than once: ${repeated[0]}`;
@@ -86,8 +80,7 @@ function reviewPlan(signal: Signal): Result {
 }
 
 /** The same plan, tried again after it failed, is a loop: reported, and left to the replan limit to end. */
-function reviewLoad(signal: Signal): Result {
-  const { plans } = signal.body["data"] as { readonly plans: readonly (readonly string[])[] };
+function reviewReplan(plans: readonly (readonly string[])[], signal: Signal): Result {
   const [last, before] = [plans.at(-1), plans.at(-2)];
   const loops = before !== undefined && JSON.stringify(last) === JSON.stringify(before);
   if (!loops) return ok([], metricsOf(refs.load));

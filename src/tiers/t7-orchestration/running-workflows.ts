@@ -6,16 +6,9 @@
  */
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import type { PrincipalRef } from "../../contract/gate-vote.ts";
+import type { Running } from "../../contract/messages/t7.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Limits } from "../../engine/actors/runtime.ts";
-
-/** A workflow and who asked for it; null where that is not known here. */
-export interface Running {
-  readonly workflow_id: string;
-  readonly tenant_id: string | number;
-  readonly principal: PrincipalRef | null;
-}
 
 export type ShareLimits = Pick<Limits, "maxInFlight" | "inFlightTenantPercent" | "inFlightPrincipalPercent">;
 

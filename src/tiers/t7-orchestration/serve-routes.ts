@@ -13,22 +13,21 @@ import {
   endpointCounter,
   type ModelSpent,
   type ParsedModelRouting,
+  type RouteDecision,
   type RouteQuestion,
 } from "../../contract/model-route.ts";
-import { fail, metricsOf } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
-import { answerData } from "../../engine/actors/answer.ts";
-import type { Door } from "../../engine/actors/define-tier.ts";
 import { errorOf } from "../../engine/actors/within.ts";
 import { modelRouterRef, routeModel } from "./route-model.ts";
 
-export interface RouteDoorsOptions {
+export interface ModelRouteOptions {
   readonly models: ParsedModelRouting;
   /** The ledger's counters of all tenants, in the order asked for. */
   readonly charges: (counters: readonly string[]) => Promise<readonly Charge[]>;
 }
 
-export function createRouteDoors({ models, charges }: RouteDoorsOptions): Readonly<Record<string, Door>> {
+/** Returns the handler that says where a model call goes. @throws KernelErrorException the refusal of the router. */
+export function createModelRoute({ models, charges }: ModelRouteOptions) {
   const limited = models.endpoints.flatMap(({ name, budget }) => (budget === undefined ? [] : [name]));
   const readSpent = async (): Promise<ReadonlyMap<string, ModelSpent>> => {
     if (limited.length === 0) return new Map();
@@ -37,19 +36,10 @@ export function createRouteDoors({ models, charges }: RouteDoorsOptions): Readon
     );
     return new Map(limited.map((name, i) => [name, spentIn(counted[i])]));
   };
-  return {
-    "data:RouteRequest": {
-      module: "model_router",
-      function: "route",
-      check: needsRequest,
-      async handle(signal, runtime) {
-        const { request } = signal.body["data"] as { readonly request: RouteQuestion };
-        const spent = await readSpent();
-        const { decision, refusal } = routeModel(models, request, (endpoint) => spent.get(endpoint) ?? spentIn());
-        if (decision === null) return fail(refusal, metricsOf(modelRouterRef));
-        return answerData(runtime, signal, { data: decision, schema: "RouteDecision", ref: modelRouterRef });
-      },
-    },
+  return async ({ request }: { readonly request: RouteQuestion }): Promise<RouteDecision> => {
+    const spent = await readSpent();
+    const { decision, refusal } = routeModel(models, request, (endpoint) => spent.get(endpoint) ?? spentIn());
+    return decision ?? raise(refusal);
   };
 }
 
@@ -62,5 +52,5 @@ const spentIn = ({ invocations = 0, tokens = 0, money = 0 }: Partial<Charge> = {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null;
 
-const needsRequest = ({ data }: Signal["body"]): string | null =>
+export const needsRequest = ({ data }: Signal["body"]): string | null =>
   isObject(data) && isObject(data["request"]) ? null : "a RouteRequest carries a request";

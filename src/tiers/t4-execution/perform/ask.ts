@@ -18,11 +18,15 @@ import { hasFailedHere, isKnownSpent } from "../decide/call/answer-key.ts";
 import { readThrown } from "../decide/call/read-thrown.ts";
 import { findKnownOperator } from "../decide/payload/prepare-step.ts";
 import { type Answered, answered, failed } from "../decide/run/input.ts";
-import type { Question } from "../decide/run/intention.ts";
+import type { Asked, HostQuestion, HostQuestions, Question, TierQuestion } from "../decide/run/intention.ts";
 import { operatorContext } from "../decide/run/operator-context.ts";
 import { oodaRef, stepOf } from "../decide/run/run.ts";
 import { screenOutput } from "./screen-output.ts";
 import { type Asking, callHost } from "./services.ts";
+
+/** Puts a question, with the shape of its answer. */
+export const ask = <Answer>({ question }: Asked<Answer>, at: Asking): Answered<Answer> | Promise<Answered<Answer>> =>
+  putQuestion(question, at) as Answered<Answer> | Promise<Answered<Answer>>;
 
 export function putQuestion(question: Question, at: Asking): Answered | Promise<Answered> {
   switch (question.ask) {
@@ -47,8 +51,6 @@ function hear(work: () => unknown): Answered | Promise<Answered> {
 }
 
 // --- tiers ---
-
-type TierQuestion = Extract<Question, { readonly ask: "data" | "text" | "error" }>;
 
 function askTier(question: TierQuestion, at: Asking): Answered | Promise<Answered> {
   const answer = at.runtime.askNow(question.to, signalOf(question, at));
@@ -80,41 +82,34 @@ const noData = (): KernelError =>
 
 // --- hosts ---
 
-type HostQuestion = Exclude<Question, TierQuestion>;
+type HostAnswers = {
+  readonly [Name in keyof HostQuestions]: (
+    of: HostQuestions[Name]["of"],
+    at: Asking,
+  ) => HostQuestions[Name]["answer"] | Promise<HostQuestions[Name]["answer"]>;
+};
 
-function askHost(question: HostQuestion, at: Asking): unknown {
-  const { services } = at;
-  switch (question.ask) {
-    case "initialize":
-      return services.ensureInitialized();
-    case "check":
-      return callHost(at, {
-        fn: "prepare_step",
-        what: "security.validateParams",
-        call: () => services.security.validateParams(question.payload),
-      });
-    case "parse":
-      return readStably(findParser(at, question).input, question.params);
-    case "parse_result":
-      return readWith(findParser(at, question).output, question.result);
-    case "screen":
-      return screenOutput(at, question.result, "");
-    case "check_call":
-      return askOperator(at, question, "check");
-    case "show": {
-      const shown = askOperator(at, question, "preview");
-      return follow(shown, (given) => Shown.parse(takeShown(at, given)));
-    }
-    case "hook":
-      return callHook(at, question);
-    case "saved":
-      return at.saved();
-    case "shared_key":
-      return services.findSharedKey(sharing(at, question.key));
-    default:
-      return services.findDraft(question.workflow_id, question.step_id);
-  }
-}
+/** One function for each question to host code or to the kernel. */
+const hostAnswers: HostAnswers = {
+  initialize: (_of, { services }) => services.ensureInitialized(),
+  check: ({ payload }, at) =>
+    callHost(at, {
+      fn: "prepare_step",
+      what: "security.validateParams",
+      call: () => at.services.security.validateParams(payload),
+    }),
+  parse: (of, at) => readStably(findParser(at, of).input, of.params),
+  parse_result: (of, at) => readWith(findParser(at, of).output, of.result),
+  screen: ({ result }, at) => screenOutput(at, result, ""),
+  check_call: (of, at) => askOperator(at, of, "check"),
+  show: (of, at) => follow(askOperator(at, of, "preview"), (given) => ShownCall.parse(takeShown(at, given))),
+  hook: (of, at) => callHook(at, of),
+  saved: (_of, at) => at.saved(),
+  shared_key: ({ key }, at) => at.services.findSharedKey(sharing(at, key)),
+  draft: ({ workflow_id, step_id }, { services }) => services.findDraft(workflow_id, step_id),
+};
+
+const askHost = ({ ask: name, ...of }: HostQuestion, at: Asking): unknown => hostAnswers[name](of as never, at);
 
 /** An operator that deciding has found registered. */
 const findParser = ({ run }: Asking, { name, version }: Pick<OperatorMetadata, "name" | "version">): Operator =>
@@ -126,7 +121,7 @@ function sharing({ run }: Asking, key: string) {
   return { tenant_id, key, workflow_id, parent_workflow_id, hasFailed: hasFailedHere(run, key), knows };
 }
 
-const Shown = z.object({
+const ShownCall = z.object({
   preview: z.string(),
   diff: z.string().nullable().default(null),
   basis: Basis.default([]),
@@ -151,7 +146,7 @@ function askOperator(
   return callHost(at, { fn: "preview", what: `the ${about} of ${step.operator}`, call });
 }
 
-function callHook(at: Asking, { name, phase, step_id }: Extract<Question, { readonly ask: "hook" }>): unknown {
+function callHook(at: Asking, { name, phase, step_id }: HostQuestions["hook"]["of"]): unknown {
   const middleware = at.run.settings.middleware.find((one) => one.name === name);
   const context = at.run.contexts.get(step_id);
   if (middleware === undefined || context === undefined) return null;

@@ -10,6 +10,7 @@
  *     `answered`, for the effect is there. A call that may not be repeated is then in doubt: a person says what it gave.
  *     The operator's time is over with its answer: screening has a limit of its own.
  */
+
 import { z } from "zod";
 import { addUsage, Usage } from "../../../contract/action.ts";
 import {
@@ -30,11 +31,11 @@ import type { RunIn } from "../../../engine/actors/async-context.ts";
 import { nextTurn } from "../../../engine/actors/next-turn.ts";
 import { messageOf } from "../../../engine/actors/within.ts";
 import { invokerRef } from "../decide/call/answer-key.ts";
-import type { Screened } from "../decide/call/end-call.ts";
+import type {} from "../decide/call/end-call.ts";
 import { readThrown } from "../decide/call/read-thrown.ts";
 import { findKnownOperator, isRepeatable } from "../decide/payload/prepare-step.ts";
 import type { CallEnd, CallOf } from "../decide/run/input.ts";
-import type { IntentionOf } from "../decide/run/intention.ts";
+import type { IntentionOf, Screened } from "../decide/run/intention.ts";
 import { operatorContext } from "../decide/run/operator-context.ts";
 import { stepOf } from "../decide/run/run.ts";
 import { callTool } from "./call-tool.ts";

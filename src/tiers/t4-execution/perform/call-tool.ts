@@ -8,6 +8,8 @@ import { kernelError } from "../../../contract/error-codes.ts";
 import { gateIdOf } from "../../../contract/gate.ts";
 import { instantText } from "../../../contract/instant.ts";
 import type { Json, JsonObject } from "../../../contract/json.ts";
+import { t2 } from "../../../contract/messages/t2.ts";
+import { t5 } from "../../../contract/messages/t5.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { Operator } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
@@ -18,19 +20,13 @@ import { readStably } from "../../../contract/schema-reading.ts";
 import type { Signal } from "../../../contract/signal.ts";
 import type { ToolCallContext } from "../../../contract/tool.ts";
 import { tieCall } from "../../../engine/actors/call-context.ts";
-import { type StepAnswer, stepQuestion } from "../decide/call/admit-payload.ts";
+import { stepQuestion } from "../decide/call/admit-payload.ts";
 import { readThrown } from "../decide/call/read-thrown.ts";
-import {
-  findOperator,
-  isRepeatable,
-  requireRead,
-  requireVerdict,
-  type Verdict,
-} from "../decide/payload/prepare-step.ts";
-import type { IntentionOf, Question } from "../decide/run/intention.ts";
+import { findOperator, isRepeatable, requireRead, requireVerdict } from "../decide/payload/prepare-step.ts";
+import { type Asked, type IntentionOf, toHost, toTier } from "../decide/run/intention.ts";
 import { decisionDraft } from "../decide/run/note-decision.ts";
 import { stepOf } from "../decide/run/run.ts";
-import { putQuestion } from "./ask.ts";
+import { ask } from "./ask.ts";
 import type { Calling } from "./call-operator.ts";
 
 const toolRef = moduleRef(4, "tool_execution", "call");
@@ -81,18 +77,17 @@ function isRepairable(error: KernelError): boolean {
 }
 
 /** @throws KernelErrorException what the answer says. */
-async function answerTo<T>(question: Question, at: Calling): Promise<T> {
-  const { error, data } = await putQuestion(question, at);
-  return error === null ? (data as T) : raise(error);
+async function answerTo<Answer>(asked: Asked<Answer>, at: Calling): Promise<Answer> {
+  const { error, data } = await ask(asked, at);
+  return error === null ? data : raise(error);
 }
 
 async function repair({ at, operator, wanted }: ToolCall, error: KernelError): Promise<Json | null> {
   const { message, detail } = error;
   const input_schema = operator.tool?.inputSchema ?? null;
-  const data = { params: wanted.payload, message, data: detail, input_schema };
-  const question = { ask: "data", to: 2, schema: "Repair", fn: "repair", data } as const;
-  const { params, changed } = await answerTo<{ readonly params: Json; readonly changed: boolean }>(question, at);
-  return changed ? params : null;
+  const data = { params: wanted.payload as JsonObject, message, data: detail, input_schema };
+  const { params, changed } = await answerTo(toTier(t2.repair, { fn: "repair", data }), at);
+  return changed ? (params as Json) : null;
 }
 
 /**
@@ -117,7 +112,7 @@ async function admitRepaired(tool: ToolCall, repaired: Json): Promise<JsonObject
 
 /** The payload that the operator's schema makes of repaired params. @throws KernelErrorException as `parseParams` of deciding. */
 async function parseRepaired({ at, operator }: ToolCall, params: Json): Promise<Json> {
-  requireVerdict(operator.metadata.name, await answerTo<Verdict>({ ask: "check", payload: params }, at));
+  requireVerdict(operator.metadata.name, await answerTo(toHost("check", { payload: params }), at));
   return requireRead(operator, readStably(operator.input, params));
 }
 
@@ -125,8 +120,7 @@ async function judgeRepaired({ at, step, operator, wanted }: ToolCall, payload: 
   const { run } = at;
   const now = instantText(at.runtime.clock.now());
   const data = stepQuestion(run, { step, operator, payload }, now);
-  const question = { ask: "data", to: 5, schema: "StepQuestion", fn: "admit", data } as const;
-  const { decision } = await answerTo<StepAnswer>(question, at);
+  const { decision } = await answerTo(toTier(t5.admitStep, { fn: "admit", data }), at);
   const asked = { stage: "action", subject: step.name, step_id: step.step_id, payload, now, keep: true } as const;
   await at.note(wanted, [decisionDraft(run, decision, asked)]);
   return decision;

@@ -8,18 +8,13 @@
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { payloadOf } from "../../../contract/event.ts";
-import { type Principal, type Submission, type SubmitResponse, submissionKey } from "../../../contract/intent.ts";
+import { type SubmitResponse, submissionKey } from "../../../contract/intent.ts";
+import type { SubmissionQuery } from "../../../contract/messages/t4.ts";
 import { openTurns } from "../../../contract/turn.ts";
 import type { LedgerStore } from "../../../ports/ledger-store.ts";
 import { oodaRef } from "../decide/run/run.ts";
 
 export type SubmissionStore = Pick<LedgerStore, "findKey" | "read">;
-
-export interface SubmissionQuery {
-  readonly tenant_id: string | number;
-  readonly principal: Principal;
-  readonly submission: Submission | undefined;
-}
 
 type Accepted = Omit<SubmitResponse, "stream" | "status">;
 

@@ -15,6 +15,7 @@ import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft, type EventDraft } from "../../../contract/event.ts";
 import { withoutUnset } from "../../../contract/json.ts";
+import { t7 } from "../../../contract/messages/t7.ts";
 import {
   type ModelEndpoint,
   type RouteAnswer,
@@ -23,8 +24,9 @@ import {
   RouteRequest,
 } from "../../../contract/model-route.ts";
 import type { CallOf } from "../decide/run/input.ts";
+import { toTier } from "../decide/run/intention.ts";
 import { oodaRef, type Run } from "../decide/run/run.ts";
-import { putQuestion } from "./ask.ts";
+import { ask } from "./ask.ts";
 import type { Calling } from "./call-operator.ts";
 
 const routeRef = oodaRef("route");
@@ -102,9 +104,8 @@ function readRequest(asking: RouteQuestion, failed: readonly string[]): RouteReq
 }
 
 async function askRouter(at: Calling, request: RouteRequest): Promise<RouteAnswer> {
-  const question = { ask: "data", to: 7, schema: "RouteRequest", fn: "route", data: { request } } as const;
-  const { error, data } = await putQuestion(question, at);
-  return error === null ? decidedBy(data as RouteDecision) : refusedBy(error);
+  const { error, data } = await ask(toTier(t7.routeModel, { fn: "route", data: { request } }), at);
+  return error === null ? decidedBy(data) : refusedBy(error);
 }
 
 const decidedBy = (decision: RouteDecision): RouteAnswer => ({

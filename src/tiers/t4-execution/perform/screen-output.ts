@@ -5,13 +5,15 @@
  * O2  The status is kept, whatever happens to the text.
  * O3  What is longer than `limits.maxOutputChars` is not recorded.
  */
+
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { Json } from "../../../contract/json.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import { type StepResult, toStepResult } from "../../../contract/step.ts";
 import type { Security } from "../../../ports/perception.ts";
-import type { Screened } from "../decide/call/end-call.ts";
+import type {} from "../decide/call/end-call.ts";
+import type { Screened } from "../decide/run/intention.ts";
 import { checkedChars, sanitizedMarker } from "../decide/run/redact.ts";
 import { oodaRef } from "../decide/run/run.ts";
 import { type Asking, callHost } from "./services.ts";

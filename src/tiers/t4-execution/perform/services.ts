@@ -4,7 +4,7 @@ import type { Runtime } from "../../../engine/actors/runtime.ts";
 import type { Timers } from "../../../engine/actors/timers.ts";
 import { callWithin } from "../../../engine/actors/within.ts";
 import type { Security } from "../../../ports/perception.ts";
-import type { SharedKey } from "../decide/call/answer-key.ts";
+import type { SharedKey } from "../decide/run/intention.ts";
 import { oodaRef, type Run } from "../decide/run/run.ts";
 
 export interface Services {

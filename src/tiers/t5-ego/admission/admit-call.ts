@@ -3,33 +3,16 @@
  * only then anything is set aside (C-23).
  */
 import type { AdmissionRefusal } from "../../../contract/admission.ts";
-import type { Charge, Reservation } from "../../../contract/budget.ts";
+import type { Reservation } from "../../../contract/budget.ts";
 import { isKernelError, type KernelError } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { follow } from "../../../contract/maybe-promise.ts";
+import type { CallQuestion, WorkQuestion } from "../../../contract/messages/t5.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
-import type { CapabilityUsage, GovernorUsage, ResourceRequest, TokenBudget } from "../../../contract/token.ts";
+import type { GovernorUsage, ResourceRequest } from "../../../contract/token.ts";
 import { checkBudget, checkCeilings, checkResources, governedResources } from "./admit-token.ts";
-import type { BudgetLimiter, Charged } from "./budget-limiter.ts";
+import type { BudgetLimiter } from "./budget-limiter.ts";
 import type { CapabilityRegistry } from "./capability-registry.ts";
-
-/** A token as its executor asks for it, with what its workflow has used so far. */
-export interface WorkQuestion {
-  readonly token_id: number;
-  /** The registered name that the work counts for. */
-  readonly name: string;
-  readonly cost: number;
-  readonly budget: TokenBudget;
-  readonly resources: ResourceRequest;
-  readonly used: { readonly capability: CapabilityUsage; readonly resources: ResourceRequest };
-}
-
-/** As above, for a call that is about to be made. */
-export interface CallQuestion extends WorkQuestion {
-  readonly hold: string;
-  readonly who: Charged;
-  readonly amounts: Charge;
-}
 
 const admissionRef = moduleRef(5, "admission", "admit");
 

@@ -25,20 +25,11 @@ import {
 import type { KernelError } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { instantText } from "../../../contract/instant.ts";
+import type { ChargedTo } from "../../../contract/messages/t5.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import { BudgetCounters, type BudgetCountersParts, type StandingOf } from "./budget-counters.ts";
 
 type Id = string | number;
-
-/** Whose call it is. */
-export interface Charged {
-  readonly tenant_id: Id;
-  readonly principal: Id;
-  readonly workflow: string;
-  readonly operator: string;
-  /** Epoch ms. */
-  readonly at: number;
-}
 
 type Reserved = BoundReservation | KernelError | null;
 
@@ -46,7 +37,7 @@ export interface BudgetLimiter {
   /** Whether any ceiling is configured at all. */
   readonly isEmpty: boolean;
   /** Sets the amounts aside under `hold`, or says what they would exceed; null when no ceiling concerns the call. */
-  readonly reserve: (hold: string, who: Charged, amounts: Charge) => Reserved | Promise<Reserved>;
+  readonly reserve: (hold: string, who: ChargedTo, amounts: Charge) => Reserved | Promise<Reserved>;
   /** The start is in the ledger, or will not be: the counters alone say what is used. */
   readonly release: (hold: string) => void;
 }
@@ -87,7 +78,7 @@ export function createBudgetLimiter({ limits, ...parts }: BudgetLimiterParts): B
 interface Asking {
   /** Its name. */
   readonly hold: string;
-  readonly who: Charged;
+  readonly who: ChargedTo;
   readonly concerned: readonly Concerned[];
   readonly amounts: Charge;
 }
@@ -134,7 +125,7 @@ interface Concerned {
 }
 
 /** The counter that a limit keeps for this call; none where it is about somebody or something else. */
-function counterOf(limit: ParsedBudgetLimit, who: Charged): readonly Concerned[] {
+function counterOf(limit: ParsedBudgetLimit, who: ChargedTo): readonly Concerned[] {
   const id = idIn(limit.scope, who);
   if (limit.id !== undefined && limit.id !== id) return [];
   if (limit.tenant_id !== undefined && limit.tenant_id !== who.tenant_id) return [];
@@ -145,7 +136,7 @@ function counterOf(limit: ParsedBudgetLimit, who: Charged): readonly Concerned[]
 export const nameCounter = (scope: BudgetScope, id: Id, window: string): string =>
   `${scope === "tenant" ? scope : `${scope}:${JSON.stringify(id)}`}${window}`;
 
-const idIn = (scope: BudgetScope, who: Charged): Id => (scope === "tenant" ? who.tenant_id : who[scope]);
+const idIn = (scope: BudgetScope, who: ChargedTo): Id => (scope === "tenant" ? who.tenant_id : who[scope]);
 
 const windowLength = { total: 0, month: 7, day: 10, hour: 13 } as const;
 

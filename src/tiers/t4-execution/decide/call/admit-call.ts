@@ -10,10 +10,12 @@ import type { Usage } from "../../../../contract/action.ts";
 import { type BoundReservation, type Charge, checkBudget } from "../../../../contract/budget.ts";
 import { raise } from "../../../../contract/error.ts";
 import { draft } from "../../../../contract/event.ts";
+import { type AdmissionAnswer, t5, type WorkQuestion } from "../../../../contract/messages/t5.ts";
 import type { OperatorMetadata } from "../../../../contract/operator.ts";
 import type { ResourceRequest } from "../../../../contract/token.ts";
 import type { Prepared } from "../payload/prepare-step.ts";
 import { isBlocking } from "../run/end-step.ts";
+import { tellTier, toHost, toTier } from "../run/intention.ts";
 import { ask, type Charged, type Run, stepOf } from "../run/run.ts";
 
 /** What the ledger keeps of an admitted call's token; zeros are left out. */
@@ -21,12 +23,6 @@ export interface CallToken {
   readonly id: number;
   readonly cost?: number;
   readonly resources?: ResourceRequest;
-}
-
-/** T5's words: whether any ceiling concerns the work, and what was set aside for it. */
-export interface AdmissionAnswer {
-  readonly unlimited: boolean;
-  readonly reservation: BoundReservation | null;
 }
 
 const noUsage = { invocations: 0, tokens: 0 } as const;
@@ -45,14 +41,14 @@ interface Token {
 }
 
 /** What a token asks of capability, governor and its own budget. Its cost is the tokens that it may take. */
-export function workOf(run: Run, { token_id, name, resources, budget }: Token) {
+export function workOf(run: Run, { token_id, name, resources, budget }: Token): WorkQuestion {
   const { used } = run.log.record;
   const usage = { capability: used.capabilities.get(name) ?? noUsage, resources: used.resources };
   return { token_id, name, cost: resources.tokens, budget, resources, used: usage };
 }
 
 /** What a step's next call asks. */
-export function callWorkOf(run: Run, stepId: string, { name, resources }: OperatorMetadata) {
+export function callWorkOf(run: Run, stepId: string, { name, resources }: OperatorMetadata): WorkQuestion {
   const budget = { limit: run.settings.perToken, consumed: stepOf(run, stepId).token_cost };
   return workOf(run, { token_id: nextTokenOf(run, stepId), name, resources, budget });
 }
@@ -89,19 +85,19 @@ export function admitCall(run: Run, { step, operator }: Prepared, timeoutMs: num
     who: { ...who, at: run.now },
     amounts,
   };
-  const question = { ask: "data", to: 5, schema: "CallQuestion", fn: "admit", data } as const;
+  const question = toTier(t5.admitCall, { fn: "admit", data });
   // An answer of an earlier pass was given on what stood then: what was admitted since asks again.
   let { answer } = run.scopes.hear(`admit:${admitted}`, question);
   if (answer.error?.detail["kind"] === "scoped_budget") {
     // Counters are what is committed: what calls before this one gave back may be noted only.
-    ask(run, `saved:${admitted}`, { ask: "saved" });
+    ask(run, `saved:${admitted}`, toHost("saved", {}));
     answer = run.scopes.hear(`admit:${admitted}:again`, question).answer;
   }
   const { error } = answer;
   // That T5 could not tell is no refusal.
   if (error !== null && isBlocking(error)) run.log.note(draft("BUDGET_REFUSED", { error }, step.step_id));
   if (error !== null) raise(error);
-  const admission = answer.data as AdmissionAnswer;
+  const admission = answer.data;
   keepAdmission(run, step.step_id, admission);
   return admission.reservation;
 }
@@ -129,7 +125,7 @@ const holdOf = (run: Run, stepId: string): string => `${run.log.identity.workflo
 /** T5 is told that what it set aside in memory for the step is in the ledger now, or will not be used. */
 export function dropHold(run: Run, stepId: string): void {
   if (!run.settings.reserves) return;
-  run.intend({ do: "tell", to: 5, fn: "release_hold", schema: "HoldRelease", data: { hold: holdOf(run, stepId) } });
+  run.intend(tellTier(t5.releaseHold, { fn: "release_hold", data: { hold: holdOf(run, stepId) } }));
 }
 
 export function reserve(run: Run, stepId: string, { action_id, reservation }: Omit<Charged, "started_at">): Charged {

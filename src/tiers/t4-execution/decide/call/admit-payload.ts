@@ -2,22 +2,16 @@
  * Putting a payload to policy: one question to T5, one decision in the ledger, and the payload as it is let through.
  */
 import { deepFreeze } from "../../../../contract/json.ts";
+import { type StepQuestion, t5 } from "../../../../contract/messages/t5.ts";
 import { moduleRef } from "../../../../contract/module-ref.ts";
 import type { PolicyDecision } from "../../../../contract/policy.ts";
 import { redact } from "../../../../contract/redact.ts";
 import { type Prepared, parseParams } from "../payload/prepare-step.ts";
 import { askPolicy, requireAllowed } from "../run/note-decision.ts";
 import { type Run, stepOf } from "../run/run.ts";
-import { type AdmissionAnswer, callWorkOf, keepAdmission } from "./admit-call.ts";
+import { callWorkOf, keepAdmission } from "./admit-call.ts";
 
 const policyRef = moduleRef(5, "policy", "evaluate");
-
-/** What T5 answers once per step: policy, authority and budget, in one answer. */
-export interface StepAnswer extends AdmissionAnswer {
-  readonly decision: PolicyDecision;
-  /** Whether the call would be admitted as things stand; one that is not, is asked for and refused when it is to begin. */
-  readonly fits: boolean;
-}
 
 interface Admitting {
   /** Writes a payload down that stands nowhere else. */
@@ -47,7 +41,7 @@ function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): 
 }
 
 /** What T5 is asked of a step's payload, at an ISO instant. */
-export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | "payload">, now: string) {
+export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | "payload">, now: string): StepQuestion {
   const { auth, intent, bundle, spent } = run.log.record;
   const { step, payload } = of;
   const { metadata } = of.operator;
@@ -63,8 +57,8 @@ function admit(
 ): PolicyDecision {
   const keep = keeps || (isChanged && "filled");
   const asked = { key, stage: "action", subject: step.name, step_id: step.step_id, payload, hash, keep } as const;
-  const { answer, isNew } = askPolicy<StepAnswer>(run, asked, {
-    schema: "StepQuestion",
+  const { answer, isNew } = askPolicy(run, asked, {
+    message: t5.admitStep,
     fn: "admit",
     data: (now) => stepQuestion(run, { step, operator, payload }, now),
     read: ({ decision }) => decision,

@@ -14,6 +14,7 @@ import type { Json } from "../../../../contract/json.ts";
 import { moduleRef } from "../../../../contract/module-ref.ts";
 import { type ActionEntry, stepsOf } from "../../../../contract/workflow.ts";
 import { isRepeatable, type Prepared } from "../payload/prepare-step.ts";
+import { type SharedKey, toHost } from "../run/intention.ts";
 import { appliedBy, ask, isUnderWay, nameAsked, type Run } from "../run/run.ts";
 import { deriveApplyKey } from "./derive-key.ts";
 import { findKey } from "./find-work.ts";
@@ -39,21 +40,6 @@ export type KeyState =
     }
   /** `spent`: another's call stands for this attempt: of no use to another workflow, or made as often by another step already. */
   | { readonly seen: "failed_final" | "spent"; readonly action_id: string; readonly error: KernelError };
-
-/** What other workflows have made of a key: nothing that stands in the way of this call of it, or a call. */
-export type SharedKey =
-  | { readonly claim: number }
-  | {
-      readonly claim: null;
-      readonly workflow_id: string;
-      readonly action_id: string;
-      /** Of what it was called with; null where the record asked does not say. */
-      readonly payload_hash: string | null;
-      readonly result: Json | null;
-      readonly succeeded: boolean;
-      /** It was answered with what is of no use, and nobody has asked for another since. */
-      readonly failure: KernelError | null;
-    };
 
 export function keyOf(run: Run, prepared: Prepared): string {
   const { record } = run.log;
@@ -116,7 +102,7 @@ function sharedKey(run: Run, key: string): SharedKey | null {
   const isShared = isApplyKey(key) || parent_workflow_id !== null || round > 1;
   if (!isShared) return null;
   // A new version of an outcome gives the step another key between two passes: of that one nothing was asked yet.
-  return ask<SharedKey>(run, nameAsked(run, "shared", key), { ask: "shared_key", key });
+  return ask(run, nameAsked(run, "shared", key), toHost("shared_key", { key }));
 }
 
 /** Whether nothing is called, so that nobody need be asked: the work was done by another workflow, or is refused by the key. */

@@ -9,23 +9,14 @@
 import type { Usage } from "../../../../contract/action.ts";
 import { isRetryable, type KernelError, toExecutorError } from "../../../../contract/error.ts";
 import { draft, type EventDraft, type EventPayloads } from "../../../../contract/event.ts";
-import type { Json } from "../../../../contract/json.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import { isTerminal } from "../../../../contract/workflow.ts";
 import type { Input } from "../run/input.ts";
+import type { Screened } from "../run/intention.ts";
 import { checkedChars } from "../run/redact.ts";
 import { callIdOf, outcomeOfStep, type Run, stepOf } from "../run/run.ts";
 import { settleCharge } from "./admit-call.ts";
 import { type Failed, maxAttemptsOf } from "./attempts.ts";
-
-/** A result as it was screened. */
-export interface Screened {
-  readonly result: Json;
-  /** Why it was replaced; null where it was not. */
-  readonly sanitized: string | null;
-  /** Characters of the whole output. */
-  readonly length: number;
-}
 
 export type Ended = Extract<Input, { readonly type: "ended" }>;
 

@@ -7,6 +7,7 @@ import type { KernelError } from "../../../../contract/error.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import type { SkillExecutionContext } from "../../../../ports/middleware.ts";
 import type { Prepared } from "../payload/prepare-step.ts";
+import { toHost } from "../run/intention.ts";
 import { nameAsked, type Run, stepOf } from "../run/run.ts";
 import { createExecutionContext } from "./execution-context.ts";
 import { type FixedName, isFixed, isSkippedOnRetry, orderOf } from "./middleware.ts";
@@ -59,7 +60,7 @@ function askHook(run: Run, step_id: string, name: string, phase: Phase): KernelE
   const key = `${phase}:${name}:${attempt}`;
   // What lets one payload through says nothing of the next.
   const asked = phase === "before" ? nameAsked(run, key, digest(params)) : key;
-  return run.scopes.hear(asked, { ask: "hook", step_id, name, phase }).answer.error;
+  return run.scopes.hear(asked, toHost("hook", { step_id, name, phase })).answer.error;
 }
 
 /** The way back after an attempt, from the inside out, all of it; what a hook fails with is logged and changes nothing. */

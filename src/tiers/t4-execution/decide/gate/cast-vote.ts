@@ -14,12 +14,13 @@ import type { Gate } from "../../../../contract/gate.ts";
 import { refOf } from "../../../../contract/gate-vote.ts";
 import type { Principal } from "../../../../contract/intent.ts";
 import type { Json } from "../../../../contract/json.ts";
+import type { JudgedDecision } from "../../../../contract/messages/t5.ts";
 import { failStep, gateDenied } from "../run/end-step.ts";
 import { gateNow, type Run } from "../run/run.ts";
-import type { Judged } from "./judge-decision.ts";
+import type {} from "./judge-decision.ts";
 
 /** What a person says, as it was judged. */
-export interface Ballot extends Pick<Judged, "seat" | "signature"> {
+export interface Ballot extends Pick<JudgedDecision, "seat" | "signature"> {
   readonly decision: "approve" | "reject";
   readonly principal: Principal;
   readonly comment: string | null;

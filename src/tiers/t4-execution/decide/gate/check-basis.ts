@@ -6,11 +6,13 @@
  * K1  A call that has begun may itself have changed what it rests on: repeated under its key it is not asked about again.
  * K2  What was said on another basis is no word on this one: where it has changed an approval names it.
  */
+
 import { bindBasis, hasSameBasis } from "../../../../contract/basis.ts";
 import type { Gate, ParsedGateRequest } from "../../../../contract/gate.ts";
 import { admitPayload } from "../call/admit-payload.ts";
 import { type Prepared, prepareWritten } from "../payload/prepare-step.ts";
-import { type Shown, showCall } from "../payload/show-call.ts";
+import { showCall } from "../payload/show-call.ts";
+import type { Shown } from "../run/intention.ts";
 import { refuseAt } from "../run/refuse-at-gate.ts";
 import { gateNow, isOutdated, type Run } from "../run/run.ts";
 import { approvalReasons, describeGate, noteRevised, reviseGate } from "./open-gate.ts";

@@ -6,8 +6,9 @@ import type { Signing } from "../../../../contract/approval-claims.ts";
 import type { AuthContext } from "../../../../contract/auth-context.ts";
 import type { EventPayloads } from "../../../../contract/event.ts";
 import type { Gate, ParsedDelegationRequest } from "../../../../contract/gate.ts";
-import type { GateSignature, PrincipalRef } from "../../../../contract/gate-vote.ts";
 import type { Principal } from "../../../../contract/intent.ts";
+import type { Message } from "../../../../contract/messages/message.ts";
+import { type DecisionQuestion, type JudgedDecision, t5 } from "../../../../contract/messages/t5.ts";
 import type { PolicyDecision } from "../../../../contract/policy.ts";
 import { askPolicy } from "../run/note-decision.ts";
 import type { Run } from "../run/run.ts";
@@ -20,18 +21,16 @@ export interface Deciding extends Signing {
   readonly edits?: boolean;
 }
 
-/** How a person's word counts: T5's answer. */
-export interface Judged {
-  readonly policy: PolicyDecision;
-  readonly seat: { readonly advisory: boolean; readonly on_behalf_of: PrincipalRef | null };
-  readonly signature: GateSignature | null;
-}
-
 /** Notes what policy said. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID. */
-export function judgeDecision(run: Run, gate: Gate, deciding: Deciding, key = "judge"): Judged {
+export function judgeDecision(run: Run, gate: Gate, deciding: Deciding, key = "judge"): JudgedDecision {
   const { decision, principal, auth } = deciding;
-  const data = { resolution: null, signature: null, edits: false, ...deciding };
-  return judgeAt<Judged>(run, gate, { key, schema: "GateJudgement", data, by: { decision, principal, auth } });
+  const data = {
+    ...deciding,
+    resolution: deciding.resolution ?? null,
+    signature: deciding.signature ?? null,
+    edits: deciding.edits ?? false,
+  };
+  return judgeAt(run, gate, { key, message: t5.judgeDecision, data, by: { decision, principal, auth } });
 }
 
 interface Delegating extends Pick<Deciding, "principal" | "auth">, Pick<ParsedDelegationRequest, "to" | "expires_at"> {}
@@ -40,28 +39,34 @@ interface Delegating extends Pick<Deciding, "principal" | "auth">, Pick<ParsedDe
 export function judgeDelegation(run: Run, gate: Gate, data: Delegating): PolicyDecision {
   const { principal, auth, to } = data;
   const by = { decision: "delegate", principal, auth, to } as const;
-  return judgeAt<Pick<Judged, "policy">>(run, gate, { key: "judge", schema: "DelegationJudgement", data, by }).policy;
+  return judgeAt(run, gate, { key: "judge", message: t5.judgeDelegation, data, by }).policy;
 }
 
-interface Question {
+type OfGate = "gate" | "intent" | "context" | "now";
+
+interface Judging<Q, Answer> {
   /** Names the question among those of its pass. */
   readonly key: string;
-  readonly schema: string;
-  readonly data: object;
+  readonly message: Message<Q, Answer>;
+  /** The part of the question that does not follow from gate and record. */
+  readonly data: Omit<Q, OfGate>;
   readonly by: EventPayloads["POLICY_DECIDED"]["by"];
 }
 
-function judgeAt<T extends Pick<Judged, "policy">>(run: Run, gate: Gate, asked: Question): T {
+function judgeAt<Q extends Pick<DecisionQuestion, OfGate>, Answer extends Pick<JudgedDecision, "policy">>(
+  run: Run,
+  gate: Gate,
+  { key, message, data, by }: Judging<Q, Answer>,
+): Answer {
   const { intent, bundle } = run.log.record;
-  const { key, schema, data, by } = asked;
   const { gate_id, step_id, payload } = gate;
-  const judged = askPolicy<T>(
+  const judged = askPolicy(
     run,
     { key, stage: "gate", subject: gate_id, step_id, payload, by },
     {
-      schema,
+      message,
       fn: "decide_gate",
-      data: (now) => ({ ...data, gate, intent, context: bundle, now }),
+      data: (now) => ({ ...data, gate, intent, context: bundle, now }) as unknown as Q,
       read: ({ policy }) => policy,
     },
   );

@@ -16,17 +16,18 @@ import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft, type GateDecided } from "../../../../contract/event.ts";
 import { fieldErrorsOf } from "../../../../contract/field-error.ts";
 import { type Gate, type GateResponse, isOpenGate, type ParsedGateRequest } from "../../../../contract/gate.ts";
-import type { SchemaReading } from "../../../../contract/schema-reading.ts";
+import type { JudgedDecision } from "../../../../contract/messages/t5.ts";
 import { unmetOf } from "../../../../contract/workflow.ts";
 import { findKnownOperator } from "../payload/prepare-step.ts";
 import { failStep } from "../run/end-step.ts";
+import { toHost } from "../run/intention.ts";
 import { refuseAt, requireRoom } from "../run/refuse-at-gate.ts";
 import { ask, gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "../run/run.ts";
 import { castVote, endIfRejected } from "./cast-vote.ts";
 import { requireNamedBasis, requireSameBasis } from "./check-basis.ts";
 import { isPlainRejection, isRegistered, requireRunnable } from "./check-runnable.ts";
 import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
-import { type Judged, judgeDecision } from "./judge-decision.ts";
+import { judgeDecision } from "./judge-decision.ts";
 import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
 import { gateMeant, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
 
@@ -71,7 +72,7 @@ function parseResult(run: Run, gate: Gate, request: ParsedGateRequest): ParsedGa
   const operator = findKnownOperator(run, stepOf(run, gate.step_id).step);
   if (gate.kind !== "in_doubt" || resolution !== "done" || result === undefined || operator === null) return request;
   const { name, version } = operator.metadata;
-  const reading = ask<SchemaReading>(run, "parse_result", { ask: "parse_result", name, version, result });
+  const reading = ask(run, "parse_result", toHost("parse_result", { name, version, result }));
   if (reading.ok) return { ...request, payload: { ...request.payload, result: reading.value } };
   const errors = reading.error === null ? [] : fieldErrorsOf(reading.error, ["payload", "result"]);
   const message = `the result that is stated of ${name} does not pass its output schema: ${reading.problem}`;
@@ -152,7 +153,7 @@ interface Looked {
 }
 
 /** What was judged is what is decided: the same payload under the same policy, asked of the same people, and a seat that is still free. */
-function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: Judged): void {
+function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: JudgedDecision): void {
   const { gate_id } = still;
   const isSameShown = still.payload_digest === standing.payload_digest && hasSameBasis(still, standing);
   const isBound =
@@ -204,7 +205,7 @@ function requireTarget({ gate_id, target }: Gate, { target: named }: ParsedGateR
 }
 
 /** @throws KernelErrorException what T5 raises; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit. */
-function judge(run: Run, gate: Gate, { request, auth }: Asked, key = "judge"): Judged {
+function judge(run: Run, gate: Gate, { request, auth }: Asked, key = "judge"): JudgedDecision {
   const { signature = null, edit } = request.payload;
   if (signature !== null && edit !== undefined)
     refuseAt(gate.gate_id, "an edit makes a new version; sign that one once it is shown", {
@@ -225,7 +226,7 @@ function judge(run: Run, gate: Gate, { request, auth }: Asked, key = "judge"): J
 function apply(
   run: Run,
   gate: Gate,
-  { request, judged }: { readonly request: ParsedGateRequest; readonly judged: Judged },
+  { request, judged }: { readonly request: ParsedGateRequest; readonly judged: JudgedDecision },
 ): void {
   const { comment = null, edit } = request.payload;
   const { seat, signature } = judged;

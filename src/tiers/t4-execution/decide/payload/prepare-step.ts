@@ -8,6 +8,7 @@
  * Q2  Whatever changes the payload (a policy's transform, an edit) passes validateParams and the schema again.
  * Q3  A schema gives JSON, and leaves what it gave as it is: a payload that it would change is refused.
  */
+
 import { canonicalJson, digest, sha256 } from "../../../../contract/digest.ts";
 import { raise } from "../../../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../../../contract/error-codes.ts";
@@ -17,6 +18,7 @@ import { deepFreeze, type Json } from "../../../../contract/json.ts";
 import { isHarmless, type Operator } from "../../../../contract/operator.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import { paramsFaults, readStably, type SchemaReading } from "../../../../contract/schema-reading.ts";
+import { toHost, type Verdict } from "../run/intention.ts";
 import { refuseAt } from "../run/refuse-at-gate.ts";
 import { approvedGate, ask, nameAsked, oodaRef, outputsOf, type Run, stepOf } from "../run/run.ts";
 import { missingIn, resolveParams } from "./resolve-templates.ts";
@@ -146,7 +148,7 @@ export function parseParams(run: Run, operator: Operator, params: Json, parsing:
   const { hash = digest(params), check = "check" } = parsing;
   const { name } = operator.metadata;
   run.mark?.("security.validate_params", { operator: name });
-  requireVerdict(name, ask<Verdict>(run, nameAsked(run, check, hash), { ask: "check", payload: params }));
+  requireVerdict(name, ask(run, nameAsked(run, check, hash), toHost("check", { payload: params })));
   run.mark?.("schema.validate", { operator: name });
   const reading = readParams(run, operator, { params, hash });
   const parsed = requireRead(operator, reading);
@@ -157,7 +159,7 @@ export function parseParams(run: Run, operator: Operator, params: Json, parsing:
 /** What the schema makes of params, whatever validateParams says of them. */
 export function readParams(run: Run, operator: Operator, { params, hash }: Hashed): SchemaReading {
   const { name, version } = operator.metadata;
-  return ask<SchemaReading>(run, `parse:${hash}`, { ask: "parse", name, version, params });
+  return ask(run, `parse:${hash}`, toHost("parse", { name, version, params }));
 }
 
 const changesJudged = "the schema would change the payload, which was judged as it is";
@@ -177,8 +179,6 @@ export function keepPayload(run: Run, operator: Operator, payload: Json, parsing
   const parsed = parseParams(run, operator, payload, parsing);
   return parsed.isChanged ? refuseParams(operator.metadata.name, "T4_PARAMS_NOT_STABLE", changesJudged) : parsed;
 }
-
-export type Verdict = { readonly ok: boolean; readonly reason?: string } | null;
 
 /** @throws KernelErrorException T4_PARAMS_REFUSED. */
 export function requireVerdict(operator: string, verdict: Verdict): void {

@@ -5,6 +5,7 @@
  * T2  A command is answered by what is committed; what it is refused with changes nothing but what policy said of it.
  * T3  What of deciding is a fault of the kernel's ends the workflow with a code.
  */
+
 import { type KernelError, KernelErrorException, raise } from "../../../../contract/error.ts";
 import { draft } from "../../../../contract/event.ts";
 import { isCancelled, isTerminal, workflowNotFound } from "../../../../contract/workflow.ts";
@@ -18,6 +19,7 @@ import { expireGates } from "../gate/expire-gates.ts";
 import { decideGate } from "../gate/judge-gate.ts";
 import { findOperator } from "../payload/prepare-step.ts";
 import type { Command, Input, Word } from "../run/input.ts";
+import { toHost } from "../run/intention.ts";
 import { ask, type Commanding, oodaRef, type Run } from "../run/run.ts";
 import { beginCancelling, goOnCancelling } from "./cancel-workflow.ts";
 import { completeWorkflow, failWorkflow } from "./end-workflow.ts";
@@ -171,7 +173,7 @@ function initialize(run: Run): boolean {
   if (run.asleep || run.scopes.waits("initialize")) return false;
   run.initialized = run.scopes.pass("initialize", () => {
     run.mark?.("ensure_initialized");
-    ask(run, "initialize", { ask: "initialize" });
+    ask(run, "initialize", toHost("initialize", {}));
   });
   return run.initialized;
 }

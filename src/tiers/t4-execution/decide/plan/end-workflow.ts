@@ -6,6 +6,7 @@
  * E2  What a run on a thread has learned is written to memory in the same turn (LIF-08).
  * E3  A step never ends without an event: what has not run is skipped, by name.
  */
+
 import { isKernelError, type KernelError, toExecutorError, wrapError } from "../../../../contract/error.ts";
 import { draft, type EventDraft } from "../../../../contract/event.ts";
 import type { Principal } from "../../../../contract/intent.ts";
@@ -13,6 +14,7 @@ import { isHarmless, type Operator } from "../../../../contract/operator.ts";
 import { isStepDone, stepsOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import type { SkipReason } from "../../../../contract/workflow-state.ts";
 import { isBlocking } from "../run/end-step.ts";
+import { toEscalation, toText } from "../run/intention.ts";
 import { oodaRef, type Run } from "../run/run.ts";
 
 const durationOf = ({ log, now }: Run): number => now - Date.parse(log.record.accepted_at);
@@ -23,8 +25,8 @@ export function completeWorkflow(run: Run): void {
   const text = finalText(record);
   const tags = { evidence: String(record.actions.size) };
   run.mark?.("reflect", { workflow_id: record.workflow_id });
-  const { answer: judged } = run.scopes.hear("noise", { ask: "text", to: 6, fn: "act", text, tags });
-  const shown = judged.data as { readonly text?: unknown } | null;
+  const { answer: judged } = run.scopes.hear("noise", toText(6, { fn: "act", text, tags }));
+  const shown = judged.data;
   const warnings = judged.error === null ? [] : [judged.error];
   run.mark?.("trace.finalize", { status: "completed" });
   run.log.note(
@@ -67,8 +69,8 @@ export function failWorkflow(run: Run, error: KernelError): void {
   const ref = oodaRef("escalate");
   // What another tier answered T4 with leaves T4 as T4's: each hop above adds one wrap to it.
   const own = error.source.tier === 4 ? error : wrapError("T4_ESCALATION_UNHANDLED", error, ref);
-  const { answer } = run.scopes.hear("escalate", { ask: "error", to: 5, fn: "escalate", error: own });
-  const last = (answer.data as { readonly data?: unknown } | null)?.data;
+  const { answer } = run.scopes.hear("escalate", toEscalation(5, { fn: "escalate", error: own }));
+  const last = answer.data?.data;
   const hops = isKernelError(last) ? chainAbove(last, 4) : [];
   run.mark?.("trace.finalize", { status: statusOf(error) });
   run.log.note(

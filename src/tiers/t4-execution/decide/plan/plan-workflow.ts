@@ -5,26 +5,24 @@
  * P2  The plan passes policy before any of its steps runs (PLN-11).
  * P3  Steps of a planner's plan beyond the limit are dropped with an event each, and the state warns of it (C-13).
  */
+
 import type { ChangedCall } from "../../../../contract/capability.ts";
-import type { ContextBundle } from "../../../../contract/context-bundle.ts";
 import { digest } from "../../../../contract/digest.ts";
 import { type KernelError, KernelErrorException } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft, type EventDraft, type EventPayloads } from "../../../../contract/event.ts";
 import { gateIdOf, gatesIn } from "../../../../contract/gate.ts";
+import { t2 } from "../../../../contract/messages/t2.ts";
+import { type PlanAnswer, t3 } from "../../../../contract/messages/t3.ts";
+import { t5 } from "../../../../contract/messages/t5.ts";
+import { t6 } from "../../../../contract/messages/t6.ts";
 import type { Plan, PlanStep } from "../../../../contract/plan.ts";
 import { planSubject } from "../../../../contract/policy-subject.ts";
 import type { StepRecord, WorkflowRecord } from "../../../../contract/workflow.ts";
 import { workOf } from "../call/admit-call.ts";
+import { tellTier, toTier } from "../run/intention.ts";
 import { judgeSubject, requireAllowed } from "../run/note-decision.ts";
 import { ask, hasGoneThrough, oodaRef, type Run } from "../run/run.ts";
-
-/** What T3 answers. */
-export interface PlanAnswer {
-  readonly plan: Plan;
-  readonly dropped: readonly string[];
-  readonly cost: number;
-}
 
 const planRef = oodaRef("plan");
 
@@ -34,14 +32,13 @@ export function planWorkflow(run: Run): void {
   const round = record.plan === null ? 0 : record.round + 1;
   if (record.bundle === null) buildContext(run);
   const data = { spent: run.log.record.spent, work: planningOf(run) };
-  ask(run, "budget", { ask: "data", to: 5, schema: "BudgetCheck", fn: "plan", data });
+  ask(run, "budget", toTier(t5.checkPlanningBudget, { fn: "plan", data }));
   const cause = round === 0 ? "submit" : hasGoneThrough(record, record.plan) ? "continue" : "replan";
   if (cause === "replan") run.mark?.("replan", { round });
   try {
     run.mark?.("plan.create", { round });
     const request = run.scopes.keep("request", () => planRequest(run, round));
-    const question = { ask: "data", to: 3, schema: "PlanRequest", fn: "orient", data: request } as const;
-    const answer = ask<PlanAnswer>(run, "plan", question);
+    const answer = ask(run, "plan", toTier(t3.plan, { fn: "orient", data: request }));
     run.mark?.("policy.record_cost", { total_cost: answer.cost });
     const judged = judgePlan(run, answer.plan);
     if (record.pipeline === "enhanced") reviewPlan(run, judged);
@@ -54,7 +51,7 @@ export function planWorkflow(run: Run): void {
 
 /** What takes the enhanced pipeline has its plan looked at by T6's load monitor; a finding is a warning. */
 function reviewPlan(run: Run, plan: Plan): void {
-  run.intend({ do: "tell", to: 6, fn: "plan", schema: "PlanReview", data: { calls: callsOf(plan) } });
+  run.intend(tellTier(t6.reviewPlan, { fn: "plan", data: { calls: callsOf(plan) } }));
 }
 
 const callsOf = ({ steps }: Plan): string[] => steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`);
@@ -63,8 +60,7 @@ function buildContext(run: Run): void {
   const { objective } = run;
   const { intent, auth, thread_id, workflow_id } = run.log.record;
   const data = { intent, auth, thread_id, workflow_id, objective };
-  const question = { ask: "data", to: 2, schema: "ContextRequest", fn: "observe", data } as const;
-  const answer = ask<{ readonly bundle: ContextBundle; readonly cache_hit: boolean }>(run, "context", question);
+  const answer = ask(run, "context", toTier(t2.buildContext, { fn: "observe", data }));
   run.log.note(draft("CONTEXT_BUILT", answer));
 }
 
@@ -187,5 +183,5 @@ function rejectPlan(run: Run, error: KernelError): void {
 export function warnOfLoop(run: Run): void {
   const { workflow_id, plans } = run.log.record;
   const data = { workflow_id, plans: plans.map(callsOf) };
-  run.intend({ do: "tell", to: 6, fn: "replan", schema: "ReplanReview", data });
+  run.intend(tellTier(t6.reviewReplan, { fn: "replan", data }));
 }

@@ -7,7 +7,7 @@
  * P2  An answer that comes after its scope was forgotten is nobody's.
  */
 import type { Answered, Input } from "./input.ts";
-import type { Question } from "./intention.ts";
+import type { Asked, Question } from "./intention.ts";
 import { pending } from "./run.ts";
 
 interface Entry {
@@ -85,7 +85,10 @@ export class PassScopes {
   }
 
   /** The answer, and whether this pass is the first to hear it. @throws pending */
-  hear(key: string, question: Question): { readonly answer: Answered; readonly isNew: boolean } {
+  hear<Answer>(
+    key: string,
+    { question }: Asked<Answer>,
+  ): { readonly answer: Answered<Answer>; readonly isNew: boolean } {
     const scope = this.#here();
     scope.entries ??= new Map();
     const known = scope.entries.get(key);
@@ -93,7 +96,7 @@ export class PassScopes {
     if (known !== undefined) {
       const isNew = !known.heard;
       known.heard = true;
-      return { answer: known.answer as Answered, isNew };
+      return { answer: known.answer as Answered<Answer>, isNew };
     }
     this.#asked += 1;
     const entry: Entry = { nr: this.#asked, answer: null, heard: false };
@@ -101,7 +104,7 @@ export class PassScopes {
     entry.answer = this.#put({ scope: scope.name, key, nr: entry.nr }, question);
     if (entry.answer === null) throw pending;
     entry.heard = true;
-    return { answer: entry.answer, isNew: true };
+    return { answer: entry.answer as Answered<Answer>, isNew: true };
   }
 
   /** A value that is the same in every pass of the scope. */

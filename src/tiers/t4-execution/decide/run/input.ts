@@ -39,9 +39,9 @@ export interface CallOf {
 }
 
 /** A question's answer. `data` is the data of a DATA Signal, the body of any other, or what host code gave. */
-export interface Answered {
+export interface Answered<Answer = unknown> {
   readonly error: KernelError | null;
-  readonly data: unknown;
+  readonly data: Answer;
   readonly tags: Readonly<Record<string, string>>;
 }
 

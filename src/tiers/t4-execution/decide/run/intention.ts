@@ -2,40 +2,139 @@
  * What a turn asks for: questions, answered within the turn where that can be, and intentions, performed once the row that
  * holds what was decided before them is committed. Plain data.
  */
+import type { Basis } from "../../../../contract/basis.ts";
 import type { KernelError } from "../../../../contract/error.ts";
 import type { Json, JsonObject } from "../../../../contract/json.ts";
-import type { Tier } from "../../../../engine/actors/bus.ts";
+import type { Message, TierNumber } from "../../../../contract/messages/message.ts";
+import type { Outcome } from "../../../../contract/outcome.ts";
+import type { SchemaReading } from "../../../../contract/schema-reading.ts";
 import type { CallOf } from "./input.ts";
 
-/** A question to a tier, as a Signal, or to a host's code. None has an effect outside. */
-export type Question =
-  | { readonly ask: "data"; readonly to: Tier; readonly schema: string; readonly fn: string; readonly data: unknown }
+/** A question to a tier, which travels as a Signal. */
+export type TierQuestion =
+  | {
+      readonly ask: "data";
+      readonly to: TierNumber;
+      readonly schema: string;
+      readonly fn: string;
+      readonly data: unknown;
+    }
   | {
       readonly ask: "text";
-      readonly to: Tier;
+      readonly to: TierNumber;
       readonly fn: string;
       readonly text: string;
       readonly tags: Readonly<Record<string, string>>;
     }
-  | { readonly ask: "error"; readonly to: Tier; readonly fn: string; readonly error: KernelError }
-  | { readonly ask: "initialize" }
-  | { readonly ask: "check"; readonly payload: Json }
-  /** What the input schema of an operator makes of params. */
-  | { readonly ask: "parse"; readonly name: string; readonly version: string; readonly params: Json }
-  /** What the output schema of an operator makes of a result that a person states. */
-  | { readonly ask: "parse_result"; readonly name: string; readonly version: string; readonly result: Json }
-  | { readonly ask: "screen"; readonly result: Json }
-  | { readonly ask: "check_call" | "show"; readonly step_id: string; readonly payload: Json }
-  | {
-      readonly ask: "hook";
+  | { readonly ask: "error"; readonly to: TierNumber; readonly fn: string; readonly error: KernelError };
+
+/** The questions to host code and to the kernel, each with the shape of its answer. */
+export interface HostQuestions {
+  readonly initialize: { readonly of: object; readonly answer: unknown };
+  /** `security.validateParams`. */
+  readonly check: { readonly of: { readonly payload: Json }; readonly answer: Verdict };
+  /** The input schema of an operator reads params. */
+  readonly parse: {
+    readonly of: { readonly name: string; readonly version: string; readonly params: Json };
+    readonly answer: SchemaReading;
+  };
+  /** The output schema of an operator reads a result that a person states. */
+  readonly parse_result: {
+    readonly of: { readonly name: string; readonly version: string; readonly result: Json };
+    readonly answer: SchemaReading;
+  };
+  /** `security.validateOutput`. */
+  readonly screen: { readonly of: { readonly result: Json }; readonly answer: Screened };
+  readonly check_call: { readonly of: { readonly step_id: string; readonly payload: Json }; readonly answer: unknown };
+  readonly show: { readonly of: { readonly step_id: string; readonly payload: Json }; readonly answer: Shown };
+  readonly hook: {
+    readonly of: {
       readonly step_id: string;
       readonly name: string;
       readonly phase: "before" | "after" | "onError";
-    }
+    };
+    readonly answer: unknown;
+  };
   /** Answered once everything noted is in the ledger. */
-  | { readonly ask: "saved" }
-  | { readonly ask: "shared_key"; readonly key: string }
-  | { readonly ask: "draft"; readonly workflow_id: string; readonly step_id: string };
+  readonly saved: { readonly of: object; readonly answer: unknown };
+  readonly shared_key: { readonly of: { readonly key: string }; readonly answer: SharedKey };
+  readonly draft: {
+    readonly of: { readonly workflow_id: string; readonly step_id: string };
+    readonly answer: Outcome | null;
+  };
+}
+
+export type HostQuestion = {
+  [Name in keyof HostQuestions]: { readonly ask: Name } & HostQuestions[Name]["of"];
+}[keyof HostQuestions];
+
+/** A question to a tier or to a host's code. None has an effect outside. */
+export type Question = TierQuestion | HostQuestion;
+
+/** A question with the shape of its answer. */
+export interface Asked<Answer> {
+  readonly question: Question;
+  /** Carries the type alone; no question has it. */
+  readonly answers?: Answer;
+}
+
+/** Returns the question that a message of a tier's catalogue is put as. `fn` names the function of T4 that asks. */
+export const toTier = <Q, Answer>(
+  { to, name }: Message<Q, Answer>,
+  { fn, data }: { readonly fn: string; readonly data: Q },
+): Asked<Answer> => ({ question: { ask: "data", to, schema: name, fn, data } });
+
+/** Returns a question to host code, or to the kernel. */
+export const toHost = <Name extends keyof HostQuestions>(
+  ask: Name,
+  of: HostQuestions[Name]["of"],
+): Asked<HostQuestions[Name]["answer"]> => ({ question: { ask, ...of } as HostQuestion });
+
+/** Returns the question that a text is put to a tier as. The answer is the body of a TEXT Signal. */
+export const toText = (
+  to: TierNumber,
+  of: { readonly fn: string; readonly text: string; readonly tags: Readonly<Record<string, string>> },
+): Asked<{ readonly text?: unknown } | null> => ({ question: { ask: "text", to, ...of } });
+
+/** Returns the escalation of an error to a tier. The answer is the body of the Signal that carries the error back. */
+export const toEscalation = (
+  to: TierNumber,
+  of: { readonly fn: string; readonly error: KernelError },
+): Asked<{ readonly data?: unknown } | null> => ({ question: { ask: "error", to, ...of } });
+
+/** The verdict of `security.validateParams`. */
+export type Verdict = { readonly ok: boolean; readonly reason?: string } | null;
+
+/** A result as screening lets it through. */
+export interface Screened {
+  readonly result: Json;
+  /** The reason why it was replaced; null where it was not. */
+  readonly sanitized: string | null;
+  /** The number of characters of the whole output. */
+  readonly length: number;
+}
+
+/** A call as its operator shows it before it is made. */
+export interface Shown {
+  readonly preview: string;
+  readonly diff: string | null;
+  readonly basis: Basis;
+}
+
+/** The calls of other workflows under a key: none that stands in the way of this call, or a call. */
+export type SharedKey =
+  | { readonly claim: number }
+  | {
+      readonly claim: null;
+      readonly workflow_id: string;
+      readonly action_id: string;
+      /** The digest of its payload; null where the record that was read does not have it. */
+      readonly payload_hash: string | null;
+      readonly result: Json | null;
+      readonly succeeded: boolean;
+      /** The failure of a call whose answer is of no use, where nobody has asked for another call since. */
+      readonly failure: KernelError | null;
+    };
 
 export type IntentionOf<D extends Intention["do"]> = Extract<Intention, { readonly do: D }>;
 
@@ -53,7 +152,7 @@ export type Intention =
   | { readonly do: "abort"; readonly reason: string }
   | {
       readonly do: "tell";
-      readonly to: Tier;
+      readonly to: TierNumber;
       readonly fn: string;
       readonly schema: string;
       readonly data: JsonObject;
@@ -67,3 +166,11 @@ export type Intention =
     }
   | { readonly do: "answer"; readonly re: number; readonly data: unknown }
   | { readonly do: "refuse"; readonly re: number; readonly error: KernelError };
+
+type Tell = IntentionOf<"tell">;
+
+/** Returns the intention to tell a tier a message, without an answer. */
+export const tellTier = <Q extends JsonObject>(
+  { to, name }: Message<Q, unknown>,
+  { fn, data, tags }: { readonly fn: string; readonly data: Q; readonly tags?: Tell["tags"] },
+): Tell => ({ do: "tell", to, fn, schema: name, data, ...(tags === undefined ? {} : { tags }) });

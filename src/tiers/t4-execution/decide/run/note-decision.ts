@@ -13,10 +13,13 @@ import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft, type EventDraft, type EventPayloads } from "../../../../contract/event.ts";
 import { instantText } from "../../../../contract/instant.ts";
 import type { Json, JsonObject } from "../../../../contract/json.ts";
+import type { Message } from "../../../../contract/messages/message.ts";
+import { t5 } from "../../../../contract/messages/t5.ts";
 import type { ModuleRef } from "../../../../contract/module-ref.ts";
 import type { PolicyDecision, PolicyStage, PolicySubject } from "../../../../contract/policy.ts";
 import { redact } from "../../../../contract/redact.ts";
 import { isTerminal } from "../../../../contract/workflow.ts";
+import { toTier } from "./intention.ts";
 import type { Run } from "./run.ts";
 
 export interface Asked {
@@ -34,26 +37,26 @@ export interface Asked {
   readonly by?: EventPayloads["POLICY_DECIDED"]["by"];
 }
 
-interface Judging<T> {
-  readonly schema: string;
+interface Judging<Q, Answer> {
+  readonly message: Message<Q, Answer>;
   readonly fn: string;
-  /** What T5 is asked at this ISO instant. */
-  readonly data: (now: string) => object;
-  /** What policy said, of what T5 answered. */
-  readonly read: (answer: T) => PolicyDecision;
+  /** Returns the question to T5 at this ISO instant. */
+  readonly data: (now: string) => Q;
+  /** Returns the decision of policy in T5's answer. */
+  readonly read: (answer: Answer) => PolicyDecision;
 }
 
 /** Puts a question to policy, of one instant for all passes of its scope; the first that hears the answer notes what policy said. */
-export function askPolicy<T>(
+export function askPolicy<Q, Answer>(
   run: Run,
   asked: Omit<Asked, "now"> & { readonly key: string },
-  { schema, fn, data, read }: Judging<T>,
-): { readonly answer: T; readonly isNew: boolean } {
+  { message, fn, data, read }: Judging<Q, Answer>,
+): { readonly answer: Answer; readonly isNew: boolean } {
   const { key } = asked;
   const now = run.scopes.keep(`${key}:now`, () => instantText(run.now));
-  const heard = run.scopes.hear(key, { ask: "data", to: 5, schema, fn, data: data(now) });
+  const heard = run.scopes.hear(key, toTier(message, { fn, data: data(now) }));
   if (heard.answer.error !== null) return raise(heard.answer.error);
-  const answer = heard.answer.data as T;
+  const answer = heard.answer.data;
   const isToNote = heard.isNew && !isTerminal(run.log.record.state);
   if (isToNote) run.log.note(decisionDraft(run, read(answer), { ...asked, now }));
   return { answer, isNew: heard.isNew };
@@ -70,7 +73,7 @@ export function judgeSubject(
   const data = (now: string) => ({ stage, subject, auth, intent, context: bundle, now });
   const read = (decision: PolicyDecision): PolicyDecision => decision;
   const { payload } = subject;
-  return askPolicy(run, { ...asked, payload }, { schema: "PolicyQuestion", fn: stage, data, read }).answer;
+  return askPolicy(run, { ...asked, payload }, { message: t5.evaluatePolicy, fn: stage, data, read }).answer;
 }
 
 export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked): EventDraft {

@@ -13,6 +13,7 @@ import { type KernelError, raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { type Gate, gateIdOf } from "../../../../contract/gate.ts";
 import type { Json, JsonObject } from "../../../../contract/json.ts";
+import { t6 } from "../../../../contract/messages/t6.ts";
 import { type ModuleRef, moduleRef } from "../../../../contract/module-ref.ts";
 import type { Outcome } from "../../../../contract/outcome.ts";
 import type { Plan, PlanStep } from "../../../../contract/plan.ts";
@@ -23,7 +24,7 @@ import type { WorkflowLog } from "../../../../engine/log/workflow-log.ts";
 import type { Middleware, SkillExecutionContext } from "../../../../ports/middleware.ts";
 import type { PassScopes } from "./answers.ts";
 import type { CallOf, Input } from "./input.ts";
-import type { Intention, Question } from "./intention.ts";
+import { type Asked, type Intention, tellTier } from "./intention.ts";
 import { ReadySteps } from "./ready-steps.ts";
 
 /** The amounts that were set aside for one call. A key that is called again reserves again. */
@@ -136,14 +137,14 @@ export const pending: unique symbol = Symbol("pending");
 export const parked: unique symbol = Symbol("parked");
 
 /** @throws pending; KernelErrorException what the answer says. */
-export function ask<T>(run: Run, key: string, question: Question): T {
-  const { answer } = run.scopes.hear(key, question);
-  return answer.error === null ? (answer.data as T) : raise(answer.error);
+export function ask<Answer>(run: Run, key: string, asked: Asked<Answer>): Answer {
+  const { answer } = run.scopes.hear(key, asked);
+  return answer.error === null ? answer.data : raise(answer.error);
 }
 
 /** Tells the outside, through T6's artifact bus. */
 export const notify = (run: Run, fn: string, data: JsonObject): void =>
-  run.intend({ do: "tell", to: 6, fn, schema: "Notification", data, tags: { source_type: "system" } });
+  run.intend(tellTier(t6.notify, { fn, data, tags: { source_type: "system" } }));
 
 /** A question's name in its pass: with what it is about, where that is no longer what it was first put about. */
 export const nameAsked = ({ scopes }: Run, name: string, about: string): string =>

@@ -5,6 +5,7 @@
  *     fails before both have passed ends the step: no further attempt would ask them.
  * A2  Nothing is called unless the whole before-chain has passed; the call is an intention behind its start.
  */
+
 import { type KernelError, raise } from "../../../../contract/error.ts";
 import { draft, type EventPayloads } from "../../../../contract/event.ts";
 import { type GateReason, gateIdOf, isOpenGate } from "../../../../contract/gate.ts";
@@ -12,7 +13,7 @@ import { admitCall, dropHold, requireUnspent, reserve, tokenOf } from "../call/a
 import { admitPayload } from "../call/admit-payload.ts";
 import { answerKey, findDoubted, isCalledNoMore, isRunning, type KeyState, keyOf } from "../call/answer-key.ts";
 import type { Failed } from "../call/attempts.ts";
-import { failureOf, noteScreening, outcomeIdOf, type Screened, successOf } from "../call/end-call.ts";
+import { failureOf, noteScreening, outcomeIdOf, successOf } from "../call/end-call.ts";
 import { writeTimeout } from "../call/execution-context.ts";
 import { backOut, contextOf, runBefore } from "../call/hooks.ts";
 import { readThrown } from "../call/read-thrown.ts";
@@ -20,6 +21,7 @@ import { reopenIfMoved } from "../gate/check-basis.ts";
 import { approvalReasons, describeGate, noteRevised, notifyGate, openGate } from "../gate/open-gate.ts";
 import { keepPayload, type Prepared, prepareStep } from "../payload/prepare-step.ts";
 import { gateDenied, isBlocking } from "../run/end-step.ts";
+import { toHost } from "../run/intention.ts";
 import { ask, callIdOf, parked, pending, type Run, stepOf } from "../run/run.ts";
 import { settleFailure } from "./settle-failure.ts";
 
@@ -241,7 +243,7 @@ function answerFromRecord(run: Run, at: Keyed, known: Extract<KeyState, { readon
   const { step_id } = at.prepared.step;
   const { action_id, usage, answered_by } = known;
   run.mark?.("security.validate_output", { step_id });
-  const screened = ask<Screened>(run, "screen", { ask: "screen", result: known.result });
+  const screened = ask(run, "screen", toHost("screen", { result: known.result }));
   run.log.note(draft("ACTION_STARTED", startOf(run, at, action_id), step_id));
   noteScreening(run, step_id, screened);
   const from = answered_by === null ? {} : { answered_by };

@@ -5,6 +5,7 @@
  * D2  What a step's own deciding throws ends the step, not the workflow; what kept it from going on says nothing of a call
  *     that it had made before.
  */
+
 import type { KernelError } from "../../../../contract/error.ts";
 import { draft } from "../../../../contract/event.ts";
 import { type Gate, gateIdOf } from "../../../../contract/gate.ts";
@@ -14,11 +15,12 @@ import { type ActionEntry, type StepRecord, unmetOf } from "../../../../contract
 import { errorOf } from "../../../../engine/actors/within.ts";
 import { admitPayload } from "../call/admit-payload.ts";
 import { isUnsettled } from "../call/answer-key.ts";
-import { noteScreening, type Screened } from "../call/end-call.ts";
+import { noteScreening } from "../call/end-call.ts";
 import { backOut } from "../call/hooks.ts";
 import { describeGate, openGate } from "../gate/open-gate.ts";
 import { findKnownOperator, isRepeatable, prepareStep } from "../payload/prepare-step.ts";
 import { failStep } from "../run/end-step.ts";
+import { toHost } from "../run/intention.ts";
 import { ask, oodaRef, parked, type Run, scopeOf, showsNewest, stepOf } from "../run/run.ts";
 import { attemptStep } from "./attempt-step.ts";
 import { finishStep } from "./finish-step.ts";
@@ -129,7 +131,7 @@ function finish(run: Run, { step, action_id, settled }: StepRecord): void {
 /** What a person said the call gave passes the screening like what an operator gives (INV-04). */
 function screenStated(run: Run, step_id: string, result: Json): Json {
   run.mark?.("security.validate_output", { step_id });
-  const screened = ask<Screened>(run, "screen", { ask: "screen", result });
+  const screened = ask(run, "screen", toHost("screen", { result }));
   noteScreening(run, step_id, screened);
   return screened.result;
 }

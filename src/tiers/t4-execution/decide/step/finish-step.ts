@@ -17,6 +17,7 @@ import { type StepResult, textOf } from "../../../../contract/step.ts";
 import { deriveApplyKey } from "../call/derive-key.ts";
 import { checkOutcome, judgeOutcome, nextDraft } from "../payload/draft-outcome.ts";
 import { failStep } from "../run/end-step.ts";
+import { toHost } from "../run/intention.ts";
 import { sanitizedMarker } from "../run/redact.ts";
 import { ask, oodaRef, type Run, versionsOf } from "../run/run.ts";
 
@@ -78,7 +79,7 @@ function draftOutcome(run: Run, step: PlanStep, { type, content, actionId }: Dra
 function draftOnRecord(run: Run, { step_id }: PlanStep): Outcome | null {
   const answeredBy = run.log.record.steps.get(step_id)?.answered_by ?? null;
   if (answeredBy === null) return null;
-  return ask(run, "draft", { ask: "draft", workflow_id: answeredBy, step_id });
+  return ask(run, "draft", toHost("draft", { workflow_id: answeredBy, step_id }));
 }
 
 function finalizeOutcome(run: Run, step: PlanStep, actionId: string | null): void {

@@ -1,0 +1,77 @@
+/** The messages that T4, execution, answers. */
+import type { AuthContext } from "../auth-context.ts";
+import type { KernelError } from "../error.ts";
+import type { GateResponse, ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../gate.ts";
+import type { Intake } from "../intake.ts";
+import type { Principal, Submission, SubmitResponse } from "../intent.ts";
+import type { CancelResponse, RetryResponse } from "../retry.ts";
+import { messagesOf } from "./message.ts";
+
+const { data, relay, command, relayCommand } = messagesOf(4);
+
+/** An activation starts a workflow, carries a person's command to a gate, or wakes a workflow that a command put to sleep. */
+export interface Activation {
+  readonly intake?: Intake;
+  readonly pipeline?: string;
+  readonly workflow_id?: string;
+  readonly auth: AuthContext;
+  readonly decision?: ParsedGateRequest;
+  readonly withdrawal?: WithdrawalRequest;
+  readonly delegation?: ParsedDelegationRequest;
+}
+
+export interface CancelCommand {
+  readonly workflow_id: string;
+  readonly auth: AuthContext;
+  readonly principal: Principal;
+  readonly reason?: unknown;
+}
+
+export interface RetryCommand {
+  readonly workflow_id: string;
+  readonly auth: AuthContext;
+  readonly principal: Principal;
+  readonly mode: "resume_failed_steps" | "regenerate";
+  readonly step_ids?: readonly string[];
+  readonly feedback?: string;
+}
+
+export interface SubmissionQuery {
+  readonly tenant_id: string | number;
+  readonly principal: Principal;
+  readonly submission: Submission | undefined;
+}
+
+export interface RejectedIntent {
+  readonly workflow_id: string;
+  readonly intent_id: string;
+  readonly plan_id: string;
+  readonly tenant_id: string | number;
+  readonly thread_id: string | number | null;
+  readonly intent_type: string | null;
+  readonly error: KernelError;
+}
+
+const loop = (fn: string) => ({ module: "ooda_loop", function: fn });
+
+export const t4 = {
+  /** The answer is a SubmitResponse, a GateResponse, or that of a workflow that was woken. */
+  activate: relayCommand<Activation>("activate", loop("act")),
+  cancel: command<CancelCommand, CancelResponse>("abort", "CancelResponse", loop("abort")),
+  retry: command<RetryCommand, RetryResponse>("retry", "RetryResponse", loop("retry")),
+  pivot: command<{ readonly workflow_id: string; readonly objective: unknown }, unknown>(
+    "pivot",
+    "Pivoted",
+    loop("pivot"),
+  ),
+  sleep: command<{ readonly workflow_id: string }, unknown>("sleep", "Asleep", loop("sleep")),
+  recallSubmission: data<SubmissionQuery, { readonly first: SubmitResponse | null }>(
+    "SubmissionQuery",
+    "SubmissionAnswer",
+    loop("recall"),
+  ),
+  rejectIntent: relay<RejectedIntent>("IntentRejection", loop("reject")),
+};
+
+/** The answers of an activation, by what it was for. */
+export type ActivationAnswer = SubmitResponse | GateResponse;

@@ -1,0 +1,33 @@
+/** The messages that T7, orchestration, answers. */
+import type { KernelError } from "../error.ts";
+import type { PrincipalRef } from "../gate-vote.ts";
+import type { RouteDecision, RouteQuestion } from "../model-route.ts";
+import { messagesOf } from "./message.ts";
+
+const { data, relay, relayCommand } = messagesOf(7);
+
+/** A workflow and the principal who asked for it; null where that is not known here. */
+export interface Running {
+  readonly workflow_id: string;
+  readonly tenant_id: string | number;
+  readonly principal: PrincipalRef | null;
+}
+
+const orchestrator = (fn: string) => ({ module: "team_orchestrator", function: fn });
+const router = (fn: string) => ({ module: "task_router", function: fn, next: 4 }) as const;
+
+export const t7 = {
+  register: data<Running, { readonly workflow_id: string; readonly running: number }>(
+    "Registration",
+    "Registered",
+    orchestrator("register"),
+  ),
+  release: relay<{ readonly workflow_id: string }>("Release", orchestrator("release")),
+  routeModel: data<{ readonly request: RouteQuestion }, RouteDecision>("RouteRequest", "RouteDecision", {
+    module: "model_router",
+    function: "route",
+  }),
+  retry: relayCommand<object>("retry", router("retry")),
+  cancel: relayCommand<object>("abort", router("abort")),
+  escalate: relay<KernelError>("KernelError", orchestrator("escalate")),
+};
