@@ -54,8 +54,8 @@ createHook(callbacks).enable();
 export const aliveHandles = (): readonly (readonly [id: number, isConnection: boolean])[] =>
   [...handles].flatMap(([id, { handle, isConnection }]) => (handle.hasRef?.() === true ? [[id, isConnection]] : []));
 
-/** Begins what is no work of anybody. */
-function aside<T>(begin: () => T): T {
+/** Begins what is no work of anybody, and keeps what it opens out of the handles that may answer a call. */
+export function aside<T>(begin: () => T): T {
   isWaiting = true;
   try {
     return begin();

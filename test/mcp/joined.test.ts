@@ -2,7 +2,7 @@
 import { type CallToolResult, type ElicitResult, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { idempotencyMeta, mcpOperators, untilMeta } from "../../src/faces/mcp/index.ts";
-import { createTestKernel, testCaller } from "../../src/testing/index.ts";
+import { createTestKernel, createVirtualClock, testCaller } from "../../src/testing/index.ts";
 import { counted, publishing, step, story } from "../gates/story.ts";
 import { intentType, planOf } from "../operators/mcp-fixture.ts";
 import { type ConnectOptions, type McpUnderTest, openMcp, origin, workflowOf } from "./mcp-fixture.ts";
@@ -18,7 +18,9 @@ async function joinTo(face: McpUnderTest, negotiation: Era) {
   const inner = await mcpOperators({ transport, negotiation, name: "Inner", tools });
   const next = counted("Outer.Next");
   const steps = [{ operator: `Inner.${name}`, params: {} }, { operator: "Outer.Next" }];
-  const t = await createTestKernel({ capabilities: [planOf([inner.operator(name), next.operator], ...steps)] });
+  // Both kernels are in this process: nothing outside may answer for the inner one.
+  const clock = createVirtualClock(undefined, { patienceMs: 40 });
+  const t = await createTestKernel({ clock, capabilities: [planOf([inner.operator(name), next.operator], ...steps)] });
   return {
     t,
     next,

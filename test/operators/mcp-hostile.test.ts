@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { memoryArtifacts } from "../../src/adapters/memory-artifacts.ts";
 import { type McpOperatorsOptions, mcpOperators } from "../../src/packages/operators/mcp/mcp-operators.ts";
 import { createTestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
+import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { refusal } from "../actors/fixture.ts";
 import { intentType, never, planOf, type Scripted, scripted, text, tool } from "./mcp-fixture.ts";
 
@@ -151,7 +152,11 @@ describe("a server that does not answer", () => {
   it("to a call is given up after the operator's timeout, is told so, and a call that reads is made again", async () => {
     const server = scripted([tool("t")]);
     server.answers["tools/call"] = () => (server.calls().length === 1 ? never() : text("at last"));
-    const { step, result } = await callOnce(server, { options: { defaults: { timeoutSec: 3, retry: "STANDARD" } } });
+    const { step, result } = await callOnce(server, {
+      options: { defaults: { timeoutSec: 3, retry: "STANDARD" } },
+      // The server is in this process: nothing outside may answer for it.
+      kernel: { clock: createVirtualClock(undefined, { patienceMs: 40 }) },
+    });
     expect([step?.state, result]).toEqual(["succeeded", "at last"]);
     const [first] = server.calls();
     const cancelled = server.heard.find((m) => "method" in m && m.method === "notifications/cancelled");

@@ -9,6 +9,7 @@ import {
   mcpOperators,
 } from "../../src/packages/operators/mcp/mcp-operators.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
+import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { intentType, never, planOf, realServer, type Scripted, scripted, text, tool } from "./mcp-fixture.ts";
 
 const connect = (
@@ -19,10 +20,14 @@ const connect = (
 /** May take effect, may not be repeated, and needs no gate of its own. */
 const writes = { effect: "write_draft" } as const;
 
+/** For servers in this process: what they do not answer at once they never answer, so a clock waits for nothing outside. */
+const clockOfOneProcess = () => createVirtualClock(undefined, { patienceMs: 40 });
+
 const kernelOf = (mcp: McpOperators, ...names: readonly string[]): Promise<TestKernel> =>
   createTestKernel({
     capabilities: [planOf(mcp.operators, ...names.map((name) => ({ operator: `Far.${name}` })))],
     limits: { maxReplans: 0 },
+    clock: clockOfOneProcess(),
   });
 
 const keysOf = (server: Scripted): readonly unknown[] =>
@@ -168,7 +173,7 @@ describe("a call that its timeout ends", () => {
     await using mcp = await connect(server, { tools });
     const steps = ["a", "b"].map((name) => ({ operator: `Far.${name}`, depends_on: [] }));
     const capabilities = [planOf(mcp.operators, ...steps)];
-    await using t = await createTestKernel({ capabilities, limits: { maxReplans: 0 } });
+    await using t = await createTestKernel({ capabilities, limits: { maxReplans: 0 }, clock: clockOfOneProcess() });
     const id = await t.submit(intentType);
     await t.clock.advance(6_000);
     answer.resolve(text("b is fine"));

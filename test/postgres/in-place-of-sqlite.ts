@@ -3,15 +3,27 @@
  * schema; what would be in memory is a ledger that is emptied when it is closed, and used again.
  *
  * P1  No time of a virtual clock passes while the server has not answered.
- * P2  What was appended is shown in the tail before it is acknowledged: other tests on the server hold it back else.
+ * P2  A virtual clock does not take a connection of these ledgers for something that may answer another call, such as one of
+ *     an operator: a call that nothing can answer runs out of its time at once, as it does with a ledger on a file.
+ * P3  What was appended is shown in the tail before it is acknowledged: other tests on the server hold it back else.
  */
+import { Socket } from "node:net";
 import { Pool } from "pg";
 import { sha256 } from "../../src/contract/digest.ts";
 import { type PostgresLedger, postgresLedger } from "../../src/ledger/postgres/index.ts";
-import { letStoreAnswer } from "../../src/testing/let-run.ts";
+import { aside, letStoreAnswer } from "../../src/testing/let-run.ts";
 import { freshSchema, serverUrl } from "./server.ts";
 
 export type SqliteLedger = PostgresLedger;
+
+/** A socket that virtual clocks do not count: each call of the store that uses it is waited for by `letStoreAnswer`. */
+class StoreSocket extends Socket {
+  override connect(...given: readonly unknown[]): this {
+    return aside(() => Reflect.apply(super.connect, this, given));
+  }
+}
+
+const connecting = { connectionString: serverUrl, stream: () => new StoreSocket() };
 
 interface Kept {
   readonly schema: string;
@@ -23,7 +35,7 @@ const free: Kept[] = [];
 export function sqliteLedger({ path = ":memory:" }: { readonly path?: string } = {}): PostgresLedger {
   if (path === ":memory:") return emptiedLedger();
   const schema = `p${sha256(path).slice(0, 20)}`;
-  return letStoreAnswer(told(postgresLedger({ url: serverUrl, schema })));
+  return letStoreAnswer(told(ledgerIn(schema)));
 }
 
 function emptiedLedger(): PostgresLedger {
@@ -49,7 +61,9 @@ function emptiedLedger(): PostgresLedger {
   });
 }
 
-const keep = (schema: string): Kept => ({ schema, store: postgresLedger({ url: serverUrl, schema }) });
+const keep = (schema: string): Kept => ({ schema, store: ledgerIn(schema) });
+
+const ledgerIn = (schema: string): PostgresLedger => postgresLedger({ pool: { options: connecting }, schema });
 
 function told(store: PostgresLedger, check: () => void = () => undefined): PostgresLedger {
   // Who is alive is told by the machine's time, which a virtual clock does not know.
@@ -69,7 +83,7 @@ function told(store: PostgresLedger, check: () => void = () => undefined): Postg
 const tables =
   "events streams workflows gates keys memory documents counters charges sessions notifiers deliveries".split(" ");
 
-const pool = new Pool({ connectionString: serverUrl, max: 1, allowExitOnIdle: true });
+const pool = new Pool({ ...connecting, max: 1, allowExitOnIdle: true });
 
 /** The log's own refusals are put aside for it. */
 async function empty(schema: string): Promise<void> {
