@@ -8,7 +8,8 @@ const unseen =
   /[[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}\p{Variation_Selector}\p{Default_Ignorable_Code_Point}]--[ \n]]/v;
 /** Emoji as Unicode lists them, and the text presentation of those that have one. */
 const listed = /\p{RGI_Emoji}|[\p{Emoji}--[\p{Emoji_Presentation}0-9#*]]\ufe0e/gv;
-const hasUnseen = (text: string): boolean => unseen.test(text.replace(listed, "☺"));
+/** Looks for emoji only in a text that has something unseen at all: that is the slow part, and there are a million texts. */
+const hasUnseen = (text: string): boolean => unseen.test(text) && unseen.test(text.replace(listed, "☺"));
 
 const shortNames: Readonly<Record<string, string>> = { TAB: "\t", LF: "\n", CR: "\r", SPACE: " " };
 
@@ -45,7 +46,9 @@ describe("text as a person can see it", () => {
       const shown = showLine(char);
       const isUnseen = hasUnseen(char);
       if (hasUnseen(shown) || shown.includes("\n") || readShown(shown) !== char) wrong.push(shown);
-      if (isUnseen !== hasUnseen(char.normalize("NFC")) || (isUnseen && shown === char)) wrong.push(char);
+      const composed = char.normalize("NFC");
+      if (composed !== char && isUnseen !== hasUnseen(composed)) wrong.push(char);
+      if (isUnseen && shown === char) wrong.push(char);
     }
     expect(wrong.slice(0, 10)).toEqual([]);
   });
