@@ -25,7 +25,9 @@ describe("draw", () => {
     expect([svg.code, svg.err]).toEqual([0, ""]);
     expect(svg.out).toMatch(/^<svg xmlns[\s\S]*asks a person|effect final_write[\s\S]*<\/svg>\n$/);
     const mermaid = await runHere("draw", ...notes, "--format", "mermaid");
-    expect(mermaid.out).toMatch(/^%% Repo\.ReleaseNotes\.Draft \d+\.\d+: \d+ steps\nflowchart TD\n/);
+    expect(mermaid.out).toMatch(
+      /^%% Repo\.ReleaseNotes\.Draft \d+\.\d+: \d+ steps, and policy may ask a person as well\nflowchart TD\n/,
+    );
   });
 
   it("writes a run as it stands to the file that is named, in the format of its name", async () => {

@@ -7,9 +7,9 @@
 import type { Gate, GateResponse } from "../../src/contract/gate.ts";
 import type { Json, JsonObject } from "../../src/contract/json.ts";
 import type { ListedGate } from "../../src/contract/listed-gate.ts";
+import { tellSettled } from "../../src/protocol/doubt-words.ts";
 import { namedTargets } from "../../src/protocol/named-targets.ts";
 import type { Message, MessageBody } from "./unsent.ts";
-import { tellSettled } from "./words.ts";
 
 export interface Said {
   readonly decision: "approve" | "reject";

@@ -78,19 +78,6 @@ const expiryWords = {
 export const tellExpiry = (action: keyof typeof expiryWords, role: string | null | undefined): string =>
   action === "escalate" ? `it is passed on to ${role ?? "an administrator"}` : expiryWords[action];
 
-/** What a person says of a call in doubt; the words of the buttons. */
-export const doubtWords = {
-  done: "It happened",
-  retry: "It did not happen: try again",
-  failed: "It did not happen: give up",
-} as const;
-
-/** What somebody said of a call in doubt, in the words of the button. */
-export const tellSettled = (said: {
-  readonly decision: "approve" | "reject";
-  readonly resolution?: keyof typeof doubtWords | null | undefined;
-}): string => doubtWords[said.decision === "reject" ? "failed" : (said.resolution ?? "done")];
-
 /** Who asked for the work: the gate's requester or, where it names none, the first of those who asked for what it shows. */
 export function tellAsker({ requester, requesters = [] }: Pick<Gate, "requester" | "requesters">): string {
   const asker = requester ?? requesters[0];

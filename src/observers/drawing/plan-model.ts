@@ -7,6 +7,7 @@ import { isOpenGate } from "../../contract/gate.ts";
 import type { ExecutionPlan } from "../../contract/plan.ts";
 import type { WorkflowState } from "../../contract/workflow-state.ts";
 import { showLine } from "../../protocol/visible-text.ts";
+import { linesOfGate, linesOfSpec } from "./gate-lines.ts";
 import { wrapText } from "./text-size.ts";
 
 export interface PlanModel {
@@ -31,11 +32,18 @@ const most = 34;
 
 /** A plan as it is written. `effectOf` says what an operator may do to the outside, where it is known. */
 export function readPlan(title: string, plan: ExecutionPlan, effectOf: (operator: string) => string | null): PlanModel {
-  const steps = plan.steps.map((step) => nodeOf(step, aboutStep(step, effectOf(step.operator)), null));
-  return { title: showLine(title), subtitle: countSteps(plan.steps.length), nodes: steps };
+  const steps = plan.steps.map((step) => {
+    const gates = step.gate == null ? [] : linesOfSpec(step.gate);
+    return nodeOf(step, { about: aboutStep(step, effectOf(step.operator)), gates, mark: null });
+  });
+  return {
+    title: showLine(title),
+    subtitle: `${countSteps(plan.steps.length)}, and policy may ask a person as well`,
+    nodes: steps,
+  };
 }
 
-/** A run as it stands. */
+/** A run as it stands, with every gate on record, whoever asked for it. */
 export function readRun(state: WorkflowState): PlanModel {
   const asked = new Set(state.gates.filter(isOpenGate).map(({ step_id }) => step_id));
   const planned = new Map(state.plan?.steps.map((step) => [step.step_id, step]));
@@ -44,40 +52,51 @@ export function readRun(state: WorkflowState): PlanModel {
     const stands = view.phase === null ? view.state : `${view.state}: ${view.phase.replaceAll("_", " ")}`;
     const about = step === undefined ? [] : aboutStep(step, step.effect ?? null);
     const mark = asked.has(view.step_id) ? "waits" : view.state;
-    return nodeOf(view, [stands, ...about], mark);
+    const asking = state.gates.filter(({ step_id }) => step_id === view.step_id);
+    const declared = step?.gate == null ? [] : linesOfSpec(step.gate);
+    const gates = asking.length === 0 ? declared : asking.flatMap(linesOfGate);
+    return nodeOf(view, { about: [stands, ...about], gates, mark });
   });
-  const { type } = state.intent;
-  return { title: showLine(type), subtitle: `${state.workflow_id} ${state.state.replaceAll("_", " ")}`, nodes };
+  return { title: showLine(state.intent.type), subtitle: describeRun(state), nodes };
 }
+
+const describeRun = ({ workflow_id, state, accepted_at, finished_at }: WorkflowState): string =>
+  `${workflow_id} ${state.replaceAll("_", " ")}, accepted at ${accepted_at}${finished_at === null ? "" : `, ended at ${finished_at}`}`;
 
 type Shown = Pick<Drafted, "step_id" | "name" | "operator"> & { readonly depends_on?: readonly string[] };
 
-function nodeOf(
-  { step_id, name, operator, depends_on }: Shown,
-  about: readonly string[],
-  mark: string | null,
-): PlanNode {
+interface Told {
+  readonly about: readonly string[];
+  /** Shown text. */
+  readonly gates: readonly string[];
+  readonly mark: string | null;
+}
+
+function nodeOf({ step_id, name, operator, depends_on }: Shown, { about, gates, mark }: Told): PlanNode {
   return {
     id: step_id,
     dependsOn: depends_on ?? [],
     head: wrapText(`${step_id}: ${showLine(name)}`, most),
-    lines: [operator, ...about].flatMap((line) => wrapText(showLine(line), most + 8)),
+    lines: [
+      ...[operator, ...about].flatMap((line) => wrapText(showLine(line), most + 8)),
+      ...gates.flatMap(wrapGateLine),
+    ],
     mark,
   };
 }
 
-type About = Pick<Drafted, "outcome" | "applies" | "gate">;
+/** A continued line is marked as one: no text from outside begins a line as a fact of the record does. */
+const wrapGateLine = (line: string): readonly string[] =>
+  wrapText(line, most + 8).map((part, at) => (at === 0 ? part : `↳ ${part}`));
+
+type About = Pick<Drafted, "outcome" | "applies">;
 
 /** What a step does beside its call. */
-function aboutStep(
-  { outcome, applies, gate }: { readonly [K in keyof About]?: About[K] | null },
-  effect: string | null,
-) {
+function aboutStep({ outcome, applies }: { readonly [K in keyof About]?: About[K] | null }, effect: string | null) {
   return [
     ...(effect === null || effect === "none" ? [] : [`effect ${effect}`]),
     ...(outcome == null ? [] : [`drafts ${outcome}`]),
     ...(applies == null ? [] : [`applies what ${applies} drafted`]),
-    ...(gate == null ? [] : ["asks a person first"]),
   ];
 }
 

@@ -4,7 +4,7 @@ import type { PlanModel, PlanNode } from "./plan-model.ts";
 export function renderPlanMermaid({ title, subtitle, nodes }: PlanModel): string {
   const names = new Map(nodes.map(({ id }, at) => [id, `n${at}`]));
   const lines = [
-    `%% ${title}: ${subtitle}`,
+    `%% ${escapeWords(title)}: ${escapeWords(subtitle)}`,
     "flowchart TD",
     ...nodes.map((node) => `  ${names.get(node.id)}["${wordsOf(node)}"]${node.mark === null ? "" : `:::${node.mark}`}`),
     ...nodes.flatMap((node) =>
@@ -17,8 +17,8 @@ export function renderPlanMermaid({ title, subtitle, nodes }: PlanModel): string
 
 const wordsOf = ({ head, lines }: PlanNode): string => [head.join(" "), ...lines].map(escapeWords).join("<br/>");
 
-/** Mermaid reads quotes, markup and its own entities in labels. */
-const escapeWords = (words: string): string => words.replace(/[#"<>&`;]/g, (found) => `#${found.codePointAt(0)};`);
+/** Mermaid reads quotes, markup, formulas and its own entities in labels, and `%%{…}%%` as a directive anywhere. */
+const escapeWords = (words: string): string => words.replace(/[#"<>&`;%$]/g, (found) => `#${found.codePointAt(0)};`);
 
 const classes = [
   "  classDef queued stroke-dasharray:4 3",

@@ -1,9 +1,9 @@
 /** The vote that whoever is signed in has given at a gate, and the button that withdraws it. */
 import type { Gate } from "../../../src/contract/gate.ts";
 import type { GateVote } from "../../../src/contract/gate-vote.ts";
+import { tellSettled } from "../../../src/protocol/doubt-words.ts";
 import { withdraw } from "../decide.ts";
 import type { Message } from "../unsent.ts";
-import { tellSettled } from "../words.ts";
 
 interface OwnVoteProps {
   readonly gate: Gate;

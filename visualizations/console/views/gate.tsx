@@ -4,9 +4,11 @@
  * G1  What is on the screen stays until its reader asks for newer; then what differs is shown.
  * G2  A gate that is decided, here or elsewhere, says by whom and when, and has no buttons.
  */
+
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
+import { tellSettled } from "../../../src/protocol/doubt-words.ts";
 import { hasAnswered } from "../../../src/protocol/failure-lines.ts";
 import { namedTargets } from "../../../src/protocol/named-targets.ts";
 import { announce } from "../announce.ts";
@@ -23,7 +25,7 @@ import { ProblemNote } from "../parts/problem.tsx";
 import { Line } from "../parts/shown.tsx";
 import { runHref } from "../route.ts";
 import { dismiss, hasArrived } from "../unsent.ts";
-import { spaced, tellAsker, tellDecided, tellEffect, tellPerson, tellSettled } from "../words.ts";
+import { spaced, tellAsker, tellDecided, tellEffect, tellPerson } from "../words.ts";
 
 interface GateViewProps {
   readonly workflow: string;

@@ -1,0 +1,126 @@
+/**
+ * The gates of a run as lines of its picture: who asked, who edited, who voted, who decided, when, and what is still open.
+ *
+ * Every line is shown text (src/protocol/visible-text.ts). A gate whose time ran out was decided by nobody, and says so.
+ */
+import { tallyOf } from "../../../machines/quorum.ts";
+import { type Gate, type GateReason, isOpenGate } from "../../contract/gate.ts";
+import type { GateEdit } from "../../contract/gate-edit.ts";
+import type { GateSpec } from "../../contract/gate-spec.ts";
+import type { GateVote } from "../../contract/gate-vote.ts";
+import { describeChange, describeEditor } from "../../protocol/describe-edits.ts";
+import { doubtWords, tellSettled } from "../../protocol/doubt-words.ts";
+import { failureLines } from "../../protocol/failure-lines.ts";
+import { showLine } from "../../protocol/visible-text.ts";
+
+/** Returns everything that is on record of a gate, in the order in which it happened. */
+export const linesOfGate = (gate: Gate): readonly string[] => [
+  showLine(`${gate.gate_id} ${statusOf(gate)}, opened at ${gate.opened_at}`),
+  ...gate.reasons.map(lineOfReason),
+  ...linesOfDoubt(gate),
+  ...(gate.edits ?? []).flatMap(linesOfEdit),
+  ...gate.delegations.map(({ from, to, expires_at }) =>
+    showLine(`${nameOf(from)} lent a seat to ${nameOf(to)} until ${expires_at}`),
+  ),
+  ...gate.votes.map((vote) => lineOfVote(gate, vote)),
+  ...linesOfQuorum(gate),
+  ...linesOfDecision(gate),
+  ...linesOfWaiting(gate),
+];
+
+/** Returns the lines of a gate that a plan declares and that is not open yet. */
+export function linesOfSpec({ reason, roles, approvers, quorum, expiry }: Partial<GateSpec>): readonly string[] {
+  const people = approvers?.map(nameOf) ?? roles;
+  return [
+    `asks a person first${reason === undefined ? "" : `: ${reason}`}`,
+    ...(people === undefined ? [] : [`asked: ${people.join(", ")}`]),
+    ...(quorum === undefined ? [] : [`takes ${quorum.approvals} approvals`]),
+    ...(expiry === undefined ? [] : [`undecided after ${expiry.after_ms} ms: ${expiry.action}`]),
+    "if rejected: the step and those that depend on it do not run",
+  ].map(showLine);
+}
+
+const nameOf = ({ type, id }: { readonly type?: string | undefined; readonly id: string | number }): string =>
+  type === undefined ? String(id) : `${type} ${id}`;
+
+const statusOf = ({ kind, status }: Gate): string =>
+  kind === "in_doubt" && (status === "open" || status === "suspended") ? `${status}: what became of the call?` : status;
+
+const lineOfReason = ({ source, rule, reason }: GateReason): string =>
+  showLine(`asked by ${source} ${JSON.stringify(rule)}: ${reason}`);
+
+function linesOfDoubt({ doubt }: Gate): readonly string[] {
+  if (doubt === undefined) return [];
+  const { called_at, error } = doubt;
+  const told = error === null ? ["gave no answer"] : failureLines(error).map((line) => `threw ${line}`);
+  return [`called at ${called_at ?? "a time that is not on record"}`, ...told].map(showLine);
+}
+
+/** A picture names the first changes; the gate itself shows all of them. */
+const mostChanges = 5;
+
+function linesOfEdit(edit: GateEdit): readonly string[] {
+  const { changes } = edit;
+  const left = changes.length - mostChanges;
+  return [
+    describeEditor(edit),
+    ...changes.slice(0, mostChanges).map((change) => `changed ${describeChange(change)}`),
+    ...(left > 0 ? [`changed ${left} more values`] : []),
+  ];
+}
+
+function lineOfVote({ kind }: Gate, vote: GateVote): string {
+  const { principal, role, on_behalf_of, advisory, at, comment } = vote;
+  const answer = kind === "in_doubt" ? tellSettled(vote) : vote.decision;
+  const seat = on_behalf_of === null ? "" : ` in the place of ${nameOf(on_behalf_of)}`;
+  const said = `${nameOf(principal)} (${role})${seat} ${advisory ? "advised" : "voted"}: ${answer}, at ${at}`;
+  return showLine(`${said}${quoteComment(comment)}`);
+}
+
+const quoteComment = (comment: string | null): string => (comment === null ? "" : `, ${JSON.stringify(comment)}`);
+
+function linesOfQuorum(gate: Gate): readonly string[] {
+  const { approvals, rejections, needed } = tallyOf(gate);
+  if (needed === null) return [];
+  return [`approvals: ${approvals} of ${needed.approvals}, rejections: ${rejections} of ${needed.rejections}`];
+}
+
+const doneWords = { approve: "approved", reject: "rejected" } as const;
+
+function linesOfDecision(gate: Gate): readonly string[] {
+  const { decision, kind } = gate;
+  if (decision === null) return linesWithoutDecision(gate);
+  const { principal, at, comment, resolution, carried_by } = decision;
+  const answer = kind === "in_doubt" ? doubtWords[resolution ?? "failed"] : doneWords[decision.decision];
+  const who = principal === null ? "nobody" : `${nameOf(principal)} (${principal.role})`;
+  const others = carried_by.map(
+    ({ principal: voter, on_behalf_of }) =>
+      `${nameOf(voter)}${on_behalf_of === null ? "" : ` in the place of ${nameOf(on_behalf_of)}`}`,
+  );
+  const votes = others.length === 0 ? "" : `, with the votes of ${others.join(", ")}`;
+  const edited = decision.edited ? " as edited" : "";
+  return [showLine(`${answer}${edited} by ${who} at ${at}${votes}${quoteComment(comment)}`)];
+}
+
+/** A gate that ended without a decision: its time ran out, or the work around it ended. */
+function linesWithoutDecision({ status, due_at }: Gate): readonly string[] {
+  const due = due_at === null ? "" : `, due at ${due_at}`;
+  if (status === "approved") return [`decided by nobody: its time ran out, which lets the call run${due}`];
+  if (status === "expired") return [`decided by nobody: its time ran out, which denies the call${due}`];
+  if (status === "voided") return ["decided by nobody: the work ended or changed first"];
+  return status === "suspended" ? ["nobody decided in time: it waits for a person"] : [];
+}
+
+/** Whom an open gate asks, until when, and what each answer leads to. */
+function linesOfWaiting(gate: Gate): readonly string[] {
+  if (!isOpenGate(gate)) return [];
+  const { kind, approvers, roles, added_roles = [], due_at, expiry_action, consequences } = gate;
+  const people = [...(approvers?.map(nameOf) ?? roles ?? []), ...added_roles];
+  return [
+    ...(people.length === 0 ? [] : [`waits for ${people.join(", ")}`]),
+    ...(due_at === null ? [] : [`due at ${due_at}, then ${expiry_action}`]),
+    ...(kind === "in_doubt"
+      ? [`if it happened, or is tried again: ${consequences.approve}`, `if given up: ${consequences.reject}`]
+      : [`if approved: ${consequences.approve}`, `if rejected: ${consequences.reject}`]),
+  ].map(showLine);
+}
