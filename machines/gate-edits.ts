@@ -18,16 +18,24 @@ interface Revision {
   readonly gate: Gate;
   readonly cause: "edit" | "regenerate" | "policy" | "basis";
   readonly principal: PrincipalRef | null;
+  readonly comment?: string;
 }
 
 /** Returns the edits behind what the gate shows after a revision: a new draft has none of those of the draft before it. */
-export function editsAfter(standing: Gate, { gate, cause, principal }: Revision, at: string): readonly GateEdit[] {
+export function editsAfter(
+  standing: Gate,
+  { gate, cause, principal, comment }: Revision,
+  at: string,
+): readonly GateEdit[] {
   if (!gate.edited) return [];
   const [before, after] = [leavesOf(standing.payload), leavesOf(gate.payload)];
   const edits = [...(standing.edits ?? [])];
   if (cause === "edit" && principal !== null) {
     const { type, id } = principal;
-    edits.push({ by: { type, id }, at, changes: changesBetween(before, after) });
+    edits.push({
+      ...{ by: { type, id }, at, changes: changesBetween(before, after) },
+      ...(comment === undefined ? {} : { comment }),
+    });
   }
   return edits.map((edit) => ({ ...edit, changes: edit.changes.map((change) => maskChange(change, after)) }));
 }

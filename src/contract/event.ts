@@ -275,6 +275,8 @@ export interface EventPayloads {
     readonly gate: Gate;
     readonly cause: "edit" | "regenerate" | "policy" | "basis";
     readonly principal: Principal | null;
+    /** Of an edit that decides nothing: the comment that came with it. With one that decides, the decision holds it. */
+    readonly comment?: string;
     /** Of an edit: the key of the decision that brought it. */
     readonly idempotency_key?: string;
   };

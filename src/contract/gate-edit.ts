@@ -22,5 +22,7 @@ export const GateEdit = z.object({
   at: z.string(),
   /** The values of the payload that the edit changed, in the order of the payload. */
   changes: z.array(GateChange),
+  /** The comment that came with the edit, where the edit decided nothing; else the decision or the vote holds it. */
+  comment: z.string().optional(),
 });
 export type GateEdit = z.infer<typeof GateEdit>;

@@ -104,7 +104,11 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
     ...(gate.revised_from !== undefined && { revised_from: some(gate.revised_from) }),
     ...(gate.doubt !== undefined && { doubt: { ...gate.doubt, error: small(gate.doubt.error, null) } }),
     ...(gate.edits !== undefined && {
-      edits: some(gate.edits, ({ changes, ...edit }) => ({ ...edit, changes: small(changes, []) })),
+      edits: some(gate.edits, ({ changes, comment, ...edit }) => ({
+        ...edit,
+        changes: small(changes, []),
+        ...(comment !== undefined && { comment: phrase(comment) }),
+      })),
     }),
     ...(gate.planned_title !== undefined && { planned_title: phrase(gate.planned_title) }),
     ...(gate.requesters !== undefined && { requesters: some(gate.requesters) }),

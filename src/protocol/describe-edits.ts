@@ -13,7 +13,12 @@ export const describeEdits = ({ edits = [] }: Pick<Gate, "edits">): readonly str
   edits.flatMap((edit) => [
     `${describeEditor(edit)}${edit.changes.length === 0 ? "" : ":"}`,
     ...edit.changes.map(describeChange),
+    ...describeComment(edit),
   ]);
+
+/** Returns the comment that came with an edit as a line; none where nothing was said. */
+export const describeComment = ({ comment }: GateEdit): readonly string[] =>
+  comment === undefined ? [] : [`Comment on the edit: ${showLine(JSON.stringify(comment))}`];
 
 export const describeEditor = ({ by, at, changes }: GateEdit): string =>
   `Edited by ${showLine(`${by.type} ${by.id}`)} at ${at}${changes.length === 0 ? "; the gate itself shows the values" : ""}`;

@@ -212,7 +212,8 @@ function readDecision(event: LedgerEvent, reading: Reading): Word | null {
   // What was refused behind its judgement was signed where the gate asks for it.
   const isLost = (decided ?? vote) === null && edit === null && log.record.gates.get(gate_id)?.signed === true;
   const signature = isLost ? unknownSignature : (vote?.signature ?? decided?.signature)?.jws;
-  const comment = (decided ?? vote)?.comment;
+  const revised = findAmong(left, { type: "GATE_REVISED", stepId, fits: ({ cause }) => cause === "edit" });
+  const comment = (decided ?? vote ?? revised?.payload)?.comment;
   const asksWhat = log.record.gates.get(gate_id)?.kind === "in_doubt" && decision === "approve";
   // A word that was refused behind its judgement named some way to settle the call: one that could be taken then.
   const settles = log.record.cancelling === null ? "retry" : "done";
@@ -228,7 +229,6 @@ function readDecision(event: LedgerEvent, reading: Reading): Word | null {
   // What was judged was on what the gate showed then; a signature says that by itself.
   const { payload_digest, ...basis } = namedOf(log, gate_id, decision);
   const named = { ...payload, ...basis, ...(signature == null && payload_digest !== undefined && { payload_digest }) };
-  const revised = findAmong(left, { type: "GATE_REVISED", stepId, fits: ({ cause }) => cause === "edit" });
   const { idempotency_key } = vote ?? decided ?? revised?.payload ?? {};
   const request = requestOf(event, { decision, principal, gate_id, payload: named, idempotency_key });
   return { kind: "decision", request, auth };

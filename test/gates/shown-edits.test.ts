@@ -1,8 +1,7 @@
 /** What a gate tells of edits, of each answer and of who waits: for its reader, at that moment, on every face alike. */
 import { describe, expect, it } from "vitest";
 import { type GateNotice, GateNotice as Notice } from "../../src/contract/gate-notice.ts";
-import { renderGate } from "../../src/faces/cli/render-gate.ts";
-import { describeGate as describeForMcp, toMcpGate } from "../../src/faces/mcp/describe-workflow.ts";
+import { readRun } from "../../src/observers/drawing/plan-model.ts";
 import { definePolicy, type Gate, type GateSpec } from "../../src/index.ts";
 import { describeNotice } from "../../src/observers/notifiers/describe-notice.ts";
 import { withholdTexts } from "../../src/observers/notifiers/withhold-texts.ts";
@@ -65,6 +64,39 @@ describe("a gate that a colleague edited", () => {
     const { title, planned_title, edits } = await read(t, id, ann);
     expect([title, planned_title]).toEqual(["Pay 61,000 EUR to Miller", undefined]);
     expect(edits?.map(({ by }) => by.id)).toEqual(["bob", "cat"]);
+  });
+
+  it.each<[string, Partial<GateSpec>]>([
+    ["under separation of duties", { ...twoOfThree, separation: true }],
+    ["where votes are signed", { signed: true }],
+  ])("keeps the comment of an edit that decides nothing, %s, and shows it on every face", async (_, spec) => {
+    await using t = await kernelWith(spec, { approverKeys: () => null });
+    const id = await waiting(t);
+    const response = await approve(t, id, bob, { edit, comment: "a decimal point was lost" });
+    expect(response.status).toBe("revised");
+    const gate = await read(t, id, cat);
+    expect(gate.edits?.[0]).toMatchObject({ by: { id: "bob" }, comment: "a decimal point was lost" });
+    const [listed] = await t.kernel.gates({}, asCaller(cat));
+    expect(listed?.edits?.[0]?.comment).toBe("a decimal point was lost");
+    const notice = describeNotice(noticeOf(gate), telling);
+    const run = await t.kernel.workflow(id);
+    const told = [
+      renderGate(gate, look),
+      describeForMcp(gate),
+      notice.facts.map((fact) => fact.join(" ")).join("\n"),
+      (readRun(run).nodes[0]?.lines ?? []).join("\n").replaceAll("\n↳ ", " "),
+    ];
+    for (const text of told) expect(text).toContain('Comment on the edit: "a decimal point was lost"');
+    expect(JSON.stringify(withholdTexts(noticeOf(gate)))).not.toContain("decimal");
+    expect((await t.kernel.replay(id)).identical).toBe(true);
+  });
+
+  it("keeps the comment of an edit that decides with the decision alone", async () => {
+    await using t = await kernelWith({});
+    const id = await waiting(t);
+    await approve(t, id, bob, { edit, comment: "a decimal point was lost" });
+    const { decision, edits } = await read(t, id, cat);
+    expect([decision?.comment, edits?.[0]?.comment]).toEqual(["a decimal point was lost", undefined]);
   });
 
   it("says so before its preview in the terminal, to MCP clients and in notices", async () => {

@@ -8,6 +8,7 @@ import type { GateVote } from "../../contract/gate-vote.ts";
 import type { Json } from "../../contract/json.ts";
 import { isSpent } from "../../contract/spent-call.ts";
 import { describeEdits, listExcluded } from "../../protocol/describe-edits.ts";
+import { doubtWords } from "../../protocol/doubt-words.ts";
 import { failureLines } from "../../protocol/failure-lines.ts";
 import { listHiddenFields } from "../../protocol/hidden-fields.ts";
 import { showLine, showText } from "../../protocol/visible-text.ts";
@@ -159,7 +160,6 @@ function renderVotes(gate: Gate): readonly string[] {
 function describeVote(vote: GateVote): string {
   const { principal, decision, on_behalf_of, advisory, signature, comment, apply_targets, resolution, result } = vote;
   const more = [
-    ...(resolution === undefined ? [] : [`resolution ${resolution}`]),
     ...(result === undefined ? [] : [`result ${JSON.stringify(result)}`]),
     ...(apply_targets === undefined ? [] : [`applied to ${JSON.stringify(apply_targets)}`]),
     ...(on_behalf_of === null ? [] : [`in the place of ${nameOf(on_behalf_of)}`]),
@@ -167,7 +167,8 @@ function describeVote(vote: GateVote): string {
     ...(signature === null ? [] : ["signed"]),
     ...(comment === null ? [] : [JSON.stringify(comment)]),
   ];
-  return [`${nameOf(principal)} to ${decision}`, ...more].join(", ");
+  const answer = resolution === undefined ? `to ${decision}` : `“${doubtWords[resolution]}”`;
+  return [`${nameOf(principal)} ${answer}`, ...more].join(", ");
 }
 
 export const describeReason = ({ source, rule, reason }: GateReason): string => `${source} "${rule}": ${reason}`;

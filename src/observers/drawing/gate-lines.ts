@@ -4,11 +4,11 @@
  * Every line is shown text (src/protocol/visible-text.ts). A gate whose time ran out was decided by nobody, and says so.
  */
 import { tallyOf } from "../../../machines/quorum.ts";
-import { type Gate, type GateReason, isOpenGate } from "../../contract/gate.ts";
+import type { Gate, GateReason } from "../../contract/gate.ts";
 import type { GateEdit } from "../../contract/gate-edit.ts";
 import type { GateSpec } from "../../contract/gate-spec.ts";
 import type { GateVote } from "../../contract/gate-vote.ts";
-import { describeChange, describeEditor } from "../../protocol/describe-edits.ts";
+import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
 import { doubtWords, tellSettled } from "../../protocol/doubt-words.ts";
 import { failureLines } from "../../protocol/failure-lines.ts";
 import { showLine } from "../../protocol/visible-text.ts";
@@ -43,8 +43,11 @@ export function linesOfSpec({ reason, roles, approvers, quorum, expiry }: Partia
 const nameOf = ({ type, id }: { readonly type?: string | undefined; readonly id: string | number }): string =>
   type === undefined ? String(id) : `${type} ${id}`;
 
+/** Tells the same as isOpenGate of the contract, whose file holds schemas: the console's page loads none. */
+const isOpen = ({ status }: Pick<Gate, "status">): boolean => status === "open" || status === "suspended";
+
 const statusOf = ({ kind, status }: Gate): string =>
-  kind === "in_doubt" && (status === "open" || status === "suspended") ? `${status}: what became of the call?` : status;
+  kind === "in_doubt" && isOpen({ status }) ? `${status}: what became of the call?` : status;
 
 const lineOfReason = ({ source, rule, reason }: GateReason): string =>
   showLine(`asked by ${source} ${JSON.stringify(rule)}: ${reason}`);
@@ -66,6 +69,7 @@ function linesOfEdit(edit: GateEdit): readonly string[] {
     describeEditor(edit),
     ...changes.slice(0, mostChanges).map((change) => `changed ${describeChange(change)}`),
     ...(left > 0 ? [`changed ${left} more values`] : []),
+    ...describeComment(edit),
   ];
 }
 
@@ -113,7 +117,7 @@ function linesWithoutDecision({ status, due_at }: Gate): readonly string[] {
 
 /** Whom an open gate asks, until when, and what each answer leads to. */
 function linesOfWaiting(gate: Gate): readonly string[] {
-  if (!isOpenGate(gate)) return [];
+  if (!isOpen(gate)) return [];
   const { kind, approvers, roles, added_roles = [], due_at, expiry_action, consequences } = gate;
   const people = [...(approvers?.map(nameOf) ?? roles ?? []), ...added_roles];
   return [

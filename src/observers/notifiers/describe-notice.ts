@@ -7,7 +7,8 @@
  */
 import { type Gate, rolesAsked } from "../../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
-import { describeChange, describeEditor } from "../../protocol/describe-edits.ts";
+import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
+import { doubtWords } from "../../protocol/doubt-words.ts";
 import { failureLines } from "../../protocol/failure-lines.ts";
 import { quoteText, showLine } from "../../protocol/visible-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
@@ -130,6 +131,7 @@ function editFacts({ edits = [], planned_title }: Gate): Facts {
     ...edits.flatMap((edit) => [
       ["edited", describeEditor(edit)] as const,
       ...edit.changes.map((change) => ["from, to", describeChange(change)] as const),
+      ...describeComment(edit).map((line) => ["edited", line] as const),
     ]),
     ...(planned_title === undefined ? [] : [["planned as", planned_title] as const]),
   ];
@@ -154,7 +156,10 @@ function decisionOf({ decision }: Gate): Facts {
   const { principal, at, comment, edited, resolution } = decision;
   const who = principal === null ? "nobody, by its time" : `${principal.type} ${principal.id}`;
   return [
-    ["decided", `${resolution ?? decision.decision} by ${who} at ${at}${edited ? ", edited" : ""}`],
+    [
+      "decided",
+      `${resolution === null ? decision.decision : `“${doubtWords[resolution]}”`} by ${who} at ${at}${edited ? ", edited" : ""}`,
+    ],
     ...(comment === null ? [] : [["comment", comment] as const]),
   ];
 }

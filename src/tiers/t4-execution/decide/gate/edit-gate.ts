@@ -30,10 +30,10 @@ import { describeAnew } from "./check-basis.ts";
 import { describeGate, noteRevised, reviseGate } from "./open-gate.ts";
 import { quorumWithout } from "./separate-duties.ts";
 
-/** An edit that was let through: `note` notes the new version and gives the revised gate. */
+/** An edit that was let through: `note` notes the new version and gives the revised gate; of an edit that decides nothing it keeps the comment. */
 export interface Edited {
   readonly shown: Gate;
-  readonly note: (still: Gate) => Gate;
+  readonly note: (still: Gate, how: { readonly decides: boolean }) => Gate;
   /** Nobody was shown what the new version rests on, or what policy made of the edit: the edit does not decide on it. */
   readonly isUnseen: boolean;
 }
@@ -54,14 +54,25 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
   const prepared = admitPayload(run, parsed, { keep: true });
   requireEffect(gate, prepared);
   const shown = describeGate(run, prepared, gate.reasons, { outcome });
-  const note = (still: Gate): Gate => {
+  const note: Edited["note"] = (still, { decides }) => {
     const { principal, idempotency_key: key } = request;
+    const comment = decides ? undefined : request.payload.comment;
     const quorum = quorumWithout(run, still, principal);
     const revised: Gate = { ...reviseGate(still, shown), ...quorum, edited: true };
     run.log.noteBy(
       refOf(principal),
       ...(outcome === null ? [] : [draft("OUTCOME_DRAFTED", { outcome, action_id: null }, step_id)]),
-      draft("GATE_REVISED", { gate: revised, cause: "edit", principal, ...(key && { idempotency_key: key }) }, step_id),
+      draft(
+        "GATE_REVISED",
+        {
+          gate: revised,
+          cause: "edit",
+          principal,
+          ...(comment !== undefined && { comment }),
+          ...(key && { idempotency_key: key }),
+        },
+        step_id,
+      ),
     );
     return gateNow(run, gate_id);
   };

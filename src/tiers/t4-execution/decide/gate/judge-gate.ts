@@ -57,7 +57,7 @@ export function decideGate(run: Run, asked: ParsedGateRequest, auth: AuthContext
   if (edited !== null) requireRoom(run, gateId, standing.spent_signatures);
   const isRevised = edited !== null && (isForOthers(standing) || edited.isUnseen);
   if (edited !== null && !isRevised) judge(run, edited.shown, { request, auth }, "judge:edited");
-  const gate = edited?.note(standing) ?? standing;
+  const gate = edited?.note(standing, { decides: !isRevised }) ?? standing;
   if (!isRevised) apply(run, gate, { request, judged });
   return respond(run, gateId, isRevised ? "revised" : request.decision);
 }

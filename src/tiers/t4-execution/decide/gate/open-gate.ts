@@ -301,8 +301,8 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
     effect: findKnownOperator(run, step)?.metadata.effect ?? "none",
     consequences: {
       approve: isCancelled(run.log.record.state)
-        ? `With resolution "done" the call counts as done; the workflow was cancelled, and ends so once this is answered.`
-        : `With resolution "done" the step counts as done with the result that is given, or null, and ${operator} is not called again; with "retry" it is called again under the same key.`,
+        ? "If it happened, the call counts as done; the workflow was cancelled, and ends so once this is answered."
+        : `If it happened, the step counts as done with the result that is given, or null, and ${operator} is not called again. If it did not happen, it can be called again under the same key.`,
       reject: `The call and its step count as failed, which undoes nothing. ${again} may call ${operator} again, under the same key.`,
       edit: "An in-doubt call cannot be edited.",
     },
