@@ -11,6 +11,8 @@ import type { SessionView } from "../../src/contract/session.ts";
 
 /** Undefined: not asked yet; null: nobody is signed in. */
 export const session = signal<SessionView | null | undefined>(undefined);
+/** Why nobody knows yet who is signed in; null while the question is on its way, and once it is answered. */
+export const sessionProblem = signal<Problem | null>(null);
 /** Epoch ms; null where the server does not say. */
 export const sessionEnd = signal<number | null>(null);
 
@@ -73,8 +75,23 @@ export async function ask<T>(path: string, asked: Asked = {}): Promise<Answer<T>
   const response = await send(path, asked);
   if (response === null) return { ok: false, problem: unreachable };
   if (!response.ok) return { ok: false, problem: await readProblem(response) };
-  const value = response.status === 204 ? null : await response.json().catch(() => null);
-  return { ok: true, value: value as T };
+  if (response.status === 204) return { ok: true, value: null as T };
+  return response.json().then(
+    (value: T) => ({ ok: true, value }) as const,
+    () => ({ ok: false, problem: unreadable }) as const,
+  );
+}
+
+const patienceMs = 30_000;
+
+/** Reads what a page shows. A server that takes the question and gives no answer is one that cannot be reached. */
+export async function askInTime<T>(path: string, stop: AbortSignal | null = null): Promise<Answer<T>> {
+  const late = new AbortController();
+  const timer = window.setTimeout(() => late.abort(), patienceMs);
+  const signals = stop === null ? [late.signal] : [late.signal, stop];
+  const answer = await ask<T>(path, { signal: AbortSignal.any(signals) });
+  window.clearTimeout(timer);
+  return late.signal.aborted ? { ok: false, problem: silent } : answer;
 }
 
 const unreachable: Problem = {
@@ -83,6 +100,9 @@ const unreachable: Problem = {
   detail: "The server cannot be reached.",
   next: null,
 };
+
+const unreadable: Problem = { ...unreachable, detail: "The server's answer broke off, or cannot be read." };
+const silent: Problem = { ...unreachable, detail: "The server does not answer." };
 
 export async function readProblem(response: Response): Promise<Problem> {
   const told = (await response.json().catch(() => null)) as ProblemDetails | null;
@@ -95,10 +115,16 @@ export async function readProblem(response: Response): Promise<Problem> {
 }
 
 export async function readSession(): Promise<void> {
-  const told = await ask<SessionView>("/v1/session");
+  sessionProblem.value = null;
+  const told = await askInTime<SessionView>("/v1/session");
   if (told.ok) session.value = told.value;
-  else if (session.peek() === undefined && told.problem.status !== 0) session.value = null;
+  else if (session.peek() !== undefined) return;
+  else if (isFailure(told.problem)) sessionProblem.value = told.problem;
+  else session.value = null;
 }
+
+/** Whether a question was not answered; a refusal is an answer. */
+const isFailure = ({ status }: Problem): boolean => status === 0 || status === 429 || status >= 500;
 
 export async function signOut(): Promise<void> {
   await ask("/v1/session", { method: "DELETE" });

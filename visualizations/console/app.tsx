@@ -6,11 +6,12 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { announcement } from "./announce.ts";
-import { readSession, session, sessionEnd, signOut } from "./api.ts";
+import { readSession, session, sessionEnd, sessionProblem, signOut } from "./api.ts";
 import { shortcutHelp, shortcuts, switchShortcuts } from "./keys.ts";
 import { link, openFeed } from "./live.ts";
 import { now } from "./loaded.tsx";
 import { Heading } from "./parts/page.tsx";
+import { ProblemNote } from "./parts/problem.tsx";
 import { UnsentElsewhere } from "./parts/unsent-notes.tsx";
 import { gateHref, type Route, returnToPlace, route } from "./route.ts";
 import { Budgets } from "./views/budgets.tsx";
@@ -36,12 +37,28 @@ export function App() {
       <Bar />
       {who != null && <EndingSoon />}
       <main id="main" tabIndex={-1}>
-        {who === undefined ? <p class="quiet">Loading…</p> : who === null ? <SignIn /> : <SignedIn />}
+        {who === undefined ? <Starting /> : who === null ? <SignIn /> : <SignedIn />}
       </main>
       {who != null && <Foot />}
       <div class="unseen" role="status">
         {announcement}
       </div>
+    </>
+  );
+}
+
+/** The page does not know yet who is signed in, or could not ask. */
+function Starting() {
+  const problem = sessionProblem.value;
+  if (problem === null) return <p class="quiet">Loading…</p>;
+  return (
+    <>
+      <Heading title="The page could not find out who is signed in" />
+      <ProblemNote problem={problem}>
+        <button type="button" onClick={() => void readSession()}>
+          Try again
+        </button>
+      </ProblemNote>
     </>
   );
 }

@@ -4,7 +4,7 @@
 import { type ReadonlySignal, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useRef } from "preact/hooks";
-import { type Answer, ask } from "./api.ts";
+import { type Answer, askInTime } from "./api.ts";
 import { ProblemNote } from "./parts/problem.tsx";
 
 export interface Loaded<T> {
@@ -23,7 +23,7 @@ export function useLoaded<T>(path: string | null): Loaded<T> {
     asked.current?.abort();
     const mine = new AbortController();
     asked.current = mine;
-    const got = await ask<T>(path, { signal: mine.signal });
+    const got = await askInTime<T>(path, mine.signal);
     if (mine.signal.aborted) return;
     // What is shown stays while the server is away.
     if (!got.ok && got.problem.status === 0 && answer.peek()?.ok === true && shown.current === path) return;

@@ -5,22 +5,36 @@ import { type ReadonlySignal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import type { EventPage } from "../../src/contract/page.ts";
-import { ask, workflowPath } from "./api.ts";
+import { askInTime, type Problem, workflowPath } from "./api.ts";
 import { followEvents } from "./live.ts";
 
 const pageSize = 500;
 
-export function useRunEvents(workflowId: string): ReadonlySignal<readonly LedgerEvent[]> {
+export interface RunEvents {
+  readonly events: ReadonlySignal<readonly LedgerEvent[]>;
+  /** Why the events could not be read to the newest; null where they were, or are being read. */
+  readonly problem: ReadonlySignal<Problem | null>;
+  readonly readAgain: () => void;
+}
+
+export function useRunEvents(workflowId: string): RunEvents {
   const events = useSignal<readonly LedgerEvent[]>([]);
+  const problem = useSignal<Problem | null>(null);
+  const attempt = useSignal(1);
   useEffect(() => {
     let isOver = false;
     let stop = (): void => undefined;
     const read = async () => {
-      for (let after: number | null = 0; after !== null && !isOver; ) {
-        const page: Awaited<ReturnType<typeof ask<EventPage>>> = await ask<EventPage>(
+      problem.value = null;
+      for (let after: number | null = events.peek().at(-1)?.sequence ?? 0; after !== null && !isOver; ) {
+        const page: Awaited<ReturnType<typeof askInTime<EventPage>>> = await askInTime<EventPage>(
           workflowPath(workflowId, `/events?after=${after}&limit=${pageSize}`),
         );
-        if (!page.ok || isOver) return;
+        if (isOver) return;
+        if (!page.ok) {
+          problem.value = page.problem;
+          return;
+        }
         events.value = [...events.value, ...page.value.events];
         after = page.value.next;
       }
@@ -43,6 +57,9 @@ export function useRunEvents(workflowId: string): ReadonlySignal<readonly Ledger
       isOver = true;
       stop();
     };
-  }, [workflowId, events]);
-  return events;
+  }, [workflowId, events, problem, attempt.value]);
+  const readAgain = () => {
+    attempt.value += 1;
+  };
+  return { events, problem, readAgain };
 }

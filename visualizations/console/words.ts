@@ -94,6 +94,7 @@ const statusWords: Readonly<Record<string, string>> = {
 /** How a gate was decided, in a sentence without its end. */
 export function tellDecided({ status, decision }: Pick<Gate, "status" | "decision">): string {
   const word = statusWords[status] ?? spaced(status);
+  if (status === "approved" && decision === null) return `${word} by nobody: its time ran out`;
   if (decision === null || decision.principal === null) return word;
   return `${word} by ${tellPerson(decision.principal)}`;
 }

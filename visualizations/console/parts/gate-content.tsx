@@ -3,7 +3,7 @@ import type { Gate } from "../../../src/contract/gate.ts";
 import type { GateDoubt } from "../../../src/contract/gate-doubt.ts";
 import type { GateVote } from "../../../src/contract/gate-vote.ts";
 import type { Json } from "../../../src/contract/json.ts";
-import { describeChange, describeEditor, listExcluded } from "../../../src/protocol/describe-edits.ts";
+import { describeChange, describeComment, describeEditor, listExcluded } from "../../../src/protocol/describe-edits.ts";
 import { tellSettled } from "../../../src/protocol/doubt-words.ts";
 import { failureLines, hasAnswered } from "../../../src/protocol/failure-lines.ts";
 import { listHiddenFields } from "../../../src/protocol/hidden-fields.ts";
@@ -128,6 +128,9 @@ const Edits = ({ gate: { edits = [], planned_title } }: { readonly gate: Gate })
               </li>
             ))}
           </ul>
+          {describeComment(edit).map((line) => (
+            <p key={line}>{line}</p>
+          ))}
         </div>
       ))}
       {planned_title !== undefined && (

@@ -1,6 +1,7 @@
 /** What is known of the chosen step: what it was given, what was decided about it, its attempts, what came of it. */
 import type { LedgerEvent } from "../../../src/contract/event.ts";
 import type { StepView, WorkflowState } from "../../../src/contract/workflow-state.ts";
+import { linesOfGate } from "../../../src/observers/drawing/gate-lines.ts";
 import { gateHref } from "../route.ts";
 import { spaced, tellDecided, tellDuration } from "../words.ts";
 import { Fact, Facts, State } from "./marks.tsx";
@@ -83,6 +84,11 @@ function Decisions({ run, step, events }: StepDetailProps) {
               <Line text={gate.title} />
             </a>
             : {tellDecided(gate)}
+            <ul class="plain quiet">
+              {linesOfGate(gate).map((line, at) => (
+                <li key={at}>{line}</li>
+              ))}
+            </ul>
           </li>
         ))}
       </ul>

@@ -3,13 +3,15 @@
  *
  * Owns: the places. On a narrow page it is the list that it is to a screen reader.
  */
+import type { Gate } from "../../../src/contract/gate.ts";
 import type { StepView } from "../../../src/contract/workflow-state.ts";
 import { depthsOf } from "../../../src/observers/drawing/step-depths.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
+import { tellDecided } from "../words.ts";
 import { State } from "./marks.tsx";
 import { Line } from "./shown.tsx";
 
-const box = { width: 190, height: 62, across: 16, down: 26 } as const;
+const box = { width: 190, height: 80, across: 16, down: 26 } as const;
 
 interface Place {
   readonly column: number;
@@ -35,11 +37,12 @@ const top = ({ row }: Place): number => row * (box.height + box.down);
 
 interface StepGraphProps {
   readonly steps: readonly StepView[];
+  readonly gates: readonly Gate[];
   readonly chosen: string | null;
   readonly choose: (stepId: string) => void;
 }
 
-export function StepGraph({ steps, chosen, choose }: StepGraphProps) {
+export function StepGraph({ steps, gates, chosen, choose }: StepGraphProps) {
   const places = placeSteps(steps);
   const all = [...places.values()];
   const width = Math.max(0, ...all.map((place) => left(place) + box.width + 2 * box.across));
@@ -60,7 +63,12 @@ export function StepGraph({ steps, chosen, choose }: StepGraphProps) {
             const place = places.get(step.step_id) ?? { column: 0, row: 0 };
             return (
               <li key={step.step_id} style={{ left: `${left(place)}px`, top: `${top(place)}px` }}>
-                <StepButton step={step} isChosen={step.step_id === chosen} choose={choose} />
+                <StepButton
+                  step={step}
+                  gate={gates.findLast(({ step_id }) => step_id === step.step_id) ?? null}
+                  isChosen={step.step_id === chosen}
+                  choose={choose}
+                />
               </li>
             );
           })}
@@ -89,11 +97,13 @@ function aside(from: Place, to: Place): string {
 
 interface StepButtonProps {
   readonly step: StepView;
+  /** The newest gate of the step. */
+  readonly gate: Gate | null;
   readonly isChosen: boolean;
   readonly choose: (stepId: string) => void;
 }
 
-function StepButton({ step, isChosen, choose }: StepButtonProps) {
+function StepButton({ step, gate, isChosen, choose }: StepButtonProps) {
   const after = step.depends_on.length === 0 ? "" : `, after ${step.depends_on.join(", ")}`;
   return (
     <button
@@ -107,6 +117,7 @@ function StepButton({ step, isChosen, choose }: StepButtonProps) {
         <Line text={step.name} />
       </span>
       <State state={step.state} phase={step.state === "running" ? step.phase : null} />
+      {gate !== null && <small class="step-people">Gate: {tellDecided(gate)}</small>}
     </button>
   );
 }

@@ -11,10 +11,10 @@ import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import type { GatePage } from "../../../src/contract/page.ts";
-import { describeChange, describeEditor } from "../../../src/protocol/describe-edits.ts";
+import { describeChange, describeComment, describeEditor } from "../../../src/protocol/describe-edits.ts";
 import { saysPayload } from "../../../src/protocol/hidden-fields.ts";
 import { announce } from "../announce.ts";
-import { type Answer, ask, kernel, workflowPath } from "../api.ts";
+import { type Answer, ask, askInTime, kernel, workflowPath } from "../api.ts";
 import { hearFeed } from "../live.ts";
 import { type Loaded, Show, useLoaded, useSettled } from "../loaded.tsx";
 import { Bulk, mayJoin } from "../parts/bulk.tsx";
@@ -41,7 +41,7 @@ async function readListing(order: Order, pages: number): Promise<Answer<Listing>
   const gates: ListedGate[] = [];
   let cursor = order === "oldest" ? `&before=${encodeURIComponent(beforeAll)}` : "";
   for (let page = 1; ; page += 1) {
-    const told = await ask<GatePage>(`${kernel}/gates?mine=true&limit=${most}${cursor}`);
+    const told = await askInTime<GatePage>(`${kernel}/gates?mine=true&limit=${most}${cursor}`);
     if (!told.ok) return told;
     const { gates: found, next } = told.value;
     gates.push(...found);
@@ -269,7 +269,9 @@ function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
         </p>
         {gate.edits?.map((edit) => (
           <p key={edit.at + tellPerson(edit.by)} class="note wait">
-            <Line text={[describeEditor(edit), ...edit.changes.map(describeChange)].join("; ")} />
+            <Line
+              text={[describeEditor(edit), ...edit.changes.map(describeChange), ...describeComment(edit)].join("; ")}
+            />
           </p>
         ))}
         <p class="glimpse">

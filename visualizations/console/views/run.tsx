@@ -12,6 +12,7 @@ import { announce } from "../announce.ts";
 import { kernel, workflowPath } from "../api.ts";
 import { Show, useLoaded, useSettled } from "../loaded.tsx";
 import { Charts } from "../parts/charts.tsx";
+import { LostEvents } from "../parts/lost-events.tsx";
 import { RunHead } from "../parts/run-head.tsx";
 import { Block } from "../parts/shown.tsx";
 import { Slider } from "../parts/slider.tsx";
@@ -31,7 +32,8 @@ export interface Machines {
 }
 
 export function Run({ workflow, at }: RunProps) {
-  const events = useRunEvents(workflow);
+  const read = useRunEvents(workflow);
+  const { events } = read;
   const loaded = useLoaded<WorkflowState>(workflowPath(workflow, at === null ? "" : `?at=${at}`));
   const machines = useLoaded<Machines>(`${kernel}/machines`);
   const reload = useSettled(() => void loaded.reload(), 60);
@@ -49,6 +51,7 @@ export function Run({ workflow, at }: RunProps) {
       {(run) => (
         <>
           <RunHead run={run} tab="run" />
+          <LostEvents run={read} />
           <Slider events={events.value} at={at} href={runHref(workflow)} />
           <Show loaded={machines}>{({ machines: all }) => <Board run={run} events={past} machines={all} />}</Show>
         </>
@@ -77,6 +80,7 @@ function Board({ run, events, machines }: BoardProps) {
           {run.plan !== null && <p class="quiet">{run.plan.reasoning}</p>}
           <StepGraph
             steps={run.steps}
+            gates={run.gates}
             chosen={step?.step_id ?? null}
             choose={(id) => {
               chosen.value = id;

@@ -4,6 +4,7 @@ import type { LedgerEvent } from "../../../src/contract/event.ts";
 import type { WorkflowState } from "../../../src/contract/workflow-state.ts";
 import { workflowPath } from "../api.ts";
 import { now, Show, useLoaded } from "../loaded.tsx";
+import { LostEvents } from "../parts/lost-events.tsx";
 import { tellInstant } from "../parts/marks.tsx";
 import { RunHead } from "../parts/run-head.tsx";
 import { Block, Line } from "../parts/shown.tsx";
@@ -12,13 +13,15 @@ import { useRunEvents } from "../run-events.ts";
 import { count, tellDuration, tellPerson } from "../words.ts";
 
 export function Timeline({ workflow }: { readonly workflow: string }) {
-  const events = useRunEvents(workflow);
+  const read = useRunEvents(workflow);
+  const { events } = read;
   const loaded = useLoaded<WorkflowState>(workflowPath(workflow));
   return (
     <Show loaded={loaded}>
       {(run) => (
         <>
           <RunHead run={run} tab="time" />
+          <LostEvents run={read} />
           <Waterfall events={events.value} end={run.finished_at} />
           <History events={events.value} />
         </>
