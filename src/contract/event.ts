@@ -267,7 +267,6 @@ export interface EventPayloads {
     readonly auth: AuthContext;
     readonly payload_digest: string;
     readonly apply_targets: readonly string[];
-    /** There where the person wrote one. */
     readonly comment?: string;
     readonly idempotency_key?: string;
   };
@@ -275,9 +274,8 @@ export interface EventPayloads {
     readonly gate: Gate;
     readonly cause: "edit" | "regenerate" | "policy" | "basis";
     readonly principal: Principal | null;
-    /** Of an edit that decides nothing: the comment that came with it. With one that decides, the decision holds it. */
+    /** Of an edit that decides nothing, its comment; of any edit, the key of the decision that brought it. */
     readonly comment?: string;
-    /** Of an edit: the key of the decision that brought it. */
     readonly idempotency_key?: string;
   };
   GATE_EXPIRED: { readonly gate_id: string; readonly action: "deny" | "allow" };

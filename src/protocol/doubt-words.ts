@@ -6,7 +6,7 @@ export const doubtWords = {
 } as const;
 
 /** Returns an answer to an in-doubt gate in the words of its button. */
-export const tellSettled = (said: {
+export const tellSettled = (answer: {
   readonly decision: "approve" | "reject";
   readonly resolution?: keyof typeof doubtWords | null | undefined;
-}): string => doubtWords[said.decision === "reject" ? "failed" : (said.resolution ?? "done")];
+}): string => doubtWords[answer.decision === "reject" ? "failed" : (answer.resolution ?? "done")];

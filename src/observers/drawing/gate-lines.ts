@@ -3,7 +3,6 @@
  *
  * Every line is shown text (src/protocol/visible-text.ts). A gate whose time ran out was decided by nobody, and says so.
  */
-import { tallyOf } from "../../../machines/quorum.ts";
 import type { Gate, GateReason } from "../../contract/gate.ts";
 import type { GateEdit } from "../../contract/gate-edit.ts";
 import type { GateSpec } from "../../contract/gate-spec.ts";
@@ -77,16 +76,19 @@ function lineOfVote({ kind }: Gate, vote: GateVote): string {
   const { principal, role, on_behalf_of, advisory, at, comment } = vote;
   const answer = kind === "in_doubt" ? tellSettled(vote) : vote.decision;
   const seat = on_behalf_of === null ? "" : ` in the place of ${nameOf(on_behalf_of)}`;
-  const said = `${nameOf(principal)} (${role})${seat} ${advisory ? "advised" : "voted"}: ${answer}, at ${at}`;
-  return showLine(`${said}${quoteComment(comment)}`);
+  const text = `${nameOf(principal)} (${role})${seat} ${advisory ? "advised" : "voted"}: ${answer}, at ${at}`;
+  return showLine(`${text}${quoteComment(comment)}`);
 }
 
 const quoteComment = (comment: string | null): string => (comment === null ? "" : `, ${JSON.stringify(comment)}`);
 
-function linesOfQuorum(gate: Gate): readonly string[] {
-  const { approvals, rejections, needed } = tallyOf(gate);
-  if (needed === null) return [];
-  return [`approvals: ${approvals} of ${needed.approvals}, rejections: ${rejections} of ${needed.rejections}`];
+/** Counts the votes that decide, as `tallyOf` of machines/quorum.ts does: an advisor's is none of them. */
+function linesOfQuorum({ quorum, votes }: Gate): readonly string[] {
+  if (quorum === null) return [];
+  const countOf = (word: GateVote["decision"]): number =>
+    votes.filter(({ advisory, decision }) => !advisory && decision === word).length;
+  const [approvals, rejections] = [countOf("approve"), countOf("reject")];
+  return [`approvals: ${approvals} of ${quorum.approvals}, rejections: ${rejections} of ${quorum.rejections}`];
 }
 
 const doneWords = { approve: "approved", reject: "rejected" } as const;
