@@ -86,6 +86,15 @@ describe("an in-doubt gate", () => {
     expect([send.calls.length, new Set(send.calls.map((c) => c.idempotencyKey)).size]).toEqual([2, 1]);
   });
 
+  it("asks in words: no consequence and no vote names a code of the request", async () => {
+    const { capability } = lostCall();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await lost(t);
+    const { consequences } = await gateOf(t, id, gate_id);
+    expect(consequences.approve).toMatch(/^If it happened, .* If it did not happen, it can be called again /);
+    expect(JSON.stringify(consequences)).not.toMatch(/resolution|"(done|retry)/);
+  });
+
   it("[GAT-01] done: the step counts as done with the result the person gives, and is not called again", async () => {
     const { capability, send, tell } = lostCall();
     await using t = await createTestKernel({ capabilities: [capability] });
