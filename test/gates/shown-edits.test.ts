@@ -1,8 +1,10 @@
 /** What a gate tells of edits, of each answer and of who waits: for its reader, at that moment, on every face alike. */
 import { describe, expect, it } from "vitest";
 import { type GateNotice, GateNotice as Notice } from "../../src/contract/gate-notice.ts";
-import { readRun } from "../../src/observers/drawing/plan-model.ts";
+import { renderGate } from "../../src/faces/cli/render-gate.ts";
+import { describeGate as describeForMcp, toMcpGate } from "../../src/faces/mcp/describe-workflow.ts";
 import { definePolicy, type Gate, type GateSpec } from "../../src/index.ts";
+import { readRun } from "../../src/observers/drawing/plan-model.ts";
 import { describeNotice } from "../../src/observers/notifiers/describe-notice.ts";
 import { withholdTexts } from "../../src/observers/notifiers/withhold-texts.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
