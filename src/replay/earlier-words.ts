@@ -3,10 +3,11 @@
  *
  * E1  A decision did not say with which result a call was done, advice did not say what became of it, and votes did not say
  *     where they would have the outcome applied: who completed a quorum said it for all.
- * E2  What a gate on a call in doubt says of itself stands in the words of its release.
+ * E2  What a gate says of its answers, and what a gate on a call in doubt says of itself, stands in the words of its release.
  * E3  A signature that covers none of this stands as it was found good then.
  * E4  An escalation asked its role in place of those who were asked before, and moved the expiry.
  * E5  An edit that decides was put to policy at stage gate as the gate stood before, and not as it makes the payload.
+ * E6  The default rules worded their reasons otherwise.
  */
 import { signedInput, signingInput } from "../contract/approval-claims.ts";
 import { type EventDraft, type EventPayloads, type LedgerEvent, payloadOf } from "../contract/event.ts";
@@ -14,11 +15,32 @@ import { type Answered, answered } from "../tiers/t4-execution/decide/run/input.
 import type { RecordedLog } from "./recorded-log.ts";
 import { decisionIn, type SignedQuestion } from "./unknown-words.ts";
 
-/** What is noted, as it was noted by the release that wrote this. */
-export function asThen(recorded: LedgerEvent, { type, payload }: EventDraft): EventDraft["payload"] {
-  if (type !== recorded.event_type) return payload;
+/** Returns the payload of an event as the release that wrote the record would have written it. */
+export function asThen(recorded: LedgerEvent, made: EventDraft): EventDraft["payload"] {
+  return made.type === recorded.event_type ? reasonsThen(recorded, wordsThen(recorded, made)) : made.payload;
+}
+
+/** Reasons of default rules as they are worded now, each with its wording in 0.1.0. */
+const rewordedReasons: readonly (readonly [RegExp, string])[] = [
+  [/a final write waits for a person's approval/g, "a write to final records needs an approved apply"],
+  [
+    /the role [^"]+ may not have anything sent to the outside: [^"]+ with a rule of your own/g,
+    "sending to the outside is not allowed for this principal",
+  ],
+];
+
+/** Replaces reasons of default rules by their earlier wording where the record has that. */
+function reasonsThen({ payload: recorded }: LedgerEvent, payload: EventDraft["payload"]): EventDraft["payload"] {
+  const then = JSON.stringify(recorded);
+  const reworded = rewordedReasons.filter(([, earlier]) => then.includes(earlier));
+  if (reworded.length === 0) return payload;
+  return JSON.parse(reworded.reduce((text, [now, earlier]) => text.replace(now, earlier), JSON.stringify(payload)));
+}
+
+function wordsThen(recorded: LedgerEvent, { type, payload }: EventDraft): EventDraft["payload"] {
   if (type === "GATE_VOTED") return adviceThen(payloadOf(recorded, type), payload as EventPayloads["GATE_VOTED"]);
-  if (type === "GATE_OPENED") return doubtThen(payloadOf(recorded, type), payload as EventPayloads[typeof type]);
+  if (type === "GATE_OPENED" || type === "GATE_REVISED")
+    return gateThen(payloadOf(recorded, type), payload as EventPayloads[typeof type]);
   if (type === "GATE_ESCALATED")
     return escalationThen(payloadOf(recorded, type), payload as EventPayloads[typeof type]);
   return type === "USER_APPROVED"
@@ -48,10 +70,11 @@ function adviceThen(then: Vote, made: Vote): Vote {
   return vote;
 }
 
-type Opening = EventPayloads["GATE_OPENED"];
+type Shown = Pick<EventPayloads["GATE_OPENED"], "gate">;
 
-function doubtThen({ gate: { reasons, consequences } }: Opening, made: Opening): Opening {
-  return made.gate.kind === "in_doubt" ? { gate: { ...made.gate, reasons, consequences } } : made;
+function gateThen<S extends Shown>({ gate: { reasons, consequences } }: Shown, made: S): S {
+  const { gate } = made;
+  return { ...made, gate: { ...gate, ...(gate.kind === "in_doubt" && { reasons }), consequences } };
 }
 
 type Escalation = EventPayloads["GATE_ESCALATED"];

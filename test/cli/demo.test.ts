@@ -49,7 +49,7 @@ describe("demo", () => {
     write("test/inbox", "The inbox is held by tests");
     write("src/clock", "fix: a clock that runs");
     const ran = await demo();
-    expect(ran.out).toContain("most subjects name no kind of change: by folder (--sections)");
+    expect(ran.out).toContain("most commit subjects name no kind of change");
     expect(notes().match(/^## .*|^- [^(]*/gm)).toEqual([
       ...["## Fixes", "- a clock that runs "],
       ...["## src/inbox", "- The inbox counts ", "- The inbox is live "],

@@ -83,3 +83,41 @@ it.each([[null], [{ approvals: 2 }]])("where an outcome is applied, with the quo
   expect((await t.rest(id)).state).toBe("completed");
   await expectSame(t, id, words, [capability]);
 });
+
+/** What 0.1.0 wrote in the place of sentences of this release. */
+const earlierSentences: readonly (readonly [now: RegExp, earlier: string])[] = [
+  [/a final write waits for a person's approval/g, "a write to final records needs an approved apply"],
+  [/the role user may not have [^"]+ of your own/g, "sending to the outside is not allowed for this principal"],
+  [/, and the outcome that step (\w+) drafted becomes final/g, " and makes the outcome of $1 final"],
+  [/ is not called and the workflow/g, " is not called; 0 dependent step(s) are skipped and the workflow"],
+];
+
+const wordedEarlier = (event: TurnEvent): TurnEvent =>
+  JSON.parse(
+    earlierSentences.reduce((text, [now, earlier]) => text.replaceAll(now, earlier), JSON.stringify(event)),
+  ) as TurnEvent;
+
+async function expectSameWording(t: TestKernel, id: string, capabilities: object[]): Promise<void> {
+  const rows = await Array.fromAsync(t.kernel.export(id));
+  const earlier = reseal(rows, { event: wordedEarlier });
+  expect(earlier.at(-1)?.hash).not.toBe(rows.at(-1)?.hash);
+  expect((await replayRows(earlier, { capabilities } as never)).difference).toBeNull();
+}
+
+it("a gate of a default rule in the sentences of 0.1.0, edited and approved, replays to the same bytes", async () => {
+  const { capability } = publishing({});
+  await using t = await createTestKernel({ capabilities: [capability] });
+  const id = await waiting(t);
+  await approve(t, id, ann, { edit: { text: "edited" } } as object);
+  await t.rest(id);
+  await expectSameWording(t, id, [capability]);
+});
+
+it("a denial of an external send in the sentence of 0.1.0 replays to the same bytes", async () => {
+  const send = counted("Note.Send", { effect: "external_send" });
+  const capability = story([send], [step("send", send)]);
+  await using t = await createTestKernel({ capabilities: [capability] });
+  const { workflow_id, state } = await t.run(capability.intentType);
+  expect(state).toBe("failed");
+  await expectSameWording(t, workflow_id, [capability]);
+});

@@ -157,7 +157,9 @@ const describePicked = ({ since, sections }: Beginning, options: DemoOptions): r
     : [`no release to begin at: a page of the newest changes, since ${since.slice(0, 7)} (--since)`]),
   ...(sections === undefined || options.sections !== undefined
     ? []
-    : ["most subjects name no kind of change: by folder (--sections)"]),
+    : [
+        "most commit subjects name no kind of change, such as feat: or fix:, so the notes are grouped by folder (choose with --sections)",
+      ]),
 ];
 
 const gitOf = (repo: string, { signal }: Terminal): GitProgram => ({

@@ -60,7 +60,7 @@ const describeLifts = (lifts: readonly PolicyLift[]): string =>
 /** What is told of the workflow. */
 const lines: EventReaders<string> = {
   INTENT_RECEIVED: ({ intent: { actor, type, version }, complexity, pipeline }) =>
-    `${actor.type} ${actor.id} asked for ${type}@${version}; it was judged ${complexity} and takes the ${pipeline} pipeline`,
+    `${actor.type} ${actor.id} asked for ${type}@${version}; its complexity was rated ${complexity}, and the ${pipeline} pipeline runs it`,
   PLAN_CREATED: ({ plan, cause }) => `plan ${plan.plan_id} (${cause}, ${plan.steps.length} steps): ${plan.reasoning}`,
   PLAN_TRUNCATED: ({ dropped }) => `the plan was cut: ${listed(dropped)} dropped`,
   PLAN_REJECTED: ({ error }) => `there is no plan: ${error.message}`,

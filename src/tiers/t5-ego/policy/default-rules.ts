@@ -29,7 +29,7 @@ const sendDenied = (role: string): string =>
 
 function finalWrite({ subject }: PolicyQuestion): RuleAnswer | null {
   if (!has(subject, "final_write") && (subject.applies ?? null) === null) return null;
-  return { decision: "REQUIRE_HUMAN_APPROVAL", reason: "a write to final records needs an approved apply" };
+  return { decision: "REQUIRE_HUMAN_APPROVAL", reason: "a final write waits for a person's approval" };
 }
 
 function credentialUse({ subject, auth, intent }: PolicyQuestion): RuleAnswer | null {

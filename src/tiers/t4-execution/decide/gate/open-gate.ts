@@ -176,14 +176,15 @@ function baseGate(run: Run, step: PlanStep, payload: Json) {
 
 function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
   const dependents = [...run.log.record.steps.values()].filter((s) => s.step.depends_on.includes(step.step_id)).length;
-  const makesFinal = step.applies === null ? "" : ` and makes the outcome of ${step.applies} final`;
+  const makesFinal = step.applies === null ? "" : `, and the outcome that step ${step.applies} drafted becomes final`;
+  const skipped = dependents === 0 ? "" : `, ${dependents} dependent step(s) are skipped,`;
   return {
     approve: `${step.operator} runs once with exactly this payload${makesFinal}.`,
-    reject: `${step.operator} is not called; ${dependents} dependent step(s) are skipped and the workflow ends as cancelled once its other branches have ended.`,
+    reject: `${step.operator} is not called${skipped} and the workflow ends as cancelled once its other branches have ended.`,
     edit:
       step.applies === null
         ? "Your payload replaces this one and is checked like any other."
-        : `Your content becomes a new version of the outcome of ${step.applies}; earlier votes are void.`,
+        : `Your content becomes a new version of the outcome that step ${step.applies} drafted; earlier votes are void.`,
   };
 }
 
