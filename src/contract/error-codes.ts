@@ -293,7 +293,7 @@ export const errorCodes = Object.freeze({
   }),
   T5_CSRF_REJECTED: policy("Send the X-CSRF-Token that /v1/session names, from a page of this host."),
   T5_POLICY_DENIED: policy(
-    "Read the rule and its reason, and change the request or the policy. Then submit again, or retry with mode regenerate: a plain retry does not repeat a denied step.",
+    "Read the rule and its reason, change the request or the policy, and submit again or retry with mode regenerate: a plain retry does not repeat a denied step.",
   ),
   T5_POLICY_FAILED: policy("Repair the policy rule that threw; until then it denies."),
   T5_POLICY_UNSETTLED: policy(

@@ -1,6 +1,7 @@
 /** `list` and `gates` with their filters. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { renderTable } from "../../src/faces/cli/render-table.ts";
 import { createKernel } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { publishing } from "../gates/story.ts";
@@ -71,6 +72,17 @@ describe("[API-08] the command line lists", () => {
       expect(out).not.toContain("…");
       expect(out.split(/\s+/).join(" ")).toContain(command === "list" ? "Story.Note.Publish For bo" : "gate-publish");
     }
+  });
+
+  it("a title that is longer than the terminal is broken between its words, on lines that are no longer", () => {
+    const title = Array.from({ length: 30 }, (_, i) => `word${i}`).join(" ");
+    const columns = [
+      { title: "WORKFLOW", value: () => "wf_01ARZ3NDEKTSV4RRFFQ69G5FAV" },
+      { title: "TITLE", value: () => title, shrinks: true, least: 20 },
+    ];
+    const lines = renderTable([{}], columns, { columns: 40, paint: (_style, text) => text }).split("\n");
+    expect(lines.filter((line) => line.length > 40)).toEqual([]);
+    expect(lines.join(" ").replaceAll(/\s+/g, " ")).toBe(`wf_01ARZ3NDEKTSV4RRFFQ69G5FAV ${title}`);
   });
 
   it("on a narrow terminal a row is lines of its own, which name what would not be understood", async () => {

@@ -136,7 +136,8 @@ describe("review", () => {
     expect((await runAt(unedited.terminal, "review", "--db", db)).code).toBe(0);
   });
 
-  it("an edit that was refused is kept, and is what is edited further", async () => {
+  /** Stops at a gate whose payload is edited as JSON; returns the options that its package needs. */
+  async function stopAtOrder(): Promise<readonly string[]> {
     const path = join(folder.path, "orders.ts");
     const from = (file: string): string => JSON.stringify(new URL(`../../src/define/${file}`, import.meta.url).href);
     writeFileSync(
@@ -151,6 +152,18 @@ describe("review", () => {
     );
     const own = ["--db", db, "--capabilities", path];
     await runHere("run", "Shop.Order", "--input", '{"n":1,"note":"tin"}', "--wait", ...own);
+    return own;
+  }
+
+  /** Returns what the newest order was called with. */
+  async function orderedIn(ledger: string): Promise<unknown> {
+    const shown = await readHere<{ workflows: readonly { workflow_id: string }[] }>("list", "--db", ledger);
+    const { steps } = await stateOf(shown.workflows[0]?.workflow_id ?? "");
+    return JSON.parse(steps[0]?.output_text ?? "null");
+  }
+
+  it("an edit that was refused is kept, and is what is edited further", async () => {
+    const own = await stopAtOrder();
     const changes: readonly (readonly [string, string])[] = [
       ["tin", "lead"],
       ["1", '"many"'],
@@ -168,9 +181,30 @@ describe("review", () => {
     expect(ran.out).toContain("not decided");
     const kept = person.screens.find((screen) => screen.includes("Your edit is kept")) ?? "";
     expect(kept).toContain('+  "note": "lead"');
-    const shown = await readHere<{ workflows: readonly { workflow_id: string }[] }>("list", "--db", db);
-    const { steps } = await stateOf(shown.workflows[0]?.workflow_id ?? "");
-    expect(JSON.parse(steps[0]?.output_text ?? "null")).toEqual({ n: 2, note: "lead" });
+    expect(await orderedIn(db)).toEqual({ n: 2, note: "lead" });
+  });
+
+  it("an edit that is no JSON is kept as it was written, opened again, and dropped only by a person who was asked", async () => {
+    const own = await stopAtOrder();
+    const typed: string[] = [];
+    const write =
+      (old: string, made: string) =>
+      (question: string): string => {
+        const file = /Change (\S+),/.exec(question)?.[1];
+        if (file === undefined) return "";
+        typed.push(readFileSync(file, "utf8"));
+        writeFileSync(file, readFileSync(file, "utf8").replace(old, made));
+        return "";
+      };
+    const left = [write('"tin"', '"lead'), write('"lead', '"lead"')];
+    const person = makePerson(["e", "q", "x", "a", "x", "e", "a", "y"], (question) => left.shift()?.(question) ?? "");
+    await runAt(person.terminal, "review", ...own);
+    const screens = person.screens.map((screen) => screen.replaceAll(/\s+/g, " "));
+    expect(screens[1]).toContain("What you wrote is kept: [e] opens it again.");
+    expect(screens[2]).toContain("Your edit was not sent and is dropped. [y]quit, any other key: no");
+    expect(screens[4]).toContain("What you wrote last could not be read and is dropped.");
+    expect(typed[1]).toContain('"note": "lead\n');
+    expect(await orderedIn(db)).toEqual({ n: 1, note: "lead" });
   });
 
   it("where nothing can be redrawn an edit is not dropped unasked either, and yes is a yes", async () => {

@@ -52,7 +52,7 @@ describe("a file in another encoding", () => {
       print: (text: string) => told.push(text),
     } as unknown as Terminal;
     const gate = { editable: { target: "payload", value: { text: "for all" } } } as unknown as Gate;
-    expect(await editGate(gate, terminal, null)).toBeNull();
+    expect(await editGate(gate, terminal, { edit: null, unread: null })).toBeNull();
     expect(told.join()).toMatch(/edited\.txt cannot be read: it is not UTF-8 text.* Nothing is changed\./);
   });
 });

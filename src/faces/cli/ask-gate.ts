@@ -10,7 +10,7 @@ import { InvalidArgumentError } from "commander";
 import type { Gate, GateRequest } from "../../contract/gate.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { namedTargets } from "../../protocol/named-targets.ts";
-import { describeEdit, editGate, type GateEdit } from "./edit-gate.ts";
+import { type Begun, describeEdit, editGate, UnreadableText } from "./edit-gate.ts";
 import { readJson } from "./options.ts";
 import { isYes } from "./read-word.ts";
 import { gateSections, renderGate, renderSections } from "./render-gate.ts";
@@ -35,8 +35,7 @@ export type GateAnswer =
 /** What a key or a word leads to. */
 type Act = "approve" | "reject" | "done" | "retry" | "failed" | "edit" | "undo" | "next" | "back" | "quit" | "stop";
 
-interface Draft {
-  readonly edit: GateEdit | null;
+interface Draft extends Begun {
   /** Told before the keys, such as what was wrong with an edit. */
   readonly note: string;
 }
@@ -46,7 +45,7 @@ export async function askGate(question: Question): Promise<GateAnswer> {
   let draft = beginDraft(question);
   for (;;) {
     const act = await findAct(question, draft);
-    if (act === "undo") draft = { edit: null, note: "Your edit is gone." };
+    if (act === "undo") draft = { edit: null, unread: null, note: "Your edit is gone." };
     else if (act === "edit") draft = await edit(question, draft);
     else if (act === "next" || act === "back" || act === "quit" || act === "stop") return { to: act };
     else {
@@ -59,16 +58,21 @@ export async function askGate(question: Question): Promise<GateAnswer> {
 
 function beginDraft({ gate, kept }: Question): Draft {
   const edit = kept === null ? null : describeEdit(gate, kept);
-  return { edit, note: edit === null ? "" : "Your edit is kept; it is shown on the gate as it is now." };
+  return { edit, unread: null, note: edit === null ? "" : "Your edit is kept; it is shown on the gate as it is now." };
 }
 
 async function edit({ gate, terminal }: Question, draft: Draft): Promise<Draft> {
   try {
-    const edited = await editGate(gate, terminal, draft.edit);
+    const edited = await editGate(gate, terminal, draft);
     terminal.signal.throwIfAborted();
-    return { edit: edited, note: edited === null ? "Nothing is changed." : "" };
+    return { edit: edited, unread: null, note: edited === null ? "Nothing is changed." : "" };
   } catch (error) {
-    return { ...draft, note: describeWrong(error) };
+    if (!(error instanceof UnreadableText)) throw error;
+    return {
+      ...draft,
+      unread: error.text,
+      note: `Not taken: ${error.message}. What you wrote is kept: [e] opens it again.`,
+    };
   }
 }
 
@@ -113,7 +117,8 @@ interface Choice {
 }
 
 /** The keys at a gate, in the order in which they are shown. */
-export function listChoices(gate: Gate, made: GateEdit | null): readonly Choice[] {
+export function listChoices(gate: Gate, draft: Begun): readonly Choice[] {
+  const { edit: made } = draft;
   const decide: readonly Choice[] =
     gate.kind === "in_doubt"
       ? [
@@ -126,7 +131,7 @@ export function listChoices(gate: Gate, made: GateEdit | null): readonly Choice[
           { key: "r", act: "reject", word: "reject" },
         ];
   const editing: readonly Choice[] = gate.editable == null ? [] : [{ key: "e", act: "edit", word: "edit" }];
-  const undoing: readonly Choice[] = made === null ? [] : [{ key: "u", act: "undo", word: "undo the edit" }];
+  const undoing: readonly Choice[] = !isBegun(draft) ? [] : [{ key: "u", act: "undo", word: "undo the edit" }];
   const going: readonly Choice[] = [
     { key: "n", act: "next", word: "next" },
     { key: "p", act: "back", word: "previous" },
@@ -136,19 +141,23 @@ export function listChoices(gate: Gate, made: GateEdit | null): readonly Choice[
 }
 
 /** What an answer will do, in the gate's own words. */
-function describeConsequence({ consequences }: Gate, act: Act, made: GateEdit | null): string {
-  const dropped = made === null ? "" : " Your edit was not sent and is dropped.";
+function describeConsequence({ consequences }: Gate, act: Act, draft: Begun): string {
+  const dropped = isBegun(draft) ? " Your edit was not sent and is dropped." : "";
   if (leaving.includes(act)) return dropped.trim();
   if (act === "reject" || act === "failed") return `${consequences.reject}${dropped}`;
-  return made === null ? consequences.approve : consequences.edit;
+  const unread = draft.unread === null ? "" : " What you wrote last could not be read and is dropped.";
+  return `${draft.edit === null ? consequences.approve : consequences.edit}${unread}`;
 }
+
+/** Whether the person has written something that leaving the gate would lose. */
+const isBegun = ({ edit, unread }: Begun): boolean => edit !== null || unread !== null;
 
 const decisive: readonly Act[] = ["approve", "reject", "done", "retry", "failed"];
 const leaving: readonly Act[] = ["next", "back", "quit"];
 
 /** Whether a person is asked again: before a decision, and before an edit is dropped. */
-const asksAgain = (act: Act, { edit: made }: Draft): boolean =>
-  decisive.includes(act) || (made !== null && leaving.includes(act));
+const asksAgain = (act: Act, draft: Draft): boolean =>
+  decisive.includes(act) || (isBegun(draft) && leaving.includes(act));
 
 function findAct(question: Question, draft: Draft): Promise<Act> {
   const screen = question.terminal.openScreen?.();
@@ -167,7 +176,7 @@ interface Spot {
 async function askOnScreen(screen: Screen, { gate, place, terminal }: Question, draft: Draft): Promise<Act> {
   const { paint, now } = terminal;
   const layout = layOut(draft.edit?.sections ?? gateSections(gate, terminal), paint);
-  const choices = listChoices(gate, draft.edit);
+  const choices = listChoices(gate, draft);
   let spot: Spot = { at: 0, seen: 0, total: 0, asked: null };
   for (;;) {
     const foot = spot.asked === null ? describeKeys(choices, draft) : describeAsked(gate, draft, spot.asked, spot);
@@ -185,9 +194,9 @@ async function askOnScreen(screen: Screen, { gate, place, terminal }: Question, 
 const describeKeys = (choices: readonly Choice[], { note }: Draft): string =>
   [note, choices.map(({ key, word }) => `[${key}]${word.replaceAll(" ", "-")}`).join(" ")].join(" ").trim();
 
-function describeAsked(gate: Gate, { edit: made }: Draft, { act, word }: Choice, { seen, total }: Spot): string {
+function describeAsked(gate: Gate, draft: Draft, { act, word }: Choice, { seen, total }: Spot): string {
   const unseen = seen < total && !leaving.includes(act) ? ` ${total - seen} lines below were not shown yet.` : "";
-  return `${describeConsequence(gate, act, made)}${unseen} [y]${word.replaceAll(" ", "-")}, any other key: no`;
+  return `${describeConsequence(gate, act, draft)}${unseen} [y]${word.replaceAll(" ", "-")}, any other key: no`;
 }
 
 interface Keys {
@@ -227,7 +236,7 @@ function stepOf(key: string, height: number): number {
 /** All of the gate, then questions that are answered by a line. */
 async function askByLine({ gate, place, terminal }: Question, draft: Draft): Promise<Act> {
   const shown = draft.edit === null ? renderGate(gate, terminal) : renderSections(draft.edit.sections, terminal.paint);
-  const choices = listChoices(gate, draft.edit);
+  const choices = listChoices(gate, draft);
   terminal.print(`\n${place}\n${shown}\n${draft.note}`);
   for (;;) {
     const answer = await terminal.ask(`${choices.map(({ key, word }) => `${key} ${word}`).join(", ")}: `);
@@ -236,7 +245,7 @@ async function askByLine({ gate, place, terminal }: Question, draft: Draft): Pro
     const choice = choices.find((one) => one.key === word || one.word === word);
     if (choice === undefined) continue;
     if (!asksAgain(choice.act, draft)) return choice.act;
-    const sure = await terminal.ask(`${describeConsequence(gate, choice.act, draft.edit)} Sure? y or n: `);
+    const sure = await terminal.ask(`${describeConsequence(gate, choice.act, draft)} Sure? y or n: `);
     if (sure === null) return "stop";
     if (isYes(sure)) return choice.act;
   }

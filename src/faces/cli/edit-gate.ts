@@ -5,6 +5,7 @@
  * Owns: the temporary file, which is gone afterwards; which member of a value is its text.
  * INV-1  A text that is as it was is no edit (null).
  * INV-2  What is shown as the change is made from what will be sent.
+ * INV-3  A text that cannot be read is handed back with the error, so that it can be corrected.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -25,6 +26,22 @@ export interface GateEdit {
   readonly sections: readonly Section[];
 }
 
+/** The refusal of a text that is no JSON object, with that text. */
+export class UnreadableText extends Error {
+  readonly text: string;
+
+  constructor(text: string, message: string) {
+    super(message);
+    this.text = text;
+  }
+}
+
+/** What a person has made of a gate so far: the last edit, and the last text, if it could not be read. */
+export interface Begun {
+  readonly edit: GateEdit | null;
+  readonly unread: string | null;
+}
+
 /** Of the members that are a text of several lines the longest; null where there is none. */
 export function findText(value: JsonObject): string | null {
   const texts = Object.entries(value).flatMap(([name, member]) =>
@@ -34,19 +51,19 @@ export function findText(value: JsonObject): string | null {
 }
 
 /**
- * Null for no edit; `before` is one that is changed further, and stays where the person gives up.
- * @throws InvalidArgumentError for JSON that cannot be read.
+ * Returns the edit, null for none. What was begun is changed further, and its edit stays where the person gives up.
+ * @throws UnreadableText for a text that is no JSON object.
  */
-export async function editGate(gate: Gate, terminal: Terminal, before: GateEdit | null): Promise<GateEdit | null> {
+export async function editGate(gate: Gate, terminal: Terminal, begun: Begun): Promise<GateEdit | null> {
   const value = gate.editable?.value;
   if (!isPlainObject(value)) return null;
   const member = findText(value);
   const name = member === null ? "payload.json" : member === "markdown" ? "draft.md" : "draft.txt";
-  const text = await editText(name, textOf({ ...value, ...before?.edit }, member), terminal);
-  if (text === null) return before;
+  const text = await editText(name, begun.unread ?? textOf({ ...value, ...begun.edit?.edit }, member), terminal);
+  if (text === null) return begun.edit;
   const old = textOf(value, member);
   if (text === old) return null;
-  const edit = member === null ? readJsonObject(text) : { [member]: text };
+  const edit = member === null ? readObject(text) : { [member]: text };
   return { edit, sections: sectionsOf({ path: member ?? "payload", before: old, after: text }) };
 }
 
@@ -57,6 +74,14 @@ export function describeEdit(gate: Gate, edit: JsonObject): GateEdit | null {
   const member = findText(value);
   const change = { before: textOf(value, member), after: textOf({ ...value, ...edit }, member) };
   return { edit, sections: sectionsOf({ path: member ?? "payload", ...change }) };
+}
+
+function readObject(text: string): JsonObject {
+  try {
+    return readJsonObject(text);
+  } catch (error) {
+    throw new UnreadableText(text, (error as Error).message);
+  }
 }
 
 /** What is edited: the member that is a text, or all of the value as JSON. */
