@@ -3,7 +3,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { toTemplate } from "../../src/faces/http/document/describe-parts.ts";
 import { makeDocument } from "../../src/faces/http/document/make-document.ts";
-import { sourcesIn } from "../tidy/source-files.ts";
+import { readSource, sourcesIn } from "../tidy/source-files.ts";
 import { answerJudge } from "./answer-judge.ts";
 import { openEdge } from "./edge-fixture.ts";
 
@@ -51,6 +51,18 @@ describe("the document", () => {
     const { schemas } = (document as unknown as { components: { schemas: object } }).components;
     expect([...refs].sort()).toEqual(Object.keys(schemas).sort());
     expect(text).not.toContain('"readOnly"');
+  });
+
+  it("names the messages of each stream as the guide does", async () => {
+    const { routes } = await shown();
+    const streams = routes.flatMap(({ method, path, answers }) => {
+      const { event } = (answers as { readonly 200?: { readonly event?: string } })[200] ?? {};
+      return method !== "get" || event === undefined ? [] : [`| \`${toTemplate(path)}\` | \`${event}\` |`];
+    });
+    expect(streams.length).toBeGreaterThan(3);
+    const guide = readSource("src/guide/http.md").text;
+    const rows = guide.match(/^\| `\/v1\/kernel\/stream\/[^|]*\| `kernel[^|]*\|/gm) ?? [];
+    expect(rows.toSorted()).toEqual(streams.map((row) => row.replace("{id}", "{workflow_id}")).toSorted());
   });
 
   it("says who may call: the scope of each route, and nothing for those that are open", async () => {

@@ -28,6 +28,23 @@ async function toldOf({ kernel, ...t }: TestKernel, workflow_id: string): Promis
 }
 
 describe("what is masked", () => {
+  it.each([
+    ["action", ["INTENT_RECEIVED", "PLAN_CREATED"]],
+    ["outcome", ["INTENT_RECEIVED", "PLAN_CREATED", "ACTION_STARTED", "STEP_STREAMED", "ACTION_SUCCEEDED"]],
+  ] as const)("[PLC-07] at stage %s stands in the events before it, and in no other", async (stage, before) => {
+    const write = counted("Notes.Write", {}, ({ input, stream }) => {
+      stream(`Call ${String(input["phone"])} today`);
+      return input;
+    });
+    const params = { phone: secret };
+    const capability = oneStep(write, { outcome: "Note", params });
+    await using t = await createTestKernel({ capabilities: [capability], policies: [mask(stage)] });
+    const { workflow_id } = await t.run(intentType, params);
+    const events = await eventsOf(t, workflow_id);
+    const holding = events.filter((event) => JSON.stringify(event).includes(secret));
+    expect([...new Set(holding.map(({ event_type: type }) => type))]).toEqual(before);
+  });
+
   it("[PLC-07] beside a transform is masked in the decision on record too, that holds the whole payload", async () => {
     const write = counted("Notes.Write");
     const stamp = ruleOf(
