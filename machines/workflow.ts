@@ -4,8 +4,8 @@
  *
  * Owns: which ledger events a workflow accepts in which state. Never: clock, randomness, IO, data (the fold keeps that).
  * W1  completed and cancelled are final; failed rests and only WORKFLOW_RESTARTED leaves it (A-38).
- * W2  waiting_for_user is left only in a turn that a person, a cancel, a configured expiry or the late end of a call in doubt
- *     caused: USER_ and GATE_ events are accepted there, and WORKFLOW_RESUMED follows.
+ * W2  waiting_for_user is left only in a turn that a person, a cancel or a configured expiry caused: USER_ and GATE_
+ *     events are accepted there, and WORKFLOW_RESUMED follows them.
  * W3  A replan is a PLAN_CREATED while running; the state stays.
  * W4  A workflow that is cancelling begins nothing. It is left for cancelled, once the end of each such call is known.
  */

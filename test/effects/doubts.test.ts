@@ -310,3 +310,23 @@ describe("a call that was lost with its process and may not be repeated", () => 
     expect([state, gates.map(({ kind }) => kind), runs.length]).toEqual(["waiting_for_user", ["in_doubt"], 1]);
   });
 });
+
+describe("a success that comes while the gate of its call asks", () => {
+  it.each([
+    ["done", { decision: "approve", payload: { resolution: "done", result: { sent: "by hand" } } }, "completed"],
+    ["retry", { decision: "approve", payload: { resolution: "retry" } }, "completed"],
+    ["a rejection", { decision: "reject", payload: {} }, "failed"],
+  ] as const)("is the result, and the gate waits for its answer: %s", async (_answer, said, state) => {
+    const late = held<object>();
+    const send = counted("Note.Send", { effect: "write_draft", timeoutSec: 1 }, () => late.promise);
+    await using t = await createTestKernel({ capabilities: [story([send], [step("send", send)])] });
+    const { workflow_id } = await t.run(intent);
+    late.release({ sent: "late" });
+    expect((await t.rest(workflow_id)).state).toBe("waiting_for_user");
+    await t.kernel.decideGate(workflow_id, { ...testCaller, gate_id: "gate-send_doubt1", ...said });
+    const end = await t.rest(workflow_id);
+    expect([end.state, send.calls.length]).toEqual([state, 1]);
+    if (state === "completed") expect(end.steps[0]?.output_text).toBe('{"sent":"late"}');
+    expect(await t.kernel.replay(workflow_id)).toMatchObject({ identical: true });
+  });
+});

@@ -220,21 +220,6 @@ describe("what a decision does", () => {
     expect((await t.kernel.outcomes(workflow_id)).outcomes.map((o) => o.status)).toEqual(["draft"]);
   });
 
-  it("leaves the gates of other branches open, and ends the workflow as cancelled once they have ended", async () => {
-    const { capability, sent } = gatedSteps(2);
-    await using t = await createTestKernel({ capabilities: [capability] });
-    const { workflow_id } = await t.run(intent);
-    await t.reject(workflow_id, "gate-s1");
-    const between = await t.rest(workflow_id);
-    expect([between.state, between.steps.map(({ state }) => state)]).toEqual([
-      "waiting_for_user",
-      ["failed", "running"],
-    ]);
-    expect((await gateOf(t, workflow_id, "gate-s2")).status).toBe("open");
-    await t.approve(workflow_id, "gate-s2");
-    expect([(await t.rest(workflow_id)).state, sent()]).toEqual(["cancelled", ["s2"]]);
-  });
-
   it("without a gate id is for the one open gate, and is refused when two are open", async () => {
     const { capability, sent } = gatedSteps(2);
     await using t = await createTestKernel({ capabilities: [capability] });
