@@ -32,6 +32,11 @@ const changed: readonly Omit<ExpectedDifference, "told">[] = [
     reason: "another version of the package is registered by then",
   })),
   {
+    file: "policy/denied-again.test.ts",
+    title: "is not repeated by a plain retry",
+    reason: "the rule allows by then what it has denied",
+  },
+  {
     file: "gates/runnable.test.ts",
     title: "would let through, where the operator is not known",
     reason: "another policy is in force by then",
