@@ -103,6 +103,7 @@ export {
   RouteRequest,
 } from "./contract/model-route.ts";
 export { ModuleRef, moduleRef } from "./contract/module-ref.ts";
+export { NoticeTaken } from "./contract/notice-taken.ts";
 export {
   type DelegatedCredential,
   type GatePreview,
@@ -282,7 +283,7 @@ export type {
   WorkflowHead,
 } from "./ports/ledger-store.ts";
 export type { Middleware, SkillExecutionContext } from "./ports/middleware.ts";
-export type { Notifier } from "./ports/notifier.ts";
+export type { NoticeCall, Notifier } from "./ports/notifier.ts";
 export type { Classifier, Scorers, Security, Verdict } from "./ports/perception.ts";
 export type { Planner, PlannerAnswer } from "./ports/planner.ts";
 export type { Random } from "./ports/random.ts";

@@ -6,6 +6,7 @@
 import { z } from "zod";
 import { Gate } from "./gate.ts";
 import { TenantId, WorkflowId } from "./ids.ts";
+import { Principal } from "./intent.ts";
 
 /** What people are told of. */
 export const noticeKinds = ["opened", "revised", "due_soon", "escalated", "reminded", "decided"] as const;
@@ -24,5 +25,9 @@ export const GateNotice = z.object({
   intent_type: z.string(),
   /** As it stood then, whole. */
   gate: Gate,
+  /** As it stands while this is told: a notice that comes late may ask for what is decided already. */
+  gate_now: Gate,
+  /** Who cancelled the workflow, where that is why nobody decides any more. */
+  cancelled: z.object({ principal: Principal, reason: z.string(), at: z.iso.datetime() }).nullable(),
 });
 export type GateNotice = z.infer<typeof GateNotice>;

@@ -4,6 +4,7 @@
  * INV-1  What is enqueued is there with the cursor that has passed its row, or not at all; an id is enqueued once.
  * INV-2  `take` gives a delivery to one owner until its lease runs out, and of each gate only the earliest that is pending.
  * INV-3  Only its present owner settles a delivery.
+ * INV-4  The receipts of a gate are kept, however old they are, until its decision was delivered.
  */
 import type { NoticeKind } from "../contract/gate-notice.ts";
 
@@ -32,9 +33,12 @@ export interface GateUpdates {
   readonly drafts: readonly DeliveryDraft[];
 }
 
-/** `pending` is told again at `next_at`; `failed` never by itself; `dropped` is forgotten: there is nothing to tell any more. */
+/**
+ * `pending` is told again at `next_at`; `failed` never by itself; `dropped` is forgotten: there is nothing to tell any more.
+ * `receipt`: what the notifier needs to find again what it has sent; null where it needs nothing.
+ */
 export type Settlement =
-  | { readonly state: "delivered" }
+  | { readonly state: "delivered"; readonly receipt: string | null }
   | { readonly state: "dropped" }
   | { readonly state: "pending"; readonly attempts: number; readonly next_at: number; readonly error: string | null }
   | { readonly state: "failed"; readonly attempts: number; readonly error: string };
@@ -55,6 +59,12 @@ export interface CursorMove {
   readonly forget: number;
 }
 
+/** Names a gate among those of all workflows. */
+export interface GateKey {
+  readonly workflow_id: string;
+  readonly gate_id: string;
+}
+
 /** Where notices stand until they are told. */
 export interface DeliveryStore {
   /** The position of the log up to which all is enqueued; null for a notifier that is new. */
@@ -66,6 +76,8 @@ export interface DeliveryStore {
     notifier: string,
     lease: { readonly owner: string; readonly now: number; readonly until: number; readonly limit: number },
   ) => Promise<readonly Delivery[]>;
+  /** Returns the receipts that a notifier gave for the notices of a gate, in the order of these notices. */
+  readonly receipts: (notifier: string, gate: GateKey) => Promise<readonly string[]>;
   /** Says what became of a delivery that was taken. */
   readonly settle: (
     notifier: string,

@@ -4,8 +4,19 @@
  * INV-1  `deliver` resolves once the notice was taken by whoever passes it on, and rejects otherwise: it is then called
  *        again, after a pause, with the same `notice_id`. Notices of one gate come in their order.
  * INV-2  It ends when `signal` aborts.
+ * INV-3  The receipts of a gate's notices are given with each later notice of that gate, after a restart too, until its
+ *        decision was delivered. They are kept for a notifier alone that is told of decisions.
  */
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
+import type { NoticeTaken } from "../contract/notice-taken.ts";
+
+/** What a notifier is given beside the notice. */
+export interface NoticeCall {
+  /** Aborts when the notifier has to end. */
+  readonly signal: AbortSignal;
+  /** What it gave for earlier notices of the same gate, the oldest first. */
+  readonly receipts: readonly string[];
+}
 
 /** Tells people of gates. */
 export interface Notifier {
@@ -13,6 +24,6 @@ export interface Notifier {
   readonly name: string;
   /** What it tells of; everything where nothing is said. */
   readonly kinds?: readonly NoticeKind[];
-  /** What it gives is a remark for the log: somebody was not reached though the notice was delivered. */
-  readonly deliver: (notice: GateNotice, call: { readonly signal: AbortSignal }) => Promise<string | undefined>;
+  /** Passes a notice on. */
+  readonly deliver: (notice: GateNotice, call: NoticeCall) => Promise<NoticeTaken | undefined>;
 }

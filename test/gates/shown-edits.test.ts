@@ -33,7 +33,7 @@ const telling = { maxSubject: 200, maxPreview: 2000, maxPayload: 2000, linkOnly:
 const noticeOf = (gate: Gate): GateNotice =>
   Notice.parse({
     ...{ notice_id: "n1", kind: "revised", at: gate.opened_at, tenant_id: gate.tenant_id },
-    ...{ workflow_id: gate.workflow_id, intent_type: "Story.Note.Publish", gate },
+    ...{ workflow_id: gate.workflow_id, intent_type: "Story.Note.Publish", gate, gate_now: gate, cancelled: null },
   });
 
 describe("a gate that a colleague edited", () => {

@@ -200,7 +200,7 @@ describe("a notifier that fails", () => {
   });
 
   it("says whom it did not reach although it delivered: that is logged", async () => {
-    const notifier = recordingNotifier({}, () => "ann has no address");
+    const notifier = recordingNotifier({}, () => ({ remark: "ann has no address" }));
     await using t = await open({ capabilities: [publishing().capability], notifiers: [notifier] });
     await t.run(intent);
     await t.clock.settle();

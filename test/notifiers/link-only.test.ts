@@ -4,7 +4,7 @@ import type { Gate } from "../../src/contract/gate.ts";
 import type { GateNotice } from "../../src/contract/gate-notice.ts";
 import { CutGate } from "../../src/contract/listed-gate.ts";
 import { mailNotifier, slackNotifier, webhookNotifier } from "../../src/observers/notifiers/index.ts";
-import { never, notice } from "./notices.ts";
+import { callWith, notice } from "./notices.ts";
 import { receiveHttp, receiveMail } from "./receivers.ts";
 
 const secret = "moonlight-4711";
@@ -57,7 +57,7 @@ const slackAt = (url: string) =>
 describe.each(told)("a notice with a link only, $kind,", (one) => {
   it.each([webhookAt, slackAt])("is posted without a text of the gate", async (notifierAt) => {
     await using receiver = await receiveHttp();
-    await notifierAt(`http://127.0.0.1:${receiver.port}/in`).deliver(one, { signal: never });
+    await notifierAt(`http://127.0.0.1:${receiver.port}/in`).deliver(one, callWith());
     const [posted] = await receiver.inbox.count(1);
     expect(posted?.body).not.toContain(secret);
     for (const said of [one.gate.gate_id, one.workflow_id, one.gate.operator, one.gate.payload_digest, consoleUrl])
@@ -70,9 +70,7 @@ describe.each(told)("a notice with a link only, $kind,", (one) => {
     const { port } = server;
     const roles = { user: ["ann@example.test"] };
     const smtp = { host: "127.0.0.1", port };
-    await mailNotifier({ from: "gates@test.test", smtp, consoleUrl, roles, linkOnly: true }).deliver(one, {
-      signal: never,
-    });
+    await mailNotifier({ from: "gates@test.test", smtp, consoleUrl, roles, linkOnly: true }).deliver(one, callWith());
     const [got] = await server.inbox.count(1);
     expect(got?.raw).not.toContain(secret);
     expect(`${got?.mail.text} ${got?.mail.subject} ${got?.mail.html}`).not.toContain(secret);
@@ -83,7 +81,7 @@ describe.each(told)("a notice with a link only, $kind,", (one) => {
 
 it("a webhook with a link only holds a gate as lists show it, which says that it is not whole", async () => {
   await using receiver = await receiveHttp();
-  await webhookAt(`http://127.0.0.1:${receiver.port}/in`).deliver(notice(), { signal: never });
+  await webhookAt(`http://127.0.0.1:${receiver.port}/in`).deliver(notice(), callWith());
   const [posted] = await receiver.inbox.count(1);
   const { data } = JSON.parse(posted?.body ?? "{}") as { data: { gate: unknown } };
   expect(CutGate.parse(data.gate)).toMatchObject({ truncated: true, payload: null, title: notice().gate.operator });

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { type MailOptions, mailNotifier } from "../../src/observers/notifiers/index.ts";
 import { nameForbidden } from "../../src/protocol/visible-text.ts";
 import { refusalOf } from "../fixtures.ts";
-import { hostile, never, notice } from "./notices.ts";
+import { callWith, hostile, notice } from "./notices.ts";
 import { type MailReceived, receiveMail } from "./receivers.ts";
 
 const base = { from: "gates@countersign.test", consoleUrl: "https://gates.test" } as const;
@@ -16,7 +16,7 @@ const roles = { admin: ["boss@example.test"], user: ["ann@example.test", "bob@ex
 const at = (port: number, more: Partial<MailOptions> = {}) =>
   mailNotifier({ ...base, smtp: { host: "127.0.0.1", port }, roles, ...more });
 
-const deliver = (notifier: ReturnType<typeof at>, told = notice()) => notifier.deliver(told, { signal: never });
+const deliver = (notifier: ReturnType<typeof at>, told = notice()) => notifier.deliver(told, callWith());
 
 describe("a mail", () => {
   it("says what would run, why and until when, as text and as HTML, with a link that decides nothing", async () => {
@@ -124,7 +124,9 @@ describe("a mail", () => {
       onRcptTo: ({ address }, _session, done) => done(address.startsWith("ann") ? new Error("unknown here") : null),
     });
     const recipients = () => ["ann@example.test", "bob@example.test", "not an address"];
-    expect(await deliver(at(server.port, { recipients }))).toBe("not reached: not an address, ann@example.test");
+    expect(await deliver(at(server.port, { recipients }))).toEqual({
+      remark: "not reached: not an address, ann@example.test",
+    });
     expect((await server.inbox.count(1))[0]?.to).toEqual(["bob@example.test"]);
     await expect(deliver(at(server.port, { recipients: () => ["ann@example.test"] }))).rejects.toThrow(/unknown here/);
   });

@@ -5,6 +5,7 @@ import { testGate, testStream } from "../../src/testing/ledger-turns.ts";
 
 const plain = testGate(testStream(1), "a");
 
+/** `gate_now` is the same gate where nothing is said. */
 export const notice = (gate: Partial<Gate> = {}, more: Partial<GateNotice> = {}): GateNotice => ({
   notice_id: "ntc_0123456789abcdef0123456789abcdef",
   kind: "opened",
@@ -13,6 +14,8 @@ export const notice = (gate: Partial<Gate> = {}, more: Partial<GateNotice> = {})
   workflow_id: "wf_00000000000000000000000001",
   intent_type: "Story.Note.Publish",
   gate: { ...plain, ...gate },
+  gate_now: { ...plain, ...gate },
+  cancelled: null,
   ...more,
 });
 
@@ -25,4 +28,7 @@ export const hostile = [
   "\u001b[31mred\u0007\u0000",
 ] as const;
 
-export const never = new AbortController().signal;
+const never = new AbortController().signal;
+
+/** What a notifier is given beside a notice: earlier messages, if there were any. */
+export const callWith = (...receipts: readonly string[]) => ({ signal: never, receipts });

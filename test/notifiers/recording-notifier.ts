@@ -1,7 +1,7 @@
 /**
  * A notifier that keeps what it was told, and answers as a test wants. Owns: nothing else. Never: asserts anything.
  */
-import type { GateNotice, Notifier } from "../../src/index.ts";
+import type { GateNotice, NoticeTaken, Notifier } from "../../src/index.ts";
 
 export interface RecordingNotifier extends Notifier {
   readonly told: GateNotice[];
@@ -11,7 +11,7 @@ export interface RecordingNotifier extends Notifier {
 
 type Answer = (notice: GateNotice, signal: AbortSignal) => unknown;
 
-/** `answer` may throw, or give a promise that never ends. */
+/** `answer` gives a remark or a receipt; it may throw, or give a promise that never ends. */
 export function recordingNotifier(more: Partial<Notifier> = {}, answer: Answer = () => undefined): RecordingNotifier {
   const told: GateNotice[] = [];
   return {
@@ -20,9 +20,9 @@ export function recordingNotifier(more: Partial<Notifier> = {}, answer: Answer =
     told,
     lines: () => told.map(({ kind, gate }) => `${kind} ${gate.gate_id}`),
     async deliver(notice, { signal }) {
-      const remark = await answer(notice, signal);
+      const taken = await answer(notice, signal);
       told.push(notice);
-      return remark as string | undefined;
+      return taken as NoticeTaken | undefined;
     },
   };
 }

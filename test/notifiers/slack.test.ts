@@ -9,7 +9,7 @@ import { nameForbidden } from "../../src/protocol/visible-text.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { refusalOf } from "../fixtures.ts";
 import { gatedSteps, intent } from "../gates/story.ts";
-import { hostile, never, notice } from "./notices.ts";
+import { callWith, hostile, notice } from "./notices.ts";
 import { type HttpPosted, type Receiver, receiveHttp } from "./receivers.ts";
 
 const signingSecret = "a-signing-secret-of-slack";
@@ -28,7 +28,7 @@ const at = (port: number, more: Partial<SlackOptions> = {}) =>
 
 async function told(options: Partial<SlackOptions>, gate: Partial<Gate> = {}, more: Partial<GateNotice> = {}) {
   await using slack = await receiveHttp();
-  await at(slack.port, options).deliver(notice(gate, more), { signal: never });
+  await at(slack.port, options).deliver(notice(gate, more), callWith());
   const [posted] = await slack.inbox.count(1);
   return JSON.parse(posted!.body) as { text: string; mrkdwn: boolean; blocks: readonly Block[] };
 }

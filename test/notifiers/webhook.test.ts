@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type WebhookOptions, webhookNotifier } from "../../src/observers/notifiers/index.ts";
 import { isPrivate } from "../../src/observers/notifiers/post-text.ts";
 import { refusalOf } from "../fixtures.ts";
-import { hostile, never, notice } from "./notices.ts";
+import { callWith, hostile, notice } from "./notices.ts";
 import { receiveHttp } from "./receivers.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
@@ -14,13 +14,14 @@ const older = `whsec_${Buffer.alloc(24, 9).toString("base64")}`;
 const at = (port: number, more: Partial<WebhookOptions> = {}) =>
   webhookNotifier({ url: `http://127.0.0.1:${port}/in?token=hidden`, secret, allowPrivate: true, ...more });
 
-const deliver = (notifier: ReturnType<typeof at>, signal = never) => notifier.deliver(notice(), { signal });
+const deliver = (notifier: ReturnType<typeof at>, signal = callWith().signal) =>
+  notifier.deliver(notice(), { signal, receipts: [] });
 
 describe("a webhook", () => {
   it("carries the notice's id, the time, and a signature that the standard's own library accepts", async () => {
     await using receiver = await receiveHttp();
     const notifier = at(receiver.port, { secret: [secret, older], consoleUrl: "https://gates.test/console" });
-    await notifier.deliver(notice({ title: hostile.join(" ") }), { signal: never });
+    await notifier.deliver(notice({ title: hostile.join(" ") }), callWith());
     const [posted] = await receiver.inbox.count(1);
     const { headers, body, path } = posted!;
     expect([path, headers["webhook-id"], headers["content-type"]]).toEqual([
@@ -46,7 +47,7 @@ describe("a webhook", () => {
 
   it("of a gate of a megabyte is cut, and says so", async () => {
     await using receiver = await receiveHttp();
-    await at(receiver.port).deliver(notice({ payload: { text: "x".repeat(1_000_000) } }), { signal: never });
+    await at(receiver.port).deliver(notice({ payload: { text: "x".repeat(1_000_000) } }), callWith());
     const [posted] = await receiver.inbox.count(1);
     expect(posted!.body.length).toBeLessThan(70_000);
     expect(JSON.parse(posted!.body)).toMatchObject({ data: { gate: { truncated: true, payload: null } } });

@@ -49,7 +49,7 @@ describe("a ledger whose model endpoints were counted by tenant alone", () => {
     await routeTwoTenants(letStoreAnswer(freshLedger(schema)));
     await ask(
       schema,
-      "DELETE FROM charges WHERE tenant_id = 'null'; UPDATE meta SET value = '2' WHERE name = 'schema_version'",
+      "ALTER TABLE deliveries DROP COLUMN receipt; DELETE FROM charges WHERE tenant_id = 'null'; UPDATE meta SET value = '2' WHERE name = 'schema_version'",
     );
     const store = freshLedger(schema);
     await store.open();

@@ -14,7 +14,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { DeliveryStore, GateUpdates } from "../../ports/delivery-store.ts";
 import type { LedgerStore, PositionedRow } from "../../ports/ledger-store.ts";
 import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
-import { readable, readStream, unlessDamaged } from "../log/read-turns.ts";
+import { readStream, unlessDamaged } from "../log/read-turns.ts";
 import { gateUpdates, mayTouchGates, touchesGates, type UpdateOptions, updatesOfOpen } from "./gate-updates.ts";
 
 export interface CollectorParts {
@@ -112,15 +112,4 @@ async function* openGates(store: LedgerStore): AsyncGenerator<Gate> {
     if (last === undefined) return;
     after = `${last.workflow_id}/${last.gate_id}`;
   }
-}
-
-/** The workflow as this event left it, or as it stands. @throws KernelErrorException T0_LEDGER_CORRUPT. */
-export async function readRecordAt(
-  store: LedgerStore,
-  workflowId: string,
-  sequence: number | null,
-): Promise<WorkflowRecord | null> {
-  const events = openTurns(await store.read(workflowId));
-  const until = sequence === null ? events : events.filter((event) => event.sequence <= sequence);
-  return readable(workflowId, () => foldEvents(until));
 }

@@ -23,7 +23,9 @@ import type { Runtime } from "../actors/runtime.ts";
 import type { Timers } from "../actors/timers.ts";
 import { callWithin, errorOf } from "../actors/within.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
-import { NoticeCollector, readRecordAt } from "./notice-collector.ts";
+import { NoticeCollector } from "./notice-collector.ts";
+import { NoticeTaken } from "../../contract/notice-taken.ts";
+import { readNotice } from "../actors/read-notice.ts";
 
 export interface DeliveryParts {
   readonly store: LedgerStore;
@@ -157,12 +159,14 @@ class NotifierLoop {
     const { workflow_id, gate_id, kind } = delivery;
     const about = { notifier: name, workflow_id, gate_id, kind };
     try {
-      const notice = await this.#noticeOf(delivery);
+      const notice = await readNotice(this.#parts.store, delivery);
       if (notice === null) return { state: "dropped" };
-      const remark = await this.#deliver(notice);
+      const receipts = await this.#parts.deliveries.receipts(name, delivery);
+      const taken = this.#readTaken(await this.#deliver(notice, receipts), about);
+      const { remark } = taken;
       if (remark !== undefined) runtime.logger.warn({ ...about, remark }, "a notice did not reach everybody");
       runtime.telemetry.mark?.("notice", { ...about, outcome: "delivered" });
-      return { state: "delivered" };
+      return { state: "delivered", receipt: this.#receiptToKeep(taken, notice) };
     } catch (thrown) {
       return this.#putBack(delivery, thrown);
     }
@@ -185,7 +189,7 @@ class NotifierLoop {
     return { state, attempts, next_at, error: error.message };
   }
 
-  async #deliver(notice: GateNotice): Promise<string | undefined> {
+  async #deliver(notice: GateNotice, receipts: readonly string[]): Promise<unknown> {
     const { clock, limits } = this.#parts.runtime;
     const stopping = this.#abort.signal;
     const cut = new AbortController();
@@ -193,7 +197,8 @@ class NotifierLoop {
     const stop = (): void => stopped.reject(stopping.reason);
     stopping.addEventListener("abort", stop);
     try {
-      const delivered = this.#notifier.deliver(notice, { signal: AbortSignal.any([cut.signal, stopping]) });
+      const signal = AbortSignal.any([cut.signal, stopping]);
+      const delivered = this.#notifier.deliver(notice, { signal, receipts });
       // One that goes on although it was told to end is waited for no longer.
       return await callWithin(() => Promise.race([delivered, stopped.promise]), {
         clock,
@@ -209,15 +214,19 @@ class NotifierLoop {
     }
   }
 
-  /** Null where there is nothing to tell any more. */
-  async #noticeOf(delivery: Delivery): Promise<GateNotice | null> {
-    const { delivery_id: notice_id, tenant_id, workflow_id, gate_id, kind, sequence, at } = delivery;
-    const record = await readRecordAt(this.#parts.store, workflow_id, sequence);
-    const gate = record?.gates.get(gate_id);
-    if (record === null || gate === undefined) return null;
-    if (sequence === null && !isOpenGate(gate)) return null;
-    const intent_type = record.intent.type;
-    return { notice_id, kind, at: instantText(at), tenant_id, workflow_id, intent_type, gate: foretell(gate) };
+  /** Reads what was given; an answer that is none cannot undo the delivery: it is logged. */
+  #readTaken(given: unknown, about: object): NoticeTaken {
+    const read = NoticeTaken.safeParse(given ?? {});
+    if (read.success) return read.data;
+    const { logger } = this.#parts.runtime;
+    logger.warn({ ...about, issues: read.error.issues }, "a notifier gave neither a remark nor a receipt");
+    return {};
+  }
+
+  /** A receipt is of use until the decision was told; a notifier that hears of no decision would keep it for ever. */
+  #receiptToKeep({ receipt }: NoticeTaken, { kind, gate_now }: GateNotice): string | null {
+    const hearsOfDecisions = this.#notifier.kinds?.includes("decided") ?? true;
+    return hearsOfDecisions && kind !== "decided" && isOpenGate(gate_now) ? (receipt ?? null) : null;
   }
 }
 

@@ -21,6 +21,12 @@ export const createDeliveryTable = ({ read, write }: Run): DeliveryStore => ({
     read("takeDeliveries", async (on) =>
       (await rowsOf(on, statement("takeDeliveries", notifier, now, limit, owner, until))).map(toDelivery),
     ),
+  receipts: (notifier, { workflow_id, gate_id }) =>
+    read("deliveryReceipts", async (on) =>
+      (await rowsOf(on, statement("deliveryReceipts", notifier, workflow_id, gate_id))).map(
+        (row) => row["receipt"] as string,
+      ),
+    ),
   settle: (notifier, deliveryId, settled) =>
     read("settleDelivery", async (on) => {
       await on.query(settlementOf([notifier, deliveryId, settled.owner], settled));
@@ -59,7 +65,7 @@ type Key = readonly [notifier: string, deliveryId: string, owner: string];
 
 function settlementOf(key: Key, settled: Settlement & { readonly now: number }): Statement {
   if (settled.state === "dropped") return statement("dropDelivery", ...key);
-  if (settled.state === "delivered") return statement("endDelivery", ...key, settled.now);
+  if (settled.state === "delivered") return statement("endDelivery", ...key, settled.now, storable(settled.receipt));
   const { state, attempts, error } = settled;
   const next = settled.state === "pending" ? settled.next_at : settled.now;
   return statement("putDeliveryBack", ...key, state, attempts, next, storable(error), settled.now);

@@ -230,7 +230,16 @@ const exactMoney: Migration = {
   sql: "ALTER TABLE charges ALTER COLUMN money TYPE numeric USING round(money::numeric, 6);",
 };
 
-const migrations: readonly Migration[] = [base, owners, endpointsOfAll, exactMoney];
+/** What a notifier has sent is found again by its receipt, such as the channel and the timestamp of a message. */
+const receipts: Migration = {
+  version: 5,
+  sql: `
+    ALTER TABLE deliveries ADD COLUMN receipt text;
+    CREATE INDEX deliveries_receipts ON deliveries (notifier, workflow_id, gate_id, at, ordinal) WHERE receipt IS NOT NULL;
+  `,
+};
+
+const migrations: readonly Migration[] = [base, owners, endpointsOfAll, exactMoney, receipts];
 
 /** The newest schema that this code reads and writes. */
 export const schemaVersion = (migrations.at(-1) ?? base).version;

@@ -248,9 +248,16 @@ const texts = {
   nextDelivery: `
     SELECT next_at AS at FROM deliveries AS d
     WHERE notifier = $1 AND state = 'pending' AND ${isFirst} ORDER BY next_at, ordinal LIMIT 1`,
+  // The receipts of a gate are needed no longer once its decision was delivered.
   endDelivery: `
-    UPDATE deliveries SET state = 'delivered', settled_at = $4, owner = NULL, error = NULL
-    WHERE notifier = $1 AND delivery_id = $2 AND owner = $3`,
+    WITH ended AS (
+      UPDATE deliveries SET state = 'delivered', settled_at = $4, receipt = $5, owner = NULL, error = NULL
+      WHERE notifier = $1 AND delivery_id = $2 AND owner = $3 RETURNING workflow_id, gate_id, kind)
+    UPDATE deliveries AS d SET receipt = NULL FROM ended WHERE ended.kind = 'decided' AND d.notifier = $1
+    AND d.workflow_id = ended.workflow_id AND d.gate_id = ended.gate_id AND d.receipt IS NOT NULL`,
+  deliveryReceipts: `
+    SELECT receipt FROM deliveries WHERE notifier = $1 AND workflow_id = $2 AND gate_id = $3 AND receipt IS NOT NULL
+    ORDER BY at, ordinal`,
   dropDelivery: "DELETE FROM deliveries WHERE notifier = $1 AND delivery_id = $2 AND owner = $3",
   putDeliveryBack: `
     UPDATE deliveries SET state = $4, attempts = $5, next_at = $6, error = $7, settled_at = $8, owner = NULL
@@ -264,7 +271,8 @@ const texts = {
     GROUP BY n.name ORDER BY n.name`,
   retryDeliveries: `
     UPDATE deliveries SET state = 'pending', attempts = 0, next_at = $2 WHERE notifier = $1 AND state = 'failed'`,
-  forgetDeliveries: "DELETE FROM deliveries WHERE notifier = $1 AND state = 'delivered' AND settled_at < $2",
+  forgetDeliveries: `
+    DELETE FROM deliveries WHERE notifier = $1 AND state = 'delivered' AND settled_at < $2 AND receipt IS NULL`,
 } as const;
 
 export type StatementName = keyof typeof texts;

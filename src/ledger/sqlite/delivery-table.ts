@@ -20,6 +20,10 @@ export const createDeliveryTable = (run: Run): DeliveryStore => ({
     run("takeDeliveries", (on) =>
       writeAll(on, () => on.statements.takeDeliveries.all(notifier, now, limit, owner, until).map(toDelivery)),
     ),
+  receipts: (notifier, { workflow_id, gate_id }) =>
+    run("deliveryReceipts", ({ statements }) =>
+      statements.deliveryReceipts.all(notifier, workflow_id, gate_id).map((row) => row["receipt"] as string),
+    ),
   settle: (notifier, deliveryId, settled) =>
     run("settleDelivery", (on) => writeAll(on, () => settle(on, [notifier, deliveryId, settled.owner], settled))),
   nextAt: (notifier) =>
@@ -63,7 +67,13 @@ type Key = readonly [notifier: string, deliveryId: string, owner: string];
 
 function settle({ statements }: Connection, key: Key, settled: Settlement & { readonly now: number }): void {
   if (settled.state === "dropped") return void statements.dropDelivery.run(...key);
-  if (settled.state === "delivered") return void statements.endDelivery.run("delivered", settled.now, ...key);
+  if (settled.state === "delivered") {
+    const ended = statements.endDelivery.get(settled.now, settled.receipt, ...key);
+    // The receipts of a gate are needed no longer once its decision was delivered.
+    if (ended?.["kind"] === "decided")
+      statements.endReceipts.run(key[0], ended["workflow_id"] as string, ended["gate_id"] as string);
+    return;
+  }
   const { state, attempts, error } = settled;
   const next = settled.state === "pending" ? settled.next_at : settled.now;
   statements.putDeliveryBack.run(state, attempts, next, error, settled.now, ...key);

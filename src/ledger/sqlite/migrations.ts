@@ -211,7 +211,16 @@ const endpointsOfAll: Migration = {
   `,
 };
 
-const migrations: readonly Migration[] = [base, owners, endpointsOfAll];
+/** What a notifier has sent is found again by its receipt, such as the channel and the timestamp of a message. */
+const receipts: Migration = {
+  version: 9,
+  sql: `
+    ALTER TABLE deliveries ADD COLUMN receipt TEXT;
+    CREATE INDEX deliveries_receipts ON deliveries (notifier, workflow_id, gate_id, at, ordinal) WHERE receipt IS NOT NULL;
+  `,
+};
+
+const migrations: readonly Migration[] = [base, owners, endpointsOfAll, receipts];
 
 /** Files of earlier schemas hold rows of a format that is not read any more. */
 export const oldestSchema = base.version;

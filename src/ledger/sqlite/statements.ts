@@ -154,8 +154,14 @@ const texts = {
     SELECT next_at AS at FROM deliveries AS d
     WHERE notifier = ? AND state = 'pending' AND ${isFirst} ORDER BY next_at, ordinal LIMIT 1`,
   endDelivery: `
-    UPDATE deliveries SET state = ?, settled_at = ?, owner = NULL, error = NULL
-    WHERE notifier = ? AND delivery_id = ? AND owner = ?`,
+    UPDATE deliveries SET state = 'delivered', settled_at = ?, receipt = ?, owner = NULL, error = NULL
+    WHERE notifier = ? AND delivery_id = ? AND owner = ? RETURNING workflow_id, gate_id, kind`,
+  deliveryReceipts: `
+    SELECT receipt FROM deliveries WHERE notifier = ? AND workflow_id = ? AND gate_id = ? AND receipt IS NOT NULL
+    ORDER BY at, ordinal`,
+  endReceipts: `
+    UPDATE deliveries SET receipt = NULL
+    WHERE notifier = ? AND workflow_id = ? AND gate_id = ? AND receipt IS NOT NULL`,
   dropDelivery: "DELETE FROM deliveries WHERE notifier = ? AND delivery_id = ? AND owner = ?",
   putDeliveryBack: `
     UPDATE deliveries SET state = ?, attempts = ?, next_at = ?, error = ?, settled_at = ?, owner = NULL
@@ -169,7 +175,8 @@ const texts = {
     GROUP BY n.name ORDER BY n.name`,
   retryDeliveries: `
     UPDATE deliveries SET state = 'pending', attempts = 0, next_at = ? WHERE notifier = ? AND state = 'failed'`,
-  forgetDeliveries: "DELETE FROM deliveries WHERE notifier = ? AND state = 'delivered' AND settled_at < ?",
+  forgetDeliveries: `
+    DELETE FROM deliveries WHERE notifier = ? AND state = 'delivered' AND settled_at < ? AND receipt IS NULL`,
 
   bump: `
     INSERT INTO counters (tenant_id, thread_id, position) VALUES (?, ?, ?)

@@ -4,10 +4,11 @@
  * T1  Whatever came from inputs, outputs or people is shown as a person can see it; nothing of it begins a line of ours.
  * T2  What is cut says how much was left out, and `cut` names it, so that the message says where it is shown whole; what is
  *     withheld says where it is shown.
+ * T3  A notice that comes after the decision, or after a change of what it shows, says so first and asks for nothing.
  */
-import { type Gate, rolesAsked } from "../../contract/gate.ts";
+import { type Gate, isOpenGate, rolesAsked } from "../../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
-import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
+import { describeChange, describeEditor } from "../../protocol/describe-edits.ts";
 import { doubtWords } from "../../protocol/doubt-words.ts";
 import { failureLines } from "../../protocol/failure-lines.ts";
 import { quoteText, showLine } from "../../protocol/visible-text.ts";
@@ -66,12 +67,43 @@ export function describeNotice(notice: GateNotice, telling: Telling): ToldNotice
 export const describeCut = (cutNames: readonly string[]): string | null =>
   cutNames.length === 0 ? null : `Not shown whole here: ${cutNames.join(", ")}. Open the gate to read all of it.`;
 
+/** Returns whether what the notice shows can still be decided: the gate is open, and shows the same. */
+export const isStanding = ({ gate, gate_now }: GateNotice): boolean =>
+  isOpenGate(gate) &&
+  isOpenGate(gate_now) &&
+  gate.payload_digest === gate_now.payload_digest &&
+  gate.basis_digest === gate_now.basis_digest;
+
+function wordOf(notice: GateNotice): string {
+  const { gate, gate_now, kind } = notice;
+  if (kind === "decided") return ends[gate.status] ?? gate.status;
+  if (!isOpenGate(gate_now)) return ends[gate_now.status] ?? gate_now.status;
+  return isStanding(notice) ? openings[kind] : "Changed since";
+}
+
+/** Returns how the gate ended, and that this notice was overtaken by that or by a change; nothing where it still asks. */
+function standingFacts(notice: GateNotice): Facts {
+  const { gate, gate_now, kind, at, cancelled } = notice;
+  if (kind === "decided") return endFacts(gate, cancelled, at);
+  if (isStanding(notice)) return [];
+  const late = ["told late", `this was asked at ${at} and can no longer be decided`] as const;
+  return isOpenGate(gate_now) ? [late] : [late, ...endFacts(gate_now, cancelled, null)];
+}
+
+function endFacts(gate: Gate, cancelled: GateNotice["cancelled"], endedAt: string | null): Facts {
+  if (gate.decision !== null) return decisionOf(gate);
+  if (cancelled !== null) {
+    const { principal, at, reason } = cancelled;
+    return [["cancelled", `by ${principal.type} ${principal.id} at ${at}${reason && `: ${reason}`}`]];
+  }
+  if (gate.status === "expired") return [["decided", `by nobody: its time ended at ${gate.due_at ?? endedAt}`]];
+  return endedAt === null ? [] : [["ended", `no later than ${endedAt}`]];
+}
+
 type Facts = readonly (readonly [name: string, value: string])[];
 
 function head(notice: GateNotice, { maxSubject }: Telling, more: Facts): Omit<ToldNotice, "parts" | "isWhole"> {
-  const { gate, kind } = notice;
-  const word = kind === "decided" ? (ends[gate.status] ?? gate.status) : openings[kind];
-  const subject = showLine(`${word}: ${gate.title}`);
+  const subject = showLine(`${wordOf(notice)}: ${notice.gate.title}`);
   const facts = [...factsOf(notice), ...more].map(([name, value]) => [name, showLine(value)] as const);
   const cutFacts = facts.filter(([, value]) => value.length > maxFact).map(([name]) => name);
   return {
@@ -93,10 +125,12 @@ function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<T
   };
 }
 
-function factsOf({ gate, workflow_id, intent_type }: GateNotice): Facts {
+function factsOf(notice: GateNotice): Facts {
+  const { gate, workflow_id, intent_type } = notice;
   const { operator, effect, risk_level, estimated_cost, reasons, due_at, expiry_action, consequences } = gate;
   const roles = rolesAsked(gate);
   return [
+    ...standingFacts(notice),
     ...editFacts(gate),
     ["gate", `${gate.gate_id} of ${workflow_id} (${intent_type})`],
     [gate.kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`],
@@ -107,7 +141,6 @@ function factsOf({ gate, workflow_id, intent_type }: GateNotice): Facts {
     ),
     ...(roles === null ? [] : [["for", roles.join(", ")] as const]),
     ...(due_at === null ? [] : [["due", `${due_at}, then ${expiry_action}`] as const]),
-    ...decisionOf(gate),
     ...factsElsewhere(gate),
     ["approve", consequences.approve],
     ["reject", consequences.reject],

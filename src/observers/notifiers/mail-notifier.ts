@@ -91,7 +91,7 @@ export function mailNotifier(given: MailOptions): Notifier {
       if (right.length === 0) refuseAddresses(wrong);
       const rejected = await sendMail(options, notice, right);
       const missed = [...wrong, ...rejected];
-      return missed.length === 0 ? undefined : `not reached: ${missed.join(", ")}`;
+      return missed.length === 0 ? undefined : { remark: `not reached: ${missed.join(", ")}` };
     },
   };
 }

@@ -24,17 +24,19 @@ export interface Posted {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly signal: AbortSignal;
+  /** How much of the answer's body is read; nothing where nothing is said. */
+  readonly maxAnswerBytes?: number;
 }
 
 const postRef = moduleRef(6, "notifiers", "post_text");
 const maxRedirects = 3;
 
-/** Resolves when it was taken: an answer of 2xx. @throws KernelErrorException T6_NOTICE_REFUSED, _REDIRECTED, _ADDRESS; what the network throws. */
-export async function postText({ url, allowPrivate }: Address, posted: Posted): Promise<void> {
+/** Returns the answer's body once the text was taken: an answer of 2xx. @throws KernelErrorException T6_NOTICE_REFUSED, _REDIRECTED, _ADDRESS; what the network throws. */
+export async function postText({ url, allowPrivate }: Address, posted: Posted): Promise<string> {
   let at = url;
   for (let redirects = 0; ; redirects += 1) {
-    const { status, location, retryAfterMs } = await send(at, allowPrivate, posted);
-    if (status >= 200 && status < 300) return;
+    const { status, location, retryAfterMs, body } = await send(at, allowPrivate, posted);
+    if (status >= 200 && status < 300) return body;
     if (status < 300 || status >= 400)
       return refuse("T6_NOTICE_REFUSED", `${at.host} answered ${status}`, { status, ...toPause(retryAfterMs) });
     at = redirectOf(at, location, status);
@@ -53,9 +55,11 @@ interface Answer {
   readonly status: number;
   readonly location: string;
   readonly retryAfterMs: number | null;
+  readonly body: string;
 }
 
-async function send(url: URL, allowPrivate: boolean, { headers, body, signal }: Posted): Promise<Answer> {
+async function send(url: URL, allowPrivate: boolean, posted: Posted): Promise<Answer> {
+  const { headers, body, signal, maxAnswerBytes = 0 } = posted;
   const guard = allowPrivate ? {} : guardAddress(url);
   const request = url.protocol === "https:" ? requestHttps : requestHttp;
   const length = { "content-length": String(Buffer.byteLength(body)) };
@@ -68,15 +72,28 @@ async function send(url: URL, allowPrivate: boolean, { headers, body, signal }: 
   };
   return new Promise((resolve, reject) => {
     const sent = request(url, options, (answer) => {
+      if (maxAnswerBytes > 0) return void readAnswer(answer, maxAnswerBytes).then(resolve, reject);
       // Of the answer nothing but its head is of use; its body goes by.
       answer.on("error", () => undefined).resume();
-      resolve(headOf(answer));
+      resolve({ ...headOf(answer), body: "" });
     });
     sent.on("error", reject).end(body);
   });
 }
 
-const headOf = ({ statusCode = 0, headers }: IncomingMessage): Answer => ({
+/** Reads no more than what is asked for; the connection is then closed. */
+async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxBytes) break;
+  }
+  return { ...headOf(answer), body: Buffer.concat(chunks).subarray(0, maxBytes).toString("utf8") };
+}
+
+const headOf = ({ statusCode = 0, headers }: IncomingMessage): Omit<Answer, "body"> => ({
   status: statusCode,
   location: headers.location ?? "",
   retryAfterMs: readRetryAfterMs(headers),

@@ -4,6 +4,7 @@
  * W1  The id is the notice's: who has seen it passes over what comes again.
  * W2  What is signed is id, time of the attempt and body; with several secrets by each, so that one can be replaced.
  * W3  A gate is sent as lists show it: bounded, and `truncated` says so, also where its texts are withheld.
+ * W4  `gate` is as it stood then; `gate_now` says how it stands while this is told, and who decided.
  */
 import { createHmac } from "node:crypto";
 import { z } from "zod";
@@ -12,6 +13,7 @@ import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, type Notifier, wallClock } from "../../index.ts";
+import type { Gate } from "../../contract/gate.ts";
 import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
@@ -90,9 +92,14 @@ export function webhookNotifier(given: WebhookOptions): Notifier {
 }
 
 function tell(notice: GateNotice, { consoleUrl, linkOnly }: z.output<typeof Options>) {
-  const { kind, at, gate, ...rest } = linkOnly ? withholdTexts(notice) : notice;
+  const { kind, at, gate, gate_now, ...rest } = linkOnly ? withholdTexts(notice) : notice;
   const link = consoleUrl === undefined ? null : linkTo(consoleUrl, notice);
   const listed = listGate(gate);
   const shown = { ...listed, truncated: listed.truncated || linkOnly };
-  return { type: `gate.${kind}`, timestamp: at, data: { ...rest, kind, link, gate: shown } };
+  return { type: `gate.${kind}`, timestamp: at, data: { ...rest, kind, link, gate: shown, gate_now: brief(gate_now) } };
+}
+
+function brief({ status, payload_digest, basis_digest, decision }: Gate) {
+  const decided = decision && { decision: decision.decision, principal: decision.principal, at: decision.at };
+  return { status, payload_digest, ...(basis_digest !== undefined && { basis_digest }), decision: decided };
 }

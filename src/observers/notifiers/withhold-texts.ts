@@ -7,7 +7,12 @@
 import { type Gate, plainGate } from "../../contract/gate.ts";
 import type { GateNotice } from "../../contract/gate-notice.ts";
 
-export const withholdTexts = (notice: GateNotice): GateNotice => ({ ...notice, gate: withoutTexts(notice.gate) });
+export const withholdTexts = ({ gate, gate_now, cancelled, ...notice }: GateNotice): GateNotice => ({
+  ...notice,
+  gate: withoutTexts(gate),
+  gate_now: withoutTexts(gate_now),
+  cancelled: cancelled && { ...cancelled, reason: "" },
+});
 
 function withoutTexts(gate: Gate): Gate {
   const { gate_id, tenant_id, workflow_id, step_id, kind, status, operator, effect, risk_level, estimated_cost } = gate;

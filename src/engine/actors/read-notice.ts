@@ -1,0 +1,46 @@
+/**
+ * The notice that a delivery tells: the gate as the delivery's event left it, and as it stands while it is told.
+ *
+ * Owns: what of the log a notice is made of. Never: delivers.
+ */
+import { foldEvents } from "../../../machines/fold.ts";
+import { foretell } from "../../../machines/gate-consequences.ts";
+import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import { type Gate, isOpenGate } from "../../contract/gate.ts";
+import type { GateNotice } from "../../contract/gate-notice.ts";
+import { instantText } from "../../contract/instant.ts";
+import { openTurns } from "../../contract/turn.ts";
+import type { Delivery } from "../../ports/delivery-store.ts";
+import type { LedgerStore } from "../../ports/ledger-store.ts";
+import { readable } from "../log/read-turns.ts";
+
+/** Returns the notice, or null where there is nothing to tell any more. @throws KernelErrorException T0_LEDGER_CORRUPT. */
+export async function readNotice(store: LedgerStore, delivery: Delivery): Promise<GateNotice | null> {
+  const { delivery_id: notice_id, tenant_id, workflow_id, gate_id, kind, sequence, at } = delivery;
+  const events = openTurns(await store.read(workflow_id));
+  const until = sequence === null ? events : events.filter((event) => event.sequence <= sequence);
+  const record = readable(workflow_id, () => foldEvents(until));
+  const gate = record?.gates.get(gate_id);
+  if (record === null || gate === undefined) return null;
+  if (sequence === null && !isOpenGate(gate)) return null;
+  const recordNow = until.length === events.length ? record : readable(workflow_id, () => foldEvents(events));
+  // A step that is tried again has put away the gate of its last try.
+  const putAway: Gate = { ...gate, status: isOpenGate(gate) ? "voided" : gate.status };
+  const gateNow = recordNow?.gates.get(gate_id) ?? putAway;
+  return {
+    ...{ notice_id, kind, at: instantText(at), tenant_id, workflow_id, intent_type: record.intent.type },
+    gate: foretell(gate),
+    gate_now: foretell(gateNow),
+    cancelled: gateNow.status === "voided" ? findCancellation(events) : null,
+  };
+}
+
+/** Returns who cancelled the workflow, when and why; null where nobody did. */
+function findCancellation(events: readonly LedgerEvent[]): GateNotice["cancelled"] {
+  for (const event of events) {
+    if (event.event_type !== "WORKFLOW_CANCELLING" && event.event_type !== "WORKFLOW_CANCELLED") continue;
+    const { principal, reason } = payloadOf(event, event.event_type);
+    if (principal !== null) return { principal, reason, at: event.timestamp };
+  }
+  return null;
+}
