@@ -4,7 +4,8 @@
  * I1  Nothing is read of what does not carry Slack's signature over these bytes, made within the last five minutes.
  * I2  Who decides is whom the host names for this user of this workspace; without a name nothing is decided.
  * I3  What is decided is the payload whose digest the button carries: the kernel refuses it if the gate shows another by now.
- * I4  The answer goes to the one who pressed, and to no other host than the webhook's.
+ * I4  The answer goes to the one who pressed, and to no other host than Slack's.
+ * I5  A pressed message whose gate is decided, or shows something else by now, is replaced by what is known now.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
@@ -15,7 +16,11 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Clock, Kernel } from "../../index.ts";
 import { readBytes } from "../../protocol/read-body-text.ts";
 import { showLine } from "../../protocol/visible-text.ts";
+import { type Gate, isOpenGate } from "../../contract/gate.ts";
+import type { GateNotice } from "../../contract/gate-notice.ts";
+import { isStanding } from "./describe-notice.ts";
 import { postText } from "./post-text.ts";
+import { composeReplacement, type MessageOptions, toMrkdwn } from "./slack-message.ts";
 
 /** A user as Slack names them. */
 export interface SlackUser {
@@ -24,14 +29,15 @@ export interface SlackUser {
 }
 /** Who a user of Slack is here; null for nobody. */
 export type PrincipalOf = (user: SlackUser) => ScopedCaller | null | Promise<ScopedCaller | null>;
-export type Decider = Pick<Kernel, "decideGate">;
+export type Decider = Pick<Kernel, "decideGate" | "workflow">;
 
 export interface InteractionParts {
   readonly signingSecret: string | undefined;
   readonly principalOf: PrincipalOf | undefined;
   readonly clock: Clock;
-  /** The webhook's: answers go to its origin. */
-  readonly url: URL;
+  /** The origins that answers go to. */
+  readonly answersAt: readonly string[];
+  readonly messages: MessageOptions;
   readonly allowPrivate: boolean;
 }
 
@@ -61,10 +67,6 @@ const decisions: Readonly<Record<string, "approve" | "reject">> = {
   countersign_reject: "reject",
 };
 
-/** Text as Slack's markup says it: no mention, no link comes of it. */
-export const toMrkdwn = (text: string): string =>
-  text.toWellFormed().replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-
 export const answerInteractions =
   (kernel: Decider, parts: InteractionParts) =>
   async (request: Request): Promise<Response> => {
@@ -77,9 +79,10 @@ export const answerInteractions =
     // Something else than a button of ours, such as the link: it is taken, and nothing follows.
     const action = interaction?.actions.find(({ action_id }) => Object.hasOwn(decisions, action_id));
     if (interaction === null || action === undefined) return new Response(null, { status: 200 });
-    const word = await decide(kernel, principalOf, { interaction, action }).catch(describeRefusal);
+    const pressed = await readPressed(principalOf, { interaction, action }).catch(describeRefusal);
+    const word = typeof pressed === "string" ? pressed : await decide(kernel, pressed).catch(describeRefusal);
     // Slack waits three seconds for this answer, and for the word to the user not at all.
-    answer(interaction, word, parts).catch(() => undefined);
+    void answerAll(kernel, { interaction, word, pressed }, parts);
     return new Response(null, { status: 200 });
   };
 
@@ -107,23 +110,69 @@ function readInteraction(bytes: Uint8Array): Interaction | null {
   }
 }
 
-interface Pressed {
+interface Sent {
   readonly interaction: Interaction;
   readonly action: Interaction["actions"][number];
 }
 
-async function decide(kernel: Decider, principalOf: PrincipalOf, { interaction, action }: Pressed): Promise<string> {
-  const { workflow_id, gate_id, ...shown } = Shown.parse(JSON.parse(action.value ?? ""));
+/** A button of ours, and whom the host names for the user who pressed it. */
+interface Pressed {
+  readonly caller: ScopedCaller;
+  readonly decision: "approve" | "reject";
+  readonly shown: z.infer<typeof Shown>;
+}
+
+async function readPressed(principalOf: PrincipalOf, { interaction, action }: Sent): Promise<Pressed> {
+  const shown = Shown.parse(JSON.parse(action.value ?? ""));
   const user = { user_id: interaction.user.id, team_id: interaction.team?.id ?? interaction.user.team_id ?? "" };
   const caller = ScopedCaller.nullable().parse(await principalOf(user));
   if (caller === null)
     return raise(kernelError("T5_AUTHN_FAILED", "Slack's user is nobody here; nothing was decided", slackRef));
   requireCredentialScope(caller, "gate:approve", slackRef);
+  return { caller, decision: decisions[action.action_id] as "approve" | "reject", shown };
+}
+
+async function decide(
+  kernel: Decider,
+  { caller, decision, shown: { workflow_id, ...shown } }: Pressed,
+): Promise<string> {
   const { tenant_id, principal } = caller;
-  const decision = decisions[action.action_id] as "approve" | "reject";
-  const payload = { ...shown, comment: "decided in Slack" };
+  const { gate_id, ...digests } = shown;
+  const payload = { ...digests, comment: "decided in Slack" };
   const { status } = await kernel.decideGate(workflow_id, { tenant_id, principal, gate_id, decision, payload });
   return `${decision}: ${status}`;
+}
+
+/** Returns the gate of a pressed message as it stands, as a notice; null where what the message shows may still be decided. */
+async function readOvertaken(kernel: Decider, { caller, shown }: Pressed): Promise<GateNotice | null> {
+  const { workflow_id, gate_id, payload_digest, basis_digest } = shown;
+  // The host's own reading: what is shown to a channel is worded for no reader in particular.
+  const { tenant_id, gates, intent, updated_at: at } = await kernel.workflow(workflow_id);
+  const gate = gates.find((one) => one.gate_id === gate_id);
+  if (gate === undefined || tenant_id !== caller.tenant_id) return null;
+  const kind = isOpenGate(gate) ? "revised" : "decided";
+  const about = { notice_id: "", kind, at, tenant_id, workflow_id, intent_type: intent.type } as const;
+  const { basis_digest: _, ...rest } = gate;
+  const pressed: Gate = { ...rest, payload_digest, ...(basis_digest !== undefined && { basis_digest }) };
+  if (isStanding({ ...about, gate: pressed, gate_now: gate, cancelled: null })) return null;
+  return { ...about, gate, gate_now: gate, cancelled: null };
+}
+
+interface Answered {
+  readonly interaction: Interaction;
+  readonly word: string;
+  readonly pressed: Pressed | string;
+}
+
+/** The word reaches whoever pressed even where the message cannot be replaced, and the other way round. */
+async function answerAll(kernel: Decider, { interaction, word, pressed }: Answered, parts: InteractionParts) {
+  const said = { response_type: "ephemeral", replace_original: false, text: toMrkdwn(word.slice(0, 2_000)) };
+  await answer(interaction, said, parts).catch(() => undefined);
+  if (typeof pressed === "string") return;
+  const overtaken = await readOvertaken(kernel, pressed).catch(() => null);
+  if (overtaken === null) return;
+  const replacement = { replace_original: true, ...composeReplacement(overtaken, parts.messages) };
+  await answer(interaction, replacement, parts).catch(() => undefined);
 }
 
 const describeRefusal = (thrown: unknown): string =>
@@ -131,18 +180,11 @@ const describeRefusal = (thrown: unknown): string =>
     ? `Nothing was decided. ${showLine(thrown.error.message)}`
     : "Nothing was decided: the button could not be read, or the host failed.";
 
-/** To the one who pressed, by the address that Slack gave for it. */
-async function answer({ response_url: to = "" }: Interaction, text: string, parts: InteractionParts): Promise<void> {
+/** By the address that Slack gave for it. */
+async function answer({ response_url: to = "" }: Interaction, said: object, parts: InteractionParts): Promise<void> {
   const url = URL.canParse(to) ? new URL(to) : null;
-  if (url === null || url.origin !== parts.url.origin) return;
-  const body = JSON.stringify({
-    response_type: "ephemeral",
-    replace_original: false,
-    text: toMrkdwn(text.slice(0, 2_000)),
-  });
+  if (url === null || !parts.answersAt.includes(url.origin)) return;
+  const headers = { "content-type": "application/json" };
   const signal = AbortSignal.timeout(answerTimeoutMs);
-  await postText(
-    { url, allowPrivate: parts.allowPrivate },
-    { headers: { "content-type": "application/json" }, body, signal },
-  );
+  await postText({ url, allowPrivate: parts.allowPrivate }, { headers, body: JSON.stringify(said), signal });
 }

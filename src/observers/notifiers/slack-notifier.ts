@@ -1,27 +1,35 @@
 /**
- * Notices in a channel of Slack, through an incoming webhook: a link, and buttons where the app's signing secret is given.
+ * Notices in a channel of Slack: a link, and buttons where the app's signing secret is given.
  *
- * S1  Text of a gate is plain text: no markup, no mention, no link comes of it.
- * S2  Buttons stand only beneath a message that shows whole what would run, its preview, its title and each fact; one that
- *     is cut says so and where all of it is shown. They carry the digest of what is shown: they
- *     decide what was shown or nothing. Where a signature or a resolution is asked for there is a link alone.
- * S3  Who presses a button is whoever the host says (slack-interactions.ts).
+ * N1  With a bot token each message about a gate is replaced once the gate is decided, or shows something else: its buttons
+ *     are gone, and it says who decided what, or what was changed. Such notices are taken whatever `kinds` says.
+ * N2  A decision is posted as a message of its own only where there is no message to be replaced.
+ * N3  With an incoming webhook nothing is replaced but the message whose button is pressed (slack-interactions.ts).
+ * N4  Who presses a button is whoever the host says.
  */
 import { z } from "zod";
 import { isOpenGate } from "../../contract/gate.ts";
-import type { GateNotice } from "../../contract/gate-notice.ts";
+import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
 import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { type Clock, type Notifier, wallClock } from "../../index.ts";
+import { type Clock, type NoticeCall, type NoticeTaken, type Notifier, wallClock } from "../../index.ts";
 import { cut, describeCut, describeNotice, type ToldNotice } from "./describe-notice.ts";
-import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
+import { ConsoleUrl, Kinds, LinkOnly, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
-import { answerInteractions, type Decider, type PrincipalOf, toMrkdwn } from "./slack-interactions.ts";
+import { openChannel, type SlackChannel } from "./slack-channel.ts";
+import { answerInteractions, type Decider, type PrincipalOf } from "./slack-interactions.ts";
+import { composeMessage, composeReplacement, type MessageOptions } from "./slack-message.ts";
 
-/** Which channel, whose token, and who of Slack is who here. */
+/** Which channel, whose token, and who of Slack is who here: `token` and `channel`, or `url`. */
 export interface SlackOptions extends NotifierOptions {
-  /** The address of an incoming webhook; whoever knows it may write to its channel. */
-  readonly url: string;
+  /** A bot token with the scope `chat:write`; with it messages lose their buttons once their gate is decided. */
+  readonly token?: string;
+  /** The id or the name of the channel that the bot posts in. */
+  readonly channel?: string;
+  /** Where Slack's Web API is; `https://slack.com/api/` by default. */
+  readonly apiUrl?: string;
+  /** The address of an incoming webhook, in place of `token` and `channel`; whoever knows it may write to its channel. */
+  readonly url?: string;
   /** The console's address, for the link to the gate. */
   readonly consoleUrl: string;
   /** The app's; with it and `principalOf` messages have buttons. */
@@ -40,21 +48,48 @@ export interface SlackNotifier extends Notifier {
   readonly callback: (kernel: Decider) => (request: Request) => Promise<Response>;
 }
 
+const isHttps = "is https; plain http is for private addresses, with allowPrivate";
+
 const Options = z
   .strictObject({
     name: nameAs("slack"),
     kinds: Kinds,
     linkOnly: LinkOnly,
-    url: PostUrl,
+    token: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,1000}$/, "is a bot token such as xoxb-…")
+      .optional(),
+    channel: z
+      .string()
+      .regex(/^#?[\p{L}\p{N}_.-]{1,80}$/u, "is a channel's id or name")
+      .optional(),
+    apiUrl: PostUrl.optional(),
+    url: PostUrl.optional(),
     consoleUrl: ConsoleUrl,
     signingSecret: z.string().min(16).optional(),
     principalOf: z.custom<PrincipalOf>((value) => typeof value === "function", "must be a function").optional(),
     allowPrivate: z.boolean().default(false),
     clock: z.custom<Clock>().optional(),
   } satisfies KeysOf<Required<SlackOptions>>)
-  .refine(({ url, allowPrivate }) => url.protocol === "https:" || allowPrivate, {
+  .refine(({ url, allowPrivate }) => url === undefined || url.protocol === "https:" || allowPrivate, {
     path: ["url"],
-    error: "is https; plain http is for private addresses, with allowPrivate",
+    error: isHttps,
+  })
+  .refine(({ apiUrl, allowPrivate }) => apiUrl === undefined || apiUrl.protocol === "https:" || allowPrivate, {
+    path: ["apiUrl"],
+    error: isHttps,
+  })
+  .refine(({ token, channel }) => (token === undefined) === (channel === undefined), {
+    path: ["channel"],
+    error: "a bot token and a channel go together",
+  })
+  .refine(({ token, url }) => (token === undefined) !== (url === undefined), {
+    path: ["url"],
+    error: "either a bot token with its channel, or the url of an incoming webhook",
+  })
+  .refine(({ token, apiUrl }) => token !== undefined || apiUrl === undefined, {
+    path: ["apiUrl"],
+    error: "is for a bot token",
   })
   .refine(({ signingSecret, principalOf }) => (signingSecret === undefined) === (principalOf === undefined), {
     path: ["principalOf"],
@@ -69,64 +104,72 @@ type Read = z.output<typeof Options>;
 export function slackNotifier(given: SlackOptions): SlackNotifier {
   const source = moduleRef(6, "notifiers", "slackNotifier");
   const options = readStrictly(Options, given, { what: "slackNotifier", source });
-  const { name, kinds, url, allowPrivate, signingSecret, principalOf, clock = wallClock } = options;
+  const { name, kinds, clock = wallClock, signingSecret, principalOf, allowPrivate } = options;
+  const messages = { ...options, hasButtons: signingSecret !== undefined };
+  const way = options.token === undefined ? byWebhook(options, messages) : byToken(options, messages);
+  const parts = { signingSecret, principalOf, clock, messages, allowPrivate, answersAt: way.answersAt };
   return {
     name,
-    ...(kinds !== undefined && { kinds }),
-    async deliver(notice, { signal }) {
-      const body = JSON.stringify(compose(notice, options));
-      await postText({ url, allowPrivate }, { headers: { "content-type": "application/json" }, body, signal });
-      return undefined;
-    },
-    callback: (kernel) => answerInteractions(kernel, { signingSecret, principalOf, clock, url, allowPrivate }),
+    ...(kinds !== undefined && { kinds: [...new Set([...kinds, ...way.kinds])] }),
+    deliver: way.deliver,
+    callback: (kernel) => answerInteractions(kernel, parts),
   };
 }
 
-/** Slack takes 3000 characters of a section, 150 of a header and 2000 of a button's value. */
-const limits = { maxSubject: 120, maxPreview: 2_500, maxPayload: 2_900 } as const;
-const maxFacts = 2_900;
-
-function compose(notice: GateNotice, options: Read) {
-  const { consoleUrl, linkOnly } = options;
-  const told = describeNotice(notice, { ...limits, linkOnly });
-  const link = linkTo(consoleUrl, notice);
-  const facts = told.facts.map(([name, value]) => `${name}: ${value}`).join("\n");
-  const areFactsCut = facts.length > maxFacts;
-  const notWhole = describeCut([...told.cut, ...(areFactsCut ? ["the list of facts"] : [])]);
-  const blocks = [
-    { type: "header", text: plain(told.subject) },
-    section(cut(facts, maxFacts)),
-    ...told.parts.map(([name, text]) => section(`${name}:\n${text}`)),
-    ...(notWhole === null ? [] : [section(notWhole)]),
-    { type: "section", text: { type: "mrkdwn", text: `<${toMrkdwn(link)}|Open the gate> (that decides nothing)` } },
-    ...(areFactsCut ? [] : buttonsOf(notice, told, options)),
-  ];
-  return { text: toMrkdwn(told.subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
+/** How notices reach the channel. */
+interface Way {
+  /** What it is told of in any case. */
+  readonly kinds: readonly NoticeKind[];
+  readonly deliver: Notifier["deliver"];
+  /** The origins of Slack's addresses for an answer to a button. */
+  readonly answersAt: readonly string[];
 }
 
-const plain = (text: string) => ({ type: "plain_text", text: text.toWellFormed(), emoji: false });
-const section = (text: string) => ({ type: "section", text: plain(text) });
-
-function buttonsOf({ gate, workflow_id, kind }: GateNotice, { isWhole }: ToldNotice, { signingSecret }: Read) {
-  const isPlain = gate.kind === "approval" && !gate.signed && isOpenGate(gate) && kind !== "decided";
-  if (signingSecret === undefined || !isWhole || !isPlain) return [];
-  const { gate_id, payload_digest, basis_digest } = gate;
-  const value = JSON.stringify({ workflow_id, gate_id, payload_digest, basis_digest });
-  if (value.length > 2_000) return [];
-  const button = (decision: "approve" | "reject", style: string, text: string) => ({
-    type: "button",
-    action_id: `countersign_${decision}`,
-    style,
-    text: plain(text),
-    value,
-    confirm: {
-      title: plain(`${text}?`),
-      text: plain(`${text} what this message shows, with the digest ${payload_digest.slice(0, 12)}…`),
-      confirm: plain(text),
-      deny: plain("Not now"),
+function byWebhook({ url: given, allowPrivate }: Read, messages: MessageOptions): Way {
+  const url = given as URL;
+  return {
+    kinds: [],
+    async deliver(notice, { signal }) {
+      const body = JSON.stringify(composeMessage(notice, messages));
+      await postText({ url, allowPrivate }, { headers: { "content-type": "application/json" }, body, signal });
+      return undefined;
     },
-  });
-  return [
-    { type: "actions", elements: [button("approve", "primary", "Approve"), button("reject", "danger", "Reject")] },
-  ];
+    answersAt: [url.origin],
+  };
+}
+
+const slackApi = "https://slack.com/api/";
+
+function byToken(options: Read, messages: MessageOptions): Way {
+  const { token, channel: id, apiUrl: given = new URL(slackApi), allowPrivate, kinds } = options;
+  const apiUrl = new URL(given.href.endsWith("/") ? given.href : `${given.href}/`);
+  const channel = openChannel({ apiUrl, token: token as string, channel: id as string, allowPrivate });
+  return {
+    kinds: ["revised", "decided"],
+    deliver: (notice, call) =>
+      tellChannel(channel, { notice, call, isAsked: kinds?.includes(notice.kind) ?? true }, messages),
+    answersAt: [apiUrl.origin, `${apiUrl.protocol}//hooks.${apiUrl.host}`],
+  };
+}
+
+interface Told {
+  readonly notice: GateNotice;
+  readonly call: NoticeCall;
+  /** Whether the host wants a message about such a notice. */
+  readonly isAsked: boolean;
+}
+
+/** Replaces what the notice overtakes, then posts: what is tried again replaces the same and posts once. */
+async function tellChannel(
+  channel: SlackChannel,
+  { notice, call: { signal, receipts }, isAsked }: Told,
+  messages: MessageOptions,
+): Promise<NoticeTaken | undefined> {
+  const { notice_id, kind } = notice;
+  const message = composeReplacement(notice, messages);
+  if (kind === "decided" || kind === "revised") await channel.replace({ notice_id, receipts, message }, signal);
+  const isSaid = kind === "decided" && receipts.length > 0;
+  const receipt = isAsked && !isSaid ? await channel.post(composeMessage(notice, messages), signal) : undefined;
+  channel.forget(notice_id);
+  return receipt === undefined ? undefined : { receipt };
 }

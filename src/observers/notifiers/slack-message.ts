@@ -1,0 +1,83 @@
+/**
+ * The messages of the Slack notifier: what they show, and which of them have buttons.
+ *
+ * S1  Text of a gate is plain text: no markup, no mention, no link comes of it.
+ * S2  Buttons stand only beneath a message that shows whole what would run, its preview, its title and each fact; one that
+ *     is cut says so and where all of it is shown. They carry the digest of what is shown: they
+ *     decide what was shown or nothing. Where a signature or a resolution is asked for there is a link alone.
+ * S3  A message about a gate that is decided, or that shows something else by now, has no buttons.
+ */
+import { isOpenGate } from "../../contract/gate.ts";
+import type { GateNotice } from "../../contract/gate-notice.ts";
+import { cut, describeCut, describeNotice, isStanding, type ToldNotice } from "./describe-notice.ts";
+import { linkTo } from "./notifier-options.ts";
+
+export interface MessageOptions {
+  readonly consoleUrl: string;
+  readonly linkOnly: boolean;
+  /** Whether a message that asks may have buttons. */
+  readonly hasButtons: boolean;
+}
+
+/** Slack takes 3000 characters of a section, 150 of a header and 2000 of a button's value. */
+const limits = { maxSubject: 120, maxPreview: 2_500, maxPayload: 2_900 } as const;
+const maxFacts = 2_900;
+
+/** Text as Slack's markup says it: no mention, no link comes of it. */
+export const toMrkdwn = (text: string): string =>
+  text.toWellFormed().replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+/** Returns the message that tells a notice. */
+export function composeMessage(notice: GateNotice, options: MessageOptions) {
+  const told = describeNotice(notice, { ...limits, linkOnly: options.linkOnly });
+  const link = linkTo(options.consoleUrl, notice);
+  const facts = told.facts.map(([name, value]) => `${name}: ${value}`).join("\n");
+  const areFactsCut = facts.length > maxFacts;
+  const notWhole = describeCut([...told.cut, ...(areFactsCut ? ["the list of facts"] : [])]);
+  const blocks = [
+    { type: "header", text: plain(told.subject) },
+    section(cut(facts, maxFacts)),
+    ...told.parts.map(([name, text]) => section(`${name}:\n${text}`)),
+    ...(notWhole === null ? [] : [section(notWhole)]),
+    { type: "section", text: { type: "mrkdwn", text: `<${toMrkdwn(link)}|Open the gate> (that decides nothing)` } },
+    ...(areFactsCut || !options.hasButtons ? [] : buttonsOf(notice, told)),
+  ];
+  return { text: toMrkdwn(told.subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
+}
+
+/** Returns what takes the place of an earlier message about the gate of a notice: what is known now, without buttons. */
+export function composeReplacement(notice: GateNotice, options: MessageOptions) {
+  const { text, blocks } = composeMessage(notice, { ...options, hasButtons: false });
+  const where = section(
+    "This message has no buttons any more. What is asked now is decided at a newer message or at the gate.",
+  );
+  return { text, blocks: isOpenGate(notice.gate) ? [...blocks, where] : blocks };
+}
+
+const plain = (text: string) => ({ type: "plain_text", text: text.toWellFormed(), emoji: false });
+const section = (text: string) => ({ type: "section", text: plain(text) });
+
+function buttonsOf(notice: GateNotice, { isWhole }: ToldNotice) {
+  const { gate, workflow_id, kind } = notice;
+  const isPlain = gate.kind === "approval" && !gate.signed && isStanding(notice) && kind !== "decided";
+  if (!isWhole || !isPlain) return [];
+  const { gate_id, payload_digest, basis_digest } = gate;
+  const value = JSON.stringify({ workflow_id, gate_id, payload_digest, basis_digest });
+  if (value.length > 2_000) return [];
+  const button = (decision: "approve" | "reject", style: string, text: string) => ({
+    type: "button",
+    action_id: `countersign_${decision}`,
+    style,
+    text: plain(text),
+    value,
+    confirm: {
+      title: plain(`${text}?`),
+      text: plain(`${text} what this message shows, with the digest ${payload_digest.slice(0, 12)}…`),
+      confirm: plain(text),
+      deny: plain("Not now"),
+    },
+  });
+  return [
+    { type: "actions", elements: [button("approve", "primary", "Approve"), button("reject", "danger", "Reject")] },
+  ];
+}
