@@ -7,7 +7,6 @@ import type { GateNotice } from "../../src/index.ts";
 import { type SlackOptions, slackNotifier } from "../../src/observers/notifiers/index.ts";
 import { nameForbidden } from "../../src/protocol/visible-text.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { refusalOf } from "../fixtures.ts";
 import { gatedSteps, intent } from "../gates/story.ts";
 import { callWith, hostile, notice } from "./notices.ts";
 import { type HttpPosted, type Receiver, receiveHttp } from "./receivers.ts";
@@ -134,6 +133,14 @@ interface Story extends AsyncDisposable {
   readonly press: (how?: Partial<Pressed>) => Promise<number>;
   /** What the one who pressed was told. */
   readonly heard: () => Promise<string>;
+  /** What the pressed message became. */
+  readonly replaced: () => Promise<Replaced>;
+}
+
+interface Replaced {
+  readonly replace_original: boolean;
+  readonly text: string;
+  readonly blocks: readonly Block[];
 }
 
 interface Pressed {
@@ -150,6 +157,15 @@ interface Pressed {
 function valueIn(posted: HttpPosted | undefined): string {
   const { blocks } = JSON.parse(posted?.body ?? "") as { blocks: readonly Block[] };
   return blocks.flatMap(({ elements = [] }) => elements)[0]?.value ?? "";
+}
+
+/** What was sent to the address that Slack gave for the answer: the word to who pressed, or the message in its place. */
+async function answerWith(slack: Receiver<HttpPosted>, isReplacement: boolean): Promise<Replaced> {
+  for (let n = 1; ; n += 1) {
+    const posted = (await slack.inbox.count(n))[n - 1];
+    const answer = JSON.parse(posted?.body ?? "null") as Replaced;
+    if (posted?.path === "/response" && answer.replace_original === isReplacement) return answer;
+  }
 }
 
 async function openStory(approvals = 1): Promise<Story> {
@@ -201,12 +217,8 @@ async function openStory(approvals = 1): Promise<Story> {
       const request = new Request("http://edge.test/callbacks/slack", { method: "POST", headers, body: tamper(body) });
       return (await app.fetch(request)).status;
     },
-    async heard() {
-      for (let n = 1; ; n += 1) {
-        const answer = (await slack.inbox.count(n))[n - 1];
-        if (answer?.path === "/response") return (JSON.parse(answer.body) as { text: string }).text;
-      }
-    },
+    heard: async () => (await answerWith(slack, false)).text,
+    replaced: () => answerWith(slack, true),
     async [Symbol.asyncDispose]() {
       await t[Symbol.asyncDispose]();
       await slack[Symbol.asyncDispose]();
@@ -227,6 +239,56 @@ describe("a button", () => {
       "decided in Slack",
     ]);
     expect(await story.heard()).toBe("approve: resumed");
+  });
+
+  it("leaves its message without buttons once the gate is decided by it, and the message says by whom and when", async () => {
+    await using story = await openStory();
+    await story.press();
+    const message = await story.replaced();
+    const text = message.blocks.map(({ text: shown }) => shown?.text ?? "").join("\n");
+    expect([buttonsIn(message), text]).toEqual([
+      [],
+      expect.stringMatching(/^Approved: s1\ndecided: approve by user 1 at /),
+    ]);
+  });
+
+  it("leaves its message with buttons as long as others may decide what it shows", async () => {
+    await using story = await openStory(2);
+    await story.press();
+    expect(await story.heard()).toMatch(/^approve: /);
+    await story.t.clock.settle();
+    const bodies = story.slack.inbox.items.filter(({ path }) => path === "/response").map(({ body }) => body);
+    expect(bodies.filter((body) => body.includes('"replace_original":true'))).toEqual([]);
+  });
+
+  it("of a gate that was decided elsewhere decides nothing, says so, and its message loses its buttons", async () => {
+    await using story = await openStory();
+    const { t, workflow_id } = story;
+    await t.kernel.decideGate(workflow_id, { ...testCaller, gate_id: "gate-s1", decision: "reject" });
+    await story.press();
+    expect(await story.heard()).toMatch(/^Nothing was decided\. /);
+    const message = await story.replaced();
+    expect([buttonsIn(message), message.text]).toEqual([[], "Rejected: s1"]);
+  });
+
+  it("of somebody whom the host does not know, or of another tenant, replaces no message", async () => {
+    const clock = { now: () => 1_000_000, setTimer: () => () => undefined };
+    for (const caller of [null, { ...testCaller, tenant_id: 2 }]) {
+      await using story = await openStory();
+      const { t, slack, workflow_id } = story;
+      await t.kernel.decideGate(workflow_id, { ...testCaller, gate_id: "gate-s1", decision: "reject" });
+      const callback = at(slack.port, { signingSecret, principalOf: () => caller, clock }).callback(t.kernel);
+      const action = { action_id: "countersign_approve", value: story.value };
+      const response_url = `http://127.0.0.1:${slack.port}/response`;
+      const payload = { type: "block_actions", user: { id: "U1" }, response_url, actions: [action] };
+      const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+      const hex = createHmac("sha256", signingSecret).update(`v0:1000:${body}`).digest("hex");
+      const headers = { "x-slack-request-timestamp": "1000", "x-slack-signature": `v0=${hex}` };
+      await callback(new Request("http://edge.test/", { method: "POST", headers, body }));
+      expect(await story.heard()).toMatch(/^Nothing was decided\. /);
+      await t.clock.settle();
+      expect(slack.inbox.items.filter(({ body: sent }) => sent.includes('"replace_original":true'))).toEqual([]);
+    }
   });
 
   it("rejects as well; pressed again it is answered as before", async () => {
@@ -316,26 +378,5 @@ describe("a button", () => {
     const headers = { "x-slack-request-timestamp": timestamp, "x-slack-signature": `v0=${hex}` };
     const answered = await callback(new Request("http://edge.test/", { method: "POST", headers, body }));
     expect([answered.status, asked]).toEqual([200, 0]);
-  });
-});
-
-describe("options of Slack", () => {
-  const good = { url: "https://hooks.slack.com/services/T/B/x", consoleUrl };
-  it.each([
-    [
-      "a key that nobody knows",
-      { ...good, signingSecrte: signingSecret },
-      'signingSecrte: there is no such key; did you mean "signingSecret"?',
-    ],
-    ["a secret without people", { ...good, signingSecret }, "principalOf: buttons need both"],
-    ["people without a secret", { ...good, principalOf }, "principalOf: buttons need both"],
-    ["plain http", { ...good, url: "http://hooks.slack.com/" }, "url: is https"],
-    ["no console", { url: good.url }, "consoleUrl"],
-  ])("with %s are refused", async (_what, options, word) => {
-    const refused = await refusalOf((async () => slackNotifier(options as never))());
-    expect([refused.code, refused.message]).toEqual([
-      "T0_VALIDATION_SCHEMA_MISMATCH",
-      expect.stringContaining(`slackNotifier: ${word}`),
-    ]);
   });
 });

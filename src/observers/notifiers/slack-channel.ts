@@ -134,5 +134,5 @@ function readAnswer(text: string): Answer | null {
   }
 }
 
-const refuse = ({ apiUrl }: ChannelOptions, said: string): never =>
-  raise(kernelError("T6_NOTICE_REFUSED", `${apiUrl.host} ${showLine(said.slice(0, 200))}`, channelRef));
+const refuse = ({ apiUrl }: ChannelOptions, answered: string): never =>
+  raise(kernelError("T6_NOTICE_REFUSED", `${apiUrl.host} ${showLine(answered.slice(0, 200))}`, channelRef));

@@ -166,8 +166,8 @@ interface Answered {
 
 /** The word reaches whoever pressed even where the message cannot be replaced, and the other way round. */
 async function answerAll(kernel: Decider, { interaction, word, pressed }: Answered, parts: InteractionParts) {
-  const said = { response_type: "ephemeral", replace_original: false, text: toMrkdwn(word.slice(0, 2_000)) };
-  await answer(interaction, said, parts).catch(() => undefined);
+  const toPresser = { response_type: "ephemeral", replace_original: false, text: toMrkdwn(word.slice(0, 2_000)) };
+  await answer(interaction, toPresser, parts).catch(() => undefined);
   if (typeof pressed === "string") return;
   const overtaken = await readOvertaken(kernel, pressed).catch(() => null);
   if (overtaken === null) return;
@@ -181,10 +181,10 @@ const describeRefusal = (thrown: unknown): string =>
     : "Nothing was decided: the button could not be read, or the host failed.";
 
 /** By the address that Slack gave for it. */
-async function answer({ response_url: to = "" }: Interaction, said: object, parts: InteractionParts): Promise<void> {
+async function answer({ response_url: to = "" }: Interaction, message: object, parts: InteractionParts): Promise<void> {
   const url = URL.canParse(to) ? new URL(to) : null;
   if (url === null || !parts.answersAt.includes(url.origin)) return;
   const headers = { "content-type": "application/json" };
   const signal = AbortSignal.timeout(answerTimeoutMs);
-  await postText({ url, allowPrivate: parts.allowPrivate }, { headers, body: JSON.stringify(said), signal });
+  await postText({ url, allowPrivate: parts.allowPrivate }, { headers, body: JSON.stringify(message), signal });
 }

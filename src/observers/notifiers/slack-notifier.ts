@@ -168,8 +168,8 @@ async function tellChannel(
   const { notice_id, kind } = notice;
   const message = composeReplacement(notice, messages);
   if (kind === "decided" || kind === "revised") await channel.replace({ notice_id, receipts, message }, signal);
-  const isSaid = kind === "decided" && receipts.length > 0;
-  const receipt = isAsked && !isSaid ? await channel.post(composeMessage(notice, messages), signal) : undefined;
+  const isShown = kind === "decided" && receipts.length > 0;
+  const receipt = isAsked && !isShown ? await channel.post(composeMessage(notice, messages), signal) : undefined;
   channel.forget(notice_id);
   return receipt === undefined ? undefined : { receipt };
 }
