@@ -59,12 +59,6 @@ export interface CursorMove {
   readonly forget: number;
 }
 
-/** Names a gate among those of all workflows. */
-export interface GateKey {
-  readonly workflow_id: string;
-  readonly gate_id: string;
-}
-
 /** Where notices stand until they are told. */
 export interface DeliveryStore {
   /** The position of the log up to which all is enqueued; null for a notifier that is new. */
@@ -77,7 +71,10 @@ export interface DeliveryStore {
     lease: { readonly owner: string; readonly now: number; readonly until: number; readonly limit: number },
   ) => Promise<readonly Delivery[]>;
   /** Returns the receipts that a notifier gave for the notices of a gate, in the order of these notices. */
-  readonly receipts: (notifier: string, gate: GateKey) => Promise<readonly string[]>;
+  readonly receipts: (
+    notifier: string,
+    gate: { readonly workflow_id: string; readonly gate_id: string },
+  ) => Promise<readonly string[]>;
   /** Says what became of a delivery that was taken. */
   readonly settle: (
     notifier: string,
