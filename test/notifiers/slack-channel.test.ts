@@ -1,8 +1,9 @@
 /** Messages of a bot in Slack: once a gate is decided, or shows something else, no message about it has buttons for that. */
+import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { KernelOptions, Notifier } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
-import { type SlackOptions, slackNotifier } from "../../src/observers/notifiers/index.ts";
+import { type SlackNotifier, type SlackOptions, slackNotifier } from "../../src/observers/notifiers/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { freshPaths } from "../fixtures.ts";
 import { decide, gatedSteps, intent } from "../gates/story.ts";
@@ -138,6 +139,41 @@ describe("a message of a bot", () => {
     await story.t.kernel.stop();
   });
 });
+
+describe("a button of a bot's message", () => {
+  it("decides, and its message and an older one of that gate lose their buttons", async () => {
+    await using slack = await standForSlack();
+    let t: TestKernel | undefined;
+    const clock = { now: () => t?.clock.now() ?? 0, setTimer: () => () => undefined };
+    const notifier = botAt(slack, { clock }) as SlackNotifier;
+    const story = await openGate(notifier, { remind: { every: minute } });
+    t = story.t;
+    await delivered(t, slack, 1);
+    await t.clock.advance(minute);
+    await delivered(t, slack, 2);
+    const [action] = messagesOf(slack)[1]?.blocks.flatMap(({ elements = [] }) => elements) ?? [];
+    const response_url = slack.apiUrl.replace("/api/", "/actions/T1/1");
+    const pressed = { type: "block_actions", user: { id: "U1", team_id: "T1" }, response_url, actions: [action] };
+    expect(await press(notifier.callback(t.kernel), pressed, t.clock.now())).toBe(200);
+    await advanceUntil(t, () => hasNoButtons(slack));
+    await slack.until(() => slack.answers.length === 2);
+    for (const message of [...messagesOf(slack), slack.answers[1]?.body])
+      expect([buttonsIn(message), textIn(message)]).toEqual([
+        [],
+        expect.stringMatching(/^Approved: .*\ndecided: approve by user 1 at [^\n]*\ncomment: decided in Slack\n/),
+      ]);
+    await t.kernel.stop();
+  });
+});
+
+/** Sends what Slack sends when somebody presses a button, with its signature. Returns the status. */
+async function press(callback: (request: Request) => Promise<Response>, pressed: object, now: number): Promise<number> {
+  const body = new URLSearchParams({ payload: JSON.stringify(pressed) }).toString();
+  const timestamp = String(Math.floor(now / 1000));
+  const hex = createHmac("sha256", "a-signing-secret-of-slack").update(`v0:${timestamp}:${body}`).digest("hex");
+  const headers = { "x-slack-request-timestamp": timestamp, "x-slack-signature": `v0=${hex}` };
+  return (await callback(new Request("http://edge.test/", { method: "POST", headers, body }))).status;
+}
 
 describe("a replacement that fails", () => {
   it("is tried again after the pause that Slack asks for, and not before", async () => {
