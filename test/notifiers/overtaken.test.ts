@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { GateNotice } from "../../src/contract/gate-notice.ts";
 import { mailNotifier, slackNotifier, webhookNotifier } from "../../src/observers/notifiers/index.ts";
+import { composeReplacement } from "../../src/observers/notifiers/slack-message.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { decide, gatedSteps, intent } from "../gates/story.ts";
 import { callWith, notice } from "./notices.ts";
@@ -45,6 +46,16 @@ describe("a notice that asks, told after the gate was", () => {
     const [posted] = await slack.inbox.count(1);
     expect(posted?.body).toContain(late);
     expect(posted?.body).not.toContain("countersign_approve");
+  });
+
+  it("revised and decided since sends nobody to a newer message in Slack", () => {
+    const options = { consoleUrl, linkOnly: false, hasButtons: true };
+    const revised = { ...asked, kind: "revised" as const };
+    const newer = "What is asked now is decided at a newer message";
+    expect(JSON.stringify(composeReplacement(revised, options))).toContain(newer);
+    expect(JSON.stringify(composeReplacement({ ...revised, gate_now: decided.gate_now }, options))).not.toContain(
+      newer,
+    );
   });
 
   it("decided tells a webhook's receiver how the gate stands, and by whom it was decided", async () => {

@@ -51,7 +51,7 @@ export function composeReplacement(notice: GateNotice, options: MessageOptions) 
   const where = section(
     "This message has no buttons any more. What is asked now is decided at a newer message or at the gate.",
   );
-  return { text, blocks: isOpenGate(notice.gate) ? [...blocks, where] : blocks };
+  return { text, blocks: isOpenGate(notice.gate) && isOpenGate(notice.gate_now) ? [...blocks, where] : blocks };
 }
 
 const plain = (text: string) => ({ type: "plain_text", text: text.toWellFormed(), emoji: false });
