@@ -23,20 +23,27 @@ import { failStep } from "../run/end-step.ts";
 import { toHost } from "../run/intention.ts";
 import { refuseAt, requireRoom } from "../run/refuse-at-gate.ts";
 import { ask, gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "../run/run.ts";
+import type { SchemaReading } from "../../../../contract/schema-reading.ts";
 import { castVote, endIfRejected } from "./cast-vote.ts";
 import { requireNamedBasis, requireSameBasis } from "./check-basis.ts";
 import { isPlainRejection, isRegistered, requireRunnable } from "./check-runnable.ts";
 import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
-import { judgeDecision } from "./judge-decision.ts";
+import { type Judged, judgeDecision } from "./judge-decision.ts";
 import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
-import { gateMeant, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
+import { gateMet, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
+import { failStep } from "../run/end-step.ts";
+import type { DecisionWord } from "../run/input.ts";
+import { findKnownOperator } from "../payload/prepare-step.ts";
+import { refuseAt, requireRoom } from "../run/refuse-at-gate.ts";
+import { ask, gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "../run/run.ts";
 
 /**
  * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
  *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL, T5_GATE_NOT_RUNNABLE, T5_EDIT_WITHOUT_EFFECT, T5_RESULT_INVALID.
  */
-export function decideGate(run: Run, asked: ParsedGateRequest, auth: AuthContext): GateResponse {
-  const gateId = run.scopes.keep("gate", () => gateMeant(run.log.record, asked));
+export function decideGate(run: Run, word: DecisionWord): GateResponse {
+  const { request: asked, auth } = word;
+  const gateId = run.scopes.keep("gate", () => gateMet(run.log.record, word));
   const standing = run.log.record.gates.get(gateId);
   if (standing === undefined) return keepDecision(run, gateId, { request: asked, auth });
   const request = parseResult(run, standing, asked);

@@ -6,6 +6,8 @@
  * N2  A decision whose idempotency key is on record reaches the gate that it reached first, and no other.
  * N3  Of the gates that show the named payload an open one comes first. A closed gate answers only where no open one matches.
  * N4  A gate that was revised is decided by a request that names what it shows now.
+ * N5  A decision that is decided again, because another process's append came first, is about the open gate that it met
+ *     before. It never reaches a gate that was opened while it waited, even if that gate shows the same payload.
  */
 import { decisionKeyOf } from "../../../../../machines/fold-gates.ts";
 import { raise } from "../../../../contract/error.ts";
@@ -14,17 +16,28 @@ import { type Gate, isOpenGate, type ParsedGateRequest, refuseUnnamed } from "..
 import type { WorkflowRecord } from "../../../../contract/workflow.ts";
 import { refuseAt } from "../run/refuse-at-gate.ts";
 import { oodaRef } from "../run/run.ts";
+import type { DecisionWord } from "../run/input.ts";
 
 const nameRef = oodaRef("name_gate");
 
 type Gates = Pick<WorkflowRecord, "gates" | "decision_keys">;
 type Naming = Pick<ParsedGateRequest, "gate_id" | "payload" | "decision" | "principal" | "idempotency_key">;
 
-/** @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_AMBIGUOUS, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT. */
-export function gateMeant(record: Gates, request: Naming): string {
+/**
+ * Finds the gate that a decision is about, and records an open one in the decision's word, which outlives the log that is lost.
+ * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_AMBIGUOUS, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT.
+ */
+export function gateMet(record: Gates, word: Pick<DecisionWord, "met"> & { readonly request: Naming }): string {
+  const gateId = gateMeant(record, word);
+  const gate = record.gates.get(gateId);
+  if (gate !== undefined && isOpenGate(gate)) word.met = gateId;
+  return gateId;
+}
+
+function gateMeant(record: Gates, { request, met }: Parameters<typeof gateMet>[1]): string {
   const { gate_id } = request;
   const keyed = gateReachedBefore(record, request);
-  if (gate_id === undefined) return keyed ?? gateShowing([...record.gates.values()], request);
+  if (gate_id === undefined) return keyed ?? met ?? gateShowing([...record.gates.values()], request);
   if (keyed !== null && keyed !== gate_id) refuseAt(gate_id, `this idempotency key was used for ${keyed}`, keyUsed);
   return gate_id;
 }

@@ -93,7 +93,7 @@ function handleDecision(run: Run, word: Word) {
   requireTenant(run, word.auth.tenant_id);
   switch (word.kind) {
     case "decision":
-      return decideGate(run, word.request, word.auth);
+      return decideGate(run, word);
     case "withdrawal":
       return withdrawVote(run, word.request);
     default:

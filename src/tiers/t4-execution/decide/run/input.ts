@@ -48,9 +48,18 @@ export interface Answered<Answer = unknown> {
 export const answered = (data: unknown): Answered => ({ error: null, data, tags: {} });
 export const failed = (error: KernelError): Answered => ({ error, data: null, tags: {} });
 
+/** A decision, and the gate that it was found to be about. */
+export interface DecisionWord {
+  readonly kind: "decision";
+  readonly request: ParsedGateRequest;
+  readonly auth: AuthContext;
+  /** The open gate that the decision met when it was decided first, recorded for when it is decided again. */
+  met?: string;
+}
+
 /** What a person says to a gate, or of one. */
 export type Word =
-  | { readonly kind: "decision"; readonly request: ParsedGateRequest; readonly auth: AuthContext }
+  | DecisionWord
   | { readonly kind: "withdrawal"; readonly request: WithdrawalRequest; readonly auth: AuthContext }
   | { readonly kind: "delegation"; readonly request: ParsedDelegationRequest; readonly auth: AuthContext };
 
