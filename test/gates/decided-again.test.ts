@@ -15,13 +15,13 @@ function sameTwice() {
   return story([send], [step("s1", send, same), step("s2", send, { ...same, depends_on: ["s1"] })]);
 }
 
-/** Two processes, and a policy of the first that keeps the first decision waiting until `finish`. */
-async function openTwo(capability = sameTwice()) {
+/** Two processes, and a policy of the first that keeps one decision waiting until `finish`. */
+async function openTwo(capability = sameTwice(), nr = 1) {
   const first = held<object>();
   const asked = { times: 0 };
   const evaluate = async () => {
     asked.times += 1;
-    if (asked.times === 1) await first.promise;
+    if (asked.times === nr) await first.promise;
     return null;
   };
   const slow = definePolicy({ name: "slow", stages: ["gate"], evaluate });
@@ -80,5 +80,32 @@ describe("a decision that names no gate and is decided again after a lost append
     expect(await payloads(other, id, "USER_REJECTED")).toEqual([]);
     // A decision that is given now is about the gate that is open now.
     expect((await say(one, id, ann, "reject", { payload_digest })).status).toBe("rejected");
+  });
+});
+
+describe("a rejection by digest of a call in doubt that is decided again after a lost append", () => {
+  it("does not reach the gate that a new plan opened while it waited", async () => {
+    const send = counted("Note.Send", { effect: "write_draft", timeoutSec: 1 }, () => new Promise(() => undefined));
+    const rows = [step("s1", send, { gate: {}, params: { text: "same" } })];
+    const two = await openTwo(story([send], rows), 2);
+    await using one = two.one;
+    await using other = two.other;
+    const { workflow_id: id } = await one.run("Story.Note.Publish");
+    await one.kernel.decideGate(id, { tenant_id: 1, principal: bob, gate_id: "gate-s1", decision: "approve" });
+    expect((await one.rest(id)).state).toBe("waiting_for_user");
+    expect((await gateOf(one, id, "gate-s1_doubt1")).payload_digest).toBe(payload_digest);
+    const late = say(one, id, ann, "reject", { payload_digest });
+    await one.clock.settle();
+    expect(two.asked.times).toBe(2);
+    await other.clock.advance(5 * minute);
+    await say(other, id, bob, "reject", { payload_digest });
+    await other.clock.settle();
+    expect((await gateOf(other, id, "gate-s1_r1")).payload_digest).toBe(payload_digest);
+    two.finish();
+    await one.clock.settle();
+    // The same word again gets the answer that is on record.
+    expect((await late).status).toBe("rejected");
+    expect((await gateOf(other, id, "gate-s1_r1")).status).toBe("open");
+    expect((await payloads(other, id, "USER_REJECTED")).map(({ gate_id }) => gate_id)).toEqual(["gate-s1_doubt1"]);
   });
 });
