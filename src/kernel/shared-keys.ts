@@ -3,7 +3,8 @@
  * those that do its work again.
  *
  * S1  Each call that may take effect has a number, counted over them all; the store gives a number to one workflow only, with
- *     the row of the call's start. The next number is free once the call before it has failed for certain.
+ *     the row of the call's start. The next number is free once the call before it has failed for certain. A start that
+ *     made no call, because a hook refused it, uses up its number for all of them, its own workflow included.
  * S2  A workflow that no other could share a key with when it ran has no number for its calls: its own record is asked.
  * S3  A call that was answered with what is of no use was made: it gives its failure to all that share the key, but to whoever
  *     was begun or restarted by somebody who knew of it.
@@ -24,11 +25,10 @@ interface Sources {
 type Question = Parameters<Services["findSharedKey"]>[0];
 
 export async function findSharedKey({ store, reading }: Sources, question: Question): Promise<SharedKey> {
-  const { tenant_id, key, workflow_id, hasFailed } = question;
+  const { tenant_id, key, workflow_id } = question;
   for (let claim = 1; ; claim += 1) {
     const holder = await store.findKey(tenant_id, claimedKey(key, claim));
-    if (holder === null || (holder.workflow_id === workflow_id && !hasFailed))
-      return (await madeBefore(reading, question)) ?? { claim };
+    if (holder === null) return (await madeBefore(reading, question)) ?? { claim };
     if (holder.workflow_id === workflow_id) continue;
     const made = callIn(await reading.readWorkflowState(holder.workflow_id), question);
     if (made !== null) return made;

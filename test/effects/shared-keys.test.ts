@@ -142,6 +142,51 @@ describe("one key, in workflows that do the same work again", () => {
     expect(await resultOf(t, two)).toEqual(await resultOf(t, one));
   });
 
+  it.each(["ends", "is under way"])(
+    "[IDM-03] a start that a hook refused reserves no call: another workflow's call of the key counts where it %s",
+    async (how) => {
+      const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+      const ends: (() => void)[] = [];
+      const publish = counted(
+        "Note.Publish",
+        { effect: "final_write" },
+        () => new Promise((resolve) => ends.push(() => resolve({ id: 7 }))),
+      );
+      const applying = (id: string) =>
+        step(id, publish, { applies: "draft", params: { text: "{{draft.output.text}}" } });
+      const rows = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")];
+      const before = ({ step_id }: { readonly step_id: string }): void => {
+        if (step_id === "b") throw operatorError({ code: "BUSY", message: "the host is busy", category: "transient" });
+      };
+      await using t = await createTestKernel({
+        capabilities: [story([draft, publish], rows, { outcomes: { "Draft.Note": Note } })],
+        middleware: [{ name: "busy", before }],
+        limits: { maxReplans: 0 },
+        ledger: memoryLedger(),
+      });
+      const { workflow_id: first } = await t.run(intent);
+      for (const gate of ["gate-a", "gate-b"]) await t.reject(first, gate);
+      await t.rest(first);
+      const [one, two] = [await again(t, first), await again(t, first)];
+      for (const id of [one, two]) await t.rest(id);
+      await t.approve(one, "gate-b");
+      await t.rest(one);
+      await t.approve(two, "gate-a");
+      await t.clock.settle();
+      const endAllCalls = (): void => {
+        for (const end of ends.splice(0)) end();
+      };
+      if (how === "ends") endAllCalls();
+      await t.clock.settle();
+      await t.approve(one, "gate-a");
+      await t.clock.settle();
+      expect(publish.calls.length).toBe(1);
+      endAllCalls();
+      await t.clock.settle();
+      for (const id of [one, two]) expect((await t.kernel.replay(id)).difference).toBeNull();
+    },
+  );
+
   it("answers nobody who approved another payload than what was called under it: whoever asked is told so", async () => {
     const send = counted("Note.Send", { effect: "write_draft" });
     const rule = definePolicy({

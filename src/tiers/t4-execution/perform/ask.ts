@@ -14,11 +14,11 @@ import type { Operator, OperatorMetadata } from "../../../contract/operator.ts";
 import type { Result } from "../../../contract/result.ts";
 import { readStably, readWith } from "../../../contract/schema-reading.ts";
 import type { Runtime } from "../../../engine/actors/runtime.ts";
-import { hasFailedHere, isKnownSpent } from "../decide/call/answer-key.ts";
+import { isKnownSpent } from "../decide/call/answer-key.ts";
 import { readThrown } from "../decide/call/read-thrown.ts";
 import { findKnownOperator } from "../decide/payload/prepare-step.ts";
 import { type Answered, answered, failed } from "../decide/run/input.ts";
-import type { Asked, HostQuestion, HostQuestions, Question, TierQuestion } from "../decide/run/intention.ts";
+import type { Question } from "../decide/run/intention.ts";
 import { operatorContext } from "../decide/run/operator-context.ts";
 import { oodaRef, stepOf } from "../decide/run/run.ts";
 import { screenOutput } from "./screen-output.ts";
@@ -118,7 +118,7 @@ const findParser = ({ run }: Asking, { name, version }: Pick<OperatorMetadata, "
 function sharing({ run }: Asking, key: string) {
   const { tenant_id, workflow_id, parent_workflow_id } = run.log.record;
   const knows = (actionId: string): boolean => isKnownSpent(run, actionId);
-  return { tenant_id, key, workflow_id, parent_workflow_id, hasFailed: hasFailedHere(run, key), knows };
+  return { tenant_id, key, workflow_id, parent_workflow_id, knows };
 }
 
 const ShownCall = z.object({

@@ -13,15 +13,14 @@ export interface Services {
   /** The host's own initialisation, once for all workflows; null when it has been done. */
   readonly ensureInitialized: () => Promise<void> | null;
   /**
-   * What other workflows made of a key. `hasFailed`: this one's own call under it has, for certain. `knows`: whoever began
-   * this one, or restarted it, knew that this call was made for nothing.
+   * Finds what other workflows made of a key. `knows`: whoever began this one, or restarted it, knew that this call was made
+   * for nothing.
    */
   readonly findSharedKey: (question: {
     readonly tenant_id: string | number;
     readonly key: string;
     readonly workflow_id: string;
     readonly parent_workflow_id: string | null;
-    readonly hasFailed: boolean;
     readonly knows: (actionId: string) => boolean;
   }) => Promise<SharedKey>;
   /** The newest draft that a step made in the workflow whose work is made again. */

@@ -127,9 +127,6 @@ export function findDoubted(run: Run, { operator }: Prepared, key: string): stri
   return isUnsettled(entry) ? entry.record.action_id : null;
 }
 
-/** Whether this workflow's own call under the key has failed for certain. */
-export const hasFailedHere = (run: Run, key: string): boolean => entryOf(run, key)?.seen.startsWith("failed") === true;
-
 /** Whether whoever began or restarted this workflow knew that a call had been answered with what is of no use. */
 export const isKnownSpent = ({ log: { record } }: Run, actionId: string): boolean =>
   record.spent_calls.includes(actionId) || record.actions.get(actionId)?.seen.startsWith("failed") === true;
