@@ -260,8 +260,8 @@ function stepBlocked(at: Recorded): KernelError | null {
  */
 function shared(key: string, at: Recorded): SharedKey {
   const answer = sharedBy(key, at);
-  // The budget was asked for a call, which another step may have made meanwhile.
-  if (at.waitsFor === "admit" && answer.claim === null) return { claim: 1 };
+  // The budget, or the operator itself, was asked about a call: nobody had made it yet, whoever made it before this pass ended.
+  if (asksOfCall.has(at.waitsFor) && answer.claim === null) return { claim: 1 };
   const isOpened = at.log.findLeft("GATE_OPENED", at.stepId) !== null;
   const isScreened = at.waitsFor === "screen" || at.hasFailed("screen");
   const isOnWayBack = isFailing(at) && at.log.findLeft("ACTION_STARTED", at.stepId) === null;
@@ -272,6 +272,9 @@ function shared(key: string, at: Recorded): SharedKey {
   if (isPassed && !isOpened) return doneElsewhere;
   return isOnWayBack ? inDoubtElsewhere : answer;
 }
+
+/** The kinds of question that are asked only about a call which no other workflow has made. */
+const asksOfCall: ReadonlySet<string | null> = new Set(["admit", "check_call", "show"]);
 
 /** A gate that is approved by what was said ahead is passed at once: what was heard before it answers the call behind it too. */
 function sharedBy(key: string, at: Recorded): SharedKey {

@@ -4,7 +4,7 @@
 import { expect, it } from "vitest";
 import type { GatePreview } from "../../src/contract/operator.ts";
 import { definePolicy, type LedgerStore, type Middleware, operatorError } from "../../src/index.ts";
-import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
+import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import { ann, approve } from "../gates/people.ts";
 import { counted, eventsOf, gateOf, intent, step, story } from "../gates/story.ts";
@@ -134,3 +134,31 @@ it("[INV-12] a plan that policy was still looking at, where the next process was
   expect((await goOn(t, id)).error?.code).toBe("T3_PLANNER_FAILED");
   expect((await t.kernel.replay(id)).difference).toBeNull();
 });
+
+it.each(["check", "preview"] as const)(
+  "[INV-12] a call that another workflow made while the operator's %s of it was waited for, and its process went",
+  async (asked) => {
+    const state = { hangs: false };
+    const check = (): void | Promise<void> => (state.hangs && asked === "check" ? never() : undefined);
+    const preview = () => (state.hangs && asked === "preview" ? never() : { preview: "as it is" });
+    const { open, work } = twoKernels({ check, preview: preview as never });
+    const first = await open();
+    const { workflow_id: parent } = await first.run(intent);
+    await first.reject(parent);
+    await first.rest(parent);
+    const again = async () => (await first.kernel.retry(parent, { ...testCaller, mode: "replay" })).workflow_id;
+    state.hangs = true;
+    const waiting = await again();
+    await first.clock.settle();
+    state.hangs = false;
+    const other = await again();
+    await first.rest(other);
+    await first.approve(other);
+    await first.rest(other);
+    await first.kernel.stop({ drainMs: 0 });
+    await using t = await open();
+    expect((await goOn(t, waiting)).state).toBe("completed");
+    expect(work.calls.length).toBe(1);
+    expect((await t.kernel.replay(waiting)).difference).toBeNull();
+  },
+);
