@@ -1,9 +1,9 @@
 /** A drawn run shows its people: whoever asked for a gate, edited, voted and decided, when, and what nobody decided. */
 import { describe, expect, it } from "vitest";
+import type { GateSpec } from "../../src/index.ts";
 import { readPlan, readRun } from "../../src/observers/drawing/plan-model.ts";
 import { renderPlanMermaid } from "../../src/observers/drawing/render-plan-mermaid.ts";
 import { renderPlanSvg } from "../../src/observers/drawing/render-plan-svg.ts";
-import type { GateSpec } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { ann, approve, bob, cat, reject, waiting } from "../gates/people.ts";
 import { counted, decide, gatedSteps, intent, publishing, step, story } from "../gates/story.ts";

@@ -58,7 +58,7 @@ const saidOf = (
     (one) =>
       one.at < at &&
       one.workflow_id === event.workflow_id &&
-      (one.gate_id === null || one.gate_id === gate_id) &&
+      one.gate_id === gate_id &&
       one.by === (event.payload["principal"] as { readonly id?: unknown } | null)?.id,
   );
 

@@ -53,8 +53,7 @@ export interface Durable {
 /** A person's decision, as it was put to a process by that process's clock. */
 export interface Said {
   readonly workflow_id: string;
-  /** Null for a decision that names what a gate shows, and no gate. */
-  readonly gate_id: string | null;
+  readonly gate_id: string;
   readonly by: unknown;
   readonly decision: "approve" | "reject";
   /** What they named of what they looked at; null where they put something else in its place. */

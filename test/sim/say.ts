@@ -59,25 +59,16 @@ interface Heard {
   readonly word: GateWord;
   /** It is said before the gate opens: then it is not late. */
   readonly isAhead?: boolean;
-  /** Whether the request names the gate. One that names the digest alone is for any gate that shows it. */
-  readonly isNamed?: boolean;
 }
 
 /** What a person says to a gate, at what this process takes for now. */
 export function hearSaid(
   { world }: Stage,
   { wall }: SimulatedProcess,
-  { gate: { workflow_id, gate_id }, by, word: { decision, payload }, isAhead = false, isNamed = true }: Heard,
+  { gate: { workflow_id, gate_id }, by, word: { decision, payload }, isAhead = false }: Heard,
 ): void {
   const named = payload.edit === undefined ? payload : null;
-  world.say({
-    workflow_id,
-    gate_id: isNamed ? gate_id : null,
-    by,
-    decision,
-    named,
-    now: isAhead ? Number.NEGATIVE_INFINITY : wall.now(),
-  });
+  world.say({ workflow_id, gate_id, by, decision, named, now: isAhead ? Number.NEGATIVE_INFINITY : wall.now() });
 }
 
 interface Saying {
@@ -110,8 +101,7 @@ export function decideAt(stage: Stage, { process, gate, action, word, isNamed = 
   const { decision, payload } = word;
   const { gate_id, workflow_id } = gate;
   const caller = callerOf(action.by);
-  const namesGate = isNamed || payload.payload_digest === undefined;
-  hearSaid(stage, process, { gate, by: caller.principal.id, word, isNamed: namesGate });
+  hearSaid(stage, process, { gate, by: caller.principal.id, word });
   ask(stage, { process, what: "decide" }, async ({ decideGate }) => {
     const named = isNamed ? { gate_id } : {};
     const answer = await decideGate(workflow_id, { ...caller, ...named, decision, payload });

@@ -6,10 +6,7 @@
  *     has passed, and only from where this process left it.
  */
 
-import { foldEvents } from "../../../machines/fold.ts";
 import type { Gate } from "../../contract/gate.ts";
-import { openTurns } from "../../contract/turn.ts";
-import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { DeliveryStore, GateUpdates } from "../../ports/delivery-store.ts";
 import type { LedgerStore, PositionedRow } from "../../ports/ledger-store.ts";

@@ -9,12 +9,11 @@
  * D4  `stop` ends what is under way; it is then pending again.
  */
 
-import { foretell } from "../../../machines/gate-consequences.ts";
 import type { KernelError } from "../../contract/error.ts";
 import { isOpenGate } from "../../contract/gate.ts";
 import { type GateNotice, noticeKinds } from "../../contract/gate-notice.ts";
-import { instantText } from "../../contract/instant.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import { NoticeTaken } from "../../contract/notice-taken.ts";
 import type { Delivery, DeliveryStore, Settlement } from "../../ports/delivery-store.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { Notifier } from "../../ports/notifier.ts";
@@ -22,10 +21,9 @@ import { outside } from "../actors/async-context.ts";
 import type { Runtime } from "../actors/runtime.ts";
 import type { Timers } from "../actors/timers.ts";
 import { callWithin, errorOf } from "../actors/within.ts";
+import { readNotice } from "../follow/read-notice.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { NoticeCollector } from "./notice-collector.ts";
-import { NoticeTaken } from "../../contract/notice-taken.ts";
-import { readNotice } from "../actors/read-notice.ts";
 
 export interface DeliveryParts {
   readonly store: LedgerStore;

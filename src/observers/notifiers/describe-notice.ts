@@ -8,7 +8,7 @@
  */
 import { type Gate, isOpenGate, rolesAsked } from "../../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
-import { describeChange, describeEditor } from "../../protocol/describe-edits.ts";
+import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
 import { doubtWords } from "../../protocol/doubt-words.ts";
 import { failureLines } from "../../protocol/failure-lines.ts";
 import { quoteText, showLine } from "../../protocol/visible-text.ts";

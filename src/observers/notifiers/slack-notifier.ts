@@ -8,12 +8,10 @@
  * N4  Who presses a button is whoever the host says.
  */
 import { z } from "zod";
-import { isOpenGate } from "../../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
 import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, type NoticeCall, type NoticeTaken, type Notifier, wallClock } from "../../index.ts";
-import { cut, describeCut, describeNotice, type ToldNotice } from "./describe-notice.ts";
 import { ConsoleUrl, Kinds, LinkOnly, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { openChannel, type SlackChannel } from "./slack-channel.ts";

@@ -8,12 +8,12 @@
  */
 import { createHmac } from "node:crypto";
 import { z } from "zod";
+import type { Gate } from "../../contract/gate.ts";
 import type { GateNotice } from "../../contract/gate-notice.ts";
 import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, type Notifier, wallClock } from "../../index.ts";
-import type { Gate } from "../../contract/gate.ts";
 import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";

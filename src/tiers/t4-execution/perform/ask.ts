@@ -18,7 +18,7 @@ import { isKnownSpent } from "../decide/call/answer-key.ts";
 import { readThrown } from "../decide/call/read-thrown.ts";
 import { findKnownOperator } from "../decide/payload/prepare-step.ts";
 import { type Answered, answered, failed } from "../decide/run/input.ts";
-import type { Question } from "../decide/run/intention.ts";
+import type { Asked, HostQuestion, HostQuestions, Question, TierQuestion } from "../decide/run/intention.ts";
 import { operatorContext } from "../decide/run/operator-context.ts";
 import { oodaRef, stepOf } from "../decide/run/run.ts";
 import { screenOutput } from "./screen-output.ts";

@@ -9,7 +9,6 @@
 
 import { agreesOnTargets, isSeatTaken, requestersOf, standingVote, tallyOf } from "../../../../../machines/quorum.ts";
 import { saysSame } from "../../../../contract/approval-claims.ts";
-import type { AuthContext } from "../../../../contract/auth-context.ts";
 import { hasSameBasis } from "../../../../contract/basis.ts";
 import { digest } from "../../../../contract/digest.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
@@ -20,22 +19,17 @@ import type { JudgedDecision } from "../../../../contract/messages/t5.ts";
 import { unmetOf } from "../../../../contract/workflow.ts";
 import { findKnownOperator } from "../payload/prepare-step.ts";
 import { failStep } from "../run/end-step.ts";
+import type { DecisionWord } from "../run/input.ts";
 import { toHost } from "../run/intention.ts";
 import { refuseAt, requireRoom } from "../run/refuse-at-gate.ts";
 import { ask, gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "../run/run.ts";
-import type { SchemaReading } from "../../../../contract/schema-reading.ts";
 import { castVote, endIfRejected } from "./cast-vote.ts";
 import { requireNamedBasis, requireSameBasis } from "./check-basis.ts";
 import { isPlainRejection, isRegistered, requireRunnable } from "./check-runnable.ts";
 import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
-import { type Judged, judgeDecision } from "./judge-decision.ts";
+import { judgeDecision } from "./judge-decision.ts";
 import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
 import { gateMet, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
-import { failStep } from "../run/end-step.ts";
-import type { DecisionWord } from "../run/input.ts";
-import { findKnownOperator } from "../payload/prepare-step.ts";
-import { refuseAt, requireRoom } from "../run/refuse-at-gate.ts";
-import { ask, gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "../run/run.ts";
 
 /**
  * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,

@@ -14,9 +14,9 @@ import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { type Gate, isOpenGate, type ParsedGateRequest, refuseUnnamed } from "../../../../contract/gate.ts";
 import type { WorkflowRecord } from "../../../../contract/workflow.ts";
+import type { DecisionWord } from "../run/input.ts";
 import { refuseAt } from "../run/refuse-at-gate.ts";
 import { oodaRef } from "../run/run.ts";
-import type { DecisionWord } from "../run/input.ts";
 
 const nameRef = oodaRef("name_gate");
 
