@@ -85,9 +85,12 @@ export const gateSamples: Readonly<Record<string, Sample>> = {
       workflow_id: wf,
       intent_type: "Note.Publish",
       gate,
+      gate_now: gate,
+      cancelled: null,
     },
     { kind: "closed" },
   ),
+  NoticeTaken: fields({ remark: "one recipient is unknown", receipt: "C01 1700000000.1" }, { receipt: 7 }),
   GateRequest: fields(
     {
       ...claim,

@@ -30,5 +30,24 @@ const capability = defineCapability({
   plan: ({ input: { count, shape } }) => ({ reasoning: "count", steps: stepsOf(count, shape) }),
 });
 
+const pay = defineOperator({
+  name: "Count.Pay",
+  effect: "final_write",
+  input: z.object({ n: z.number() }),
+  run: ({ input: { n } }) => ({ n }),
+});
+
+/** One step that waits for a person. */
+const gated = defineCapability({
+  intentType: "Count.Pay",
+  version: "1.0",
+  input: z.object({}),
+  operators: [pay],
+  plan: () => ({
+    reasoning: "count",
+    steps: [{ step_id: "pay", name: "pay", operator: "Count.Pay", params: { n: 1 }, depends_on: [] }],
+  }),
+});
+
 export const openCounted = (): Promise<Kernel> =>
-  createKernel({ capabilities: [capability], limits: { maxSteps: 1_000, maxConcurrentSteps: 200 } });
+  createKernel({ capabilities: [capability, gated], limits: { maxSteps: 1_000, maxConcurrentSteps: 200 } });

@@ -2,8 +2,9 @@
 import type { KernelError } from "../../contract/error.ts";
 import type { Message } from "../../contract/messages/message.ts";
 import type { ModuleRef } from "../../contract/module-ref.ts";
+import type { Result } from "../../contract/result.ts";
 import type { Signal, Tags } from "../../contract/signal.ts";
-import { consume, dataOf, type Runtime } from "./runtime.ts";
+import { dataOf, type Runtime } from "./runtime.ts";
 
 /** The origin of a question. */
 export interface AskedBy {
@@ -11,8 +12,6 @@ export interface AskedBy {
   readonly traceId: string;
   readonly parentId?: string | null;
   readonly tags?: Tags | null;
-  /** Hears of the warning of a partial answer. */
-  readonly onWarning?: (warning: KernelError) => void;
 }
 
 /** Returns the DATA Signal that carries a question. */
@@ -25,6 +24,21 @@ export function signalFor<Question>(
   return signals.createDataSignal(question, name, source, traceId, tags, { parentId });
 }
 
+/** Sends a question, for who reads the Result with `finalOf`. */
+export const sendQuestion = <Question>(
+  runtime: Runtime,
+  message: Message<Question>,
+  question: Question,
+  by: AskedBy,
+): Promise<Result> => runtime.ask(message.to, signalFor(runtime, message, question, by));
+
+/** Returns the answer in the Result at the end of the message's route. @throws KernelErrorException the error of the Result. */
+export const finalOf = <Final>(
+  _message: Message<never, unknown, Final>,
+  result: Result,
+  onWarning?: (warning: KernelError) => void,
+): Final => dataOf<Final>(result, onWarning);
+
 /** Asks, and returns the answer at the end of the message's route. @throws KernelErrorException the error of the answer. */
 export async function askTier<Question, Final>(
   runtime: Runtime,
@@ -32,16 +46,5 @@ export async function askTier<Question, Final>(
   question: Question,
   by: AskedBy,
 ): Promise<Final> {
-  const result = await runtime.ask(message.to, signalFor(runtime, message, question, by));
-  return dataOf<Final>(result, by.onWarning);
-}
-
-/** Asks a tier for its consent alone: an answer without data is one as well. @throws KernelErrorException the error of the answer. */
-export async function requireTier<Question>(
-  runtime: Runtime,
-  message: Message<Question>,
-  question: Question,
-  by: AskedBy,
-): Promise<void> {
-  consume(await runtime.ask(message.to, signalFor(runtime, message, question, by)), by.onWarning ?? (() => undefined));
+  return finalOf(message, await sendQuestion(runtime, message, question, by));
 }

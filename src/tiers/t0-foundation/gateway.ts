@@ -46,7 +46,7 @@ import {
   type RetryResponse,
 } from "../../contract/retry.ts";
 import { workflowNotFound } from "../../contract/workflow.ts";
-import { askTier, signalFor } from "../../engine/actors/ask-tier.ts";
+import { askTier, finalOf, sendQuestion } from "../../engine/actors/ask-tier.ts";
 import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
 import { takeJson } from "../../engine/actors/take-json.ts";
 
@@ -264,7 +264,8 @@ async function enter(runtime: Runtime, { request, auth, ids, lineage, submission
     ...(submission === null ? {} : { submission }),
   };
   const question = { ...begun, request, perceived, intent_id };
-  return askTier(runtime, t1.normalize, question, { ...askedBy(correlation_id), parentId: spoken?.id ?? null });
+  const by = { ...askedBy(correlation_id), parentId: spoken?.id ?? null };
+  return finalOf(t1.normalize, await sendQuestion(runtime, t1.normalize, question, by));
 }
 
 interface Refused {
@@ -282,7 +283,7 @@ async function rejectIntent(runtime: Runtime, { request, ids, thrown }: Refused)
     const { correlation_id, ...own } = ids;
     const data = { ...own, tenant_id, thread_id, intent_type: intent_hint?.intent_type ?? null, error };
     const by = { source: gatewayRef, traceId: correlation_id };
-    const result = await runtime.ask(t4.rejectIntent.to, signalFor(runtime, t4.rejectIntent, data, by));
+    const result = await sendQuestion(runtime, t4.rejectIntent, data, by);
     if (result.status === "error") runtime.logger.error({ error: result.error }, "a rejection could not be recorded");
   }
   throw thrown;

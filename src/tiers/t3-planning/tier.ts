@@ -14,9 +14,10 @@ import { type PlanAnswer, type PlanQuestion, t3 } from "../../contract/messages/
 import { moduleRef } from "../../contract/module-ref.ts";
 import { Money, maxMoney } from "../../contract/money.ts";
 import { answerMessages, type Visit } from "../../engine/actors/answer-messages.ts";
-import { requireTier } from "../../engine/actors/ask-tier.ts";
+import { sendQuestion } from "../../engine/actors/ask-tier.ts";
 import type { TierDefinition } from "../../engine/actors/define-tier.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
+import { consume } from "../../engine/actors/runtime.ts";
 import { callWithin } from "../../engine/actors/within.ts";
 import type { Planner, PlannerAnswer } from "../../ports/planner.ts";
 import { type CompileRequest, compilePlan } from "./compile-plan.ts";
@@ -101,6 +102,6 @@ function requirePlannerCost(cost: number | undefined): number {
 /** Has T2 name the steps that wait for one another in a circle. */
 async function nameCycle({ signal, runtime }: Visit, goals: GoalCheck["goals"]): Promise<never> {
   const by = { source: planRef, traceId: signal.trace_id, parentId: signal.id };
-  await requireTier(runtime, t2.checkGoals, { goals }, by);
+  consume(await sendQuestion(runtime, t2.checkGoals, { goals }, by), () => undefined);
   return raise(kernelError("T3_DAG_COMPILE_UNRESOLVED_DEPS", "the steps cannot be ordered", planRef));
 }

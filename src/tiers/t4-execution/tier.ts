@@ -7,7 +7,6 @@
 import { genesisHash } from "../../contract/chain.ts";
 import { refOf } from "../../contract/gate-vote.ts";
 import type { Intake } from "../../contract/intake.ts";
-import type { SubmitResponse } from "../../contract/intent.ts";
 import { type Activation, type RejectedIntent, t4 } from "../../contract/messages/t4.ts";
 import { t7 } from "../../contract/messages/t7.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
@@ -15,8 +14,9 @@ import type { Signal } from "../../contract/signal.ts";
 import { openTurn, sealTurn } from "../../contract/turn.ts";
 import { answerData } from "../../engine/actors/answer.ts";
 import { answerMessages, type Visit } from "../../engine/actors/answer-messages.ts";
-import { requireTier } from "../../engine/actors/ask-tier.ts";
+import { sendQuestion } from "../../engine/actors/ask-tier.ts";
 import type { TierDefinition } from "../../engine/actors/define-tier.ts";
+import { consume } from "../../engine/actors/runtime.ts";
 import type { LedgerWriter } from "../../engine/log/ledger-writer.ts";
 import { sharedOfWorkflow } from "../../engine/log/noted-turn.ts";
 import type { Command, Input, Word } from "./decide/run/input.ts";
@@ -31,7 +31,7 @@ export interface ExecutionTierOptions {
 }
 
 export function createExecutionTier({ executor, writer, store }: ExecutionTierOptions): TierDefinition {
-  const commanding = async <Answer>(workflowId: string, { signal }: Visit, wanted: Command): Promise<Answer> =>
+  const commanding = <Answer>(workflowId: string, { signal }: Visit, wanted: Command): Promise<Answer> =>
     executor.command<Answer>(workflowId, signal.id, command(wanted));
   const doors = answerMessages(
     t4,
@@ -73,13 +73,17 @@ const needsData = ({ data }: Signal["body"]): string | null =>
 type Started = Omit<ExecutionTierOptions, "writer">;
 
 /** Starts a workflow, hands a person's command to a gate's workflow, or wakes one that a command put to sleep. */
-async function activate(parts: Started, activation: Activation, visit: Visit): Promise<Result> {
-  const { intake, pipeline, workflow_id } = activation;
-  if (intake !== undefined)
-    return answer(visit, "SubmitResponse", await startWorkflow(parts, { intake, pipeline }, visit));
+function activate(parts: Started, activation: Activation, visit: Visit): Promise<Result> {
+  const { intake, pipeline } = activation;
+  return intake === undefined
+    ? wakeWorkflow(parts, activation, visit)
+    : startWorkflow(parts, { intake, pipeline }, visit);
+}
+
+async function wakeWorkflow({ executor }: Started, activation: Activation, visit: Visit): Promise<Result> {
   const word = wordOf(activation);
   const say = word === null ? command({ kind: "activate" }) : (re: number): Input => ({ type: "decided", word, re });
-  const given = await parts.executor.command<unknown>(String(workflow_id), visit.signal.id, say);
+  const given = await executor.command<unknown>(String(activation.workflow_id), visit.signal.id, say);
   return answer(visit, word === null ? "Awake" : "GateResponse", given);
 }
 
@@ -90,13 +94,15 @@ const answer = ({ signal, runtime }: Visit, schema: string, data: unknown): Resu
 async function startWorkflow(
   { executor, store }: Started,
   { intake, pipeline }: { readonly intake: Intake; readonly pipeline: string | undefined },
-  { signal, runtime }: Visit,
-): Promise<SubmitResponse> {
+  visit: Visit,
+): Promise<Result> {
+  const { signal, runtime } = visit;
   const { workflow_id, tenant_id, thread_id, ...known } = intake;
   const { plan_id, intent, submission } = known;
   const { id: parentId, trace_id: traceId } = signal;
   const running = { workflow_id, tenant_id, principal: refOf(intent.actor) };
-  await requireTier(runtime, t7.register, running, { source: oodaRef("act"), traceId, parentId });
+  const by = { source: oodaRef("act"), traceId, parentId };
+  consume(await sendQuestion(runtime, t7.register, running, by), () => undefined);
   const ids = { workflow_id, intent_id: intent.intent_id, plan_id, correlation_id: traceId };
   const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, parentId);
   const facts = { ...known, pipeline: String(pipeline), complexity: signal.tags["complexity"] ?? "simple" };
@@ -106,9 +112,9 @@ async function startWorkflow(
     // The request that came first under this key has the workflow, in whichever process.
     const first = await recallFirst(store, { tenant_id, principal: intent.actor, submission });
     if (first === null) throw thrown;
-    return first;
+    return answer(visit, "SubmitResponse", first);
   }
-  return acceptedOf(ids);
+  return answer(visit, "SubmitResponse", acceptedOf(ids));
 }
 
 /** Returns the command of a person to a gate; null where the activation carries none. */
