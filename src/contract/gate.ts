@@ -11,12 +11,15 @@ import { kernelError } from "./error-codes.ts";
 import { GateDoubt } from "./gate-doubt.ts";
 import { GateEdit } from "./gate-edit.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
+import { gateStatuses } from "./gate-status.ts";
 import { GateDelegation, GateQuorum, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, GateId, OutcomeId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
 import { JsonObject, JsonValue } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
+
+export { type GateStatus, gateStatuses, isOpenGate } from "./gate-status.ts";
 
 /** A button for the host's user interface; its meaning is the host's. */
 export const UiAction = z.strictObject({
@@ -28,13 +31,6 @@ export const UiAction = z.strictObject({
   payload: JsonObject.optional(),
 });
 export type UiAction = z.infer<typeof UiAction>;
-
-export const gateStatuses = ["declared", "open", "suspended", "approved", "rejected", "expired", "voided"] as const;
-export type GateStatus = (typeof gateStatuses)[number];
-
-/** Whether a gate may still be decided: open, or suspended until a person does. */
-export const isOpenGate = ({ status }: { readonly status: GateStatus }): boolean =>
-  status === "open" || status === "suspended";
 
 /** Who or what asked for the gate. */
 export const GateReason = z.object({

@@ -3,6 +3,7 @@ import type { Gate } from "../contract/gate.ts";
 import type { GateChange, GateEdit } from "../contract/gate-edit.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
 import type { Json } from "../contract/json.ts";
+import { namePrincipal } from "./name-principal.ts";
 import { showLine } from "./visible-text.ts";
 
 /** A text as a person can see it, with the count of what is cut. */
@@ -21,7 +22,7 @@ export const describeComment = ({ comment }: GateEdit): readonly string[] =>
   comment === undefined ? [] : [`Comment on the edit: ${showLine(JSON.stringify(comment))}`];
 
 export const describeEditor = ({ by, at, changes }: GateEdit): string =>
-  `Edited by ${showLine(`${by.type} ${by.id}`)} at ${at}${changes.length === 0 ? "; the gate itself shows the values" : ""}`;
+  `Edited by ${showLine(namePrincipal(by))} at ${at}${changes.length === 0 ? "; the gate itself shows the values" : ""}`;
 
 /** Returns one changed value in a line: `amount_eur: 61000 → 6100`. */
 export const describeChange = ({ path, from, to }: GateChange): string =>

@@ -11,6 +11,7 @@ import { describeEdits, listExcluded } from "../../protocol/describe-edits.ts";
 import { doubtWords } from "../../protocol/doubt-words.ts";
 import { failureLines } from "../../protocol/failure-lines.ts";
 import { listHiddenFields } from "../../protocol/hidden-fields.ts";
+import { namePrincipal } from "../../protocol/name-principal.ts";
 import { showLine, showText } from "../../protocol/visible-text.ts";
 import { clipLines, describeTime, hangLines, indent } from "./render-text.ts";
 import type { Paint, Style, Terminal } from "./terminal.ts";
@@ -140,19 +141,17 @@ function renderValue(value: Json): string {
   return left <= 0 ? showLine(text) : `${showLine(text.slice(0, longestValue))}… ${left} more characters`;
 }
 
-const nameOf = ({ type, id }: { readonly type?: string | undefined; readonly id: string | number }): string =>
-  type === undefined ? String(id) : `${type} ${id}`;
-
 /** Who decides, how many it takes, and who has said what. */
 function renderVotes(gate: Gate): readonly string[] {
   const { approvers, quorum, signed, delegations, votes } = gate;
   const lines: string[] = [];
-  if (approvers !== null) lines.push(`approvers ${approvers.map(nameOf).join(", ")}`);
+  if (approvers !== null) lines.push(`approvers ${approvers.map(namePrincipal).join(", ")}`);
   if (quorum !== null) lines.push(`takes     ${quorum.approvals} to approve, ${quorum.rejections} to reject`);
-  for (const { people, why } of listExcluded(gate)) lines.push(`not by    ${people.map(nameOf).join(", ")}, ${why}`);
+  for (const { people, why } of listExcluded(gate))
+    lines.push(`not by    ${people.map(namePrincipal).join(", ")}, ${why}`);
   if (signed) lines.push("signed    every vote that counts");
   for (const { from, to, expires_at } of delegations)
-    lines.push(`lent      ${nameOf(from)} to ${nameOf(to)} until ${expires_at}`);
+    lines.push(`lent      ${namePrincipal(from)} to ${namePrincipal(to)} until ${expires_at}`);
   for (const vote of votes) lines.push(`voted     ${describeVote(vote)}`);
   return lines;
 }
@@ -162,13 +161,13 @@ function describeVote(vote: GateVote): string {
   const more = [
     ...(result === undefined ? [] : [`result ${JSON.stringify(result)}`]),
     ...(apply_targets === undefined ? [] : [`applied to ${JSON.stringify(apply_targets)}`]),
-    ...(on_behalf_of === null ? [] : [`in the place of ${nameOf(on_behalf_of)}`]),
+    ...(on_behalf_of === null ? [] : [`in the place of ${namePrincipal(on_behalf_of)}`]),
     ...(advisory ? ["advice"] : []),
     ...(signature === null ? [] : ["signed"]),
     ...(comment === null ? [] : [JSON.stringify(comment)]),
   ];
   const answer = resolution === undefined ? `to ${decision}` : `“${doubtWords[resolution]}”`;
-  return [`${nameOf(principal)} ${answer}`, ...more].join(", ");
+  return [`${namePrincipal(principal)} ${answer}`, ...more].join(", ");
 }
 
 export const describeReason = ({ source, rule, reason }: GateReason): string => `${source} "${rule}": ${reason}`;

@@ -6,10 +6,12 @@
 import type { Gate, GateReason } from "../../contract/gate.ts";
 import type { GateEdit } from "../../contract/gate-edit.ts";
 import type { GateSpec } from "../../contract/gate-spec.ts";
+import { isOpenGate } from "../../contract/gate-status.ts";
 import type { GateVote } from "../../contract/gate-vote.ts";
 import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
 import { doubtWords, tellSettled } from "../../protocol/doubt-words.ts";
 import { failureLines } from "../../protocol/failure-lines.ts";
+import { namePrincipal } from "../../protocol/name-principal.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 
 /** Returns everything that is on record of a gate, in the order in which it happened. */
@@ -19,7 +21,7 @@ export const linesOfGate = (gate: Gate): readonly string[] => [
   ...linesOfDoubt(gate),
   ...(gate.edits ?? []).flatMap(linesOfEdit),
   ...gate.delegations.map(({ from, to, expires_at }) =>
-    showLine(`${nameOf(from)} lent a seat to ${nameOf(to)} until ${expires_at}`),
+    showLine(`${namePrincipal(from)} lent a seat to ${namePrincipal(to)} until ${expires_at}`),
   ),
   ...gate.votes.map((vote) => lineOfVote(gate, vote)),
   ...linesOfQuorum(gate),
@@ -29,7 +31,7 @@ export const linesOfGate = (gate: Gate): readonly string[] => [
 
 /** Returns the lines of a gate that a plan declares and that is not open yet. */
 export function linesOfSpec({ reason, roles, approvers, quorum, expiry }: Partial<GateSpec>): readonly string[] {
-  const people = approvers?.map(nameOf) ?? roles;
+  const people = approvers?.map(namePrincipal) ?? roles;
   return [
     `asks a person first${reason === undefined ? "" : `: ${reason}`}`,
     ...(people === undefined ? [] : [`asked: ${people.join(", ")}`]),
@@ -39,14 +41,8 @@ export function linesOfSpec({ reason, roles, approvers, quorum, expiry }: Partia
   ].map(showLine);
 }
 
-const nameOf = ({ type, id }: { readonly type?: string | undefined; readonly id: string | number }): string =>
-  type === undefined ? String(id) : `${type} ${id}`;
-
-/** Tells the same as isOpenGate of the contract, whose file holds schemas: the console's page loads none. */
-const isOpen = ({ status }: Pick<Gate, "status">): boolean => status === "open" || status === "suspended";
-
 const statusOf = ({ kind, status }: Gate): string =>
-  kind === "in_doubt" && isOpen({ status }) ? `${status}: what became of the call?` : status;
+  kind === "in_doubt" && isOpenGate({ status }) ? `${status}: what became of the call?` : status;
 
 const lineOfReason = ({ source, rule, reason }: GateReason): string =>
   showLine(`asked by ${source} ${JSON.stringify(rule)}: ${reason}`);
@@ -75,8 +71,8 @@ function linesOfEdit(edit: GateEdit): readonly string[] {
 function lineOfVote({ kind }: Gate, vote: GateVote): string {
   const { principal, role, on_behalf_of, advisory, at, comment } = vote;
   const answer = kind === "in_doubt" ? tellSettled(vote) : vote.decision;
-  const seat = on_behalf_of === null ? "" : ` in the place of ${nameOf(on_behalf_of)}`;
-  const text = `${nameOf(principal)} (${role})${seat} ${advisory ? "advised" : "voted"}: ${answer}, at ${at}`;
+  const seat = on_behalf_of === null ? "" : ` in the place of ${namePrincipal(on_behalf_of)}`;
+  const text = `${namePrincipal(principal)} (${role})${seat} ${advisory ? "advised" : "voted"}: ${answer}, at ${at}`;
   return showLine(`${text}${quoteComment(comment)}`);
 }
 
@@ -98,10 +94,10 @@ function linesOfDecision(gate: Gate): readonly string[] {
   if (decision === null) return linesWithoutDecision(gate);
   const { principal, at, comment, resolution, carried_by } = decision;
   const answer = kind === "in_doubt" ? doubtWords[resolution ?? "failed"] : doneWords[decision.decision];
-  const who = principal === null ? "nobody" : `${nameOf(principal)} (${principal.role})`;
+  const who = principal === null ? "nobody" : `${namePrincipal(principal)} (${principal.role})`;
   const others = carried_by.map(
     ({ principal: voter, on_behalf_of }) =>
-      `${nameOf(voter)}${on_behalf_of === null ? "" : ` in the place of ${nameOf(on_behalf_of)}`}`,
+      `${namePrincipal(voter)}${on_behalf_of === null ? "" : ` in the place of ${namePrincipal(on_behalf_of)}`}`,
   );
   const votes = others.length === 0 ? "" : `, with the votes of ${others.join(", ")}`;
   const edited = decision.edited ? " as edited" : "";
@@ -119,9 +115,9 @@ function linesWithoutDecision({ status, due_at }: Gate): readonly string[] {
 
 /** Whom an open gate asks, until when, and what each answer leads to. */
 function linesOfWaiting(gate: Gate): readonly string[] {
-  if (!isOpen(gate)) return [];
+  if (!isOpenGate(gate)) return [];
   const { kind, approvers, roles, added_roles = [], due_at, expiry_action, consequences } = gate;
-  const people = [...(approvers?.map(nameOf) ?? roles ?? []), ...added_roles];
+  const people = [...(approvers?.map(namePrincipal) ?? roles ?? []), ...added_roles];
   return [
     ...(people.length === 0 ? [] : [`waits for ${people.join(", ")}`]),
     ...(due_at === null ? [] : [`due at ${due_at}, then ${expiry_action}`]),

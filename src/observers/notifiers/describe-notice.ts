@@ -11,6 +11,7 @@ import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
 import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
 import { doubtWords } from "../../protocol/doubt-words.ts";
 import { failureLines } from "../../protocol/failure-lines.ts";
+import { namePrincipal } from "../../protocol/name-principal.ts";
 import { quoteText, showLine } from "../../protocol/visible-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
 
@@ -94,7 +95,7 @@ function endFacts(gate: Gate, cancelled: GateNotice["cancelled"], endedAt: strin
   if (gate.decision !== null) return decisionOf(gate);
   if (cancelled !== null) {
     const { principal, at, reason } = cancelled;
-    return [["cancelled", `by ${principal.type} ${principal.id} at ${at}${reason && `: ${reason}`}`]];
+    return [["cancelled", `by ${namePrincipal(principal)} at ${at}${reason && `: ${reason}`}`]];
   }
   if (gate.status === "expired") return [["decided", `by nobody: its time ended at ${gate.due_at ?? endedAt}`]];
   return endedAt === null ? [] : [["ended", `no later than ${endedAt}`]];
@@ -187,7 +188,7 @@ function factsElsewhere({ target, quorum, signed, diff, basis }: Gate): Facts {
 function decisionOf({ decision }: Gate): Facts {
   if (decision === null) return [];
   const { principal, at, comment, edited, resolution } = decision;
-  const who = principal === null ? "nobody, by its time" : `${principal.type} ${principal.id}`;
+  const who = principal === null ? "nobody, by its time" : namePrincipal(principal);
   return [
     [
       "decided",

@@ -1,0 +1,8 @@
+/** The states of a gate. This file loads no schema, so that a page in a browser can ask whether a gate is open. */
+
+export const gateStatuses = ["declared", "open", "suspended", "approved", "rejected", "expired", "voided"] as const;
+export type GateStatus = (typeof gateStatuses)[number];
+
+/** Whether a gate may still be decided: open, or suspended until a person does. */
+export const isOpenGate = ({ status }: { readonly status: GateStatus }): boolean =>
+  status === "open" || status === "suspended";
