@@ -36,6 +36,13 @@ export const PostUrl = z
   .transform((text) => new URL(text))
   .refine(({ username, password }) => username === "" && password === "", "carries no name and no password");
 
+/** The refusal of a plain http address that is not meant to be private. */
+export const needsHttps = "is https; plain http is for private addresses, with allowPrivate";
+
+/** Whether an address is https, or may be plain http because private addresses are meant; an absent one may. */
+export const isHttpsWhereNeeded = (url: URL | undefined, allowPrivate: boolean): boolean =>
+  url === undefined || url.protocol === "https:" || allowPrivate;
+
 /** Where the gate is decided, after signing in. Opening it decides nothing. */
 export const linkTo = (consoleUrl: string, { workflow_id, gate }: GateNotice): string =>
   `${consoleUrl}#/w/${encodeURIComponent(workflow_id)}/g/${encodeURIComponent(gate.gate_id)}`;

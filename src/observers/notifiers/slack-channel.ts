@@ -49,7 +49,6 @@ type Answer = z.infer<typeof Answer>;
 
 /** Names a message to Slack. */
 const Receipt = z.object({ channel: z.string(), ts: z.string() });
-type Receipt = z.infer<typeof Receipt>;
 
 export function openChannel(options: ChannelOptions): SlackChannel {
   const replaced = new Map<string, Set<string>>();
@@ -86,22 +85,14 @@ interface Update {
 
 /** Returns why a message could not be replaced; null where it was, or where there is none to be replaced. */
 async function update(options: ChannelOptions, { receipt, message }: Update, signal: AbortSignal): Promise<unknown> {
-  const at = readReceipt(receipt);
+  // The receipt of another notifier, which had this name before, names no message here.
+  const at = readAs(Receipt, receipt);
   if (at === null) return null;
   try {
     await call(options, { method: "chat.update", signal, allowed: "message_not_found" }, { ...at, ...message });
     return null;
   } catch (failure) {
     return failure;
-  }
-}
-
-/** Returns null for the receipt of another notifier, which had this name before. */
-function readReceipt(text: string): Receipt | null {
-  try {
-    return Receipt.parse(JSON.parse(text));
-  } catch {
-    return null;
   }
 }
 
@@ -120,15 +111,16 @@ async function call(options: ChannelOptions, { method, signal, allowed }: Call, 
   const { apiUrl, token, allowPrivate } = options;
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json; charset=utf-8" };
   const posted = { headers, body: JSON.stringify(body), signal, maxAnswerBytes };
-  const answer = readAnswer(await postText({ url: new URL(method, apiUrl), allowPrivate }, posted));
+  const answer = readAs(Answer, await postText({ url: new URL(method, apiUrl), allowPrivate }, posted));
   if (answer === null) return refuse(options, "gave no answer of Slack's Web API");
   if (answer.ok || (allowed !== undefined && answer.error === allowed)) return answer;
   return refuse(options, `answered ${answer.error ?? "no"} to ${method}`);
 }
 
-function readAnswer(text: string): Answer | null {
+/** Returns null for a text that is no JSON of this shape. */
+function readAs<T>(shape: z.ZodType<T>, text: string): T | null {
   try {
-    return Answer.parse(JSON.parse(text));
+    return shape.parse(JSON.parse(text));
   } catch {
     return null;
   }

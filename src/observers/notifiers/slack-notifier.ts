@@ -12,7 +12,16 @@ import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
 import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, type NoticeCall, type NoticeTaken, type Notifier, wallClock } from "../../index.ts";
-import { ConsoleUrl, Kinds, LinkOnly, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
+import {
+  ConsoleUrl,
+  isHttpsWhereNeeded,
+  Kinds,
+  LinkOnly,
+  type NotifierOptions,
+  nameAs,
+  needsHttps,
+  PostUrl,
+} from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { openChannel, type SlackChannel } from "./slack-channel.ts";
 import { answerInteractions, type Decider, type PrincipalOf } from "./slack-interactions.ts";
@@ -46,8 +55,6 @@ export interface SlackNotifier extends Notifier {
   readonly callback: (kernel: Decider) => (request: Request) => Promise<Response>;
 }
 
-const isHttps = "is https; plain http is for private addresses, with allowPrivate";
-
 const Options = z
   .strictObject({
     name: nameAs("slack"),
@@ -69,13 +76,13 @@ const Options = z
     allowPrivate: z.boolean().default(false),
     clock: z.custom<Clock>().optional(),
   } satisfies KeysOf<Required<SlackOptions>>)
-  .refine(({ url, allowPrivate }) => url === undefined || url.protocol === "https:" || allowPrivate, {
+  .refine(({ url, allowPrivate }) => isHttpsWhereNeeded(url, allowPrivate), {
     path: ["url"],
-    error: isHttps,
+    error: needsHttps,
   })
-  .refine(({ apiUrl, allowPrivate }) => apiUrl === undefined || apiUrl.protocol === "https:" || allowPrivate, {
+  .refine(({ apiUrl, allowPrivate }) => isHttpsWhereNeeded(apiUrl, allowPrivate), {
     path: ["apiUrl"],
-    error: isHttps,
+    error: needsHttps,
   })
   .refine(({ token, channel }) => (token === undefined) === (channel === undefined), {
     path: ["channel"],

@@ -14,7 +14,17 @@ import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, type Notifier, wallClock } from "../../index.ts";
-import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
+import {
+  ConsoleUrl,
+  isHttpsWhereNeeded,
+  Kinds,
+  LinkOnly,
+  linkTo,
+  type NotifierOptions,
+  nameAs,
+  needsHttps,
+  PostUrl,
+} from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
 
@@ -58,9 +68,9 @@ const Options = z
     allowPrivate: z.boolean().default(false),
     clock: z.custom<Clock>().optional(),
   } satisfies KeysOf<Required<WebhookOptions>>)
-  .refine(({ url, allowPrivate }) => url.protocol === "https:" || allowPrivate, {
+  .refine(({ url, allowPrivate }) => isHttpsWhereNeeded(url, allowPrivate), {
     path: ["url"],
-    error: "is https; plain http is for private addresses, with allowPrivate",
+    error: needsHttps,
   });
 
 /**
