@@ -3,7 +3,7 @@
  *
  * Owns: what of the log a notice is made of. Never: delivers.
  */
-import { foldEvents } from "../../../machines/fold.ts";
+import { foldEvents, foldWorkflow } from "../../../machines/fold.ts";
 import { foretell } from "../../../machines/gate-consequences.ts";
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
@@ -23,12 +23,14 @@ export async function readNotice(store: LedgerStore, delivery: Delivery): Promis
   const gate = record?.gates.get(gate_id);
   if (record === null || gate === undefined) return null;
   if (sequence === null && !isOpenGate(gate)) return null;
-  const recordNow = until.length === events.length ? record : readable(workflow_id, () => foldEvents(events));
+  const { type: intent_type } = record.intent;
+  // Folding on changes the record, and no gate: `gate` stays as the event left it.
+  const recordNow = readable(workflow_id, () => events.slice(until.length).reduce(foldWorkflow, record));
   // A step that is tried again has put away the gate of its last try.
   const putAway: Gate = { ...gate, status: isOpenGate(gate) ? "voided" : gate.status };
   const gateNow = recordNow?.gates.get(gate_id) ?? putAway;
   return {
-    ...{ notice_id, kind, at: instantText(at), tenant_id, workflow_id, intent_type: record.intent.type },
+    ...{ notice_id, kind, at: instantText(at), tenant_id, workflow_id, intent_type },
     gate: foretell(gate),
     gate_now: foretell(gateNow),
     cancelled: gateNow.status === "voided" ? findCancellation(events) : null,
