@@ -2,9 +2,9 @@
  * Counts the source files and functions that one further plain step of a plan enters, and those of one gate decision with the
  * call behind it. The counts are V8's, so they are the same wherever the script runs: `node test/bench/count-files.ts`.
  */
-import { Session } from "node:inspector/promises";
 import type { Kernel } from "../../src/index.ts";
 import { openCounted } from "./counted-kernel.ts";
+import { type CoveredScript, startCoverage } from "./coverage.ts";
 
 export interface Entered {
   readonly files: number;
@@ -25,15 +25,12 @@ async function settle(kernel: Kernel, intent_type: string, inputs: object): Prom
 
 /** Returns the counts of a plain step (the mean of three further ones) and of a decision. */
 export async function countFiles(): Promise<{ readonly step: Entered; readonly decision: Entered }> {
-  const session = new Session();
-  session.connect();
-  await session.post("Profiler.enable");
-  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  const coverage = await startCoverage(false);
   const kernel = await openCounted();
   const callsOf = async (work: () => Promise<unknown>): Promise<Calls> => {
-    await session.post("Profiler.takePreciseCoverage");
+    await coverage.take();
     await work();
-    return callsIn((await session.post("Profiler.takePreciseCoverage")).result);
+    return callsIn(await coverage.take());
   };
   const chain = (count: number) => settle(kernel, "Count.Run", { count, shape: "chain" });
   // The first of each loads modules and fills caches.
@@ -46,20 +43,12 @@ export async function countFiles(): Promise<{ readonly step: Entered; readonly d
     await kernel.decideGate(waiting, { ...caller, decision: "approve" });
     await kernel.settled(waiting);
   });
-  session.disconnect();
+  coverage.stop();
   await kernel.stop();
   return { step: enteredIn(new Map(perStep.filter(([, count]) => count >= 0.9))), decision: enteredIn(decision) };
 }
 
-interface Script {
-  readonly url: string;
-  readonly functions: readonly {
-    readonly functionName: string;
-    readonly ranges: readonly { readonly startOffset: number; readonly count: number }[];
-  }[];
-}
-
-function callsIn(scripts: readonly Script[]): Calls {
+function callsIn(scripts: readonly CoveredScript[]): Calls {
   const calls = new Map<string, number>();
   for (const { url, functions } of scripts) {
     const [, file] = /\/((?:src|machines)\/.*\.ts)$/.exec(url) ?? [];

@@ -3,8 +3,8 @@
  * `node test/bench/count-work.ts chain 5 100 1000` prints the blocks that a step costs in plans of 5, 100 and 1,000 steps, one
  * after another (`parallel`: side by side), and which functions a step of the last enters more often than one of the first.
  */
-import { Session } from "node:inspector/promises";
 import type { Kernel } from "../../src/index.ts";
+import { type CoveredScript, startCoverage } from "./coverage.ts";
 
 export type Shape = "chain" | "parallel";
 
@@ -18,19 +18,16 @@ export type Work = ReadonlyMap<string, number>;
 
 /** What workflows enter, each from its request to its end. Counting begins before the kernel is loaded, or blocks are not seen. */
 export async function countWork(wanted: readonly Wanted[]): Promise<readonly Work[]> {
-  const session = new Session();
-  session.connect();
-  await session.post("Profiler.enable");
-  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
+  const coverage = await startCoverage(true);
   const { openCounted } = await import("./counted-kernel.ts");
   const kernel = await openCounted();
   const works: Work[] = [];
   for (const one of [{ count: 3, shape: "chain" } as const, ...wanted]) {
-    await session.post("Profiler.takePreciseCoverage");
+    await coverage.take();
     await runOne(kernel, one);
-    works.push(blocksIn((await session.post("Profiler.takePreciseCoverage")).result));
+    works.push(blocksIn(await coverage.take()));
   }
-  session.disconnect();
+  coverage.stop();
   await kernel.stop();
   return works.slice(1);
 }
@@ -43,15 +40,7 @@ async function runOne(kernel: Kernel, inputs: Wanted): Promise<void> {
   if (state !== "completed" || steps.length !== inputs.count) throw new Error(`the workflow is ${state}`);
 }
 
-interface Script {
-  readonly url: string;
-  readonly functions: readonly {
-    readonly functionName: string;
-    readonly ranges: readonly { readonly startOffset: number; readonly count: number }[];
-  }[];
-}
-
-function blocksIn(scripts: readonly Script[]): Work {
+function blocksIn(scripts: readonly CoveredScript[]): Work {
   const work = new Map<string, number>();
   for (const { url, functions } of scripts) {
     const [, file] = /\/((?:src|machines)\/.*)$/.exec(url) ?? [];
