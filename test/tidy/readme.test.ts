@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { ladder } from "./ladder.ts";
 import { listPaths, readSource, root } from "./source-files.ts";
 
-const maxLines = { "README.md": 150, "ARCHITECTURE.md": 400, "CONTRIBUTING.md": 150 } as const;
+const maxLines = { "README.md": 150, "ARCHITECTURE.md": 400, "CONTRIBUTING.md": 200 } as const;
 const maxRoomLines = 25;
 /** That of the tests has a table with a row for each room of the code. */
 const maxTestLines = 66;
