@@ -1,0 +1,109 @@
+/**
+ * References from a row's inputs and answers to the payloads of its events: what stands in an event is not written twice.
+ *
+ * `{"$event": 3, "path": ["result"]}` is the subtree at this path of the payload of the row's event 3 (from 0); without a
+ * path it is the payload. `{"$event": 3, "omit": ["stage"]}` is the payload without these members. `{"$plain": {…}}` is an
+ * object that has a member of one of these names itself.
+ */
+import { isPlainObject, type Json, type JsonObject } from "./json.ts";
+
+interface Reference {
+  readonly $event: number;
+  readonly path?: readonly string[];
+  readonly omit?: readonly string[];
+}
+
+/** Levels of a payload that are referred to. */
+const maxDepth = 3;
+/** Shorter texts are written out: a reference is as long. */
+const longText = 64;
+/** An object with fewer members is written out rather than compared with whole payloads. */
+const manyMembers = 4;
+
+/** Writes values with references to the payloads of one row. */
+export class ReferenceWriter {
+  readonly #payloads: readonly object[];
+
+  constructor(payloads: readonly object[]) {
+    this.#payloads = payloads;
+  }
+
+  /** Returns whether the value itself, the same object, stands in an event of the row. */
+  holds(value: unknown): boolean {
+    return this.#find(value) !== null;
+  }
+
+  /** Returns the value as JSON that refers to the row's events where these hold the same objects. */
+  write(value: unknown): Json {
+    if (typeof value === "string") return value.length < longText ? value : (this.#find(value) ?? value);
+    if (typeof value !== "object" || value === null) return (value ?? null) as Json;
+    if (isEmpty(value)) return value as Json;
+    return (
+      this.#find(value) ?? (Array.isArray(value) ? value.map((item) => this.write(item)) : this.#writeObject(value))
+    );
+  }
+
+  #find(value: unknown): Json | null {
+    for (const [$event, payload] of this.#payloads.entries()) {
+      const path = findIn(payload, value, maxDepth);
+      if (path !== null) return path.length === 0 ? { $event } : { $event, path };
+    }
+    return null;
+  }
+
+  #writeObject(value: object): Json {
+    const names = Object.keys(value).filter((name) => (value as JsonObject)[name] !== undefined);
+    const reference = names.length < manyMembers ? null : this.#findWithout(value, names);
+    if (reference !== null) return reference;
+    if (Object.hasOwn(value, "$event") || Object.hasOwn(value, "$plain")) return { $plain: value as Json };
+    return Object.fromEntries(names.map((name) => [name, this.write((value as JsonObject)[name])]));
+  }
+
+  /** An event often holds an answer's members beside its own. */
+  #findWithout(value: object, names: readonly string[]): Json | null {
+    for (const [$event, payload] of this.#payloads.entries()) {
+      const own = Object.keys(payload).filter((name) => (payload as JsonObject)[name] !== undefined);
+      const held = own.filter((name) => Object.hasOwn(value, name));
+      const isHeld =
+        held.length === names.length &&
+        names.every((name, at) => name === held[at] && (value as JsonObject)[name] === (payload as JsonObject)[name]);
+      if (isHeld) return { $event, omit: own.filter((name) => !held.includes(name)) };
+    }
+    return null;
+  }
+}
+
+const isEmpty = (value: object): boolean => {
+  for (const _ in value) return false;
+  return true;
+};
+
+/** Returns the path to this very value, or null. */
+function findIn(at: object, value: unknown, depth: number): string[] | null {
+  if (at === value) return [];
+  if (depth === 0) return null;
+  for (const name in at) {
+    const member = (at as JsonObject)[name];
+    if (member === value) return [name];
+    const path = typeof member === "object" && member !== null ? findIn(member, value, depth - 1) : null;
+    if (path !== null) return [name, ...path];
+  }
+  return null;
+}
+
+/** Returns the value that was written with references to these payloads. A reference to nothing is null. */
+export function readReferences(written: Json, payloads: readonly JsonObject[]): Json {
+  if (Array.isArray(written)) return written.map((item) => readReferences(item, payloads));
+  if (!isPlainObject(written)) return written;
+  if (Object.hasOwn(written, "$plain")) return written["$plain"] as Json;
+  if (Object.hasOwn(written, "$event")) return followReference(written as unknown as Reference, payloads);
+  const entries = Object.entries(written).map(([name, member]) => [name, readReferences(member as Json, payloads)]);
+  return Object.fromEntries(entries) as Json;
+}
+
+function followReference({ $event, path = [], omit = [] }: Reference, payloads: readonly JsonObject[]): Json {
+  let at: unknown = payloads[$event] ?? null;
+  for (const name of path) at = Object.hasOwn(Object(at), name) ? (at as JsonObject)[name] : null;
+  if (omit.length === 0) return at as Json;
+  return Object.fromEntries(Object.entries(at as JsonObject).filter(([name]) => !omit.includes(name))) as Json;
+}
