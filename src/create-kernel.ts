@@ -48,7 +48,7 @@ export async function assembleKernel(
   const store = options.ledger ?? (await openMemoryLedger());
   const parts = new KernelParts(resolved, store, { ...fillRegistry(options, resolved.budgets), patchTier });
   await openParts(parts);
-  const { kernel } = new RunningKernel(parts, options);
+  const { kernel } = new RunningKernel(parts);
   parts.notices?.start();
   if (options.recover !== false) await startHost(parts);
   return kernel;
@@ -67,7 +67,6 @@ async function startHost(parts: KernelParts): Promise<void> {
 /** A kernel that serves: what its methods do. */
 class RunningKernel {
   readonly #parts: KernelParts;
-  readonly #options: KernelOptions;
   readonly #gateway: Gateway;
   readonly kernel: Kernel;
   #stopping: Promise<void> | null = null;
@@ -75,9 +74,8 @@ class RunningKernel {
   /** Callers that wait for what they asked. */
   #served = 0;
 
-  constructor(parts: KernelParts, options: KernelOptions) {
+  constructor(parts: KernelParts) {
     this.#parts = parts;
-    this.#options = options;
     const findOpenGate = createGateFinder(parts);
     this.#gateway = createGateway(parts.runtime, async (workflowId, caller) => {
       // The gates are read as they stand when the request arrives; a caller who may not decide learns of none.
@@ -195,24 +193,11 @@ class RunningKernel {
     | "lifecycles"
   > {
     const { authorize } = this.#gateway;
-    const {
-      bus,
-      executor,
-      lifecycles,
-      feed,
-      timers,
-      supervision,
-      reading,
-      registry,
-      capabilityRegistry,
-      told,
-      policies,
-    } = this.#parts;
+    const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, told, policies } = this.#parts;
     const { notices, runtime, store, life } = this.#parts;
     const ready = createReadiness(store, { clock: runtime.clock, timeoutMs: runtime.limits.checkTimeoutMs });
     return {
-      replay: async (workflowId, caller) =>
-        replayTurns(await reading.rows(workflowId, caller), { options: this.#options, registry, capabilityRegistry }),
+      replay: async (workflowId, caller) => replayTurns(await reading.rows(workflowId, caller)),
       async *whatIf(asked, caller) {
         await authorize(caller, "outcome:read");
         return yield* whatIf(asked, { store: told, registry, caller, ...policies });

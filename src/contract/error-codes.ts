@@ -114,7 +114,7 @@ export const errorCodes = Object.freeze({
   T0_KERNEL_STOPPED: resource("Start a kernel on this ledger; unfinished workflows are taken up again.", { http: 503 }),
   T0_TEST_NEVER_RESTS: processing("Look for a timer that sets itself again, or move the time of the test yourself."),
   T0_REPLAY_DIFFERENT: processing(
-    "See the event that is named: a capability, a policy or a limit is not the one that the workflow ran with.",
+    "See the event that is named: the ledger was forged there, or this version of the kernel decides otherwise.",
   ),
   T0_TIER_CRASHED: processing("The tier was restarted; retry the workflow and report the error.", degraded),
   T0_HTTP_MEDIA_TYPE: input("Send the body as application/json.", { http: 415 }),

@@ -1,79 +1,77 @@
 /**
- * What led to a row of the ledger, where its events do not tell it by themselves: the inputs that were decided since the
- * workflow's row before, in their order (core of C-37). A row without it was led to by one input, which its first event names.
+ * The part of a ledger row that a replay needs beside the events: the inputs that led to the row, and the answers that
+ * deciding received from outside while it handled them (INV-40).
  *
- * Owns: the words a row has for inputs. Never: what an input carries; that stands in the events it left.
+ * Owns: the form of recorded inputs and answers. Never: decides which answers are recorded (`recorded-answers.ts`).
+ * I1  Inputs and answers stand in the order in which they were handled and received.
+ * I2  Subtrees that stand in an event of the same row are references (`event-reference.ts`).
+ * I3  An edit and a signature stand here as digests only; what policy let through of an edit stands in the answers.
  */
 import { z } from "zod";
-import { KernelError } from "./error.ts";
+import { JsonValue } from "./json.ts";
 
-/**
- * `opened`: whoever goes on has nothing but the ledger. `foreign`: the row of a process that does not own the workflow, up to `owned`, where
- * it was given it.
- * `again`: what was asked before counts no more, for another process's append came first, or a key was taken. `stopped`: the
- * owner stops, and begins nothing any more. All others are inputs of a workflow's mailbox.
- */
-const kinds = [
-  "opened",
-  "foreign",
-  "owned",
-  "again",
-  "stopped",
-  "begin",
-  "woken",
-  "answered",
-  "ended",
-  "told",
-  "decided",
-  "due",
-  "commanded",
-] as const;
-
-export const TurnInput = z.strictObject({
-  in: z.enum(kinds),
-  /** Events that it left; absent for none. */
-  left: z.int().positive().optional(),
-  /** Its instant (epoch ms), where that is not the row's. */
+const common = {
+  /** Instant of the input (epoch ms); absent where it is the row's. */
   at: z.int().optional(),
-  /** Questions that it put and that were not answered at once; each by its scope and key. */
+  /** Names of the questions that the input put and that a later input answers. */
   asks: z.array(z.string()).optional(),
-  /** Questions that were answered with a failure in it, and with which. Of what an older release wrote, events alone tell. */
-  fails: z.record(z.string(), KernelError).optional(),
-  /** Which question, which call (`step/action/run/attempt`), or which command; of `again`, who: by the last event of its row before. */
-  of: z.string().optional(),
-  /** Under which number it is answered. */
-  re: z.int().optional(),
-  /** Of a call's end that left no event: whether it succeeded. */
-  ok: z.boolean().optional(),
-  /** Of a call's end: `false` where its operator goes on. */
-  over: z.literal(false).optional(),
-  /** Of a call's end: the step's run that made it, where it is not the first. */
-  run: z.int().optional(),
-  /** Of what a call said: in how many events, where not in one. */
-  said: z.int().optional(),
-  /** Of a decision: it came with an edit, of which the ledger need not hold anything. */
-  edit: z.literal(true).optional(),
-  /** Of a pivot. */
-  objective: z.string().optional(),
-});
-export type TurnInput = z.infer<typeof TurnInput>;
-
-/** What a row's inputs say of themselves. */
-export const TurnInputs = z.array(TurnInput);
-
-const byFirst: Readonly<Record<string, TurnInput["in"]>> = {
-  INTENT_RECEIVED: "begin",
-  ACTION_SUCCEEDED: "ended",
-  ACTION_FAILED: "ended",
-  OUTPUT_SANITIZED: "ended",
-  OUTPUT_UNCHECKED: "ended",
-  STEP_STREAMED: "told",
-  TOKEN_RECORDED: "told",
-  ROUTE_DECIDED: "told",
+  /** Ids that were drawn for records inside payloads, in their order. */
+  ids: z.array(z.string()).optional(),
+  /** Facts that deciding read of its host for the first time, or that are others now, by name (`host-facts.ts`). */
+  host: z.record(z.string(), JsonValue).optional(),
 };
 
-/** The one input of a row that does not tell it. */
-export const plainInput = (firstEvent: string, count: number): TurnInput => ({
-  in: byFirst[firstEvent] ?? "woken",
-  left: count,
-});
+const input = <const N extends string, M extends z.ZodRawShape>(name: N, members: M) =>
+  z.strictObject({ in: z.literal(name), ...common, ...members });
+
+const callOf = {
+  step_id: z.string(),
+  action_id: z.string(),
+  attempt: z.int(),
+  /** The step's run that made the call; absent for the first. */
+  run: z.int().optional(),
+};
+
+/** An answer; each member is absent where it is null, or where there are no tags. */
+const answer = {
+  data: JsonValue.optional(),
+  error: JsonValue.optional(),
+  tags: z.record(z.string(), z.string()).optional(),
+};
+
+export const TurnInput = z.discriminatedUnion("in", [
+  /** A process takes the workflow up with nothing but the ledger. */
+  input("opened", {}),
+  /** The process does not own the workflow, until it is `owned`. */
+  input("foreign", {}),
+  input("owned", {}),
+  /** Another process's append came first. `of`: the last event that the deciding process had written before. */
+  input("again", { of: z.int().optional() }),
+  /** The owner stops and begins nothing any more. */
+  input("stopped", {}),
+  /** The workflow begins with these facts. */
+  input("begin", { facts: JsonValue }),
+  /** The workflow is taken on as far as it goes. */
+  input("woken", {}),
+  /** Something is due. */
+  input("due", {}),
+  /** An answer to a question of an earlier input. */
+  input("answered", { scope: z.string(), key: z.string(), ...answer }),
+  /** A call ended. */
+  input("ended", { ...callOf, end: JsonValue }),
+  /** A running call reported events. */
+  input("told", { ...callOf, drafts: JsonValue }),
+  /** A person decided at a gate, withdrew a vote or lent a seat. */
+  input("decided", { re: z.int(), word: JsonValue }),
+  /** A command concerns the workflow as a whole. */
+  input("commanded", { re: z.int(), command: JsonValue }),
+]);
+export type TurnInput = z.infer<typeof TurnInput>;
+
+/** An answer that deciding received at once, with the name of its question. */
+export const TurnAnswer = z.strictObject({ scope: z.string(), key: z.string(), ...answer });
+export type TurnAnswer = z.infer<typeof TurnAnswer>;
+
+/** What led to a row. */
+export const TurnCause = z.strictObject({ inputs: z.array(TurnInput), answers: z.array(TurnAnswer) });
+export type TurnCause = z.infer<typeof TurnCause>;

@@ -20,7 +20,7 @@ import { isPlainObject, type JsonObject } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
 import { fillDefaults, leaveOutDefaults, payloadDefaults, type RecordDefaults } from "./row-defaults.ts";
-import type { TurnInput } from "./turn-input.ts";
+import type { TurnCause } from "./turn-input.ts";
 
 /** The version of the row format. It rises with every change; rows of another version are not read. */
 export const turnSchemaVersion = 3;
@@ -96,10 +96,8 @@ export function sealTurn(
   return builder.seal({ last: envelope.first - 1, head: prevHash }, recorded);
 }
 
-/** The inputs that led to the events of a row. */
-export interface Recorded {
-  readonly inputs?: readonly TurnInput[] | undefined;
-}
+/** The inputs that led to the events of a row, and the answers that deciding received while it handled them. */
+export type Recorded = Partial<TurnCause>;
 
 /** A row in the making. Its events are written as they come. */
 export class RowBuilder {
@@ -125,12 +123,12 @@ export class RowBuilder {
   }
 
   /** Seals the row behind the end of its stream. */
-  seal({ last, head }: StreamEnd, { inputs }: Recorded = {}): TurnRow {
+  seal({ last, head }: StreamEnd, { inputs, answers = [] }: Recorded = {}): TurnRow {
     const { count } = this;
     const place = { now: instantText(this.now), first: last + 1, count };
     const shared = leaveOutDefaults({ ...this.#shared }, defaultsOf(this.#shared.stream));
     const envelope = JSON.stringify({ v: turnSchemaVersion, ...shared, ...place });
-    const led = inputs === undefined ? "" : `"inputs":${JSON.stringify(inputs)},`;
+    const led = inputs === undefined ? "" : `"inputs":${JSON.stringify(inputs)},"answers":${JSON.stringify(answers)},`;
     const body = `{${led}"events":[${this.#events.join(",")}]}`;
     const body_hash = sha256(body);
     const hash = chainHash(head, envelope, body_hash);
@@ -204,9 +202,10 @@ export function takeTurn(row: TurnRow, end: StreamEnd): Turn {
   const envelope = openEnvelope(row);
   if (!standsAt(row, envelope, end.last + 1)) return refuseRow(row, "sequence");
   const body = readText(row, row.body ?? "");
-  const { inputs, events } = (isPlainObject(body) ? body : refuseRow(row, "format")) as unknown as StoredBody;
+  const { inputs, answers, events } = (isPlainObject(body) ? body : refuseRow(row, "format")) as unknown as StoredBody;
   if (!Array.isArray(events) || events.length !== envelope.count) return refuseRow(row, "format");
-  return { envelope, inputs, events: events.map((event) => readStoredEvent(row, event)) };
+  const recorded = inputs === undefined ? {} : { inputs, answers };
+  return { envelope, ...recorded, events: events.map((event) => readStoredEvent(row, event)) };
 }
 
 /** The body of a row, parsed. */

@@ -229,8 +229,9 @@ export interface Kernel extends AsyncDisposable {
    */
   verify(workflowId?: string, check?: SignatureCheck, caller?: Caller): Promise<Verification>;
   /**
-   * Replays the workflow from its ledger with this kernel's capabilities, policies and limits: nothing is run, nothing is
-   * written. Rejects for a broken chain, and for what is not registered here.
+   * Replays the workflow from its ledger alone, with the inputs and answers that its rows record: nothing is run, asked or
+   * written, and this kernel's packages, policies and limits play no part. Rejects for a broken chain. Whether other policies
+   * would decide differently is answered by `whatIf`.
    */
   replay(workflowId: string, caller?: Caller): Promise<Replay>;
   /** The workflow's rows as they lie in the ledger. A file for `verifyEvidence` is made of `evidence`, which names its own end. */

@@ -1,244 +1,171 @@
 /**
- * A record fed to the same deciding as live: its inputs in their order, and nothing else.
+ * The replay of a record: its inputs and answers are given to the function that decided live, in their order.
  *
- * P1  Each row says which inputs led to it; what they carried stands in their events.
- * P2  A question is answered at once where it was, and by a later input where the record says so.
- * P3  Who began with nothing but the ledger is a new run; who does not own the workflow is a run of its own, also once it does;
- *     who was overtaken goes on as the run that it was.
+ * P1  A question is answered by the row that holds its answer; where the row says so, by a later input.
+ * P2  A process that began with nothing but the ledger is a new run. A process that does not own the workflow is a run of its
+ *     own, also once it owns it. A process that lost an append race goes on as the run that it was.
  */
-
 import type { Json } from "../contract/json.ts";
-import { isPromise } from "../contract/maybe-promise.ts";
-import type { SchemaReading } from "../contract/schema-reading.ts";
+import type { TurnAnswer, TurnInput } from "../contract/turn-input.ts";
 import { errorOf } from "../engine/actors/within.ts";
-import type { KernelOptions } from "../kernel/options.ts";
-import type { KernelParts } from "../kernel/parts.ts";
-import { createServices } from "../kernel/tiers.ts";
 import { decide, endCrashed, hear } from "../tiers/t4-execution/decide/plan/decide.ts";
-import type { Place } from "../tiers/t4-execution/decide/run/answers.ts";
+import { PassScopes, type Place } from "../tiers/t4-execution/decide/run/answers.ts";
 import { type Answered, answered, type Input } from "../tiers/t4-execution/decide/run/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/run/intention.ts";
-import { oodaRef, type Settings } from "../tiers/t4-execution/decide/run/run.ts";
-import { putQuestion } from "../tiers/t4-execution/perform/ask.ts";
-import { questionName } from "../tiers/t4-execution/turn-trace.ts";
-import { readAsRecorded } from "./filled-payloads.ts";
-import { isUnknown, readInput } from "./read-inputs.ts";
-import { answerOf, type Recorded } from "./recorded-answers.ts";
+import { usualAnswer } from "../tiers/t4-execution/decide/run/recorded-answers.ts";
+import { oodaRef, type Run, RunMemory, type Settings } from "../tiers/t4-execution/decide/run/run.ts";
+import { settingsOf } from "../tiers/t4-execution/host-facts.ts";
+import { questionName } from "../tiers/t4-execution/input-journal.ts";
+import { type RecordedRow, readAnswer, readInput, readRow } from "./read-row.ts";
 import { type RecordedLog, replayOver } from "./recorded-log.ts";
-import { answersAfter, type RecordedInput, type RecordedRow } from "./recorded-rows.ts";
-import { type Held, ReplayedRun } from "./replayed-run.ts";
 
-interface Stage {
-  readonly settings: Settings;
-  readonly parts: KernelParts;
-  readonly options: KernelOptions;
-  /** How long the record stood still while a question was out; ms. */
-  readonly waits: (ms: number) => void;
+/** What one process kept between its turns. */
+class ReplayedRun extends RunMemory implements Run {
+  readonly log: RecordedLog;
+  readonly scopes: PassScopes;
+  readonly drawId: Run["drawId"];
+  /** Numbers of the questions that wait for a later input, by name. */
+  readonly asked = new Map<string, number>();
+  /** Facts of the host as this process read them, by name. */
+  readonly facts = new Map<string, Json>();
+  #settings: Settings | null = null;
+  interrupted = false;
+  now = 0;
+  readonly intend = (): void => undefined;
+  readonly mark = undefined;
+  readonly warn = (): void => undefined;
+
+  constructor(replaying: Pick<Replaying, "log" | "put" | "drawId">) {
+    super();
+    this.log = replaying.log;
+    this.scopes = new PassScopes((place, question) => replaying.put(this, place, question));
+    this.drawId = () => replaying.drawId();
+  }
+
+  get settings(): Settings {
+    this.#settings ??= settingsOf(
+      (name) => this.facts.get(name),
+      (name) => this.log.endUnanswered(name),
+    );
+    return this.#settings;
+  }
+
+  /** What was asked on the record before another process's append counts no more. */
+  overtaken(): void {
+    this.scopes.clear();
+    this.asked.clear();
+    this.forgetUndecided();
+  }
 }
 
 export class Replaying {
-  readonly #log: RecordedLog;
-  readonly #stage: Stage;
-  readonly #signal = new AbortController().signal;
+  readonly log: RecordedLog;
   #own: ReplayedRun;
-  /** Runs by the last event of each row that they wrote: one may go on behind rows of another that owned the workflow meanwhile. */
-  readonly #runs = new Map<string, ReplayedRun>();
   #foreign: ReplayedRun;
-  #input: RecordedInput | null = null;
-  /** Questions of the input that is decided which were not answered at once, by the record; and those that are not now. */
-  #asks: string[] = [];
-  #unforeseen: string[] = [];
-  /** Words of which nothing is on record, by scope: what they asked was answered, and they were refused then. */
-  readonly #refused = new Map<string, Input>();
-  /** Gates of words that came with an edit, by scope. */
-  readonly #edits = new Map<string, string>();
+  /** Runs by the last event of each row that they wrote: one may go on behind rows of another owner. */
+  readonly #runs = new Map<number, ReplayedRun>();
+  #row: RecordedRow | null = null;
+  #asks: readonly string[] = [];
+  #ids: string[] = [];
 
-  constructor(log: RecordedLog, stage: Stage) {
-    this.#log = log;
-    this.#stage = stage;
-    this.#own = this.#begin();
-    this.#foreign = this.#begin();
+  constructor(log: RecordedLog) {
+    this.log = log;
+    this.#own = new ReplayedRun(this);
+    this.#foreign = new ReplayedRun(this);
   }
 
-  #begin(): ReplayedRun {
-    return new ReplayedRun(this.#log, this.#stage.settings, (run, place, question) => this.#put(run, place, question));
-  }
-
-  /** Feeds the record until it is through, or a difference is known. */
-  async run(): Promise<void> {
-    for (const row of this.#log.rows) {
-      await this.#feed(row);
-      if (this.#log.isOver) return;
+  /** Replays the rows until they are through, or until a difference is known. */
+  run(): void {
+    try {
+      for (const turn of this.log.turns) this.#replay(readRow(turn));
+    } catch (thrown) {
+      if (thrown !== replayOver) throw thrown;
     }
   }
 
-  async #feed(row: RecordedRow): Promise<void> {
-    const log = this.#log;
-    log.foreign = row.foreign;
-    const again = row.inputs.find(({ told }) => told.in === "again")?.told.of ?? "";
-    this.#own = this.#runs.get(again) ?? this.#own;
-    for (const input of row.inputs) {
-      const run = log.foreign ? this.#foreign : this.#own;
-      if (input.told.in === "opened") this.#open();
-      else if (input.told.in === "owned") this.#takeOver();
-      else if (input.told.in === "again") run.overtaken();
-      else if (input.told.in === "stopped") run.interrupted = true;
-      else if (input.told.in !== "foreign") await this.#give(run, input);
-      if (log.isOver) return;
-    }
+  #replay(row: RecordedRow): void {
+    const { log } = this;
+    this.#row = row;
+    log.foreign = row.inputs.some((input) => input.in === "foreign");
+    for (const input of row.inputs) this.#take(input, row);
     log.closeAt(row.last);
-    if (!log.foreign) this.#runs.set(String(row.last), this.#own);
+    if (!log.foreign) this.#runs.set(row.last, this.#own);
+  }
+
+  #take(input: TurnInput, row: RecordedRow): void {
+    switch (input.in) {
+      case "foreign":
+        return;
+      case "opened":
+        return this.#open();
+      case "owned":
+        this.#own = this.#foreign;
+        this.log.foreign = false;
+        return;
+      case "again":
+        this.#own = this.#runs.get(input.of ?? 0) ?? this.#own;
+        return this.#current.overtaken();
+      case "stopped":
+        this.#current.interrupted = true;
+        return;
+      default:
+        return this.#give(this.#current, input, row);
+    }
+  }
+
+  get #current(): ReplayedRun {
+    return this.log.foreign ? this.#foreign : this.#own;
   }
 
   #open(): void {
-    if (this.#log.foreign) this.#foreign = this.#begin();
-    else this.#own = this.#begin();
+    if (this.log.foreign) this.#foreign = new ReplayedRun(this);
+    else this.#own = new ReplayedRun(this);
   }
 
-  /** Who did not own the workflow does from here on, and knows what it knew. */
-  #takeOver(): void {
-    this.#own = this.#foreign;
-    this.#log.foreign = false;
+  #give(run: ReplayedRun, recorded: TurnInput, row: RecordedRow): void {
+    run.now = recorded.at ?? row.now;
+    this.#asks = recorded.asks ?? [];
+    this.#ids = [...(recorded.ids ?? [])];
+    for (const [name, fact] of Object.entries(recorded.host ?? {})) run.facts.set(name, fact);
+    const { scope = "", key = "" } = recorded.in === "answered" ? recorded : {};
+    const input = readInput(recorded, run.asked.get(questionName(scope, key)) ?? 0);
+    this.#decide(run, hear(run, input));
   }
 
-  async #give(run: ReplayedRun, recorded: RecordedInput): Promise<void> {
-    this.#input = recorded;
-    this.#asks = [...(recorded.told.asks ?? [])];
-    const { in: type, of = "", edit = false } = recorded.told;
-    this.#log.begin(recorded, edit || this.#edits.has(scopeOf(of)));
-    if (type === "answered") await this.#answer(run, of);
-    else this.#decide(run, this.#read(recorded));
-    while (!this.#log.isOver && this.#unforeseen.length > 0)
-      await this.#answer(run, this.#unforeseen.shift() as string);
-    this.#log.close();
-  }
-
-  #read(recorded: RecordedInput): Input {
-    const input = readInput(recorded, this.#log);
-    if (input.type !== "decided") return input;
-    const scope = `command:${input.re}`;
-    if (isUnknown(input.word)) this.#refused.set(scope, input);
-    if (recorded.told.edit === true) this.#edits.set(scope, input.word.request.gate_id ?? "");
-    return input;
-  }
-
-  async #answer(run: ReplayedRun, name: string): Promise<void> {
-    const held = run.take(name);
-    if (held === null) return this.#decide(run, this.#refused.get(scopeOf(name)) ?? { type: "woken" });
-    const { scope, key, nr } = held;
-    const answer =
-      answerOf(held.question, this.#recorded(held)) ?? (await (held.asked ?? this.#ask(run, held.question)));
-    this.#decide(run, { type: "answered", scope, key, nr, answer });
-  }
-
-  /** A fault of deciding is what a live workflow fails with. */
+  /** Decides as a mailbox does: a fault of deciding ends the workflow. */
   #decide(run: ReplayedRun, input: Input): void {
     try {
-      decide(run, hear(run, input));
+      decide(run, input);
     } catch (thrown) {
-      if (thrown !== replayOver) this.#fail(run, thrown);
+      if (thrown === replayOver) throw thrown;
+      this.#endCrashed(run, thrown);
     }
+    if (this.log.difference !== null) throw replayOver;
   }
 
-  #fail(run: ReplayedRun, thrown: unknown): void {
+  #endCrashed(run: ReplayedRun, thrown: unknown): void {
     try {
       endCrashed(run, errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive")));
     } catch {
-      // The difference is known, or it is what a live workflow would be lost with.
+      // A live workflow would be lost here: nothing more of it is in the record.
     }
   }
 
-  #put(run: ReplayedRun, place: Place, question: Question): Answered | null {
-    const name = this.#nameOf(place);
-    if (this.#asks.includes(name)) return this.#putLater(run, { ...place, question }, name);
-    const at = this.#recorded({ ...place, question });
-    const answer =
-      question.ask === "parse" ? this.#parse(run, question, at) : (answerOf(question, at) ?? this.#ask(run, question));
-    if (!isPromise(answer)) return answer;
-    this.#unforeseen.push(name);
-    return run.hold(name, { ...place, question, asked: quiet(answer) });
-  }
-
-  /** A schema answers at once. */
-  #parse(
-    run: ReplayedRun,
-    question: Extract<Question, { readonly ask: "parse" }>,
-    { log, stepId }: Recorded,
-  ): Answered {
-    const read = (params: Json): SchemaReading =>
-      (this.#ask(run, { ...question, params }) as Answered).data as SchemaReading;
-    return answered(readAsRecorded(question.params, { log, stepId, read }));
-  }
-
-  /** As the record has it: of an edit that it holds masked, policy was asked by the digest of what the person sent. */
-  #nameOf({ scope, key }: Place): string {
+  /** Returns the recorded answer; null where a later input answers. */
+  put(run: ReplayedRun, { scope, key, nr }: Place, question: Question): Answered | null {
     const name = questionName(scope, key);
-    const kind = "policy:";
-    if (!this.#log.hasEdit || !key.startsWith(kind) || this.#asks.includes(name)) return name;
-    return this.#asks.find((asked) => asked.startsWith(questionName(scope, kind))) ?? name;
+    const { answers = [] } = this.#row ?? {};
+    const at = answers.findIndex((one) => one.scope === scope && one.key === key);
+    if (at >= 0) return readAnswer(answers.splice(at, 1)[0] as TurnAnswer);
+    if (this.#asks.includes(name)) {
+      run.asked.set(name, nr);
+      return null;
+    }
+    const usual = usualAnswer(question);
+    return usual === undefined ? this.log.endUnanswered(name) : answered(usual);
   }
 
-  /** Asked when it was; of one that nobody heard the answer to, nothing is asked. */
-  #putLater(run: ReplayedRun, asked: Omit<Held, "asked">, name: string): null {
-    this.#asks.splice(this.#asks.indexOf(name), 1);
-    const input = this.#input as RecordedInput;
-    const [heard] = answersAfter(this.#log.rows, input, (of) => of === name);
-    if (heard === undefined || answerOf(asked.question, this.#recorded(asked)) !== undefined)
-      return run.hold(name, { ...asked, asked: null });
-    this.#stage.waits(heard.now - input.now);
-    return run.hold(name, { ...asked, asked: quiet(this.#ask(run, asked.question)) });
+  drawId(): string {
+    return this.#ids.shift() ?? this.log.endUnanswered("an id");
   }
-
-  #recorded({ scope, key, question }: Pick<Held, "scope" | "key" | "question">): Recorded {
-    const { options } = this.#stage;
-    const edits = scope.startsWith("command:") && this.#log.hasEdit;
-    const edited = edits ? this.#log.record.gates.get(this.#edits.get(scope) ?? "") : undefined;
-    const stepId = stepOf(scope, question) ?? edited?.step_id ?? this.#log.next?.step_id ?? null;
-    const hasBudgets = (options.budgets?.limits ?? []).length > 0;
-    const fails = this.#input?.told.fails ?? {};
-    return {
-      log: this.#log,
-      stepId,
-      hasPlanner: options.planner !== undefined,
-      hasBudgets,
-      key,
-      failureOf: (of) => fails[questionName(scope, of)] ?? null,
-      hasFailed: (start) => Object.keys(fails).some((name) => name.startsWith(questionName(scope, start))),
-      waitsFor: this.#waitsFor(scope),
-      edits,
-    };
-  }
-
-  /** A pass has one question out. */
-  #waitsFor(scope: string): string | null {
-    const start = questionName(scope, "");
-    const [kind = null] =
-      this.#asks
-        .find((name) => name.startsWith(start))
-        ?.slice(start.length)
-        .split(/[: ]/) ?? [];
-    return kind;
-  }
-
-  #ask(run: ReplayedRun, question: Question): Answered | Promise<Answered> {
-    const { runtime, resolved, store, reading, timers } = this.#stage.parts;
-    const services = createServices({ resolved, store, reading, timers });
-    const saved = (): Promise<void> => Promise.resolve();
-    return putQuestion(question, { run, runtime, services, parentId: null, signal: this.#signal, saved });
-  }
-}
-
-/** Of a question's name. */
-const scopeOf = (name: string): string => name.slice(0, name.indexOf(" "));
-
-/** The step that is asked about: what a word asks says it, where it is about a call. Null where neither does. */
-function stepOf(scope: string, question: Question): string | null {
-  if (scope.startsWith("step:")) return scope.slice("step:".length);
-  return "step_id" in question ? question.step_id : null;
-}
-
-/** One that nobody waits for any more has its failure heard by nobody. */
-function quiet(answer: Answered | Promise<Answered>): Answered | Promise<Answered> {
-  if (isPromise(answer)) answer.catch(() => undefined);
-  return answer;
 }

@@ -29,8 +29,8 @@ export async function openSameRows(place: Place, rows: readonly TurnRow[]): Prom
   return {
     async run(id) {
       let head = genesisHash;
-      for (const { envelope, events, inputs } of turns) {
-        const row = sealTurn({ ...envelope, stream: `floor:${id}` }, events, head, { inputs });
+      for (const { envelope, events, ...cause } of turns) {
+        const row = sealTurn({ ...envelope, stream: `floor:${id}` }, events, head, cause);
         head = row.hash;
         await writer.append(() => ({ tenant_id: envelope.tenant_id, row, now: envelope.now }));
       }

@@ -51,11 +51,11 @@ export function takeApart(rows: readonly TurnRow[]): readonly Turn[] {
 export function putTogether(turns: readonly Turn[]): readonly TurnRow[] {
   const rows: TurnRow[] = [];
   let end = streamStart;
-  for (const { envelope, events, inputs } of turns.filter((turn) => turn.events.length > 0)) {
+  for (const { envelope, events, ...recorded } of turns.filter((turn) => turn.events.length > 0)) {
     const placed = { ...envelope, first: end.last + 1, count: events.length };
     const row =
       events.every(isEvent) && Number.isFinite(envelope.now)
-        ? sealTurn(placed, events, end.head, { inputs })
+        ? sealTurn(placed, events, end.head, recorded)
         : sealRaw(placed, events, end.head);
     rows.push(row);
     end = endOf(row);
@@ -82,12 +82,17 @@ function sealRaw(envelope: TurnEnvelope, events: readonly unknown[], prev_hash: 
 export interface Forgery {
   readonly envelope?: (envelope: TurnEnvelope) => object;
   readonly event?: (event: TurnEvent) => object | null;
+  readonly cause?: (turn: Turn) => Pick<Turn, "inputs" | "answers">;
 }
 
-export function reseal(rows: readonly TurnRow[], { envelope = same, event = same }: Forgery): readonly TurnRow[] {
+export function reseal(
+  rows: readonly TurnRow[],
+  { envelope = same, event = same, cause = same }: Forgery,
+): readonly TurnRow[] {
   return putTogether(
     takeApart(rows).map((row) => ({
       ...row,
+      ...cause(row),
       envelope: { ...row.envelope, ...envelope(row.envelope) },
       events: row.events.map((one) => event(one) as TurnEvent),
     })),

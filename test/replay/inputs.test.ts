@@ -1,33 +1,42 @@
 /** What a row tells of the inputs that led to it, and that a replay gives each of them once, in that order. */
 import { describe, expect, it } from "vitest";
-import { type TurnRow, takeTurn } from "../../src/contract/turn.ts";
-import { plainInput, type TurnInput } from "../../src/contract/turn-input.ts";
+import { type Recorded, type TurnRow, takeTurn } from "../../src/contract/turn.ts";
 import { definePolicy, replayRows } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { PassScopes, type Place } from "../../src/tiers/t4-execution/decide/run/answers.ts";
 import type { Answered, Input } from "../../src/tiers/t4-execution/decide/run/input.ts";
 import type { RunMemory } from "../../src/tiers/t4-execution/decide/run/run.ts";
-import { TurnTrace } from "../../src/tiers/t4-execution/turn-trace.ts";
+import { InputJournal } from "../../src/tiers/t4-execution/input-journal.ts";
 import { ann, approve } from "../gates/people.ts";
 import { counted, held, intent, step, story } from "../gates/story.ts";
 
-const turnOf = (row: TurnRow): { readonly now: number; readonly inputs?: readonly TurnInput[] | undefined } => {
-  const { envelope, inputs } = takeTurn(row, { last: row.first_sequence - 1, head: row.prev_hash });
-  return { now: envelope.now, inputs };
+const turnOf = (row: TurnRow): Recorded & { readonly now: number } => {
+  const { envelope, inputs = [], answers = [] } = takeTurn(row, { last: row.first_sequence - 1, head: row.prev_hash });
+  return { now: envelope.now, inputs, answers };
 };
 const rowsOf = (t: TestKernel, id: string): Promise<TurnRow[]> => Array.fromAsync(t.kernel.export(id));
 
 describe("a row", () => {
-  it("[INV-12] that one input led to says nothing of it: its first event does", async () => {
+  it("[INV-12] holds the inputs that led to it and the answers that deciding received, and no payload twice", async () => {
     const work = counted("Note.Work");
     const steps = ["a", "b", "c"].map((id, i, all) => step(id, work, { depends_on: all.slice(0, i) }));
     const capability = story([work], steps);
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);
-    const told = (await rowsOf(t, workflow_id)).map((row) => turnOf(row).inputs);
-    expect(told.filter((inputs) => inputs !== undefined).length).toBeLessThanOrEqual(1);
-    expect(plainInput("ACTION_SUCCEEDED", 3)).toEqual({ in: "ended", left: 3 });
+    const rows = (await rowsOf(t, workflow_id)).map(turnOf);
+    expect(rows.flatMap(({ inputs = [] }) => inputs.map((input) => input.in))).toEqual([
+      ...["begin", "woken", "ended", "ended", "ended"],
+    ]);
+    const settings = { policyVersion: "default-1" };
+    expect(rows[0]?.inputs).toEqual([{ in: "begin", facts: { $event: 0 }, host: { settings } }]);
+    expect(rows[1]?.inputs?.map(({ host }) => host)).toEqual([{ "operator Note.Work@1.0": { retry: "NONE" } }]);
+    const keys = rows.flatMap(({ answers = [] }) => answers.map(({ scope, key }) => `${scope} ${key.split(":")[0]}`));
+    expect(keys).toEqual([
+      ...["plan context", "plan plan", "plan judge", "step:a policy", "step:b policy", "step:c policy", "end noise"],
+    ]);
+    const judged = rows[1]?.answers?.find(({ key }) => key === "judge");
+    expect(judged?.data).toEqual({ $event: 1, omit: ["stage", "subject", "payload_hash"] });
   });
 
   it("[INV-12] after another process has taken the workflow up says so, and replays", async () => {
@@ -86,44 +95,44 @@ it("[INV-12] a clock that tells parts of milliseconds is read in whole ones, and
   expect((await replayRows(rows, { capabilities: [capability], policies: [slow] })).identical).toBe(true);
 });
 
-describe("the trace of what is decided ahead", () => {
-  const open = (): TurnTrace => {
+describe("the journal of what is decided ahead", () => {
+  const open = (): InputJournal => {
     const memory = { calls: new Map(), handles: new Map(), commands: new Map() } as unknown as RunMemory;
-    return new TurnTrace(memory, { isNew: true, isForeign: () => false });
+    return new InputJournal(memory, { isNew: true, isForeign: () => false });
   };
-  const take = (trace: TurnTrace, input: Input, from: number, to: number): void => {
-    trace.begin(input, 5, { position: from, isDirty: false });
-    trace.end({ position: to, isDirty: to > from });
+  const take = (journal: InputJournal, input: Input, from: number, to: number): void => {
+    journal.begin(input, 5, { position: from, isDirty: false });
+    journal.end({ position: to, isDirty: to > from });
   };
   const woken: Input = { type: "woken" };
   const queued = { type: "STEP_QUEUED", payload: { name: "a", operator: "Note.Work" }, step_id: "a" } as const;
 
   it("tells no row of an input that nothing came of", () => {
-    const trace = open();
-    take(trace, woken, 0, 0);
-    take(trace, woken, 0, 1);
-    take(trace, woken, 1, 1);
-    expect(trace.seal(5, [queued as never])).toBeUndefined();
+    const journal = open();
+    take(journal, woken, 0, 0);
+    take(journal, woken, 0, 1);
+    take(journal, woken, 1, 1);
+    expect(journal.seal(5, [queued as never])).toEqual({ inputs: [{ in: "woken" }], answers: [] });
   });
 
   it("tells what it decides again as that: of what was decided in vain no row hears", () => {
-    const trace = open();
-    take(trace, woken, 0, 1);
-    trace.mark("stopped");
-    trace.restart(() => false);
-    take(trace, woken, 0, 1);
-    expect(trace.seal(5, [queued as never])?.map((told) => told.in)).toEqual(["stopped", "again", "woken"]);
+    const journal = open();
+    take(journal, woken, 0, 1);
+    journal.stop();
+    journal.restart(() => false);
+    take(journal, woken, 0, 1);
+    expect(journal.seal(5, [queued as never]).inputs.map((told) => told.in)).toEqual(["stopped", "again", "woken"]);
   });
 
   it("tells who goes on behind another's rows by the last event of its own: another may have owned the workflow", () => {
-    const trace = open();
-    take(trace, woken, 0, 3);
-    trace.seal(5, [queued as never]);
-    trace.committed(3);
-    trace.restart(() => false);
-    trace.restart(() => false);
-    take(trace, woken, 7, 8);
-    expect(trace.seal(5, [queued as never])?.slice(0, 1)).toEqual([{ in: "again", of: "3" }]);
+    const journal = open();
+    take(journal, woken, 0, 3);
+    journal.seal(5, [queued as never]);
+    journal.committed(3);
+    journal.restart(() => false);
+    journal.restart(() => false);
+    take(journal, woken, 7, 8);
+    expect(journal.seal(5, [queued as never]).inputs.slice(0, 1)).toEqual([{ in: "again", of: 3 }]);
   });
 
   it("keeps an input from outside until all that it led to is committed, and no longer", () => {
@@ -132,10 +141,10 @@ describe("the trace of what is decided ahead", () => {
       [1, [cancelled]],
       [2, []],
     ] as const) {
-      const trace = open();
-      take(trace, cancelled, 0, 2);
-      trace.committed(committed);
-      expect(trace.restart(() => false)).toEqual(again);
+      const journal = open();
+      take(journal, cancelled, 0, 2);
+      journal.committed(committed);
+      expect(journal.restart(() => false)).toEqual(again);
     }
   });
 });

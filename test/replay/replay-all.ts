@@ -37,7 +37,7 @@ async function replayOne(kernel: Kernel, workflowId: string): Promise<readonly T
 }
 
 /** A kernel that has stopped, whose store a test has broken, or that only reads what another ran, replays nothing. */
-const nothingToReplay = /^(T0_LEDGER_(?!CORRUPT)|T0_KERNEL_STOPPED|T1_NORMALIZE_UNKNOWN_INTENT|T4_OPERATOR_UNKNOWN)/;
+const nothingToReplay = /^(T0_LEDGER_(?!CORRUPT)|T0_KERNEL_STOPPED)/;
 
 function refusalOf(thrown: unknown): readonly Told[] {
   const code = thrown instanceof KernelErrorException ? thrown.error.code : "THROWN";

@@ -74,7 +74,7 @@ async function judgeWorkflow(stage: Stage, last: SimulatedProcess, id: string): 
       ? []
       : [`fold: ${id} is told otherwise than it lies`]),
     ...judgeDurable(id, events, stage.world.durable),
-    ...(await judgeReplay(stage, last, id)),
+    ...(await judgeReplay(last.kernel, id)),
   ];
 }
 

@@ -49,7 +49,6 @@ const rare = [
   "outcome: TRANSFORM",
   "plan: REQUIRE_HUMAN_APPROVAL",
   "remember done",
-  "replay EVENT_DIFFERS POLICY_DECIDED",
   "route BudgetFallback",
   "say again done",
   "stopped",

@@ -65,8 +65,8 @@ export function sealAgain(
 ): { readonly head: string } | { readonly difference: ReplayDifference } {
   let end = streamStart;
   for (const row of rows) {
-    const { envelope, events, inputs } = takeTurn(row, end);
-    const sealed = sealTurn({ ...envelope, ...shared }, events, end.head, { inputs });
+    const { envelope, events, ...cause } = takeTurn(row, end);
+    const sealed = sealTurn({ ...envelope, ...shared }, events, end.head, cause);
     if (sealed.hash !== row.hash) return { difference: differentRow(row, sealed, events[0]) };
     end = endOf(row);
   }

@@ -3,7 +3,7 @@
  */
 import type { EventDraft, LedgerEvent } from "../../contract/event.ts";
 import type { StreamEnd, TurnRow } from "../../contract/turn.ts";
-import type { TurnInput } from "../../contract/turn-input.ts";
+import type { TurnCause } from "../../contract/turn-input.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Runtime } from "../actors/runtime.ts";
@@ -44,8 +44,8 @@ export interface FoldedLog {
 
 /** Told what became of a row; called outside the transaction. */
 export interface LogListener {
-  /** A row of these events is sealed: what led to it, where they do not tell. */
-  readonly sealing: (now: number, drafts: readonly EventDraft[]) => readonly TurnInput[] | undefined;
+  /** A row of these events is sealed now; returns the inputs and answers that led to it. */
+  readonly sealing: (now: number, drafts: readonly EventDraft[]) => TurnCause;
   readonly committed: () => void;
   /** All that is committed is durable. */
   readonly synced: () => void;

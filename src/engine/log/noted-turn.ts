@@ -65,8 +65,8 @@ export class NotedTurn {
     return noted;
   }
 
-  /** Seals the row, with the inputs that led to it. */
-  seal(recorded: Recorded): TurnRow {
+  /** Seals the row, with the inputs and answers that led to it. */
+  seal(recorded: Recorded | undefined): TurnRow {
     return this.#builder(0).seal(this.#end, recorded);
   }
 

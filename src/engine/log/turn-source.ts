@@ -1,5 +1,5 @@
 /**
- * Where a turn gets what is not deterministic: its instant and its ids. In a replay both are read from the record.
+ * Where a turn gets what is not deterministic: its instant and its ids. A replay reads both from the record.
  *
  * T1  A turn reads the clock once, when its first input comes: all its events, the instants inside their payloads, and what
  *     counts as due while they are decided, are that one.

@@ -181,7 +181,7 @@ export class WorkflowLog {
   }
 
   /** An id for a record that an event of this step will carry. */
-  drawId(kind: DrawnId, _stepId: string | null): string {
+  drawId(kind: DrawnId): string {
     return this.#source.drawId(kind);
   }
 
@@ -261,7 +261,7 @@ export class WorkflowLog {
 
   #seal(): Sealed {
     const { now, drafts, events } = this.#turn;
-    const row = this.#turn.seal({ inputs: this.#listener?.sealing(now, drafts) });
+    const row = this.#turn.seal(this.#listener?.sealing(now, drafts));
     this.#end = endOf(row);
     this.#turn = new NotedTurn(this.#shared, this.#end);
     this.#source.end();

@@ -11,7 +11,7 @@ import type { Json } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Replay } from "../../contract/replay.ts";
 import { showLine } from "../../protocol/visible-text.ts";
-import { withKernel, withRules } from "./open-kernel.ts";
+import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
 import { readExport } from "./read-export.ts";
 import { cutLine } from "./render-text.ts";
@@ -43,7 +43,7 @@ async function replayFrom(workflowId: string, session: Session<ReplayOptions>): 
   if (file === undefined) return withKernel(session, ({ kernel, caller }) => kernel.replay(workflowId, caller));
   const rows = await readExport(file, session.terminal.signal, workflowId);
   const { replayRows } = await import("../../index.ts");
-  return withRules(session.options, (rules) => replayRows(rows, rules));
+  return replayRows(rows);
 }
 
 export function renderReplay({ workflow_id, events, head, difference }: Replay, { paint, columns }: Terminal): string {

@@ -26,13 +26,13 @@ import type { CallEnd, CallOf, Input } from "./decide/run/input.ts";
 import type { Intention } from "./decide/run/intention.ts";
 import { oodaRef, type Run, RunMemory, type Settings } from "./decide/run/run.ts";
 import { DueAlarm } from "./due-alarm.ts";
+import { InputJournal } from "./input-journal.ts";
 import { IntentionQueue } from "./intention-queue.ts";
 import { putQuestion } from "./perform/ask.ts";
 import type { Calling } from "./perform/call-operator.ts";
 import { Performer } from "./perform/perform-intention.ts";
 import { Replies, type Reply } from "./perform/replies.ts";
 import type { Services } from "./perform/services.ts";
-import { TurnTrace } from "./turn-trace.ts";
 
 /** What all mailboxes work with. */
 export interface MailboxHost {
@@ -65,7 +65,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   readonly #host: MailboxHost;
   readonly #inputs: Input[] = [];
   readonly #intentions = new IntentionQueue(this);
-  readonly #trace: TurnTrace;
+  readonly #journal: InputJournal;
   readonly #alarm: DueAlarm;
   readonly #replies = new Replies();
   readonly #performer = new Performer(this);
@@ -79,7 +79,6 @@ export class Mailbox extends RunMemory implements Run, Calling {
     super();
     this.log = log;
     this.runtime = host.runtime;
-    this.settings = host.settings;
     this.services = host.services;
     this.parentId = parentId;
     this.context = context;
@@ -87,10 +86,11 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#host = host;
     this.scopes = new PassScopes((place, question) => this.#put(place, question));
     this.#alarm = new DueAlarm(log.identity.workflow_id, host.services.timers, () => this.post({ type: "due" }));
-    this.#trace = new TurnTrace(this, { isNew: !log.exists, isForeign: () => log.foreign });
+    this.#journal = new InputJournal(this, { isNew: !log.exists, isForeign: () => log.foreign });
+    this.settings = this.#journal.watch(host.settings);
     if (host.isStopping()) this.#stopHere();
     log.listen({
-      sealing: (now, drafts) => this.#trace.seal(now, drafts),
+      sealing: (now, drafts) => this.#journal.seal(now, drafts),
       mayBeLazy: () => this.#intentions.isHarmless(),
       committed: () => context(() => this.#committed()),
       synced: () => context(() => this.#performDue()),
@@ -194,7 +194,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   }
 
   #stopHere(): void {
-    if (!this.interrupted) this.#trace.mark("stopped");
+    if (!this.interrupted) this.#journal.stop();
     this.interrupted = true;
   }
 
@@ -259,9 +259,9 @@ export class Mailbox extends RunMemory implements Run, Calling {
     if (this.log.lost !== null) return;
     this.now = this.log.beginInput();
     const heard = hear(this, input);
-    this.#trace.begin(heard, this.now, this.log);
+    this.#journal.begin(heard, this.now, this.log);
     this.#turn(heard);
-    this.#trace.end(this.log);
+    this.#journal.end(this.log);
   }
 
   #turn(input: Input): void {
@@ -295,12 +295,13 @@ export class Mailbox extends RunMemory implements Run, Calling {
     if (!this.scopes.isMarked()) this.runtime.telemetry.mark?.(stage, { workflow_id, ...detail });
   }
 
+  readonly drawId: Run["drawId"] = (kind) => this.#journal.drew(this.log.drawId(kind));
   readonly warn = (detail: object, message: string): void => this.runtime.logger.warn(detail, message);
 
   #put(place: Place, question: Parameters<typeof putQuestion>[0]) {
     const answer = putQuestion(question, this);
-    if (!(answer instanceof Promise)) return this.#trace.hears(place.scope, place.key, answer);
-    this.#trace.asksLater(place.scope, place.key);
+    if (!(answer instanceof Promise)) return this.#journal.received(place, question, answer);
+    this.#journal.asked(place, question);
     void answer.then((given) => this.post({ type: "answered", ...place, answer: given }));
     return null;
   }
@@ -309,7 +310,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   #committed(): void {
     const { confirmed } = this.log;
-    this.#trace.committed(confirmed);
+    this.#journal.committed(confirmed);
     if (this.#isOverdue && !this.log.isDirty) this.#inputs.push({ type: "due" });
     this.#performDue();
   }
@@ -361,7 +362,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.scopes.clear();
     this.forgetUndecided();
     this.#intentions.forgetBehind(confirmed);
-    this.#inputs.unshift(...this.#replies.askAnew(this.#trace.restart((id) => this.#performer.isMade(id))));
+    this.#inputs.unshift(...this.#replies.askAnew(this.#journal.restart((id) => this.#performer.isMade(id))));
     this.#inputs.push({ type: "woken" });
     // A cancellation that another process appended ends what is under way here.
     if (this.log.exists && isCancelled(this.log.record.state)) this.#performer.abort("cancelled");
@@ -371,7 +372,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   #lost(): void {
     const error = this.log.lost as KernelError;
     this.#intentions.clear();
-    this.#trace.drop();
+    this.#journal.drop();
     this.#inputs.length = 0;
     this.scopes.clear();
     this.calls.clear();

@@ -100,6 +100,8 @@ const hostAnswers: HostAnswers = {
     }),
   parse: (of, at) => readStably(findParser(at, of).input, of.params),
   parse_result: (of, at) => readWith(findParser(at, of).output, of.result),
+  check_outcome: (of, at) => checkOutcome(at, of),
+  derive: ({ make }) => make(),
   screen: ({ result }, at) => screenOutput(at, result, ""),
   check_call: (of, at) => askOperator(at, of, "check"),
   show: (of, at) => follow(askOperator(at, of, "preview"), (given) => ShownCall.parse(takeShown(at, given))),
@@ -114,6 +116,14 @@ const askHost = ({ ask: name, ...of }: HostQuestion, at: Asking): unknown => hos
 /** An operator that deciding has found registered. */
 const findParser = ({ run }: Asking, { name, version }: Pick<OperatorMetadata, "name" | "version">): Operator =>
   run.settings.registry.findOperator(name, version) as Operator;
+
+function checkOutcome(
+  { run }: Asking,
+  { intent, version, type, content }: HostQuestions["check_outcome"]["of"],
+): string | null {
+  const parsed = run.settings.registry.getCapability(intent, version).outcomes[type]?.safeParse(content);
+  return parsed === undefined || parsed.success ? null : z.prettifyError(parsed.error);
+}
 
 function sharing({ run }: Asking, key: string) {
   const { tenant_id, workflow_id, parent_workflow_id } = run.log.record;

@@ -1,7 +1,7 @@
 /**
  * Putting a payload to policy: one question to T5, one decision in the ledger, and the payload as it is let through.
  */
-import { deepFreeze } from "../../../../contract/json.ts";
+import { deepFreeze, type Json } from "../../../../contract/json.ts";
 import { type StepQuestion, t5 } from "../../../../contract/messages/t5.ts";
 import { moduleRef } from "../../../../contract/module-ref.ts";
 import type { PolicyDecision } from "../../../../contract/policy.ts";
@@ -14,8 +14,8 @@ import { callWorkOf, keepAdmission } from "./admit-call.ts";
 const policyRef = moduleRef(5, "policy", "evaluate");
 
 interface Admitting {
-  /** Writes a payload down that stands nowhere else. */
-  readonly keep?: boolean;
+  /** Writes a payload down that stands nowhere else; `edit`: a person wrote it. */
+  readonly keep?: boolean | "edit";
   /** Asks although policy has seen this payload: it is another policy now. */
   readonly anew?: boolean;
 }
@@ -24,21 +24,32 @@ interface Admitting {
 export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew = false }: Admitting = {}): Prepared {
   const { step, hash } = prepared;
   const { decision: standing, attempt } = stepOf(run, step.step_id);
-  // A replay has a masked edit from its own judgement alone.
-  const isHidden = keep && (standing?.redactions.length ?? 0) > 0;
+  // The ledger keeps what policy masks of an edit with the judgement of this very edit.
+  const isHidden = keep !== false && (standing?.redactions.length ?? 0) > 0;
   const mayStand = !anew && !isHidden && (attempt > 0 || standing?.policy_version === run.settings.policyVersion);
   const decision =
     mayStand && standing?.payload_hash === hash ? standing : admit(run, prepared, { keep, key: `policy:${hash}` });
   requireAllowed(decision, { otherwise: "denied by policy", source: policyRef, of: { step_id: step.step_id } });
-  return applyDecision(run, prepared, decision);
+  return keep === "edit" ? applyToEdit(run, prepared, decision) : applyDecision(run, prepared, decision);
 }
 
 /** The payload as policy lets it through. What a person approved is that already. */
 function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): Prepared {
-  if (prepared.gate !== null || (decision.transform === null && decision.redactions.length === 0)) return prepared;
+  if (prepared.gate !== null || !isChanging(decision)) return prepared;
   const changed = deepFreeze(redact(decision.transform ?? prepared.payload, decision.redactions));
   return { ...prepared, ...parseParams(run, prepared.operator, changed, { check: "check:transformed" }) };
 }
+
+/** As `applyDecision`; what policy lets through of an edit is recorded from here on. */
+function applyToEdit(run: Run, prepared: Prepared, decision: PolicyDecision): Prepared {
+  const { operator, hash } = prepared;
+  const passed = (): Json => redact(decision.transform ?? prepared.payload, decision.redactions);
+  const payload = deepFreeze(run.scopes.derive(`edit:passed:${hash}`, passed));
+  if (!isChanging(decision)) return { ...prepared, payload };
+  return { ...prepared, ...parseParams(run, operator, payload, { check: "check:transformed" }) };
+}
+
+const isChanging = ({ transform, redactions }: PolicyDecision): boolean => transform !== null || redactions.length > 0;
 
 /** What T5 is asked of a step's payload, at an ISO instant. */
 export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | "payload">, now: string): StepQuestion {
@@ -53,7 +64,7 @@ export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | 
 function admit(
   run: Run,
   { step, operator, payload, hash, isChanged }: Prepared,
-  { keep: keeps, key }: { readonly keep: boolean; readonly key: string },
+  { keep: keeps, key }: { readonly keep: boolean | "edit"; readonly key: string },
 ): PolicyDecision {
   const keep = keeps || (isChanged && "filled");
   const asked = { key, stage: "action", subject: step.name, step_id: step.step_id, payload, hash, keep } as const;

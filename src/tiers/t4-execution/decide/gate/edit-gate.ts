@@ -20,7 +20,7 @@ import type { Outcome } from "../../../../contract/outcome.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import { admitPayload } from "../call/admit-payload.ts";
 import { checkOutcome, judgeOutcome, nextDraft } from "../payload/draft-outcome.ts";
-import { findOperator, type Prepared, prepareWritten, readParams, requireResolved } from "../payload/prepare-step.ts";
+import { findOperator, type Prepared, prepareEdited, readParams, requireResolved } from "../payload/prepare-step.ts";
 import { resolveParams } from "../payload/resolve-templates.ts";
 import { failStep, isBlocking } from "../run/end-step.ts";
 import { isMaskedCopy } from "../run/redact.ts";
@@ -50,8 +50,8 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
   const { step } = stepOf(run, step_id);
   const outcome = prepareOutcome(run, gate, edit);
   const written = deepFreeze(outcome === null ? merge(gate.payload, edit) : paramsOn(run, step, outcome.content));
-  const parsed = prepareWritten(run, { step_id, payload: written });
-  const prepared = admitPayload(run, parsed, { keep: true });
+  const parsed = prepareEdited(run, step, written);
+  const prepared = admitPayload(run, parsed, { keep: "edit" });
   requireEffect(gate, prepared);
   const shown = describeGate(run, prepared, gate.reasons, { outcome });
   const note: Edited["note"] = (still, { decides }) => {
@@ -76,12 +76,13 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
     );
     return gateNow(run, gate_id);
   };
-  const isAsEdited =
+  const isCopy = run.scopes.derive("edit:copied", () =>
     outcome === null
       ? isMaskedCopy(prepared.payload, written)
       : isMaskedCopy(prepared.payload, parsed.payload) &&
-        isMaskedCopy(outcome.content, merge(editableValue(gate), edit)) &&
-        isParsedAsShown(run, gate);
+        isMaskedCopy(outcome.content, merge(editableValue(gate), edit)),
+  );
+  const isAsEdited = isCopy && (outcome === null || isParsedAsShown(run, gate));
   return { shown: reviseGate(gate, shown), note, isUnseen: !isAsEdited || !hasSameBasis(shown, gate) };
 }
 
@@ -91,13 +92,15 @@ function prepareOutcome(run: Run, gate: Gate, edit: JsonObject): Outcome | null 
   if (editable == null)
     return refuseEdit(gate, "nothing of it may be edited: the call takes no text of its outcome as it is");
   const content = merge(editableValue(gate), edit);
-  if (digest(content) === digest(editableValue(gate))) refuseEdit(gate, "the edit says what it shows already");
+  const edited = run.scopes.derive("edit:content", () => digest(content));
+  if (edited === digest(editableValue(gate))) refuseEdit(gate, "the edit says what it shows already");
   if (editable.target === "payload" || target === null) return null;
   const { step } = stepOf(run, gate.step_id);
-  const checked = checkOutcome(run, target.type, content);
-  if (digest(paramsOn(run, step, checked)) === digest(paramsOn(run, step, editableValue(gate))))
+  const checked = checkOutcome(run, target.type, content, `check_outcome:${edited}`);
+  const params = run.scopes.derive("edit:reached", () => digest(paramsOn(run, step, checked)));
+  if (params === digest(paramsOn(run, step, editableValue(gate))))
     refuseEdit(gate, "the call takes nothing of what the edit changes");
-  const judged = judgeOutcome(run, step, { type: target.type, content: checked, keep: true });
+  const judged = judgeOutcome(run, step, { type: target.type, content: checked, edited });
   return { ...nextDraft(run, step, { type: target.type, content: judged }), confidence: 1 };
 }
 
@@ -137,9 +140,12 @@ function refuseEdit({ gate_id, editable }: Gate, why: string): never {
   return refuseAt(gate_id, message, { code: "T5_EDIT_WITHOUT_EFFECT", detail: { editable: editable?.target ?? null } });
 }
 
-/** Whether the gate shows a person's edit already, this very one. */
-export const showsEdit = (gate: Gate, edit: JsonObject): boolean =>
-  gate.edited && digest(merge(editableValue(gate), edit)) === digest(editableValue(gate));
+/** Returns whether the gate shows a person's edit already, this very one. */
+export function showsEdit(run: Run, gate: Gate, edit: JsonObject): boolean {
+  if (!gate.edited) return false;
+  const shown = digest(editableValue(gate));
+  return run.scopes.derive(`edit:shown:${shown}`, () => digest(merge(editableValue(gate), edit))) === shown;
+}
 
 const merge = (content: Json, edit: JsonObject): Json =>
   typeof content === "object" && content !== null && !Array.isArray(content)

@@ -109,7 +109,8 @@ function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): Gat
     return voted;
   }
   const { gate_id, status, decision } = gate;
-  const alike = decision?.decision === request.decision && isSamePayload(gate, request) && saysSame(decision, request);
+  const alike =
+    decision?.decision === request.decision && isSamePayload(run, gate, request) && saysSame(decision, request);
   if (alike && status !== "voided") return respond(run, gate_id, request.decision);
   const detail = { status, decision: decision?.decision ?? null };
   return refuseAt(gate_id, `${gate_id} is ${status} already`, { detail });
@@ -123,7 +124,7 @@ function requireNewKey({ log: { record } }: Run, { gate_id }: Gate, request: Par
 
 /** A vote that stands is answered; an edit voids it with all the others, and is new. */
 function answerVote(run: Run, gate: Gate, { principal, decision, payload }: ParsedGateRequest): GateResponse | null {
-  const isNew = payload.edit !== undefined && !showsEdit(gate, payload.edit);
+  const isNew = payload.edit !== undefined && !showsEdit(run, gate, payload.edit);
   const vote = isNew ? null : standingVote(gate, principal, run.settings.same);
   if (vote === null) return null;
   if (vote.decision === decision && saysSame(vote, { payload })) return respond(run, gate.gate_id, decision);
@@ -138,7 +139,7 @@ const isForOthers = ({ signed, separation }: Gate): boolean => signed || separat
 /** The edit that made what the gate shows is answered when it comes again: it names what it was made on. */
 function answerEdit(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
   const { edit, payload_digest } = request.payload;
-  if (edit === undefined || !isOnEarlier(gate, payload_digest) || !showsEdit(gate, edit)) return null;
+  if (edit === undefined || !isOnEarlier(gate, payload_digest) || !showsEdit(run, gate, edit)) return null;
   if (isForOthers(gate)) return respond(run, gate.gate_id, "revised");
   const { same } = run.settings;
   const vote = standingVote(gate, request.principal, same);
@@ -170,10 +171,10 @@ export const whoDecides = ({ roles, approvers, added_roles = [], delegations, re
   JSON.stringify([roles, approvers, added_roles, delegations, requesters]);
 
 /** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
-function isSamePayload(gate: Gate, { payload }: ParsedGateRequest): boolean {
+function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {
   const { edit, payload_digest } = payload;
   if (edit === undefined) return payload_digest === undefined || payload_digest === gate.payload_digest;
-  return gate.decision?.edited === true && showsEdit(gate, edit);
+  return gate.decision?.edited === true && showsEdit(run, gate, edit);
 }
 
 function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {

@@ -3,7 +3,6 @@
  *
  * Never: records a draft (finish-step.ts and edit-gate.ts do).
  */
-import { z } from "zod";
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { instantText } from "../../../../contract/instant.ts";
@@ -12,38 +11,46 @@ import type { Outcome } from "../../../../contract/outcome.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import { outcomeSubject } from "../../../../contract/policy-subject.ts";
 import { redact } from "../../../../contract/redact.ts";
+import { toHost } from "../run/intention.ts";
 import { judgeSubject, requireAllowed } from "../run/note-decision.ts";
-import { baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run } from "../run/run.ts";
+import { ask, baseIdOf, oodaRef, outcomeOfStep, type Run } from "../run/run.ts";
 
 const outcomeRef = oodaRef("outcome");
 
-/** Returns the content if it is valid by its capability's schema. @throws KernelErrorException T4_OUTCOME_INVALID. */
-export function checkOutcome(run: Run, type: string, content: Json): Json {
-  const schema = capabilityOf(run).outcomes[type];
-  if (schema === undefined) return content;
-  const parsed = schema.safeParse(content);
-  if (parsed.success) return content;
+/**
+ * Returns the content if it is valid by its capability's schema. `key` names the question in its pass.
+ * @throws KernelErrorException T4_OUTCOME_INVALID.
+ */
+export function checkOutcome(run: Run, type: string, content: Json, key = "check_outcome"): Json {
+  const { type: intent, version } = run.log.record.intent;
+  const problem = ask(run, key, toHost("check_outcome", { intent, version, type, content }));
+  if (problem === null) return content;
   return raise(
-    kernelError("T4_OUTCOME_INVALID", `outcome ${type}: ${z.prettifyError(parsed.error)}`, outcomeRef, {
-      detail: { outcome_type: type },
-    }),
+    kernelError("T4_OUTCOME_INVALID", `outcome ${type}: ${problem}`, outcomeRef, { detail: { outcome_type: type } }),
   );
 }
 
+interface Judging {
+  readonly type: string;
+  readonly content: Json;
+  /** Of a person's edit: the digest of the content. */
+  readonly edited?: string;
+}
+
 /**
- * Asks policy at stage `outcome` and returns the content that it lets through; `keep` records a person's edit.
+ * Asks policy at stage `outcome` and returns the content that it lets through.
  * @throws KernelErrorException T5_POLICY_DENIED.
  */
-export function judgeOutcome(
-  run: Run,
-  step: PlanStep,
-  { type, content, keep = false }: { readonly type: string; readonly content: Json; readonly keep?: boolean },
-): Json {
-  const asked = { key: "outcome", stage: "outcome", subject: type, step_id: step.step_id, keep } as const;
+export function judgeOutcome(run: Run, step: PlanStep, { type, content, edited }: Judging): Json {
+  const isEdit = edited !== undefined;
+  const keep = isEdit && "edit";
+  const hash = isEdit ? { hash: edited } : {};
+  const asked = { key: "outcome", stage: "outcome", subject: type, step_id: step.step_id, keep, ...hash } as const;
   const decision = judgeSubject(run, outcomeSubject(step, type, content), asked);
   const otherwise = "the outcome was denied by policy";
   requireAllowed(decision, { otherwise, source: outcomeRef, of: { outcome_type: type } });
-  return redact(decision.transform ?? content, decision.redactions);
+  const passed = (): Json => redact(decision.transform ?? content, decision.redactions);
+  return isEdit ? run.scopes.derive(`edit:outcome:${edited}`, passed) : passed();
 }
 
 interface Version {
@@ -57,7 +64,7 @@ export function nextDraft(run: Run, step: PlanStep, { type, content, draftVersio
   const { tenant_id, workflow_id, intent } = run.log.record;
   const previous = outcomeOfStep(run.log.record, step.applies ?? step.step_id);
   return {
-    outcome_id: previous?.outcome_id ?? run.log.drawId("outcome", step.step_id),
+    outcome_id: previous?.outcome_id ?? run.drawId("outcome"),
     tenant_id,
     workflow_id,
     intent_id: intent.intent_id,

@@ -59,12 +59,20 @@ export function prepareStep(run: Run, stepId: string): Prepared {
   return { ...shown, gate, inputs: canonicalJson(written) };
 }
 
-/** Prepares a call with params that were just written: by a plan, or by a person who edits. @throws as `prepareStep`. */
+/** Prepares a call with params that a plan wrote. @throws as `prepareStep`. */
 export function prepareWritten(run: Run, { step_id, payload: written }: Pick<Gate, "step_id" | "payload">): Prepared {
   const { step } = stepOf(run, step_id);
   const operator = findOperator(run, step);
   const inputs = canonicalJson(written);
   return { step, operator, inputs, ...parseParams(run, operator, written, { hash: sha256(inputs) }), gate: null };
+}
+
+/** Prepares a call with params that a person edited. Nothing of them is recorded before policy has let it through. @throws as `prepareStep`. */
+export function prepareEdited(run: Run, step: PlanStep, written: Json): Prepared {
+  const operator = findOperator(run, step);
+  const inputs = canonicalJson(written);
+  const hash = run.scopes.derive("edit:params", () => sha256(inputs));
+  return { step, operator, inputs, ...parseParams(run, operator, written, { hash, isEdit: true }), gate: null };
 }
 
 /** Prepares the call with the payload that a gate shows; the schema must leave it as it is. @throws as `prepareStep`. */
@@ -131,12 +139,15 @@ type Parsed = Pick<Prepared, "payload" | "hash" | "isChanged">;
 interface Hashed {
   readonly params: Json;
   readonly hash: string;
+  readonly isEdit?: boolean;
 }
 
 /** How params are parsed: `hash` is their digest, and `check` names the question to validateParams in its pass. */
 interface Parsing {
   readonly hash?: string;
   readonly check?: "check" | "check:transformed" | "check:begun";
+  /** The params are a person's edit. */
+  readonly isEdit?: boolean;
 }
 
 /**
@@ -145,21 +156,22 @@ interface Parsing {
  * @throws KernelErrorException T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON, T4_PARAMS_NOT_STABLE.
  */
 export function parseParams(run: Run, operator: Operator, params: Json, parsing: Parsing = {}): Parsed {
-  const { hash = digest(params), check = "check" } = parsing;
+  const { hash = digest(params), check = "check", isEdit = false } = parsing;
   const { name } = operator.metadata;
   run.mark?.("security.validate_params", { operator: name });
   requireVerdict(name, ask(run, nameAsked(run, check, hash), toHost("check", { payload: params })));
   run.mark?.("schema.validate", { operator: name });
-  const reading = readParams(run, operator, { params, hash });
+  const reading = readParams(run, operator, { params, hash, isEdit });
   const parsed = requireRead(operator, reading);
   if (reading.ok && reading.isSame) return { payload: params, hash, isChanged: false };
-  return { payload: deepFreeze(parsed), hash: digest(parsed), isChanged: true };
+  const digested = isEdit ? run.scopes.derive(`edit:parsed:${hash}`, () => digest(parsed)) : digest(parsed);
+  return { payload: deepFreeze(parsed), hash: digested, isChanged: true };
 }
 
 /** What the schema makes of params, whatever validateParams says of them. */
-export function readParams(run: Run, operator: Operator, { params, hash }: Hashed): SchemaReading {
+export function readParams(run: Run, operator: Operator, { params, hash, isEdit = false }: Hashed): SchemaReading {
   const { name, version } = operator.metadata;
-  return ask(run, `parse:${hash}`, toHost("parse", { name, version, params }));
+  return ask(run, `parse:${hash}`, toHost("parse", { name, version, params, isEdit }));
 }
 
 const changesJudged = "the schema would change the payload, which was judged as it is";

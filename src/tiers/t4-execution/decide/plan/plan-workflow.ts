@@ -80,7 +80,7 @@ function planRequest(run: Run, round: number) {
     bundle: record.bundle,
     objective: objective ?? (record.intent.text || record.intent.type),
     workflow_id: record.workflow_id,
-    plan_id: round === 0 ? record.plan_id : run.log.drawId("plan", null),
+    plan_id: round === 0 ? record.plan_id : run.drawId("plan"),
     parent_plan_id: record.plan?.plan_id ?? null,
     used_step_ids: [...record.steps.keys()],
     regenerate: { steps: record.regenerate, draft_version: record.draft_version },

@@ -141,7 +141,7 @@ function regeneratedPlan(run: Run, plan: Plan, affected: ReadonlySet<string>): P
   const steps = plan.steps.map((step) => (affected.has(step.step_id) ? redo(step, renamed, draftVersion) : step));
   return {
     ...plan,
-    plan_id: run.log.drawId("plan", null),
+    plan_id: run.drawId("plan"),
     parent_plan_id: plan.plan_id,
     reasoning: `regenerated: ${[...affected].join(", ")}`,
     steps,

@@ -6,8 +6,9 @@
  * P1  A question is put once a scope; its answer is there for every later pass, until the scope is through or forgotten.
  * P2  An answer that comes after its scope was forgotten is nobody's.
  */
+import { raise } from "../../../../contract/error.ts";
 import type { Answered, Input } from "./input.ts";
-import type { Asked, Question } from "./intention.ts";
+import { type Asked, type Question, toHost } from "./intention.ts";
 import { pending } from "./run.ts";
 
 interface Entry {
@@ -105,6 +106,15 @@ export class PassScopes {
     if (entry.answer === null) throw pending;
     entry.heard = true;
     return { answer: entry.answer as Answered<Answer>, isNew: true };
+  }
+
+  /**
+   * Returns what deciding computes from something that no ledger may hold, such as a person's edit. The result is recorded
+   * like an answer, and a replay gets it from there. @throws KernelErrorException what `make` throws.
+   */
+  derive<T>(key: string, make: () => T): T {
+    const { error, data } = this.hear(key, toHost("derive", { make })).answer;
+    return error === null ? (data as T) : raise(error);
   }
 
   /** A value that is the same in every pass of the scope. */

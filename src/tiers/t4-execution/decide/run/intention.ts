@@ -35,9 +35,27 @@ export interface HostQuestions {
   readonly check: { readonly of: { readonly payload: Json }; readonly answer: Verdict };
   /** The input schema of an operator reads params. */
   readonly parse: {
-    readonly of: { readonly name: string; readonly version: string; readonly params: Json };
+    readonly of: {
+      readonly name: string;
+      readonly version: string;
+      readonly params: Json;
+      /** The params are a person's edit: no answer that holds any of them is recorded. */
+      readonly isEdit: boolean;
+    };
     readonly answer: SchemaReading;
   };
+  /** The schema of the capability reads an outcome. The answer is null, or names what is wrong with it. */
+  readonly check_outcome: {
+    readonly of: {
+      readonly intent: string;
+      readonly version: string;
+      readonly type: string;
+      readonly content: Json;
+    };
+    readonly answer: string | null;
+  };
+  /** A value is computed from something that no ledger may hold (`PassScopes.derive`). */
+  readonly derive: { readonly of: { readonly make: () => unknown }; readonly answer: unknown };
   /** The output schema of an operator reads a result that a person states. */
   readonly parse_result: {
     readonly of: { readonly name: string; readonly version: string; readonly result: Json };

@@ -31,8 +31,8 @@ export interface Asked {
   readonly hash?: string;
   /** ISO instant the question named. */
   readonly now: string;
-  /** The payload stands nowhere else in the ledger; `filled`: unless it is called with as it is. */
-  readonly keep?: boolean | "filled" | undefined;
+  /** The payload stands nowhere else in the ledger; `filled`: unless it is called with as it is; `edit`: a person wrote it. */
+  readonly keep?: boolean | "filled" | "edit" | undefined;
   /** At stage gate: whose decision was judged. */
   readonly by?: EventPayloads["POLICY_DECIDED"]["by"];
 }
@@ -66,7 +66,7 @@ export function askPolicy<Q, Answer>(
 export function judgeSubject(
   run: Run,
   subject: PolicySubject,
-  asked: Pick<Asked, "stage" | "subject" | "step_id" | "keep"> & { readonly key: string },
+  asked: Pick<Asked, "stage" | "subject" | "step_id" | "keep" | "hash"> & { readonly key: string },
 ): PolicyDecision {
   const { auth, intent, bundle } = run.log.record;
   const { stage } = asked;
@@ -81,8 +81,10 @@ export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked):
   const noted = instantText(run.now);
   const decided: Decided = { ...decision, stage, subject, payload_hash: hash };
   if (by !== undefined) decided.by = by;
-  const isKept = asked.keep === "filled" ? isFilledKept(decision) : asked.keep === true && mayKeep(decision, stage);
-  if (isKept) decided.payload = redact(payload, stage === "plan" ? [] : decision.redactions);
+  if (isKept(decision, asked)) {
+    const kept = (): Json => redact(payload, stage === "plan" ? [] : decision.redactions);
+    decided.payload = asked.keep === "edit" ? run.scopes.derive(`edit:kept:${stage}:${hash}`, kept) : kept();
+  }
   if (asked.now !== noted) decided.asked_at = asked.now;
   return draft("POLICY_DECIDED", decided, step_id);
 }
@@ -103,6 +105,9 @@ interface Denied {
   readonly source: ModuleRef;
   readonly of?: JsonObject;
 }
+
+const isKept = (decision: PolicyDecision, { keep = false, stage }: Asked): boolean =>
+  keep === "filled" ? isFilledKept(decision) : keep !== false && mayKeep(decision, stage);
 
 /** What is called with stands in the start of the call, or at its gate; what policy masks stands nowhere. */
 const isFilledKept = ({ decision, transform, redactions }: PolicyDecision): boolean =>

@@ -20,6 +20,7 @@ import type { Plan, PlanStep } from "../../../../contract/plan.ts";
 import type { StepRecord, WorkflowRecord } from "../../../../contract/workflow.ts";
 import type { Registry } from "../../../../engine/actors/registry.ts";
 import type { Limits } from "../../../../engine/actors/runtime.ts";
+import type { DrawnId } from "../../../../engine/log/turn-source.ts";
 import type { WorkflowLog } from "../../../../engine/log/workflow-log.ts";
 import type { Middleware, SkillExecutionContext } from "../../../../ports/middleware.ts";
 import type { PassScopes } from "./answers.ts";
@@ -37,7 +38,7 @@ export interface Charged {
 
 /** What a kernel's options fix for every workflow. */
 export interface Settings {
-  readonly registry: Registry;
+  readonly registry: Pick<Registry, "findOperator" | "getCapability" | "retrievalFor">;
   readonly limits: Limits;
   /** What is synced before anything rests on it: every commit, or what has an effect outside. */
   readonly durability: "full" | "effects";
@@ -80,7 +81,7 @@ export type Commanding = Extract<Input, { readonly type: "decided" | "commanded"
 
 export type DecidingLog = Pick<
   WorkflowLog,
-  "record" | "exists" | "identity" | "lost" | "foreign" | "position" | "accepts" | "drawId" | "note" | "noteBy"
+  "record" | "exists" | "identity" | "lost" | "foreign" | "position" | "accepts" | "note" | "noteBy"
 >;
 
 /** What a run keeps between its turns, in this process. */
@@ -125,6 +126,8 @@ export interface Run extends RunMemory {
   /** The owner stops, or another took over: nothing is begun any more. */
   readonly interrupted: boolean;
   readonly intend: (intention: Intention) => void;
+  /** Draws an id for a record inside a payload. */
+  readonly drawId: (kind: DrawnId) => string;
   /** Absent where nobody listens. */
   readonly mark: ((stage: string, detail?: Readonly<Record<string, unknown>>) => void) | undefined;
   readonly warn: (detail: object, message: string) => void;

@@ -137,7 +137,7 @@ interface Keyed extends Attempt {
 function startOf(run: Run, { prepared, attempt, recovered, key }: Keyed, shared?: string): Started {
   const { keys, actions } = run.log.record;
   const { step, operator, payload, hash } = prepared;
-  const action_id = shared ?? keys.get(key) ?? run.log.drawId("action", step.step_id);
+  const action_id = shared ?? keys.get(key) ?? run.drawId("action");
   const held = actions.get(action_id);
   const isAnother = held?.seen === "unseen" && held.record.payload_hash !== hash;
   const started = {

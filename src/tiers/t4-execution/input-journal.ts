@@ -1,0 +1,257 @@
+/**
+ * The journal of a mailbox: the inputs since the last row with the answers that deciding received, recorded in the row that
+ * holds what they led to; and what this process knew of calls when that row was sealed.
+ *
+ * Owns: which inputs and answers a row records, and which inputs are decided again. Never: decides, writes.
+ * J1  A row records each input that left an event, put a question, or changed what this process keeps between its turns, in
+ *     the order in which they were handled. A replay gives the same inputs and answers in that order (INV-40).
+ * J2  Inputs and answers are kept as they are, and become JSON when the row is sealed. What stands in an event of the row is
+ *     a reference.
+ * J3  After a lost append race the knowledge of calls is that of the last row of this process, and the inputs from outside
+ *     since then are decided again.
+ */
+import type { EventDraft } from "../../contract/event.ts";
+import { ReferenceWriter } from "../../contract/event-reference.ts";
+import type { Json } from "../../contract/json.ts";
+import type { TurnCause, TurnInput } from "../../contract/turn-input.ts";
+import type { Place } from "./decide/run/answers.ts";
+import { type Answered, type Input, isExternal } from "./decide/run/input.ts";
+import type { Question } from "./decide/run/intention.ts";
+import { isUsualAnswer } from "./decide/run/recorded-answers.ts";
+import { callIdOf, type Handle, type RunMemory, type Settings, type UnderWay } from "./decide/run/run.ts";
+import { reportFacts, settingsName, writeSettings } from "./host-facts.ts";
+import { recordAnswer, recordInput } from "./record-input.ts";
+
+/** A fact that no input led to. */
+type Mark = Extract<TurnInput, { readonly in: "opened" | "foreign" | "owned" | "again" | "stopped" }>;
+const isMark = (one: Handled | Mark): one is Mark => "in" in one;
+
+export interface Received extends Place {
+  readonly question: Question;
+  readonly answer: Answered;
+}
+
+/** An input that was handled, with what deciding received and asked meanwhile. */
+export interface Handled {
+  readonly input: Input;
+  readonly now: number;
+  readonly answers: Received[];
+  readonly asks: string[];
+  readonly ids: string[];
+  /** Facts of the host that were read first or anew. */
+  host: Record<string, Json> | null;
+  /** How many events it left. */
+  left: number;
+  /** Of an answer: its question. */
+  readonly question: Question | null;
+}
+
+/** An input from outside, until the row with the last event that it led to is committed. */
+interface Kept {
+  readonly input: Input;
+  at: number;
+}
+
+/** A copy of what is known of calls, by step and by call. */
+interface KnownCalls {
+  readonly calls: readonly (readonly [string, UnderWay])[];
+  readonly handles: readonly (readonly [string, Handle])[];
+}
+
+const copyCalls = ({ calls, handles }: Pick<RunMemory, "calls" | "handles">): KnownCalls => ({
+  calls: calls.size === 0 ? none : [...calls],
+  handles: handles.size === 0 ? none : [...handles],
+});
+const none: readonly never[] = [];
+
+/** The part of a log that says where an input stands. */
+interface LogPlace {
+  readonly position: number;
+  readonly isDirty: boolean;
+}
+
+export const questionName = (scope: string, key: string): string => `${scope} ${key}`;
+
+export class InputJournal {
+  readonly #memory: RunMemory;
+  readonly #isForeign: () => boolean;
+  #handled: (Handled | Mark)[] = [];
+  #kept: Kept[] = [];
+  #current: Handled | null = null;
+  #from = 0;
+  /** Questions that are not answered yet, by their numbers. */
+  readonly #asked = new Map<number, Question>();
+  /** Facts of the host as they were recorded last, by name. */
+  readonly #facts = new Map<string, unknown>();
+  #settings: Settings | null = null;
+  /** Whether the marks say that the deciding process does not own the workflow. */
+  #saysForeign = false;
+  /** As of the last row, and as of the one that is under way. */
+  #known: KnownCalls;
+  #sealed: KnownCalls;
+  /** The last event that this process wrote. */
+  #last = 0;
+  /** Marks in the row that is under way. */
+  #sealedMarks: readonly Mark[] = [];
+
+  constructor(memory: RunMemory, { isNew, isForeign }: { readonly isNew: boolean; readonly isForeign: () => boolean }) {
+    this.#memory = memory;
+    this.#isForeign = isForeign;
+    this.#known = copyCalls(memory);
+    this.#sealed = this.#known;
+    if (!isNew) this.#open();
+  }
+
+  /** Records that the owner stops. */
+  stop(): void {
+    this.#handled.push({ in: "stopped" });
+  }
+
+  /** The process knows nothing but the ledger from here on; each row of a process that does not own the workflow says so. */
+  #open(): void {
+    this.#markOwner();
+    this.#handled.push({ in: "opened" });
+  }
+
+  /** A process that did not own the workflow may have been given it since. */
+  #markOwner(): void {
+    const isForeign = this.#isForeign();
+    if (isForeign !== this.#saysForeign) this.#handled.push({ in: isForeign ? "foreign" : "owned" });
+    this.#saysForeign = isForeign;
+  }
+
+  begin(input: Input, now: number, { position }: LogPlace): void {
+    if (this.#saysForeign) this.#markOwner();
+    this.#from = position;
+    const question = this.#takeQuestion(input);
+    this.#current = { input, now, answers: [], asks: [], ids: [], host: null, left: 0, question };
+    const settings = this.#settings;
+    if (settings !== null) this.#readFact(settingsName, settings, () => writeSettings(settings));
+    if (isExternal(input)) this.#kept.push({ input, at: Number.POSITIVE_INFINITY });
+  }
+
+  #takeQuestion(input: Input): Question | null {
+    if (input.type !== "answered") return null;
+    const question = this.#asked.get(input.nr) ?? null;
+    this.#asked.delete(input.nr);
+    return question;
+  }
+
+  /** Records an answer that came at once. */
+  received(place: Place, question: Question, answer: Answered): Answered {
+    this.#current?.answers.push({ ...place, question, answer });
+    return answer;
+  }
+
+  /** Records that a later input answers this question. */
+  asked({ scope, key, nr }: Place, question: Question): void {
+    this.#asked.set(nr, question);
+    this.#current?.asks.push(questionName(scope, key));
+  }
+
+  /** Records an id that was drawn. */
+  drew(id: string): string {
+    this.#current?.ids.push(id);
+    return id;
+  }
+
+  /** Returns the settings as deciding is to read them: what it reads is recorded. */
+  watch(settings: Settings): Settings {
+    this.#settings = settings;
+    return reportFacts(settings, (name, value, write) => this.#readFact(name, value, write));
+  }
+
+  /** Records a fact of the host that deciding read, unless this process has recorded it as it is. */
+  #readFact(name: string, value: unknown, write: () => Json): void {
+    const current = this.#current;
+    if (current === null || (this.#facts.has(name) && this.#facts.get(name) === value)) return;
+    this.#facts.set(name, value);
+    current.host = { ...current.host, [name]: write() };
+  }
+
+  end({ position, isDirty }: LogPlace): void {
+    const handled = this.#current as Handled;
+    this.#current = null;
+    handled.left = position - this.#from;
+    if (isRecorded(handled)) this.#handled.push(handled);
+    else for (const name in handled.host) this.#facts.delete(name);
+    for (const kept of this.#kept) if (!isDeciding(kept.input, this.#memory)) kept.at = Math.min(kept.at, position);
+    // What it changed here is in no row before the next.
+    const own = this.#kept.at(-1);
+    if (handled.input.type === "ended" && own?.input === handled.input && !isDirty) own.at = position + 1;
+  }
+
+  /** Returns what the row that is sealed now records. */
+  seal(now: number, drafts: readonly EventDraft[]): TurnCause {
+    this.#sealed = copyCalls(this.#memory);
+    const references = new ReferenceWriter(drafts.map(({ payload }) => payload));
+    const waits = (re: number): boolean => this.#memory.commands.has(re);
+    const row = { now, drafts, references, waits };
+    const inputs = this.#handled.map((one) => (isMark(one) ? one : recordInput(one, row)));
+    const received = this.#handled.flatMap((one): readonly Received[] => (isMark(one) ? none : one.answers));
+    const answers = received.filter((one) => !isUsual(one)).map((one) => recordAnswer(one, references));
+    this.#sealedMarks = this.#handled.filter(isMark);
+    this.#handled = [];
+    this.#saysForeign = false;
+    this.#markOwner();
+    return { inputs, answers };
+  }
+
+  committed(confirmed: number): void {
+    this.#last = confirmed;
+    this.#known = this.#sealed;
+    this.#sealedMarks = [];
+    this.#kept = this.#kept.filter(({ at }) => at > confirmed);
+  }
+
+  /** Forgets what was decided ahead; returns the inputs to decide again. `isMade`: whether a call's operator goes on. */
+  restart(isMade: (callId: string) => boolean): readonly Input[] {
+    const { calls, handles } = this.#memory;
+    const again = this.#kept.map(({ input }) => input);
+    const ended = new Set(again.flatMap((input) => (input.type === "ended" ? [callIdOf(input)] : [])));
+    calls.clear();
+    handles.clear();
+    for (const [id, call] of this.#known.calls) if (call.made) calls.set(id, call);
+    for (const [id, handle] of this.#known.handles) if (isMade(id) || ended.has(id)) handles.set(id, handle);
+    this.#kept = [];
+    this.#asked.clear();
+    this.#facts.clear();
+    this.#markAgain();
+    return again;
+  }
+
+  /** The marks that no row holds stay; a process that does not own the workflow knows nothing but the ledger anyway. */
+  #markAgain(): void {
+    const marked = [...this.#sealedMarks, ...this.#handled.filter(isMark)];
+    this.#sealedMarks = [];
+    this.#handled = [];
+    if (this.#isForeign()) {
+      this.#saysForeign = false;
+      return this.#open();
+    }
+    this.#handled = marked.filter((mark) => mark.in !== "again");
+    this.#handled.push(this.#last === 0 ? { in: "again" } : { in: "again", of: this.#last });
+  }
+
+  drop(): void {
+    this.#kept = [];
+    this.#handled = [];
+    this.#asked.clear();
+  }
+}
+
+const isUsual = ({ question, answer: { error, data } }: Received): boolean =>
+  error === null && isUsualAnswer(question, data);
+
+/** A command that waits for an answer is not decided yet. */
+const isDeciding = (input: Input, { commands }: RunMemory): boolean =>
+  (input.type === "decided" || input.type === "commanded") && commands.has(input.re);
+
+const ofMemory: ReadonlySet<string> = new Set(["sleep", "activate", "pivot"]);
+
+/** Whether anything came of an input, for the record or for what this process keeps between turns. */
+function isRecorded({ input, left, asks, answers }: Handled): boolean {
+  if (left > 0 || asks.length > 0 || answers.length > 0) return true;
+  if (input.type === "commanded") return ofMemory.has(input.command.kind);
+  return input.type === "ended" || input.type === "answered";
+}

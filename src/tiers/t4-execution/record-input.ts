@@ -1,0 +1,121 @@
+/**
+ * The JSON of inputs and answers as a row records them.
+ *
+ * Owns: what is withheld. Never: decides which inputs are recorded (`input-journal.ts`).
+ * 1. An edit and a signature are recorded by their digests: what deciding made of an edit stands in the answers, and a good
+ *    signature in the vote.
+ * 2. The result of a call and the result that a person stated are recorded where an event holds them.
+ */
+import { digest } from "../../contract/digest.ts";
+import type { EventDraft } from "../../contract/event.ts";
+import type { ReferenceWriter } from "../../contract/event-reference.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import type { TurnAnswer, TurnInput } from "../../contract/turn-input.ts";
+import type { Answered, CallEnd, CallOf, Word } from "./decide/run/input.ts";
+import type { Question } from "./decide/run/intention.ts";
+import { keptOf, readsTags } from "./decide/run/recorded-answers.ts";
+import type { Handled, Received } from "./input-journal.ts";
+
+/** The row that is sealed. */
+interface SealedRow {
+  readonly now: number;
+  readonly drafts: readonly EventDraft[];
+  readonly references: ReferenceWriter;
+  /** Whether the command under this number still waits for an answer. */
+  readonly waits: (re: number) => boolean;
+}
+
+type Recorded = { -readonly [K in "at" | "asks" | "ids" | "host"]?: TurnInput[K] } & { readonly in: TurnInput["in"] };
+
+export function recordInput(handled: Handled, row: SealedRow): TurnInput {
+  const { input, now, asks, ids, host } = handled;
+  const recorded: Recorded = { in: input.type, ...membersOf(handled, row) };
+  if (now !== 0 && now !== row.now) recorded.at = now;
+  if (asks.length > 0) recorded.asks = asks;
+  if (ids.length > 0) recorded.ids = ids;
+  if (host !== null) recorded.host = host;
+  return recorded as TurnInput;
+}
+
+function membersOf({ input, question }: Handled, row: SealedRow): object {
+  const { references, drafts } = row;
+  switch (input.type) {
+    case "begin":
+      return { facts: references.write(input.facts) };
+    case "answered":
+      return { scope: input.scope, key: input.key, ...answerOf(question, input.answer, references) };
+    case "ended":
+      return { ...callOf(input), end: references.write(endOf(input.end, drafts)) };
+    case "told":
+      return { ...callOf(input), drafts: references.write(input.drafts.filter((one) => isNoted(one, drafts))) };
+    case "decided":
+      return { re: input.re, word: references.write(wordOf(input.word, input.re, row)) };
+    case "commanded":
+      return { re: input.re, command: references.write(input.command) };
+    default:
+      return {};
+  }
+}
+
+export const recordAnswer = ({ scope, key, question, answer }: Received, references: ReferenceWriter): TurnAnswer => ({
+  scope,
+  key,
+  ...answerOf(question, answer, references),
+});
+
+type AnswerMembers = { -readonly [K in "data" | "error" | "tags"]?: TurnAnswer[K] };
+
+function answerOf(question: Question | null, { data, error, tags }: Answered, references: ReferenceWriter) {
+  const members: AnswerMembers = {};
+  const kept = question === null || error !== null ? data : keptOf(question, data);
+  if (kept !== null && kept !== undefined) members.data = references.write(withoutSignature(kept, references));
+  if (error !== null) members.error = references.write(error);
+  if (question !== null && readsTags(question)) members.tags = tags;
+  return members;
+}
+
+/** A signature that no vote of the row holds was good for nothing. */
+function withoutSignature(data: unknown, references: ReferenceWriter): unknown {
+  const { signature = null } = Object(data) as { readonly signature?: unknown };
+  return signature === null || references.holds(signature) ? data : { ...Object(data), signature: null };
+}
+
+/** The run that made the call is the first where it is not named. */
+const callOf = ({ step_id, action_id, attempt, run }: CallOf) =>
+  run === 1 ? { step_id, action_id, attempt } : { step_id, action_id, attempt, run };
+
+/** Of an end that no event holds, its step had no ear for: neither its result nor its error is recorded. */
+function endOf(end: CallEnd, drafts: readonly EventDraft[]): JsonObject {
+  const member = end.status === "succeeded" ? "result" : "error";
+  const value = (end as unknown as JsonObject)[member];
+  const isHeld = drafts.some(({ payload }) => (payload as unknown as JsonObject)[member] === value);
+  const told = { ...end, [member]: isHeld ? value : null } as unknown as JsonObject;
+  return Object.fromEntries(
+    Object.entries(told).filter(([name, given]) => given !== usualEnd[name as keyof typeof usualEnd]),
+  );
+}
+
+/** The members of an end that are not recorded where they are as usual. */
+export const usualEnd = { late: false, cached: false, over: true, sanitized: null, length: 0 } as const;
+
+/** A batch of a stream gets its number when it is noted. */
+const isNoted = (reported: EventDraft, drafts: readonly EventDraft[]): boolean =>
+  drafts.some(
+    ({ type, payload }) =>
+      payload === reported.payload || (type === "STEP_STREAMED" && reported.type === "STEP_STREAMED"),
+  );
+
+function wordOf(word: Word, re: number, { drafts, waits }: SealedRow): Word {
+  if (word.kind !== "decision") return word;
+  const { edit, signature, result } = word.request.payload;
+  const payload: { -readonly [K in keyof typeof word.request.payload]: (typeof word.request.payload)[K] } = {
+    ...word.request.payload,
+  };
+  if (edit !== undefined) payload.edit = digestOf(edit);
+  if (signature !== undefined) payload.signature = digest(signature);
+  const isHeld = waits(re) || drafts.some(({ type }) => type === "ACTION_SETTLED" || type === "GATE_VOTED");
+  if (result !== undefined && !isHeld) payload.result = digestOf(result);
+  return { ...word, request: { ...word.request, payload } };
+}
+
+const digestOf = (value: unknown): { readonly $digest: string } => ({ $digest: digest(value) });
