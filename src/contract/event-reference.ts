@@ -61,7 +61,9 @@ export class ReferenceWriter {
 
   /** An event often holds an answer's members beside its own. */
   #findWithout(value: object, names: readonly string[]): Json | null {
+    const [first = ""] = names;
     for (const [$event, payload] of this.#payloads.entries()) {
+      if ((payload as JsonObject)[first] !== (value as JsonObject)[first]) continue;
       const own = Object.keys(payload).filter((name) => (payload as JsonObject)[name] !== undefined);
       const held = own.filter((name) => Object.hasOwn(value, name));
       const isHeld =
