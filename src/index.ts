@@ -266,7 +266,6 @@ export type {
   AppendReceipt,
   GatePageFilter,
   GateSelection,
-  HeadFilling,
   HeadFilter,
   HeadPage,
   HeadSearch,

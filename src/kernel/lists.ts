@@ -1,8 +1,7 @@
 /**
  * The kernel's lists: workflows and open gates, newest first. Indexes say what is on a page.
  *
- * Owns: what the filters mean. Never: folds a workflow of a list of workflows, but once for one that an older kernel left
- *       without a title.
+ * Owns: what the filters mean. Never: folds a workflow of a list of workflows.
  * L1  An item is bounded, whatever its workflow or gate holds; the gates of one workflow alone are shown whole.
  * L2  `after` goes on in the list (to what is older), `before` goes back. A cursor that the list could not have given is
  *     refused.
@@ -14,7 +13,7 @@
 
 import { z } from "zod";
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
-import { KernelErrorException, raise } from "../contract/error.ts";
+import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { asksRole, type Gate, plainGate } from "../contract/gate.ts";
 import { GateId, PrincipalId, ThreadId, WorkflowId } from "../contract/ids.ts";
@@ -27,9 +26,7 @@ import { gateCursor } from "../contract/page.ts";
 import { WorkflowStateName } from "../contract/progress.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
 import type { Registry } from "../engine/actors/registry.ts";
-import { yieldToEventLoop } from "../engine/actors/yield-to-event-loop.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
-import { fillingOf } from "../engine/log/derive-indexes.ts";
 import type {
   GatePlace,
   HeadPlace,
@@ -116,7 +113,7 @@ async function listWorkflows(
     page: { ...cursors, limit },
     read:
       wanted === ""
-        ? (page) => readAll(page, async () => fillHeads(parts, await store.listHeads({ ...selection, ...page })))
+        ? (page) => readAll(page, () => store.listHeads({ ...selection, ...page }))
         : (page) => readAbout(parts, { ...selection, ...page, text: wanted }),
     keeps: wanted === "" ? null : (head) => isAbout(head, wanted),
     count: () => store.countHeads(selection),
@@ -131,14 +128,14 @@ async function readAbout(
   { text, ...page }: Omit<HeadSearch, "scan">,
 ): Promise<Segment<HeadPlace, ListedHead>> {
   const { store } = parts;
-  if (store.searchHeads === undefined) return readAll(page, async () => fillHeads(parts, await store.listHeads(page)));
+  if (store.searchHeads === undefined) return readAll(page, () => store.listHeads(page));
   const scan = Math.min(searched, parts.runtime.limits.maxListScanned);
   const { heads, next } = await store.searchHeads({ ...page, text, scan });
-  return { items: await fillHeads(parts, heads), next, seen: heads.length < page.limit ? scan : heads.length };
+  return { items: heads, next, seen: heads.length < page.limit ? scan : heads.length };
 }
 
 const isAbout = ({ title, intent_type, workflow_id }: ListedHead, wanted: string): boolean =>
-  [title ?? "", intent_type, workflow_id].some((text) => text.toLowerCase().includes(wanted));
+  [title, intent_type, workflow_id].some((text) => text.toLowerCase().includes(wanted));
 
 async function placeOf(
   store: LedgerStore,
@@ -151,34 +148,13 @@ async function placeOf(
   return refuse(`filter: the cursor ${workflowId} is no workflow of this list`);
 }
 
-/** What an older kernel did not write of a workflow is folded from its log, once. */
-async function fillHeads({ store, reading }: ListParts, heads: readonly ListedHead[]): Promise<readonly ListedHead[]> {
-  if (heads.every(({ title }) => title !== null)) return heads;
-  const filled: ListedHead[] = [];
-  for (const head of heads) filled.push(head.title === null ? await fillHead({ store, reading }, head) : head);
-  return filled;
-}
-
-async function fillHead({ store, reading }: Pick<ListParts, "store" | "reading">, head: ListedHead) {
-  await yieldToEventLoop();
-  try {
-    const filling = fillingOf(await reading.readWorkflowState(head.workflow_id));
-    await store.fillHead(head.workflow_id, filling);
-    return { ...head, ...filling };
-  } catch (thrown) {
-    // A log that cannot be read must not keep the others from being listed; its own read says what is wrong.
-    if (thrown instanceof KernelErrorException) return head;
-    throw thrown;
-  }
-}
-
 function summaryOf(head: ListedHead): WorkflowSummary {
   const { workflow_id, tenant_id, thread_id, correlation_id, intent_id, intent_type, state, open_gates } = head;
   return {
     ...{ workflow_id, tenant_id, thread_id, correlation_id, intent_id, intent_type, state },
-    progress: { percent: head.percent ?? 0 },
-    title: head.title ?? "",
-    principal: { type: head.principal_type ?? "user", id: head.principal_id },
+    progress: { percent: head.percent },
+    title: head.title,
+    principal: { type: head.principal_type, id: head.principal_id },
     created_at: instantText(head.created_at),
     updated_at: instantText(head.updated_at),
     due_at: head.due_at === null ? null : instantText(head.due_at),
@@ -230,7 +206,7 @@ async function seatAt(parts: ListParts, gate: Gate, caller: Caller | undefined):
   return caller === undefined ? {} : { seat: (await seatDescriber(parts, caller))(gate) };
 }
 
-/** The index keeps gates as they were written; those of an older kernel lack what is new. */
+/** Adds the members that a gate of a converted ledger lacks. */
 const complete = <G extends Gate>(gate: G): G => ({ ...plainGate, ...gate });
 
 /** The gate as the index has it whole. */

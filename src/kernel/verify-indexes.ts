@@ -3,19 +3,17 @@
  *
  * Owns: feeding the log, row by row, to the derivation that wrote the indexes (derive-appends.ts) and to an empty ledger in
  *       memory; and the comparison, of all tables and all columns that the store names.
- * Never: knows a table that migrations may add; but for what I3 and I4 say.
+ * Never: knows a table or a column by name, except as I2 and I3 say.
  * I1  What a stream that is broken would have added is not known: its rows are left out, and so are tables whose rows
  *     belong to no workflow.
- * I2  A record is compared as its readers read it: the gate of an older kernel with what is new since.
- * I3  A head's columns that an older kernel did not write are null until it is first listed. How a gate is listed follows
- *     from its record.
- * I4  A turn that took the lease and changed nothing else moved `updated_at`, and the log does not tell which did.
+ * I2  How a gate is listed follows from its record.
+ * I3  A turn that took the lease and changed nothing else moved `updated_at`, and the log does not tell which did.
  */
 
 import type { ChainBreak } from "../contract/chain.ts";
 import { canonicalJson } from "../contract/digest.ts";
-import { type Gate, plainGate } from "../contract/gate.ts";
-import type { Json, JsonObject } from "../contract/json.ts";
+import type { Gate } from "../contract/gate.ts";
+import type { Json } from "../contract/json.ts";
 import { listGate } from "../contract/listed-gate.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import type { Append, IndexTable, LedgerStore, PositionedRow, StoredIndexes } from "../ports/ledger-store.ts";
@@ -128,9 +126,7 @@ export class IndexRebuild {
       if (one === other || (table === "charges" && isNear(one, other))) return false;
       if (table === "workflows" && column === "updated_at")
         return this.#instants.get(ownerOf(stored) ?? "")?.has(other as number) !== true;
-      if (table === "workflows" && filledLater.has(column) && other === null) return false;
       if (table === "gates" && column === "listed") return other !== listedFormOf(stored["record"]);
-      if (table === "gates" && column === "record") return readGate(one, one) !== readGate(other, one);
       return readCell(one) !== readCell(other);
     });
   }
@@ -143,27 +139,8 @@ const isNear = (one: Row[string] | undefined, other: Row[string] | undefined): b
 /** The stream that a row of an index follows from; null for what many streams add to. */
 const ownerOf = (row: Row): string | null => (row["workflow_id"] ?? row["stream"] ?? null) as string | null;
 
-/** What rows of an older kernel lack until they are listed: null says nothing. */
-const filledLater: ReadonlySet<string> = new Set(["principal_type", "title", "percent"]);
-/** What the fold adds to a gate since some release: a record of before lacks it. */
-const foldedIn = [
-  "draft_version",
-  "revised_from",
-  "requesters",
-  "editable",
-  "doubt",
-  "edits",
-] as const satisfies readonly (keyof Gate)[];
-
 /** What a cell says, whatever the order of its keys. */
 const readCell = (cell: Row[string] | undefined): string => unlessUnreadable(cell, canonicalJson);
-
-const readGate = (cell: Row[string] | undefined, derived: Row[string] | undefined): string =>
-  unlessUnreadable(cell, (gate) => {
-    const folded = JSON.parse(String(derived)) as JsonObject;
-    const lacking = foldedIn.filter((name) => folded[name] !== undefined).map((name) => [name, folded[name]]);
-    return canonicalJson({ ...plainGate, ...Object.fromEntries(lacking), ...(gate as JsonObject) });
-  });
 
 /** The listed form beside a gate's record follows from that record, which is compared itself. */
 const listedFormOf = (record: Row[string] | undefined): string | null => {

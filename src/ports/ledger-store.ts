@@ -34,12 +34,11 @@ export interface WorkflowHead {
   readonly tenant_id: Id;
   readonly thread_id: Id | null;
   readonly principal_id: Id;
-  /** This and the next two are null in a row of an older kernel, until `fillHead` brings them. */
-  readonly principal_type: string | null;
+  readonly principal_type: string;
   /** What lists call the work. */
-  readonly title: string | null;
+  readonly title: string;
   /** How much of the plan is done. */
-  readonly percent: number | null;
+  readonly percent: number;
   readonly intent_id: string;
   readonly intent_type: string;
   readonly correlation_id: string;
@@ -169,7 +168,6 @@ export interface HeadSearch extends HeadSelection, Paged<HeadPlace> {
 
 /** What a search found, and where it goes on. */
 export interface HeadsFound {
-  /** Also those without a title, of which nobody can say it yet. */
   readonly heads: readonly ListedHead[];
   /** Up to where was looked; null at the list's end. */
   readonly next: HeadPlace | null;
@@ -179,9 +177,6 @@ export interface HeadsFound {
 export interface ListedHead extends WorkflowHead {
   readonly open_gates: number;
 }
-
-/** What an older kernel did not write into a head. */
-export type HeadFilling = Pick<WorkflowHead, "title" | "principal_type" | "percent">;
 
 export interface GatePlace {
   readonly workflow_id: string;
@@ -253,7 +248,7 @@ export interface LedgerLag {
 export interface LedgerStore {
   /** A name for messages, such as a file's base name. */
   readonly name: string;
-  /** Opens and migrates; called once before anything else. */
+  /** Opens the store, creating it if it is not there; called once before anything else. */
   open(): Promise<void>;
   /** Appends entries in one transaction; each gets a receipt, or the refusal of its own. */
   append(batch: readonly Append[]): Promise<readonly AppendReceipt[]>;
@@ -286,8 +281,6 @@ export interface LedgerStore {
   countHeads(selection: HeadSelection): Promise<number>;
   /** Of the next `scan` heads of a list, at most `limit` that are about the text. A store without it is read through. */
   readonly searchHeads?: (page: HeadSearch) => Promise<HeadsFound>;
-  /** Brings what an older kernel did not write; a head that has it stays as it is. */
-  fillHead(workflowId: string, filling: HeadFilling): Promise<void>;
   /**
    * Says that an owner is alive, until `now + ttlMs`; first called before it claims anything. False where nobody knew of it:
    * whatever it held before is free, all of it. @throws T0_LEDGER_LOCKED where another process lives under this name.

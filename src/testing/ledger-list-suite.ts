@@ -12,7 +12,6 @@ const at = (n: number, created_at: number) => ({ workflow_id: idOf(n), created_a
 
 export function addListTests(parts: SuiteParts): void {
   addHeadListTests(parts);
-  addFillTests(parts);
   addGateListTests(parts);
 }
 
@@ -78,18 +77,6 @@ function addHeadListTests({ test, expect }: SuiteParts): void {
     expect((await store.head(stream.id))?.percent).toEqual(50);
     const foreign = nextTurn(testStream(9), { indexes: { percent: 1 } });
     expect(await store.append([foreign.entry])).toEqual([{ ok: false, reason: "missing" }]);
-  });
-}
-
-function addFillTests({ test, expect }: SuiteParts): void {
-  test("what an older kernel did not write is filled in once", async (store) => {
-    const stream = await putWorkflow(store, testStream(1), { title: null, principal_type: null, percent: null });
-    await store.fillHead(stream.id, { title: "Old", principal_type: "user", percent: 40 });
-    await store.fillHead(stream.id, { title: "Older", principal_type: "robot", percent: 0 });
-    const { title, principal_type, percent } = (await store.head(stream.id))!;
-    expect({ title, principal_type, percent }).toEqual({ title: "Old", principal_type: "user", percent: 40 });
-    await store.fillHead("nothing", { title: "", principal_type: "user", percent: 0 });
-    expect(await store.head("nothing")).toEqual(null);
   });
 }
 

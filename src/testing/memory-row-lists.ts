@@ -21,17 +21,12 @@ interface ListTables {
   readonly gates: Map<string, string>;
 }
 
-type Lists = Pick<LedgerStore, "listHeads" | "countHeads" | "fillHead" | "listGates" | "countGates">;
+type Lists = Pick<LedgerStore, "listHeads" | "countHeads" | "listGates" | "countGates">;
 
 export function createLists(tables: ListTables): Lists {
-  const { workflows } = tables;
   return {
     listHeads: async (page) => pageOf(selectHeads(tables, page), page, byAge),
     countHeads: async (selection) => selectHeads(tables, selection).length,
-    fillHead: async (workflowId, filling) => {
-      const head = workflows.get(workflowId);
-      if (head?.title === null) workflows.set(workflowId, { ...head, ...filling });
-    },
     listGates: async (page) => pageOf(selectGates(tables, page), page, byWorkflow),
     countGates: async (selection) => selectGates(tables, selection).length,
   };

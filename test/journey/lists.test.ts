@@ -119,33 +119,6 @@ describe("[LED-01] the list of workflows", () => {
     expect({ ...alone, truncated: false, checked: true }).toEqual(whole);
   });
 
-  it("folds what an older kernel left without a title, once", async () => {
-    const older = memoryLedger();
-    const { capability } = publishing();
-    await older.open();
-    const { store: ledger, counts } = countingLedger({
-      ...older,
-      append: (batch) =>
-        older.append(
-          batch.map((entry) => {
-            const { create, ...indexes } = entry.indexes ?? {};
-            if (create === undefined) return entry;
-            const bare = { ...create, title: null, principal_type: null, percent: null };
-            return { ...entry, indexes: { ...indexes, create: bare } };
-          }),
-        ),
-    });
-    await using t = await createTestKernel({ ledger, capabilities: [capability] });
-    await t.run(intent, {}, { input: { text: "Tell the board" } });
-    const list = async () => {
-      const { read } = counts;
-      const [one] = await t.kernel.workflows({ text: "board" });
-      return [one?.title, one?.principal, one?.progress.percent, counts.read - read];
-    };
-    expect(await list()).toEqual(["Tell the board", { type: "user", id: 1 }, 50, 1]);
-    expect(await list()).toEqual(["Tell the board", { type: "user", id: 1 }, 50, 0]);
-  });
-
   it("looks for a text in no more than limits.maxListScanned of them", async () => {
     const capabilities = [publishing().capability];
     await using t = await createTestKernel({ capabilities, limits: { maxListScanned: 20 } });

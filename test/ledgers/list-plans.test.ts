@@ -1,7 +1,7 @@
 /** Lists are read off indexes: what SQLite plans for each of them, and how many rows that is. */
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { migrate } from "../../src/ledger/sqlite/migrations.ts";
+import { createTables } from "../../src/ledger/sqlite/schema.ts";
 import type { Query } from "../../src/ledger/tables/list-queries.ts";
 import { gatePageQuery, headPageQuery } from "../../src/ledger/tables/list-queries.ts";
 
@@ -13,7 +13,7 @@ const page = { tenant_id, limit: 50 };
 function planOf({ text, values }: Query): string {
   const db = new DatabaseSync(":memory:");
   try {
-    migrate(db);
+    createTables(db);
     const rows = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
     return rows.map(({ detail }) => String(detail)).join("\n");
   } finally {

@@ -6,6 +6,7 @@ import type { ClientBase } from "pg";
 import { describe, expect, it } from "vitest";
 import { appendBatch } from "../../src/ledger/postgres/append.ts";
 import type { Statement, Value } from "../../src/ledger/postgres/query.ts";
+import { schemaVersion } from "../../src/ledger/postgres/schema.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../src/ports/ledger-store.ts";
 import {
   firstTurn,
@@ -23,7 +24,7 @@ type Sent = ReadonlyMap<string, readonly (readonly Value[])[]>;
 function noteTaker(streams: readonly TestStream[]) {
   const sent = new Map<string, readonly (readonly Value[])[]>();
   const answers: Readonly<Record<string, readonly object[]>> = {
-    ownPosition: [{ position: 1, schema: 1 }],
+    ownPosition: [{ position: 1, schema: schemaVersion }],
     lockStreams: streams.map(({ id, tenant_id, last, hash }) => ({
       stream: id,
       tenant_id: JSON.stringify(tenant_id),

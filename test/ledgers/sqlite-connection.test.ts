@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { connect } from "../../src/ledger/sqlite/connect.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
-import { applicationId, schemaVersion } from "../../src/ledger/sqlite/migrations.ts";
+import { applicationId, schemaVersion } from "../../src/ledger/sqlite/schema.ts";
 import { prepareStatements } from "../../src/ledger/sqlite/statements.ts";
 import { freshPaths, withDatabase, withStore, writeLedger } from "./ledger-files.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type ErrorCode, errorCodes } from "../../src/contract/error-codes.ts";
 import { connect, loadDriver } from "../../src/ledger/postgres/connect.ts";
 import { postgresLedger } from "../../src/ledger/postgres/index.ts";
-import { schemaVersion } from "../../src/ledger/postgres/migrations.ts";
+import { schemaVersion } from "../../src/ledger/postgres/schema.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { refusalOf } from "../fixtures.ts";
 import { freshLedger, freshSchema, serverUrl } from "./server.ts";
@@ -123,13 +123,16 @@ describe("what is no ledger to write to is refused", () => {
     expect((await refusalAt(serverUrl, schema)).code).toBe("T0_LEDGER_NOT_A_DATABASE");
   });
 
-  it("a newer schema", async () => {
+  it.each([
+    ["a newer", 1, "T0_LEDGER_NEWER_SCHEMA"],
+    ["an earlier", -1, "T0_LEDGER_FORMAT"],
+  ])("%s schema", async (_what, by, code) => {
     const schema = freshSchema();
     await opened(schema).then((store) => store.close());
     await withClient(schema, (client) =>
-      client.query("UPDATE meta SET value = $1 WHERE name = 'schema_version'", [String(schemaVersion + 1)]),
+      client.query("UPDATE meta SET value = $1 WHERE name = 'schema_version'", [String(schemaVersion + by)]),
     );
-    expect((await refusalAt(serverUrl, schema)).code).toBe("T0_LEDGER_NEWER_SCHEMA");
+    expect((await refusalAt(serverUrl, schema)).code).toBe(code);
   });
 
   it("what a newer release has migrated under an open ledger, whatever it made of the tables", async () => {

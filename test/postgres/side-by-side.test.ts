@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { describe, expect, it } from "vitest";
 import { wallClock } from "../../src/adapters/wall-clock.ts";
 import { createKernel, type Kernel } from "../../src/index.ts";
-import { schemaVersion } from "../../src/ledger/postgres/migrations.ts";
+import { schemaVersion } from "../../src/ledger/postgres/schema.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { type Counted, counted, refusalOf } from "../fixtures.ts";
 import { intentType, oneStep } from "../journey/parts.ts";

@@ -149,7 +149,6 @@ describe("the store", () => {
     "takeUp",
     "release",
     "held",
-    "fillHead",
     "follow",
     "check",
     "lag",

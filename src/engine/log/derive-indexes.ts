@@ -76,7 +76,9 @@ function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes[
     thread_id,
     correlation_id,
     principal_id: intent.actor.id,
-    ...fillingOf(record),
+    principal_type: intent.actor.type,
+    title: titleOf(intent),
+    percent: percentOf(record),
     intent_id: intent.intent_id,
     intent_type: intent.type,
     state,
@@ -85,13 +87,6 @@ function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes[
     due_at: null,
   };
 }
-
-/** What a head tells of its workflow in a list, beside ids, state and times. */
-export const fillingOf = (record: WorkflowRecord) => ({
-  principal_type: record.intent.actor.type,
-  title: titleOf(record.intent),
-  percent: percentOf(record),
-});
 
 /** Memory and documents, in a workflow's log and in a tenant's own. */
 export const recordsOf = (drafts: readonly EventDraft[]): AppendIndexes => addRecords({}, drafts);

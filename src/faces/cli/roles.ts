@@ -2,7 +2,7 @@
  * `roles`: the SQL that gives a ledger in Postgres a role for kernels and one for readers.
  *
  * Owns: nothing but the words. Never: runs it: that is for whoever may give rights.
- * INV-1  The ledger is made, or migrated, by the role that asks: it owns the tables from then on.
+ * INV-1  The ledger is made by the role that asks: it owns the tables from then on.
  */
 import type { Command } from "commander";
 import { postgresRoles } from "../../ledger/postgres/roles.ts";
@@ -20,7 +20,7 @@ interface RolesOptions extends LedgerOptions {
 
 export function addRoles(program: Command, terminal: Terminal): void {
   addLedgerOptions(program.command("roles"))
-    .description("make or migrate a ledger in Postgres as its owner, and print the SQL that gives others their rights")
+    .description("make a ledger in Postgres as its owner, and print the SQL that gives others their rights")
     .option(
       "--kernel <role>",
       "under which kernels connect; it cannot change or remove a row of the log",
@@ -45,7 +45,7 @@ async function printRoles(options: RolesOptions, terminal: Terminal): Promise<vo
 /** What the database has begun ends there; whoever interrupts it is heard then. */
 async function makeLedger(ledger: ChosenLedger, { signal, safety }: Terminal): Promise<void> {
   signal.throwIfAborted();
-  safety.tell = "The ledger may have been made or migrated; no role was told of.";
+  safety.tell = "The ledger may have been made; no role was told of.";
   try {
     await ledger.open();
     await ledger.close();

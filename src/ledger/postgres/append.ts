@@ -12,10 +12,10 @@ import type { ClientBase, QueryResult } from "pg";
 import type { Append, AppendReceipt } from "../../ports/ledger-store.ts";
 import { type Columns, idText, payerOf } from "../tables/columns.ts";
 import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";
-import { requireKnownSchema } from "./migrations.ts";
 import { type BatchPlan, digestOf, planBatch, type Standing } from "./plan-batch.ts";
 import { perBatch } from "./position.ts";
 import { firstOf, type Statement, sendAll, type Value } from "./query.ts";
+import { requireKnownSchema } from "./schema.ts";
 import { over, type StatementName, statement } from "./statements.ts";
 
 /** Charges are kept in so many shares: of kernels that append, each adds to one. */
@@ -106,7 +106,7 @@ interface Begun {
   readonly standing: Standing;
   /** Keys that nobody held before. */
   readonly inserted: readonly Columns[];
-  /** The ledger's version now: a newer release may have migrated it. */
+  /** The ledger's schema version: another release may have replaced the ledger. */
   readonly schema: number;
 }
 

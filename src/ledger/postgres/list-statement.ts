@@ -21,5 +21,4 @@ export function toStatement({ text, values }: Query): Statement {
 }
 
 /** A title may hold any character, and is kept as JSON text. */
-export const plain = (row: Columns): Columns =>
-  row["title"] === null ? row : { ...row, title: parseCell<string>(row["title"], "title") };
+export const plain = (row: Columns): Columns => ({ ...row, title: parseCell<string>(row["title"], "title") });

@@ -195,7 +195,7 @@ class Planning {
         ...ids,
         thread_id: created.thread_id === null ? null : idText(created.thread_id),
         principal_id: idText(created.principal_id),
-        title: created.title === null ? null : idText(created.title),
+        title: idText(created.title),
         ...changed({ state: created.state, due_at: created.due_at, percent: created.percent }, indexes),
         ...holderAfter(entry),
         created_at,

@@ -22,7 +22,7 @@ export async function searchHeads(on: Runner, { text, scan, limit, ...page }: He
 }
 
 const isAbout = ({ title, intent_type, workflow_id }: Columns, text: string): boolean =>
-  title === null || [title, intent_type, workflow_id].some((one) => String(one).toLowerCase().includes(text));
+  [title, intent_type, workflow_id].some((one) => String(one).toLowerCase().includes(text));
 
 const placeOf = ({ created_at, workflow_id }: Columns): HeadPlace => ({ created_at, workflow_id }) as HeadPlace;
 

@@ -182,8 +182,6 @@ const texts = {
     "owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM owners WHERE owners.owner = workflows.owner)",
   ),
 
-  fillHead:
-    "UPDATE workflows SET title = $1, principal_type = $2, percent = $3 WHERE workflow_id = $4 AND title IS NULL",
   head: "SELECT * FROM workflows WHERE workflow_id = $1",
   claim: `
     UPDATE workflows SET owner = $2, epoch = epoch + 1

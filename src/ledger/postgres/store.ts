@@ -10,18 +10,18 @@ import type { KernelErrorException } from "../../contract/error.ts";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
 import type { Append, AppendReceipt, LedgerLag, LedgerStore, StoredIndexes } from "../../ports/ledger-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
-import { idText, toTurnRow } from "../tables/columns.ts";
+import { toTurnRow } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
 import { CommitAnnouncer } from "./commit-announcer.ts";
 import { type Connections, type ConnectOptions, connect, loadDriver } from "./connect.ts";
 import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
 import { isAway, ledgerFailure, toLedgerFailure } from "./failure.ts";
-import { migrate, requireKnownSchema } from "./migrations.ts";
 import { createOwners, type Entered } from "./owners.ts";
 import { channelOf, Presence } from "./presence.ts";
 import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
 import { createHeadReads, createRecordReads } from "./read-records.ts";
+import { openSchema, requireKnownSchema } from "./schema.ts";
 import { createSessionTable } from "./session-table.ts";
 import { statement } from "./statements.ts";
 
@@ -53,7 +53,6 @@ interface Session extends Run {
 
 export function createStore(options: ConnectOptions): PostgresLedger {
   const session = createSession(options);
-  const { read } = session;
   return {
     name: options.name,
     open: session.open,
@@ -66,11 +65,6 @@ export function createStore(options: ConnectOptions): PostgresLedger {
     ...createOwners(session, session.entered),
     ...createHeadReads(session),
     ...createRecordReads(session),
-    fillHead: (workflowId, { title, principal_type, percent }) =>
-      read("fillHead", async (on) => {
-        const text = title === null ? null : idText(title);
-        await on.query(statement("fillHead", text, principal_type, percent, workflowId));
-      }),
     sessions: createSessionTable(session),
     deliveries: createDeliveryTable(session),
   };
@@ -205,7 +199,7 @@ async function strikeOff({ entered, pool, presence }: Live): Promise<void> {
 async function openAll(options: ConnectOptions): Promise<Connections> {
   const connections = connect(await loadDriver(options.name), crypto.randomUUID(), options);
   try {
-    await connections.appender.run((client) => migrate(client, options));
+    await connections.appender.run((client) => openSchema(client, options));
     return connections;
   } catch (error) {
     await connections.appender.close();

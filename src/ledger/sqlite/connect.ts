@@ -1,15 +1,15 @@
 /**
- * Opens a ledger file: looks at it, sets the connection up, migrates.
+ * Opens a ledger file: looks at it, sets the connection up, creates the tables of a new one.
  *
  * Owns: the order of these three, and the connection's pragmas.
- * Never: writes to a file that is not ours or is newer than this code; it is looked at through a read-only connection.
+ * Never: writes to a file that is not ours or has another schema; it is looked at through a read-only connection.
  * INV-1  `synchronous` is set with exec before any statement exists: it takes effect when a statement is prepared.
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { isLocked, isUnwritable, ledgerFailure } from "./failure.ts";
-import { applicationId, migrate, oldestSchema, readSchemaVersion, schemaVersion } from "./migrations.ts";
+import { applicationId, createTables, readSchemaVersion, requireSchema } from "./schema.ts";
 
 export interface ConnectOptions {
   /** The file; the ledger is in memory where this is ":memory:". */
@@ -39,7 +39,8 @@ export async function connect(options: ConnectOptions): Promise<DatabaseSync> {
   try {
     configure(db, options);
     if (options.path !== ":memory:") await writeAhead(db);
-    migrate(db);
+    createTables(db);
+    requireSchema(readSchemaVersion(db), { path: options.path, fn: "open" });
     return db;
   } catch (error) {
     db.close();
@@ -68,18 +69,7 @@ function inspect(db: DatabaseSync, path: string): void {
   if (mark !== applicationId && (mark !== 0 || tables > 0))
     throw ledgerFailure("T0_LEDGER_NOT_A_DATABASE", "is not a Countersign ledger: another program's database", place);
   const version = readSchemaVersion(db);
-  if (version > 0 && version < oldestSchema)
-    throw ledgerFailure(
-      "T0_LEDGER_FORMAT",
-      `has schema ${version}, older than the ${oldestSchema} that is read`,
-      place,
-    );
-  if (version > schemaVersion)
-    throw ledgerFailure(
-      "T0_LEDGER_NEWER_SCHEMA",
-      `has schema ${version}, newer than the known ${schemaVersion}`,
-      place,
-    );
+  if (version > 0) requireSchema(version, place);
   if (isUnwritable(path)) throw ledgerFailure("T0_LEDGER_READ_ONLY", "cannot be written by this process", place);
 }
 

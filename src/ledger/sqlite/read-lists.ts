@@ -62,7 +62,7 @@ function* upTo(page: HeadPage, end: HeadPlace | null): Generator<Term> {
   if (end !== null) yield [`(created_at, workflow_id) ${order} (?, ?)`, end.created_at, end.workflow_id];
 }
 
-const isAbout = (text: string): Term => ["(title IS NULL OR is_about(title, intent_type, workflow_id, ?))", text];
+const isAbout = (text: string): Term => ["is_about(title, intent_type, workflow_id, ?)", text];
 
 /** What `isAbout` calls; SQLite's own lower() knows ASCII alone. */
 export function defineSearch(db: Connection["db"]): void {

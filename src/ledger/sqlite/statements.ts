@@ -55,7 +55,6 @@ const texts = {
       owner = ?5, epoch = ?6, percent = coalesce(?7, percent) WHERE workflow_id = ?8`,
   // Touches no index.
   updatePercent: "UPDATE workflows SET updated_at = ?, percent = ? WHERE workflow_id = ?",
-  fillHead: "UPDATE workflows SET title = ?, principal_type = ?, percent = ? WHERE workflow_id = ? AND title IS NULL",
   head: "SELECT * FROM workflows WHERE workflow_id = ?",
 
   claim: `

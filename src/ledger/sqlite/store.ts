@@ -167,7 +167,6 @@ type WorkflowIndex =
   | "listHeads"
   | "searchHeads"
   | "countHeads"
-  | "fillHead"
   | "beat"
   | "claim"
   | "takeUp"
@@ -186,10 +185,6 @@ function createWorkflowIndex(path: string, run: Run): Pick<LedgerStore, Workflow
     listHeads: (page) => run("listHeads", (on) => listHeads(on, page)),
     searchHeads: (page) => run("searchHeads", (on) => searchHeads(on, page)),
     countHeads: (selection) => run("countHeads", (on) => countHeads(on, selection)),
-    fillHead: (workflowId, { title, principal_type, percent }) =>
-      run("fillHead", ({ statements }) => {
-        statements.fillHead.run(title, principal_type, percent, workflowId);
-      }),
     beat: (owner, now, ttlMs) => run("beat", (on) => beatOwner(on, { owner, now, ttlMs, path })),
     claim: (workflowId, owner, now) => run("claim", (on) => claimLease(on, { workflowId, owner, now })),
     takeUp: (kind, owner, now, limit) => run("takeUp", (on) => takeUp(on, { kind, owner, now, limit })),

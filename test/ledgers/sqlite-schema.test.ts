@@ -1,12 +1,12 @@
-/** What a ledger file has to be: of this schema, or empty. Files of earlier row formats are refused. */
+/** A ledger file has this schema or is empty. A file of an earlier schema is refused, with the way to convert it. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { createKernel } from "../../src/index.ts";
+import { errorCodes } from "../../src/contract/error-codes.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { schemaVersion } from "../../src/ledger/sqlite/schema.ts";
 import { refusalOf } from "../fixtures.ts";
 import { freshPaths, withDatabase, withStore } from "./ledger-files.ts";
-import { routeTwoTenants } from "./routed-tenants.ts";
 
 const freshPath = freshPaths();
 const folder = new URL("./fixtures/", import.meta.url);
@@ -23,7 +23,7 @@ function schemaOf(db: DatabaseSync): readonly string[] {
   return rows.map((row) => String(row["sql"]).replace(/\s+/g, " ")).sort();
 }
 
-describe("a ledger file of an earlier row format", () => {
+describe("a ledger file of an earlier schema", () => {
   it.each(readdirSync(folder).filter((name) => name.startsWith("ledger-")))(
     "%s is refused with a code that says so, and not touched",
     async (name) => {
@@ -35,25 +35,22 @@ describe("a ledger file of an earlier row format", () => {
       expect(readFileSync(path)).toEqual(before);
     },
   );
+
+  it("is refused with a next step that names the conversion script, also one version below", async () => {
+    const path = freshPath();
+    await withStore(sqliteLedger({ path }), async () => undefined);
+    withDatabase(path, (db) => db.exec(`PRAGMA user_version = ${schemaVersion - 1}`));
+    const { code, message } = await refusalOf(sqliteLedger({ path }).open());
+    expect([code, errorCodes.T0_LEDGER_FORMAT.next]).toEqual([
+      "T0_LEDGER_FORMAT",
+      expect.stringContaining("tools/convert-ledger.ts"),
+    ]);
+    expect(message).toContain(`has schema ${schemaVersion - 1}, older than`);
+  });
 });
 
-describe("migrations", () => {
-  it("model endpoints that were counted by tenant alone have what they stand at for all, as the log says", async () => {
-    const path = freshPath();
-    await routeTwoTenants(sqliteLedger({ path }));
-    const noReceipts = "DROP INDEX deliveries_receipts; ALTER TABLE deliveries DROP COLUMN receipt";
-    withDatabase(path, (db) =>
-      db.exec(`${noReceipts}; DELETE FROM charges WHERE tenant_id = 'null'; PRAGMA user_version = 7`),
-    );
-    await withStore(sqliteLedger({ path }), async (store) => {
-      expect(await store.charges(null, ['endpoint:"small"'])).toMatchObject([{ invocations: 2, tokens: 14 }]);
-    });
-    const kernel = await createKernel({ ledger: sqliteLedger({ path }), recover: false });
-    expect(await kernel.verify()).toMatchObject({ ok: true, broken: [] });
-    await kernel.stop();
-  });
-
-  it("a migration that fails leaves the file as it was", async () => {
+describe("creating the tables", () => {
+  it("leaves the file as it was if it fails", async () => {
     const path = freshPath();
     withDatabase(path, (db) =>
       db.exec("PRAGMA application_id = 1129531214; CREATE TABLE workflows (a); INSERT INTO workflows VALUES (1)"),

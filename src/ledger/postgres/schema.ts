@@ -1,0 +1,287 @@
+/**
+ * The tables of a Postgres ledger, in a schema of their own.
+ *
+ * Owns: the schema, its version, and the base that positions are counted from (both in `meta`).
+ * Never: changes the tables of an existing ledger; `tools/convert-ledger.ts` writes its events into a new one.
+ * INV-1  The tables are created in one transaction, under a lock that every creator takes first.
+ * INV-2  The database itself refuses to change, remove or truncate a row of `events`.
+ * INV-3  Ids are compared byte by byte: in the order of every other store, whatever the database's language.
+ * INV-4  What a host names is kept as JSON text: 1 and "1" are different, and no character is refused.
+ */
+import type { ClientBase } from "pg";
+import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";
+import { raisePositions } from "./position.ts";
+import { columnOf, scalar } from "./query.ts";
+
+const id = 'text COLLATE "C"';
+
+/** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
+export const schemaVersion = 10;
+
+// Queries in statements.ts repeat the expressions and conditions of indexes word for word, or Postgres would not use them.
+// Tables whose rows are changed often leave room for it on a page.
+const tables = `
+  CREATE TABLE events (
+    position bigint PRIMARY KEY,
+    stream ${id} NOT NULL,
+    first_sequence bigint NOT NULL CHECK (first_sequence >= 1),
+    last_sequence bigint NOT NULL CHECK (last_sequence >= first_sequence),
+    tenant_id ${id} NOT NULL,
+    envelope text NOT NULL,
+    body text,
+    body_hash text NOT NULL,
+    prev_hash text NOT NULL,
+    hash text NOT NULL,
+    UNIQUE (stream, first_sequence)
+  );
+  CREATE FUNCTION keep_events() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'the event log is append only'; END $$;
+  CREATE TRIGGER events_keep BEFORE UPDATE OR DELETE OR TRUNCATE ON events
+    FOR EACH STATEMENT EXECUTE FUNCTION keep_events();
+
+  -- Where each stream stands. Its row is locked by who appends.
+  CREATE TABLE streams (
+    stream ${id} PRIMARY KEY,
+    tenant_id ${id} NOT NULL,
+    last_sequence bigint NOT NULL,
+    hash text NOT NULL,
+    position bigint NOT NULL
+  ) WITH (fillfactor = 80);
+
+  CREATE TABLE workflows (
+    workflow_id ${id} PRIMARY KEY,
+    tenant_id ${id} NOT NULL,
+    thread_id ${id},
+    principal_id ${id} NOT NULL,
+    intent_id ${id} NOT NULL,
+    intent_type ${id} NOT NULL,
+    correlation_id ${id} NOT NULL,
+    state ${id} NOT NULL,
+    created_at float8 NOT NULL,
+    updated_at float8 NOT NULL,
+    due_at float8,
+    owner ${id},
+    epoch bigint NOT NULL,
+    principal_type text NOT NULL,
+    title text NOT NULL,
+    percent bigint NOT NULL
+  ) WITH (fillfactor = 60);
+  CREATE INDEX workflows_by_tenant ON workflows (tenant_id, workflow_id);
+  CREATE INDEX workflows_by_thread ON workflows (tenant_id, thread_id, workflow_id) WHERE thread_id IS NOT NULL;
+  CREATE INDEX workflows_by_intent ON workflows (intent_id);
+  CREATE INDEX workflows_newest ON workflows (tenant_id, created_at, workflow_id);
+  CREATE INDEX workflows_newest_by_state ON workflows (tenant_id, state, created_at, workflow_id);
+  CREATE INDEX workflows_newest_by_type ON workflows (tenant_id, intent_type, created_at, workflow_id);
+  CREATE INDEX workflows_newest_by_principal ON workflows (tenant_id, principal_id, created_at, workflow_id);
+  CREATE INDEX workflows_held ON workflows (owner, workflow_id) WHERE owner IS NOT NULL;
+  CREATE INDEX workflows_due ON workflows (due_at, workflow_id)
+    WHERE owner IS NULL AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled');
+  CREATE INDEX workflows_abandoned ON workflows (coalesce(due_at, 0::float8), workflow_id)
+    WHERE owner IS NULL AND state IN ('accepted', 'planned', 'running');
+
+  CREATE TABLE gates (
+    workflow_id ${id} NOT NULL,
+    gate_id ${id} NOT NULL,
+    tenant_id ${id} NOT NULL,
+    record text NOT NULL,
+    operator ${id},
+    due_at float8,
+    listed text,
+    PRIMARY KEY (workflow_id, gate_id)
+  );
+  CREATE INDEX gates_by_tenant ON gates (tenant_id, workflow_id, gate_id);
+  CREATE INDEX gates_newest ON gates (tenant_id, workflow_id DESC, gate_id);
+  CREATE INDEX gates_newest_by_operator ON gates (tenant_id, operator, workflow_id DESC, gate_id);
+  CREATE INDEX gates_due ON gates (tenant_id, due_at, workflow_id DESC, gate_id) WHERE due_at IS NOT NULL;
+
+  -- digest: an index takes no key of more than some kB.
+  CREATE TABLE keys (
+    tenant_id ${id} NOT NULL,
+    digest ${id} NOT NULL,
+    key ${id} NOT NULL,
+    workflow_id ${id} NOT NULL,
+    action_id ${id} NOT NULL,
+    position bigint NOT NULL,
+    PRIMARY KEY (tenant_id, digest)
+  );
+
+  -- The newest entry of each key; earlier ones are in the log. thread_id is '' for an entry of the whole tenant.
+  CREATE TABLE memory (
+    tenant_id ${id} NOT NULL,
+    thread_id ${id} NOT NULL,
+    digest ${id} NOT NULL,
+    key ${id} NOT NULL,
+    position bigint NOT NULL,
+    ordinal bigint NOT NULL,
+    record text NOT NULL,
+    PRIMARY KEY (tenant_id, digest, thread_id)
+  );
+  CREATE INDEX memory_newest ON memory (tenant_id, position, ordinal);
+  CREATE INDEX memory_newest_of_thread ON memory (tenant_id, thread_id, position, ordinal);
+
+  CREATE TABLE documents (
+    tenant_id ${id} NOT NULL,
+    document_id ${id} NOT NULL,
+    position bigint NOT NULL,
+    record text NOT NULL,
+    PRIMARY KEY (tenant_id, document_id)
+  );
+
+  -- What a context built for this tenant (thread_id '') or thread could notice: the last write's position, and how many.
+  CREATE TABLE counters (
+    tenant_id ${id} NOT NULL,
+    thread_id ${id} NOT NULL,
+    position bigint NOT NULL,
+    changes bigint NOT NULL,
+    PRIMARY KEY (tenant_id, thread_id)
+  ) WITH (fillfactor = 60);
+
+  -- Budget counters, in shares: each appender adds to one of them, so that few wait for one another. Tenant 'null'
+  -- stands for all tenants. Money is decimal, because sums of binary fractions are not exact.
+  CREATE TABLE charges (
+    tenant_id ${id} NOT NULL,
+    counter ${id} NOT NULL,
+    share smallint NOT NULL,
+    tokens float8 NOT NULL,
+    money numeric NOT NULL,
+    invocations float8 NOT NULL,
+    wall_ms float8 NOT NULL,
+    PRIMARY KEY (tenant_id, counter, share)
+  ) WITH (fillfactor = 60);
+
+  -- An owner holds its leases as long as it is alive: renewing them touches this one row. expires_at is by the
+  -- database's clock; lock is the lock of the owner's session, if it has one.
+  CREATE TABLE owners (owner ${id} PRIMARY KEY, session ${id} NOT NULL, expires_at float8 NOT NULL, lock bigint)
+    WITH (fillfactor = 60);
+
+  CREATE TABLE sessions (
+    ordinal bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name ${id} NOT NULL UNIQUE,
+    kind ${id} NOT NULL,
+    holder ${id} NOT NULL,
+    caller text NOT NULL,
+    born_at float8 NOT NULL,
+    used_at float8 NOT NULL,
+    ends_at float8 NOT NULL
+  );
+  CREATE INDEX sessions_by_use ON sessions (kind, used_at, ordinal);
+
+  CREATE TABLE notifiers (name ${id} PRIMARY KEY, position bigint NOT NULL);
+  CREATE TABLE deliveries (
+    ordinal bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    notifier ${id} NOT NULL,
+    delivery_id ${id} NOT NULL,
+    tenant_id ${id} NOT NULL,
+    workflow_id ${id} NOT NULL,
+    gate_id ${id} NOT NULL,
+    kind ${id} NOT NULL,
+    sequence bigint,
+    at float8 NOT NULL,
+    state ${id} NOT NULL DEFAULT 'pending',
+    attempts bigint NOT NULL DEFAULT 0,
+    next_at float8 NOT NULL,
+    owner ${id},
+    settled_at float8,
+    error text,
+    receipt text,
+    UNIQUE (notifier, delivery_id)
+  );
+  CREATE INDEX deliveries_next ON deliveries (notifier, next_at, ordinal) WHERE state = 'pending';
+  CREATE INDEX deliveries_of_gate ON deliveries (notifier, workflow_id, gate_id, at, ordinal) WHERE state = 'pending';
+  CREATE INDEX deliveries_settled ON deliveries (notifier, state, settled_at) WHERE state <> 'pending';
+  -- A notifier finds again what it has sent, by receipts such as the channel and the timestamp of a message.
+  CREATE INDEX deliveries_receipts ON deliveries (notifier, workflow_id, gate_id, at, ordinal) WHERE receipt IS NOT NULL;
+`;
+
+/** Whatever schema they are in, all who open a ledger of this database go one after another here. */
+const openers = 0x4353474e;
+
+export interface Place {
+  /** For messages. */
+  readonly name: string;
+  readonly schema: string;
+  readonly create: boolean;
+}
+
+/** Creates the ledger if the schema holds none; takes no lock if it is there already. */
+export async function openSchema(client: ClientBase, place: Place): Promise<void> {
+  await requireWritable(client, place);
+  const version = await readVersion(client, place);
+  if (version > 0) return raisePositions(client);
+  if (!place.create)
+    throw ledgerFailure("T0_LEDGER_UNAVAILABLE", "is not there: nothing was recorded in it yet", {
+      ...place,
+      fn: "open",
+    });
+  await create(client, place);
+}
+
+/** Another creator may be in the way: then creation is tried again. */
+async function create(client: ClientBase, place: Place, triesLeft = 4): Promise<void> {
+  await client.query("BEGIN");
+  try {
+    await client.query("SELECT pg_advisory_xact_lock($1)", [openers]);
+    const isThere = await scalar(client, "SELECT 1 FROM pg_namespace WHERE nspname = $1", [place.schema]);
+    if (isThere === null) await client.query(`CREATE SCHEMA "${place.schema}"`);
+    await createTables(client, place);
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => undefined);
+    if (triesLeft === 0 || !isRace(error)) throw error;
+    await create(client, place, triesLeft - 1);
+  }
+}
+
+interface Standing {
+  readonly replica: boolean;
+  readonly encoding: string;
+  /** False where the schema is there, and its tables cannot be seen: they would seem not to be. */
+  readonly sees: boolean | null;
+}
+
+async function requireWritable(client: ClientBase, { name, schema }: Place): Promise<void> {
+  const place = { name, fn: "open" };
+  const { rows } = await client.query(
+    `SELECT pg_is_in_recovery() AS replica, current_setting('server_encoding') AS encoding,
+      has_schema_privilege(to_regnamespace($1)::oid, 'USAGE') AS sees`,
+    [schema],
+  );
+  const { replica, encoding, sees } = rows[0] as Standing;
+  if (sees === false) throw ledgerFailure("T0_LEDGER_FORBIDDEN", `does not let this role into schema ${schema}`, place);
+  if (replica) throw ledgerFailure("T0_LEDGER_READ_ONLY", "is a replica; turns are written to the primary", place);
+  if (encoding !== "UTF8")
+    throw ledgerFailure("T0_LEDGER_NOT_A_DATABASE", `keeps text as ${encoding}; a ledger needs UTF8`, place);
+}
+
+/** Returns 0 if there is no ledger yet. @throws KernelErrorException if there is something else, or another schema. */
+async function readVersion(client: ClientBase, { name, schema }: Place): Promise<number> {
+  const place = { name, fn: "open" };
+  const tables = await columnOf(client, "SELECT tablename FROM pg_tables WHERE schemaname = $1", [schema]);
+  if (tables.length === 0) return 0;
+  const isOurs = tables.includes("meta") && tables.includes("events");
+  if (!isOurs)
+    throw ledgerFailure(
+      "T0_LEDGER_NOT_A_DATABASE",
+      `is not a Countersign ledger: other tables are in schema ${schema}`,
+      place,
+    );
+  const version = Number(await scalar(client, "SELECT value FROM meta WHERE name = 'schema_version'"));
+  requireKnownSchema(version, place);
+  return version;
+}
+
+/** Refuses a ledger of another schema. @throws KernelErrorException T0_LEDGER_FORMAT or T0_LEDGER_NEWER_SCHEMA. */
+export function requireKnownSchema(version: number, place: FailurePlace): void {
+  if (version === schemaVersion) return;
+  const [code, how] =
+    version > schemaVersion ? (["T0_LEDGER_NEWER_SCHEMA", "newer"] as const) : (["T0_LEDGER_FORMAT", "older"] as const);
+  throw ledgerFailure(code, `has schema ${version}, ${how} than the known ${schemaVersion}`, place);
+}
+
+async function createTables(client: ClientBase, place: Place): Promise<void> {
+  // Another process may have created the tables while this one waited for the lock.
+  if ((await readVersion(client, place)) > 0) return;
+  await client.query(`CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL); ${tables}`);
+  const put = "INSERT INTO meta VALUES ('schema_version', $1), ('position_base', '0')";
+  await client.query(put, [String(schemaVersion)]);
+}
