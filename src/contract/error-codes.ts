@@ -91,7 +91,7 @@ export const errorCodes = Object.freeze({
     http: 503,
   }),
   T0_LEDGER_FORMAT: input(
-    "Use the release that wrote it, or convert a ledger of an earlier release into a new one with tools/convert-ledger.ts.",
+    "Use the release that wrote it, or convert a ledger of an earlier release into a new one with npm run convert in a clone of the repository.",
     { severity: "fatal" },
   ),
   T0_LEDGER_NEWER_SCHEMA: input("Use the version that wrote this ledger, or a newer one.", { severity: "fatal" }),

@@ -43,7 +43,7 @@ describe("a ledger file of an earlier schema", () => {
     const { code, message } = await refusalOf(sqliteLedger({ path }).open());
     expect([code, errorCodes.T0_LEDGER_FORMAT.next]).toEqual([
       "T0_LEDGER_FORMAT",
-      expect.stringContaining("tools/convert-ledger.ts"),
+      expect.stringContaining("npm run convert"),
     ]);
     expect(message).toContain(`has schema ${schemaVersion - 1}, older than`);
   });

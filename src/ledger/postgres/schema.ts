@@ -2,7 +2,7 @@
  * The tables of a Postgres ledger, in a schema of their own.
  *
  * Owns: the schema, its version, and the base that positions are counted from (both in `meta`).
- * Never: changes the tables of an existing ledger; `tools/convert-ledger.ts` writes its events into a new one.
+ * Never: changes the tables of an existing ledger; `npm run convert` writes its events into a new one.
  * INV-1  The tables are created in one transaction, under a lock that every creator takes first.
  * INV-2  The database itself refuses to change, remove or truncate a row of `events`.
  * INV-3  Ids are compared byte by byte: in the order of every other store, whatever the database's language.
