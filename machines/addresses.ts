@@ -7,6 +7,7 @@
  * A2  Children come before their workflow: an actor that has ended itself hears nothing of them.
  */
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
+import { type EventFacts, eventTypes, factsOf, isHeardBy } from "../src/contract/events.ts";
 
 export interface Address {
   readonly chart: "workflow" | "step" | "gate";
@@ -39,10 +40,10 @@ export function addressesOf(event: LedgerEvent, begun: Begun): readonly Address[
   for (const id of beginning(event, begun)) found.push({ chart: "step", id, begins: true, hears: false });
   if (step_id !== null && moves.step && begun.steps.has(step_id)) found.push(stepAt(step_id));
   const gateId = moves.gate ? gateIdIn(event) : null;
-  const opens = type === "GATE_OPENED";
+  const opens = moves.creates === "gate";
   if (gateId !== null && (opens || begun.gates.has(gateId)))
     found.push({ chart: "gate", id: gateId, begins: opens, hears: true });
-  for (const id of undecided(event, begun)) found.push({ chart: "gate", id, begins: false, hears: true });
+  for (const id of undecided(event, moves, begun)) found.push({ chart: "gate", id, begins: false, hears: true });
   if (moves.workflow) found.push(workflow);
   return found;
 }
@@ -57,10 +58,10 @@ function beginning({ event_type: type, payload }: LedgerEvent, { steps }: Begun)
   return ids.filter((id) => !steps.has(id));
 }
 
-/** Gates that an end leaves without anything to decide. */
-function undecided({ event_type: type, step_id }: LedgerEvent, { gatesOf }: Begun): Iterable<string> {
-  if (type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED") return gatesOf(null);
-  return (type === "STEP_FAILED" || type === "STEP_SKIPPED") && step_id !== null ? gatesOf(step_id) : [];
+/** Returns the gates that an end leaves without anything to decide. */
+function undecided({ step_id }: LedgerEvent, { voids }: Moves, { gatesOf }: Begun): Iterable<string> {
+  if (voids === "workflow") return gatesOf(null);
+  return voids === "step" && step_id !== null ? gatesOf(step_id) : [];
 }
 
 /** The gate that an event of gates or of people names. */
@@ -69,7 +70,7 @@ function gateIdIn({ payload }: LedgerEvent): string {
   return gate?.gate_id ?? (payload["gate_id"] as string);
 }
 
-interface Moves {
+interface Moves extends Pick<EventFacts, "creates" | "voids"> {
   readonly step: boolean;
   readonly gate: boolean;
   readonly workflow: boolean;
@@ -79,22 +80,26 @@ interface Moves {
   readonly alone: "workflow" | "step" | null;
 }
 
-const known = new Map<string, Moves>();
-
-/** Which charts events of a type are for, as their names say: looked at once a type. */
-export function movesOf(type: string): Moves {
-  const seen = known.get(type);
-  if (seen !== undefined) return seen;
-  const step = /^(STEP|ACTION|GATE|USER)_/.test(type) && type !== "STEP_STREAMED";
-  const gate = /^(GATE|USER)_/.test(type);
-  const workflow = /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
-  const isMore = gate || /^(PLAN_CREATED|STEP_(FAILED|SKIPPED)|WORKFLOW_(RESTARTED|CANCELLED|FAILED))$/.test(type);
-  const ofStep = step ? "step" : workflow ? "workflow" : null;
-  const subject = gate ? "gate" : ofStep;
-  const moves: Moves = { step, gate, workflow, subject, alone: isMore ? null : ofStep };
-  known.set(type, moves);
-  return moves;
+function readMoves(facts: EventFacts): Moves {
+  const { charts = [], creates, voids } = facts;
+  const [subject = null] = charts.filter((chart) => chart !== "action");
+  const isMore = isHeardBy("gate", facts) || creates !== undefined || voids !== undefined;
+  return {
+    step: isHeardBy("step", facts),
+    gate: isHeardBy("gate", facts),
+    workflow: isHeardBy("workflow", facts),
+    subject,
+    alone: isMore || subject === "gate" ? null : subject,
+    ...(creates !== undefined && { creates }),
+    ...(voids !== undefined && { voids }),
+  };
 }
+
+const movesByType: ReadonlyMap<string, Moves> = new Map(eventTypes.map((type) => [type, readMoves(factsOf(type))]));
+const noMoves = readMoves(factsOf(""));
+
+/** Returns which charts events of a type are for, as the event catalogue says. */
+export const movesOf = (type: string): Moves => movesByType.get(type) ?? noMoves;
 
 const payloadAs = <T extends keyof EventPayloads>(payload: object, _type: T): EventPayloads[T] =>
   payload as EventPayloads[T];

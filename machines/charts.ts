@@ -4,6 +4,7 @@
  * Owns: which chart an event is for. Never: changes a record.
  */
 import type { EventDraft } from "../src/contract/event.ts";
+import { factsOf } from "../src/contract/events.ts";
 import type { Gate } from "../src/contract/gate.ts";
 import type { StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 import { actionMachine } from "./action.ts";
@@ -58,18 +59,18 @@ function gateIdIn(payload: object): string {
   return "gate" in payload ? (payload.gate as Gate).gate_id : "";
 }
 
-/** The event as the charts see it: its type and the payload fields their guards read. */
-export const chartEvent = (type: string, payload: object): ChartEvent =>
-  guarded.has(type) ? guardedEvent(type, payload) : plainEvent(type);
-
-function guardedEvent(type: string, payload: object): ChartEvent {
-  const { action, cause, recovered, resolution, pending, final } = payload as Readonly<Record<string, unknown>>;
-  return { type, action, cause, recovered, resolution, pending, final } as ChartEvent;
+/** Returns the event as the charts see it: its type and the payload members that their guards read. */
+export function chartEvent(type: string, payload: object): ChartEvent {
+  const { guards } = factsOf(type);
+  if (guards === undefined) return plainEvent(type);
+  const event: ChartEvent & Record<string, unknown> = { type };
+  for (const name of guards) event[name] = (payload as Readonly<Record<string, unknown>>)[name];
+  return event;
 }
 
 const plainEvents = new Map<string, ChartEvent>();
 
-/** Nothing that it carries counts: one a type. */
+/** Returns the one event of a type whose payload no guard reads. */
 function plainEvent(type: string): ChartEvent {
   const known = plainEvents.get(type);
   if (known !== undefined) return known;
@@ -77,15 +78,6 @@ function plainEvent(type: string): ChartEvent {
   plainEvents.set(type, event);
   return event;
 }
-
-/** Events whose transition depends on what they carry. */
-const guarded: ReadonlySet<string> = new Set([
-  "GATE_EXPIRED",
-  "GATE_REVISED",
-  "ACTION_STARTED",
-  "ACTION_FAILED",
-  "ACTION_SETTLED",
-]);
 
 /** Where a step's record stands, by the chart's path. */
 const places: ReadonlyMap<string, Pick<StepRecord, "state" | "phase">> = new Map(

@@ -57,7 +57,8 @@ export {
   wrapError,
 } from "./contract/error.ts";
 export { type ErrorCode, errorCodes } from "./contract/error-codes.ts";
-export { EventType, eventTypes, LedgerEvent } from "./contract/event.ts";
+export { EventType, LedgerEvent } from "./contract/event.ts";
+export { eventTypes } from "./contract/events.ts";
 export { EvidenceLine } from "./contract/evidence.ts";
 export { CausalChain, Explanation } from "./contract/explanation.ts";
 export {

@@ -14,7 +14,8 @@
 import { type ChainBreak, chainHash, checkBytes, genesisHash, refuseDamage, standsAt } from "./chain.ts";
 import { sha256 } from "./digest.ts";
 import { kernelError } from "./error-codes.ts";
-import { type Actor, type EventType, eventTypes, type LedgerEvent } from "./event.ts";
+import type { Actor, EventType, LedgerEvent } from "./event.ts";
+import { eventTypes } from "./events.ts";
 import { instantText } from "./instant.ts";
 import { isPlainObject, type JsonObject } from "./json.ts";
 import { raise } from "./kernel-error.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chainHash, genesisHash, verifyChain } from "../../src/contract/chain.ts";
 import { sha256 } from "../../src/contract/digest.ts";
-import { eventTypes } from "../../src/contract/event.ts";
+import { eventTypes } from "../../src/contract/events.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
 import {
   completeEvent,

@@ -1,7 +1,7 @@
 /** Damaged and foreign records: whatever stands in one whose chain is sound, its replay ends, with a difference or a code. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventTypes } from "../../src/contract/event.ts";
+import { eventTypes } from "../../src/contract/events.ts";
 import { isPlainObject } from "../../src/contract/json.ts";
 import type { Turn, TurnEvent } from "../../src/contract/turn.ts";
 import { KernelErrorException, type KernelOptions, type Replay, replayRows, type TurnRow } from "../../src/index.ts";

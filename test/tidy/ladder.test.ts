@@ -42,7 +42,7 @@ function packageComplaint(edge: Import, room: string, floor: Floor): string | nu
 }
 
 function formComplaint(edge: Import, floor: Floor, target: string): string | null {
-  if (floor.typesOnly?.includes(target) && edge.kind !== "type")
+  if (floor.typesOnly?.includes(target) && edge.kind !== "type" && edge.file !== floor.mayLoad)
     return `${target} may be imported as types only: write "import type"`;
   if (floor.dynamicOnly?.includes(target) && edge.kind === "runtime")
     return `${target} must be loaded by "await import(…)"`;

@@ -33,12 +33,20 @@ const impureNames: ReadonlySet<string> = new Set([
 const pureCalls: ReadonlySet<string> = new Set(["Date.parse", "Math.max", "Math.min"]);
 
 describe("the source of a machine", () => {
-  it("[CARD-15] imports xstate, its own room and types of the contract", () => {
+  it("[CARD-15] imports xstate, its own room, the event catalogue and types of the contract", () => {
     const wrong = files.flatMap(importsOf).filter((edge) => {
       if (edge.file === null) return edge.package !== "xstate";
-      return !edge.file.startsWith("machines/") && !(edge.file.startsWith("src/contract/") && edge.kind === "type");
+      const isType = edge.file.startsWith("src/contract/") && edge.kind === "type";
+      return !edge.file.startsWith("machines/") && !isType && edge.file !== "src/contract/events.ts";
     });
     expect(wrong.map((edge) => `${edge.from}:${edge.line}  imports ${edge.specifier}`)).toEqual([]);
+  });
+
+  it("[CARD-15] the event catalogue that the machines load loads nothing but its own rows", () => {
+    const ofCatalogue = sourcesIn("src/contract").filter(({ path }) => /^src\/contract\/events[./]/.test(path));
+    const loaded = ofCatalogue.flatMap(importsOf).filter(({ kind }) => kind !== "type");
+    expect(loaded.filter(({ file }) => file?.startsWith("src/contract/events/") !== true)).toEqual([]);
+    expect(loaded.length).toBeGreaterThan(5);
   });
 
   it("[CARD-15] touches no clock, chance, timer, network, process or console", () => {

@@ -7,6 +7,7 @@
  */
 import { sha256 } from "../../contract/digest.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
+import { type EventFacts, factsOf, touchesGate, typesWhere } from "../../contract/events.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import type { NoticeKind } from "../../contract/gate-notice.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
@@ -21,15 +22,15 @@ export interface UpdateOptions {
   readonly dueSoonMs: number;
 }
 
-const ending: ReadonlySet<string> = new Set(["STEP_FAILED", "STEP_SKIPPED", "WORKFLOW_FAILED", "WORKFLOW_CANCELLED"]);
+const touching = typesWhere(touchesGate);
 
-/** Whether an event may have changed a gate. */
-export const touchesGates = ({ event_type: type }: LedgerEvent): boolean =>
-  type.startsWith("GATE_") || type.startsWith("USER_") || ending.has(type);
+/** Returns whether an event may have changed a gate. */
+export const touchesGates = ({ event_type: type }: LedgerEvent): boolean => touching.has(type);
 
-/** As touchesGates, of a row's body, without what leads to it: these types are never left out there. */
-export const mayTouchGates = (body: string | null): boolean =>
-  body !== null && /"(?:GATE_|USER_|STEP_FAILED"|STEP_SKIPPED"|WORKFLOW_FAILED"|WORKFLOW_CANCELLED")/.test(body);
+const touchingInBody = new RegExp(`"(?:${[...touching].join("|")})"`);
+
+/** Returns whether the body of a row may hold an event that has changed a gate. */
+export const mayTouchGates = (body: string | null): boolean => body !== null && touchingInBody.test(body);
 
 /** @param events those of the row. @param record the workflow after it. */
 export function gateUpdates(
@@ -39,9 +40,11 @@ export function gateUpdates(
 ): readonly GateUpdates[] {
   const last = events.at(-1);
   if (last === undefined) return [];
-  const named = (type: string) =>
-    new Set(events.flatMap(({ event_type, payload }) => (event_type === type ? [payload["gate_id"]] : [])));
-  const happened = { escalated: named("GATE_ESCALATED"), reminded: named("GATE_REMINDED") };
+  const named = (notice: EventFacts["notice"]) =>
+    new Set(
+      events.filter((event) => factsOf(event.event_type).notice === notice).map(({ payload }) => payload["gate_id"]),
+    );
+  const happened = { escalated: named("escalated"), reminded: named("reminded") };
   return [...record.gates.values()].flatMap((gate) => {
     const was = before.get(gate.gate_id);
     if (gate === was) return [];

@@ -6,6 +6,7 @@
  * W2  A tail begins at the first event, so that whether the workflow has ended is read, not guessed.
  */
 import type { LedgerEvent } from "../../contract/event.ts";
+import { typesWhere } from "../../contract/events.ts";
 import { deepFreeze } from "../../contract/json.ts";
 import { endOf, openEnvelope, openTurns, type StreamEnd, streamStart, type TurnRow } from "../../contract/turn.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
@@ -210,10 +211,11 @@ function segmentOf<T>(rows: readonly TurnRow[], told: Pick<Segment<T>, "items" |
   return { ...told, rows: rows.length, chars, isLast: rows.length < rowsPerPage };
 }
 
-const rests = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_CANCELLED", "WORKFLOW_FAILED", "INTENT_REJECTED"]);
+const begin = typesWhere(({ begins }) => begins === "workflow");
+const end = typesWhere(({ ends }) => ends === "workflow" || ends === "request");
 
 /** Whether these events leave the workflow ended. A fact that came after the end reopens nothing; a restart does. */
 function hasEnded(events: readonly LedgerEvent[], before: boolean): boolean {
-  const last = events.findLast(({ event_type: type }) => rests.has(type) || type === "WORKFLOW_RESTARTED");
-  return last === undefined ? before : last.event_type !== "WORKFLOW_RESTARTED";
+  const last = events.findLast(({ event_type: type }) => end.has(type) || begin.has(type));
+  return last === undefined ? before : end.has(last.event_type);
 }

@@ -6,6 +6,7 @@
 import { claimedKey } from "../../contract/action.ts";
 import { addCharge, type Ceiling, chargeFields, noCharge } from "../../contract/budget.ts";
 import type { EventDraft } from "../../contract/event.ts";
+import { factsOf, isHeardBy } from "../../contract/events.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import { submissionKey } from "../../contract/intent.ts";
 import { endpointCounter } from "../../contract/model-route.ts";
@@ -141,20 +142,6 @@ const timesOf = (gates: readonly Gate[]): number[] =>
   ]);
 const earliest = (times: readonly number[]): number | null => (times.length === 0 ? null : Math.min(...times));
 
-const gateEvents: ReadonlySet<string> = new Set([
-  "GATE_OPENED",
-  "GATE_REVISED",
-  "GATE_EXPIRED",
-  "GATE_ESCALATED",
-  "GATE_REMINDED",
-  "GATE_SUSPENDED",
-  "GATE_VOTED",
-  "GATE_VOTE_WITHDRAWN",
-  "GATE_DELEGATED",
-  "USER_APPROVED",
-  "USER_REJECTED",
-]);
-
 /** Gates that these events have changed; all of a workflow that has ended. */
 function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): readonly Gate[] {
   const { gates, state } = record;
@@ -165,9 +152,10 @@ function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): readonl
 }
 
 function changedBy({ gates }: WorkflowRecord, { type, step_id, payload }: EventDraft): readonly string[] {
-  if (gateEvents.has(type))
+  const facts = factsOf(type);
+  if (isHeardBy("gate", facts))
     return ["gate_id" in payload ? (payload.gate_id as string) : (payload as { gate: Gate }).gate.gate_id];
-  if (type !== "STEP_FAILED" && type !== "STEP_SKIPPED") return none;
+  if (facts.voids !== "step") return none;
   // A step that failed, or was skipped, took its gate with it.
   const isVoided = (gate: Gate): boolean => gate.status === "voided" && gate.step_id === step_id;
   return [...gates.values()].filter(isVoided).map(({ gate_id }) => gate_id);

@@ -8,6 +8,7 @@
 
 import { RELATED_TASK_META_KEY, type Result, type Server, type ServerContext } from "@modelcontextprotocol/server";
 import { withoutScopes } from "../../contract/auth-context.ts";
+import { touchesGate, typesWhere } from "../../contract/events.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import type { Gate, WorkflowState } from "../../index.ts";
 import { waitForRest } from "../../protocol/wait-for-rest.ts";
@@ -81,11 +82,11 @@ async function untilClosed(context: McpContext, { state, gate, signal }: Closing
   const { workflow_id, sequence: after } = state;
   const key = questionKey(gate);
   for await (const { item } of kernel.channel("events", workflow_id, { after, signal }, caller)) {
-    if (!mayClose.test(item.event_type)) continue;
+    if (!mayClose.has(item.event_type)) continue;
     const now = await kernel.workflow(workflow_id, caller);
     if (!openGates(now).some((open) => questionKey(open) === key)) return;
   }
 }
 
-/** Events that decide gates, change them, or end their workflow. */
-const mayClose = /^(USER|GATE|STEP_FAILED|WORKFLOW)/;
+/** The types of events that decide gates, change them, or end their workflow. */
+const mayClose = typesWhere((facts) => touchesGate(facts) || facts.ends === "workflow");

@@ -4,7 +4,8 @@
  * Owns: reading the options, and what becomes of an event that no kernel wrote. Never: knows a kernel.
  */
 import { kernelError } from "../../contract/error-codes.ts";
-import { eventTypes, type LedgerEvent } from "../../contract/event.ts";
+import type { LedgerEvent } from "../../contract/event.ts";
+import { eventTypes } from "../../contract/events.ts";
 import type { Inspection } from "../../contract/inspection.ts";
 import { isPlainObject } from "../../contract/json.ts";
 import { KernelErrorException, raise } from "../../contract/kernel-error.ts";

@@ -10,14 +10,16 @@
  */
 import { type Address, addressesOf, type Begun } from "../../../machines/addresses.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import type { EventType, LedgerEvent } from "../../contract/event.ts";
+import type { LedgerEvent } from "../../contract/event.ts";
+import type { Party } from "../../contract/events/event-row.ts";
+import { factsOf, isHeardBy, typesWhere } from "../../contract/events.ts";
 import type { Inspection } from "../../contract/inspection.ts";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { ActorList, type Heard, rootId } from "./actor-list.ts";
 import { type Redact, redactEvent } from "./redact.ts";
-import { arrowOf, type Person, personIn, type Role } from "./senders.ts";
+import { arrowOf, type Person, personIn } from "./senders.ts";
 
 export const kinds = ["workflow", "steps", "gates", "actions", "people", "operators", "policy"] as const;
 /** A kind of actors that a viewer may ask for. */
@@ -145,13 +147,13 @@ export class Player {
     return target;
   }
 
-  #isShown(role: Role): boolean {
+  #isShown(role: Party): boolean {
     const kind = kindOf[role as keyof typeof kindOf];
     return kind === undefined || this.#shown.has(kind);
   }
 
   /** Who plays a role in an event, or whoever contains it. */
-  #nearest(role: Role, event: LedgerEvent, home: Home | null): string {
+  #nearest(role: Party, event: LedgerEvent, home: Home | null): string {
     const found = this.#find(role, event, home);
     if (found !== null && this.actors.has(found)) return found;
     if (role === "operator" || role === "gate") return this.#nearest("step", event, home);
@@ -163,7 +165,7 @@ export class Player {
     return id === "t4" ? rootId : "t4";
   }
 
-  #find(role: Role, event: LedgerEvent, home: Home | null): string | null {
+  #find(role: Party, event: LedgerEvent, home: Home | null): string | null {
     const { step_id, payload } = event;
     if (role === "person") return this.#personOf(personIn(event));
     if (role === "workflow") return home?.id ?? null;
@@ -231,14 +233,8 @@ export class Player {
   }
 }
 
-const policyEvents: ReadonlySet<EventType> = new Set([
-  "POLICY_DECIDED",
-  "BUDGET_RESERVED",
-  "BUDGET_SETTLED",
-  "BUDGET_REFUSED",
-  "ROUTE_DECIDED",
-]);
-const ends: ReadonlySet<EventType> = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_FAILED", "WORKFLOW_CANCELLED"]);
+const policyEvents = typesWhere(({ judges = false }) => judges);
+const ends = typesWhere((facts) => facts.ends === "workflow");
 const kindOf = { workflow: "workflow", step: "steps", gate: "gates", operator: "operators", person: "people" } as const;
 
 function newHome(id: string): Home {
@@ -276,6 +272,6 @@ function actionsIn({ event_type: type, payload }: LedgerEvent, { actions }: Home
   const at = (id: string, begins: boolean): Moved => ({ chart: "action", id, begins, hears: true });
   if (type === "WORKFLOW_RESTARTED") return [...actions.keys()].map((id) => at(id, false));
   const id = payload["action_id"];
-  if (!type.startsWith("ACTION_") || typeof id !== "string") return [];
+  if (!isHeardBy("action", factsOf(type)) || typeof id !== "string") return [];
   return actions.has(id) || type === "ACTION_STARTED" ? [at(id, !actions.has(id))] : [];
 }

@@ -9,7 +9,8 @@
  * L3  At most `maxLives` are remembered, those of the workflows that stirred last; of a run that has ended, none.
  * L4  What another process appended ends lives that are remembered here and begins none: that process tells of those.
  */
-import { type EventType, type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import { factsOf, typesWhere } from "../../contract/events.ts";
 import type { AttemptTrace } from "../../contract/trace.ts";
 import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
 import type { Commit } from "../../index.ts";
@@ -33,26 +34,8 @@ export interface LifeListener {
   readonly forgotten: (life: Life) => void;
 }
 
-/** Events that begin or end a life. */
-const turning: ReadonlySet<EventType> = new Set([
-  "INTENT_RECEIVED",
-  "WORKFLOW_RESTARTED",
-  "WORKFLOW_COMPLETED",
-  "WORKFLOW_FAILED",
-  "WORKFLOW_CANCELLED",
-  "STEP_STARTED",
-  "STEP_SUCCEEDED",
-  "STEP_FAILED",
-  "STEP_SKIPPED",
-  "ACTION_STARTED",
-  "ACTION_SUCCEEDED",
-  "ACTION_FAILED",
-  "ACTION_SETTLED",
-  "GATE_OPENED",
-  "USER_APPROVED",
-  "USER_REJECTED",
-  "GATE_EXPIRED",
-]);
+/** The types of events that begin or end a lifetime. */
+const turning = typesWhere(({ begins, ends }) => begins !== undefined || ends !== undefined);
 
 /** What an event is read with. */
 interface Reading {
@@ -125,15 +108,14 @@ export class Lifetimes {
 
   #readBeginning(reading: Reading): void {
     const { event, record } = reading;
-    switch (event.event_type) {
-      case "INTENT_RECEIVED":
-      case "WORKFLOW_RESTARTED":
+    switch (factsOf(event.event_type).begins) {
+      case "workflow":
         return this.#begin(reading, lifeOfRun(record));
-      case "STEP_STARTED":
+      case "step":
         return this.#begin(reading, lifeOfStep(this.#runOf(reading), event.step_id ?? "", reading));
-      case "ACTION_STARTED":
+      case "attempt":
         return this.#beginAttempt(reading);
-      case "GATE_OPENED": {
+      case "gate": {
         const { gate } = payloadOf(event, "GATE_OPENED");
         return this.#begin(reading, lifeOfGate(this.#stepOf(reading), gate, reading.at));
       }
@@ -143,22 +125,14 @@ export class Lifetimes {
 
   #readEnd(reading: Reading): void {
     const { event } = reading;
-    switch (event.event_type) {
-      case "WORKFLOW_COMPLETED":
-      case "WORKFLOW_FAILED":
-      case "WORKFLOW_CANCELLED":
+    switch (factsOf(event.event_type).ends) {
+      case "workflow":
         return this.#endRun(reading);
-      case "STEP_SUCCEEDED":
-      case "STEP_FAILED":
-      case "STEP_SKIPPED":
+      case "step":
         return this.#endStep(reading, event.step_id ?? "", { how: stepOutcome(event), told: true });
-      case "ACTION_SUCCEEDED":
-      case "ACTION_FAILED":
-      case "ACTION_SETTLED":
+      case "attempt":
         return this.#endAttempt(reading);
-      case "USER_APPROVED":
-      case "USER_REJECTED":
-      case "GATE_EXPIRED":
+      case "gate":
         return this.#endGate(reading);
       default:
     }

@@ -5,6 +5,7 @@
  */
 import type { Usage } from "../../contract/action.ts";
 import { type EventType, type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import { factsOf } from "../../contract/events.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { Commit } from "../../index.ts";
 import type { InstrumentName, Labels, MetricSink } from "./instruments.ts";
@@ -30,18 +31,6 @@ const closed: ReadonlySet<string> = new Set([
   "http.request.method",
   "http.response.status_code",
 ]);
-
-const transitions: { readonly [T in EventType]?: string } = {
-  INTENT_RECEIVED: "received",
-  WORKFLOW_STARTED: "started",
-  WORKFLOW_WAITING: "waiting",
-  WORKFLOW_RESUMED: "resumed",
-  WORKFLOW_RESTARTED: "restarted",
-  WORKFLOW_COMPLETED: "completed",
-  WORKFLOW_FAILED: "failed",
-  WORKFLOW_CANCELLING: "cancelling",
-  WORKFLOW_CANCELLED: "cancelled",
-};
 
 const durations = {
   workflow: "workflowDuration",
@@ -123,7 +112,7 @@ export class MetricRecorder implements LifeListener {
 
   #count(event: LedgerEvent, record: WorkflowRecord | null): void {
     const { event_type: type, tenant_id: tenant } = event;
-    const transition = transitions[type];
+    const { transition } = factsOf(type);
     if (transition !== undefined)
       this.record("transitions", 1, { transition, intent: record?.intent.type ?? "" }, tenant);
     if (record === null) return this.#countRefusal(event);

@@ -8,6 +8,7 @@
 import type { AssistantDelta } from "../../contract/assistant-delta.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import { payloadOf } from "../../contract/event.ts";
+import { factsOf } from "../../contract/events.ts";
 import type { KernelProgress } from "../../contract/progress.ts";
 import { effectiveSteps, percentOf, type WorkflowRecord } from "../../contract/workflow.ts";
 
@@ -37,7 +38,7 @@ export function progressAfter(record: WorkflowRecord, event: LedgerEvent): Kerne
   }
   // Who is asked of a call while the workflow is being cancelled is asked in that state: no other event tells of the wait.
   const isAsked = event.event_type === "GATE_OPENED" && record.state === "cancelling";
-  return isAsked || /^(WORKFLOW_|PLAN_CREATED|STEP_)/.test(event.event_type) ? progressOf(record) : null;
+  return isAsked || factsOf(event.event_type).progress === true ? progressOf(record) : null;
 }
 
 export function assistantDeltas(event: LedgerEvent): readonly AssistantDelta[] {

@@ -1,0 +1,50 @@
+/**
+ * One row of the event catalogue: what the kernel knows of an event type beside its name.
+ *
+ * Owns: the columns of the catalogue. Never: what a projection makes of an event (its own handlers say that).
+ */
+import type { RecordDefaults } from "../row-defaults.ts";
+
+/** A lifecycle that events move. */
+export type ChartName = "workflow" | "step" | "gate" | "action";
+
+/** A tier (`t4`), a part of the workflow that the event is of, or whoever stands outside of it. */
+export type Party = `t${0 | 1 | 2 | 3 | 4 | 5 | 6 | 7}` | "workflow" | "step" | "gate" | "operator" | "person";
+
+/** Something that lasts: spans and durations are made of these. A `request` is one that was refused. */
+export type Lifetime = "request" | "workflow" | "step" | "attempt" | "gate";
+
+/** The facts of an event type. `P` is its payload. */
+export interface EventRow<P extends object> {
+  /** Who causes the event. `person`: it is the act of a person; every other party is the kernel or what it calls. */
+  readonly from: Party;
+  /** Who receives the event first. */
+  readonly to: Party;
+  /** The charts that receive the event; the first decides whether it may happen. Absent for a fact, which always may. */
+  readonly charts?: readonly ChartName[];
+  /** The members of the payload that guards of the charts read. */
+  readonly guards?: readonly (keyof P & string)[];
+  /** What the event puts into the first state of its chart: the steps that it names, or its gate. */
+  readonly creates?: "steps" | "gate";
+  /** Which gates the event leaves with nothing to decide: those of its step, or all of its workflow. */
+  readonly voids?: "step" | "workflow";
+  /** Whose lifetime the event begins. */
+  readonly begins?: Exclude<Lifetime, "request">;
+  /** Whose lifetime the event ends. */
+  readonly ends?: Lifetime;
+  /** The notice that follows. Those of an opened, revised or decided gate follow from the status of the gate instead. */
+  readonly notice?: "escalated" | "reminded";
+  /** Whether the progress of the workflow is published after the event. */
+  readonly progress?: true;
+  /** Whether the event is a judgement about a call: an inspector shows it only if it is asked to. */
+  readonly judges?: true;
+  /** The label under which metrics count the event as a transition of its workflow. */
+  readonly transition?: string;
+  /** The members of the payload that a ledger row leaves out. A change of a default is a new row format. */
+  readonly defaults?: RecordDefaults;
+  /** Carries the type of the payload for the compiler; no row has a value here. */
+  readonly payload?: P;
+}
+
+/** Declares an event type with the type of its payload. */
+export const event = <P extends object>(row: EventRow<P>): EventRow<P> => row;

@@ -1,0 +1,188 @@
+/** Events of gates: what people are asked, and what they answer. */
+import type { AuthContext } from "../auth-context.ts";
+import type { Gate, GateCarrier } from "../gate.ts";
+import type { GateExpiry } from "../gate-spec.ts";
+import type { GateDelegation, GateSignature, PrincipalRef } from "../gate-vote.ts";
+import type { Principal } from "../intent.ts";
+import type { Json } from "../json.ts";
+import { event } from "./event-row.ts";
+
+/** A decision that closes a gate. */
+interface GateDecided {
+  readonly gate_id: string;
+  readonly principal: Principal | null;
+  readonly payload_digest: string;
+  readonly policy_version: string;
+  readonly outcome_id: string | null;
+  readonly outcome_version: number | null;
+  /** Absent where the gate rested on nothing that was named. */
+  readonly basis_digest?: string;
+  readonly edited: boolean;
+  readonly resolution: "done" | "retry" | "failed" | null;
+  /** With `done`: SHA-256 of the result that ACTION_SETTLED holds. Rows of earlier releases lack it. */
+  readonly result_digest?: string;
+  readonly apply_targets: readonly string[];
+  readonly comment: string | null;
+  /** With a quorum: the votes that carried the decision; `principal` is whose vote completed it. */
+  readonly carried_by?: readonly GateCarrier[];
+  readonly signature?: GateSignature;
+  /** The key of the decision that closed the gate, where it had one. */
+  readonly idempotency_key?: string;
+}
+
+/** One person's vote, bound to what it was given on. */
+interface GateVoted {
+  readonly gate_id: string;
+  readonly decision: "approve" | "reject";
+  readonly principal: Principal;
+  readonly on_behalf_of: PrincipalRef | null;
+  readonly advisory: boolean;
+  readonly payload_digest: string;
+  readonly policy_version: string;
+  readonly outcome_id: string | null;
+  readonly outcome_version: number | null;
+  readonly basis_digest?: string;
+  readonly signature: GateSignature | null;
+  readonly comment: string | null;
+  /** Where any are named. */
+  readonly apply_targets?: readonly string[];
+  /** Of advice on a call in doubt: what became of it, and with `done` what it gave. */
+  readonly resolution?: "done" | "retry" | "failed";
+  readonly result?: Json;
+  /** Where the host says who is one person: the voters that this one was found to be another than. */
+  readonly apart_from?: readonly PrincipalRef[];
+  /** The key of the decision that this vote was, where it had one. */
+  readonly idempotency_key?: string;
+}
+
+interface GateDecisionKept {
+  readonly gate_id: string;
+  readonly decision: "approve" | "reject";
+  readonly principal: Principal;
+  readonly auth: AuthContext;
+  readonly payload_digest: string;
+  readonly apply_targets: readonly string[];
+  /** There where the person wrote one. */
+  readonly comment?: string;
+  readonly idempotency_key?: string;
+}
+
+interface GateRevised {
+  readonly gate: Gate;
+  readonly cause: "edit" | "regenerate" | "policy" | "basis";
+  readonly principal: Principal | null;
+  /** The comment of an edit that decides nothing. */
+  readonly comment?: string;
+  /** The key of the decision that brought an edit. */
+  readonly idempotency_key?: string;
+}
+
+interface GateEscalated {
+  readonly gate_id: string;
+  readonly role: string;
+  readonly due_at: string | null;
+  /** Whether the role is asked in place of those who were asked before. Rows of earlier releases lack it, which replaced. */
+  readonly replaces?: boolean;
+  /** What is still to come. Rows of earlier releases lack it: all but the first of what was to come before. */
+  readonly ladder?: readonly GateExpiry[];
+}
+
+const gateDefaults = {
+  values: {
+    kind: "approval",
+    status: "open",
+    target: null,
+    diff: null,
+    risk_level: "low",
+    estimated_cost: 0,
+    ui_actions: [],
+    roles: null,
+    due_at: null,
+    expiry_action: null,
+    escalate_to: null,
+    ladder: [],
+    quorum: null,
+    approvers: null,
+    advisors: [],
+    separation: false,
+    delegation: true,
+    signed: false,
+    votes: [],
+    delegations: [],
+    edited: false,
+    spent_signatures: [],
+    decision: null,
+  } satisfies Partial<Gate>,
+};
+
+const showsGate = { values: {}, inside: { gate: gateDefaults } };
+const decisionDefaults = {
+  values: {
+    outcome_id: null,
+    outcome_version: null,
+    edited: false,
+    resolution: null,
+    comment: null,
+    apply_targets: [],
+  } satisfies Partial<GateDecided>,
+};
+
+export const gateEvents = {
+  GATE_OPENED: event<{ readonly gate: Gate }>({
+    from: "step",
+    to: "gate",
+    charts: ["gate", "step"],
+    creates: "gate",
+    begins: "gate",
+    defaults: showsGate,
+  }),
+  GATE_REVISED: event<GateRevised>({
+    from: "step",
+    to: "gate",
+    charts: ["gate", "step"],
+    guards: ["cause"],
+    defaults: showsGate,
+  }),
+  USER_APPROVED: event<GateDecided>({
+    from: "person",
+    to: "step",
+    charts: ["gate", "step", "workflow"],
+    ends: "gate",
+    defaults: decisionDefaults,
+  }),
+  USER_REJECTED: event<GateDecided>({
+    from: "person",
+    to: "step",
+    charts: ["gate", "step", "workflow"],
+    ends: "gate",
+    defaults: decisionDefaults,
+  }),
+  GATE_DECISION_KEPT: event<GateDecisionKept>({ from: "person", to: "gate", charts: ["gate", "step"] }),
+  GATE_VOTED: event<GateVoted>({ from: "person", to: "gate", charts: ["gate", "step"] }),
+  GATE_VOTE_WITHDRAWN: event<{ readonly gate_id: string; readonly principal: PrincipalRef }>({
+    from: "person",
+    to: "gate",
+    charts: ["gate", "step"],
+  }),
+  GATE_DELEGATED: event<GateDelegation & { readonly gate_id: string }>({
+    from: "person",
+    to: "gate",
+    charts: ["gate", "step"],
+  }),
+  GATE_EXPIRED: event<{ readonly gate_id: string; readonly action: "deny" | "allow" }>({
+    from: "t4",
+    to: "gate",
+    charts: ["gate", "step", "workflow"],
+    guards: ["action"],
+    ends: "gate",
+  }),
+  GATE_ESCALATED: event<GateEscalated>({ from: "t4", to: "gate", charts: ["gate", "step"], notice: "escalated" }),
+  /** Nobody has decided for so long. `due_at`: when the next reminder falls due. */
+  GATE_REMINDED: event<{ readonly gate_id: string; readonly due_at: string }>({
+    from: "t4",
+    to: "gate",
+    charts: ["gate", "step"],
+    notice: "reminded",
+  }),
+  GATE_SUSPENDED: event<{ readonly gate_id: string }>({ from: "t4", to: "gate", charts: ["gate", "step"] }),
+} as const;

@@ -1,0 +1,94 @@
+/** Events of requests, their context and their plans. */
+import type { AuthContext } from "../auth-context.ts";
+import type { ContextBundle } from "../context-bundle.ts";
+import type { KernelError } from "../error.ts";
+import type { PrincipalRef } from "../gate-vote.ts";
+import type { Intent, Submission } from "../intent.ts";
+import type { Plan, PlanStep } from "../plan.ts";
+import { event } from "./event-row.ts";
+
+interface IntentReceived {
+  readonly intent: Intent;
+  readonly auth: AuthContext;
+  readonly plan_id: string;
+  readonly pipeline: string;
+  readonly complexity: string;
+  readonly domain: string;
+  readonly urgency: string;
+  readonly warnings: readonly KernelError[];
+  readonly parent_workflow_id: string | null;
+  readonly draft_version: number;
+  readonly regenerate?: readonly string[];
+  /** Who asked for the work that is made again; absent where there is none. */
+  readonly requesters?: readonly PrincipalRef[];
+  /** What whoever had the work done again said of it. */
+  readonly feedback?: string;
+  /** Absent where the request named no key. */
+  readonly submission?: Submission;
+  /** Calls of the work that is made again which were answered with what is of no use, as whoever asked could know. */
+  readonly spent_calls?: readonly string[];
+}
+
+interface PlanCreated {
+  readonly plan: Plan;
+  readonly planner_cost: number;
+  /** `continue`: the plan before it has succeeded, and said that another follows. */
+  readonly cause: "submit" | "replan" | "continue" | "regenerate";
+  /** The steps that a regeneration named; absent where it named none. */
+  readonly named?: readonly string[];
+}
+
+interface PlanTruncated {
+  readonly kept: number;
+  readonly dropped: readonly string[];
+  /** What the state of the workflow says of it; older ledgers do not say. */
+  readonly warning?: KernelError;
+}
+
+const stepDefaults = {
+  values: {
+    outcome: null,
+    applies: null,
+    outputs: ["data"],
+    policy_tags: [],
+    risk_level: "low",
+    gate: null,
+    idempotency: { strategy: "inputs", target: null },
+    weight: 1,
+    estimated_cost: 0,
+    priority: 0,
+    draft_version: 1,
+  } satisfies Partial<PlanStep>,
+};
+
+export const planEvents = {
+  INTENT_RECEIVED: event<IntentReceived>({
+    from: "person",
+    to: "workflow",
+    begins: "workflow",
+    transition: "received",
+  }),
+  INTENT_REJECTED: event<{ readonly error: KernelError; readonly intent_type: string | null }>({
+    from: "person",
+    to: "t0",
+    ends: "request",
+  }),
+  CONTEXT_BUILT: event<{ readonly bundle: ContextBundle; readonly cache_hit: boolean }>({
+    from: "t2",
+    to: "workflow",
+  }),
+  PLAN_CREATED: event<PlanCreated>({
+    from: "t3",
+    to: "workflow",
+    charts: ["workflow"],
+    creates: "steps",
+    progress: true,
+    defaults: { values: {}, inside: { plan: { values: {}, inside: { steps: stepDefaults } } } },
+  }),
+  PLAN_TRUNCATED: event<PlanTruncated>({ from: "t3", to: "workflow" }),
+  PLAN_REJECTED: event<{ readonly plan_id: string; readonly error: KernelError }>({
+    from: "t3",
+    to: "workflow",
+    charts: ["workflow"],
+  }),
+} as const;

@@ -1,0 +1,77 @@
+/** Events of steps and of what they produce. */
+import type { KernelError } from "../error.ts";
+import type { Json } from "../json.ts";
+import type { Outcome } from "../outcome.ts";
+import type { StepStatus } from "../step.ts";
+import type { SkipReason } from "../workflow-state.ts";
+import { event } from "./event-row.ts";
+
+interface StepSucceeded {
+  readonly action_id: string | null;
+  readonly output: Json;
+  readonly output_text: string;
+  readonly status: StepStatus;
+  readonly cost: number;
+}
+
+interface StepStreamed {
+  readonly attempt: number;
+  readonly sequence: number;
+  readonly chunks: readonly string[];
+  readonly percent: number | null;
+  readonly final: boolean;
+}
+
+interface OutcomeRecorded {
+  readonly outcome: Outcome;
+  readonly action_id: string | null;
+}
+
+export const stepEvents = {
+  STEP_QUEUED: event<{ readonly name: string; readonly operator: string }>({
+    from: "workflow",
+    to: "step",
+    charts: ["step"],
+    progress: true,
+  }),
+  STEP_STARTED: event<{ readonly run: number }>({
+    from: "workflow",
+    to: "step",
+    charts: ["step"],
+    begins: "step",
+    progress: true,
+  }),
+  STEP_SUCCEEDED: event<StepSucceeded>({
+    from: "workflow",
+    to: "step",
+    charts: ["step"],
+    ends: "step",
+    progress: true,
+    defaults: { values: { status: "COMPLETED", cost: 0 } satisfies Partial<StepSucceeded> },
+  }),
+  STEP_FAILED: event<{ readonly error: KernelError; readonly category: string; readonly blocked: boolean }>({
+    from: "workflow",
+    to: "step",
+    charts: ["step"],
+    voids: "step",
+    ends: "step",
+    progress: true,
+  }),
+  STEP_SKIPPED: event<{ readonly reason: SkipReason; readonly because: string | null }>({
+    from: "workflow",
+    to: "step",
+    charts: ["step"],
+    voids: "step",
+    ends: "step",
+    progress: true,
+  }),
+  STEP_STREAMED: event<StepStreamed>({ from: "operator", to: "step", progress: true }),
+  OUTCOME_DRAFTED: event<OutcomeRecorded>({ from: "step", to: "workflow" }),
+  OUTCOME_FINALIZED: event<OutcomeRecorded>({ from: "step", to: "workflow" }),
+  OUTPUT_SANITIZED: event<{ readonly reason: string; readonly stage: "output" | "params" | "stream" }>({
+    from: "t1",
+    to: "step",
+  }),
+  OUTPUT_UNCHECKED: event<{ readonly checked: number; readonly length: number }>({ from: "t1", to: "step" }),
+  TEMPLATE_UNRESOLVED: event<{ readonly references: readonly string[] }>({ from: "t4", to: "step" }),
+} as const;

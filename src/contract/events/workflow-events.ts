@@ -1,0 +1,110 @@
+/** Events of a workflow as a whole. */
+import type { KernelError } from "../error.ts";
+import type { Principal } from "../intent.ts";
+import { event } from "./event-row.ts";
+
+interface WorkflowResumed {
+  readonly gate_id: string | null;
+  readonly step_id: string | null;
+  /** Who regenerated what waited; older ledgers do not say. */
+  readonly principal?: Principal;
+  readonly feedback?: string;
+}
+
+interface WorkflowRestarted {
+  readonly run: number;
+  readonly step_ids: readonly string[];
+  readonly mode: "resume_failed_steps" | "regenerate";
+  readonly principal: Principal | null;
+  readonly feedback?: string | null;
+}
+
+interface WorkflowCompleted {
+  readonly text: string;
+  readonly confidence: string;
+  readonly grounding: string;
+  readonly warnings: readonly KernelError[];
+  readonly duration_ms: number;
+}
+
+interface WorkflowFailed {
+  readonly error: KernelError;
+  readonly status: "empty_plan" | "blocked" | "failed";
+  readonly category: string;
+  readonly duration_ms: number;
+}
+
+interface WorkflowCancelled {
+  readonly reason: string;
+  readonly error: KernelError | null;
+  readonly principal: Principal | null;
+  readonly duration_ms: number;
+}
+
+export const workflowEvents = {
+  WORKFLOW_STARTED: event<{ readonly round: number }>({
+    from: "t4",
+    to: "workflow",
+    charts: ["workflow"],
+    progress: true,
+    transition: "started",
+  }),
+  WORKFLOW_WAITING: event<{ readonly gates: readonly string[] }>({
+    from: "t4",
+    to: "workflow",
+    charts: ["workflow"],
+    progress: true,
+    transition: "waiting",
+  }),
+  WORKFLOW_RESUMED: event<WorkflowResumed>({
+    from: "person",
+    to: "workflow",
+    charts: ["workflow"],
+    progress: true,
+    transition: "resumed",
+  }),
+  WORKFLOW_RESTARTED: event<WorkflowRestarted>({
+    from: "person",
+    to: "workflow",
+    charts: ["workflow", "action"],
+    creates: "steps",
+    begins: "workflow",
+    progress: true,
+    transition: "restarted",
+  }),
+  WORKFLOW_COMPLETED: event<WorkflowCompleted>({
+    from: "t4",
+    to: "workflow",
+    charts: ["workflow"],
+    ends: "workflow",
+    progress: true,
+    transition: "completed",
+  }),
+  WORKFLOW_FAILED: event<WorkflowFailed>({
+    from: "t4",
+    to: "workflow",
+    charts: ["workflow"],
+    voids: "workflow",
+    ends: "workflow",
+    progress: true,
+    transition: "failed",
+  }),
+  /** A person ends it; it has ended once the end of each call is known that may have an effect and may not be repeated. */
+  WORKFLOW_CANCELLING: event<{ readonly reason: string; readonly principal: Principal }>({
+    from: "person",
+    to: "workflow",
+    charts: ["workflow"],
+    progress: true,
+    transition: "cancelling",
+  }),
+  WORKFLOW_CANCELLED: event<WorkflowCancelled>({
+    from: "person",
+    to: "workflow",
+    charts: ["workflow"],
+    voids: "workflow",
+    ends: "workflow",
+    progress: true,
+    transition: "cancelled",
+  }),
+  ERROR_ESCALATED: event<{ readonly tier: number; readonly error: KernelError }>({ from: "t4", to: "workflow" }),
+} as const;
