@@ -104,8 +104,9 @@ export interface KernelOptions {
   /** Ceilings: of a request, a token, a workflow's resources and capabilities, and over workflows. */
   readonly budgets?: Budgets;
   /**
-   * `full`, the default, syncs every commit. `effects` commits every turn and syncs only before an effect outside, a
-   * person's decision, or an answer: a power cut may take back work without effect, which is then done again.
+   * With `effects`, the default, nothing is answered, decided, told or sent before what it rests on is synced; operators with
+   * the effect `none` or `read` may be called before, and a power cut has them called again. `full` syncs every commit, and
+   * calls nothing before its start is synced.
    */
   readonly durability?: "full" | "effects";
   /** Which pipeline a domain gets whatever its complexity; by default what is about money gets `enhanced`. */

@@ -86,7 +86,7 @@ export class KernelParts {
     const { options, clock, limits, logger, budgets } = resolved;
     this.resolved = resolved;
     this.store = store;
-    this.told = options.durability === "effects" ? syncedReads(store) : store;
+    this.told = options.durability === "full" ? store : syncedReads(store);
     this.registry = registry;
     this.policies = { engine: resolved.engine, withDefault: options.defaultPolicies !== false };
     this.capabilityRegistry = capabilityRegistry;

@@ -39,7 +39,7 @@ export function createSettings(resolved: Resolved, registry: Registry): Settings
   return {
     registry,
     limits,
-    durability: options.durability ?? "full",
+    durability: options.durability ?? "effects",
     holdsStreams: options.security?.validateOutput !== undefined,
     checkAllOutput: options.checkAllOutput ?? false,
     middleware: options.middleware ?? [],

@@ -21,7 +21,8 @@ const asked = job(
   [work(world, "Test.Look", { effect: "read" }), work(world, "Test.Write")],
 );
 const open = (path: string, seed = 1): Promise<TestKernel> =>
-  openKernel({ seed, ledger: sqliteLedger({ path }), capabilities: [asked] });
+  // Every turn has a row of its own, so that there is one between two.
+  openKernel({ seed, ledger: sqliteLedger({ path }), capabilities: [asked], durability: "full" });
 
 type Damage = (db: DatabaseSync, stream: string) => void;
 

@@ -47,13 +47,15 @@ function say(said: string[], what: string): { readonly ok: boolean } {
 
 const think = (world: World, said: string[] = []) =>
   work(world, "Test.Think", { effect: "none", run: () => say(said, "think") });
+const read = (world: World, said: string[] = []) =>
+  work(world, "Test.Read", { effect: "read", run: () => Promise.resolve(say(said, "read")) });
 const act = (world: World, said: string[] = []) =>
   work(world, "Test.Act", { effect: "external_send", run: () => say(said, "act") });
 
-const open = (ledger: LedgerStore, options: object) =>
-  createTestKernel({ ledger, defaultPolicies: false, durability: "effects", ...options });
+/** Opens a kernel with the default durability, which is `effects`. */
+const open = (ledger: LedgerStore, options: object) => createTestKernel({ ledger, defaultPolicies: false, ...options });
 
-describe('durability "effects"', () => {
+describe('durability "effects", the default', () => {
   it("commits five steps without effect in one turn, and syncs for the two answers alone", async () => {
     const said: string[] = [];
     const { ledger } = watched(freshPath(), said);
@@ -65,6 +67,45 @@ describe('durability "effects"', () => {
     said.length = 0;
     expect(await t.rest(id)).toMatchObject({ state: "completed" });
     expect(new Set(said)).toEqual(new Set(["sync"]));
+  });
+
+  it("begins five steps that read before their row is committed, and writes what answers at once in one row", async () => {
+    const said: string[] = [];
+    const { ledger } = watched(freshPath(), said);
+    await using t = await open(ledger, { capabilities: [job(chainOf(5, "Test.Read"), [read(createWorld(), said)])] });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    expect(said).toEqual(["durable", "read", "read", "read", "read", "read", "commit"]);
+    expect(await t.rest(id)).toMatchObject({ state: "completed" });
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
+  it("makes no call that a gate let through before the decision is durable, although the call has no effect", async () => {
+    const said: string[] = [];
+    const { ledger } = watched(freshPath(), said);
+    const world = createWorld();
+    const operators = [read(world, said), work(world, "Test.Wait", { effect: "none", run: never })];
+    const steps = [step("s1", "Test.Read", { gate: {} }), step("s2", "Test.Wait")];
+    await using t = await open(ledger, { capabilities: [job(steps, operators)] });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    expect(world.stepsCalled()).toEqual(["s2"]);
+    said.length = 0;
+    await t.approve(id, "gate-s1");
+    await t.clock.settle();
+    expect(said[said.indexOf("read") - 1]).toBe("durable");
+  });
+
+  it("makes no call that is charged to a budget before its reservation is durable, although the call has no effect", async () => {
+    const said: string[] = [];
+    const { ledger } = watched(freshPath(), said);
+    const budgets = { limits: [{ scope: "tenant", invocations: 100 }] };
+    const capabilities = [job([step("s1", "Test.Read")], [read(createWorld(), said)])];
+    await using t = await open(ledger, { capabilities, budgets });
+    await t.submit("Test.Job");
+    said.length = 0;
+    await t.clock.settle();
+    expect(said.slice(0, 2)).toEqual(["durable", "read"]);
   });
 
   it("[INV-15] makes no call with an effect before its start is durable", async () => {
@@ -158,7 +199,6 @@ describe('durability "effects"', () => {
     await using second = await openProcess(left, {
       capabilities,
       at: 10 * minute,
-      durability: "effects",
       defaultPolicies: false,
     });
     await second.clock.settle();
@@ -204,7 +244,6 @@ describe('durability "effects"', () => {
     const shared = {
       capabilities: [job(steps, [think(world), ask])],
       limits: { tailPollMs: 10 * minute },
-      durability: "effects",
     } as const;
     await using one = await openProcess(path, shared);
     const id = await one.submit("Test.Job");

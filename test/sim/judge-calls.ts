@@ -4,6 +4,7 @@
  */
 import { digest } from "../../src/contract/digest.ts";
 import { payloadOf } from "../../src/contract/event.ts";
+import { isHarmless } from "../../src/contract/operator.ts";
 import { judgeBlame } from "./judge-blame.ts";
 import type { Called, Durable, OutsideWorld } from "./outside-world.ts";
 import { mayRepeat, type Story } from "./story.ts";
@@ -21,9 +22,9 @@ export function judgeCalls(story: Story, world: OutsideWorld): readonly string[]
   ];
 }
 
-/** What has no effect is called on what was decided, committed or not. */
-const needsNoCommit = ({ durability }: Story, { operator }: Called): boolean =>
-  durability === "effects" && operator.effect === "none";
+/** Returns whether the call is a computation that nobody was asked about: it may begin before its row is committed. */
+const needsNoCommit = ({ durability }: Story, { operator, asks }: Called): boolean =>
+  durability === "effects" && isHarmless(operator.effect) && !asks;
 
 function judgeGates(story: Story, { calls, records, releases }: OutsideWorld): readonly string[] {
   const lets: ReadonlySet<string | null> = new Set(["approved", "expired"]);

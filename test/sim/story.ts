@@ -177,13 +177,13 @@ export function drawSharedStory(seed: number): Story {
   return { ...drawStory(seed), store: "postgres-like", processes: 2 + (seed % 4) };
 }
 
-/** As the seed has it, but the machine loses its power now and then, and what needs no sync is not synced. */
+/** Returns the story of the seed on a machine that loses its power now and then, with the durability that was drawn. */
 export function drawCutStory(seed: number): Story {
   const plain = drawPlain(seed);
   const actions = plain.actions.map((action, i) =>
     (i + seed) % 9 === 8 ? { ...action, does: "cut" as const } : action,
   );
-  return enrich({ ...plain, store: "power-cut", durability: "effects", actions });
+  return enrich({ ...plain, store: "power-cut", actions });
 }
 
 /** How a story is drawn, by what `--store` says. */
@@ -221,7 +221,7 @@ function drawPlain(seed: number): Omit<Story, keyof Features> {
     operators,
     steps: drawSteps(draw, { size, operators: operators.length }),
     actions: [drawAction(draw, "submit"), ...Array.from({ length: 5 + draw.upTo(45) }, () => drawAction(draw))],
-    durability: draw.chance(0.3) ? "effects" : "full",
+    durability: draw.chance(0.3) ? "full" : "effects",
     deploy: null,
   };
 }

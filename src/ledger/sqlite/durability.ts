@@ -17,7 +17,8 @@ export class Durability {
 
   constructor(db: DatabaseSync) {
     this.#db = db;
-    this.#maySync = db.prepare("PRAGMA synchronous").get()?.["synchronous"] === full;
+    // A ledger in memory has no disk to sync to.
+    this.#maySync = db.location() !== null && db.prepare("PRAGMA synchronous").get()?.["synchronous"] === full;
     this.#level = this.#maySync ? "FULL" : "NORMAL";
   }
 

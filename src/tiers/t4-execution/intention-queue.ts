@@ -3,10 +3,13 @@
  * durable where anything outside rests on it.
  *
  * Never: performs. W1  Intentions keep their order, but for calls without effect that need not wait (W2).
- * W2  Under `durability: "effects"` the first call of an action, of an operator that declares no effect, and that sets
- *     nothing aside, needs no commit: what a power cut takes back of it is done again, and so is what a refused row does; the
- *     two are told apart by their action. Without a lease nothing is called (E4).
+ * W2  Under `durability: "effects"` a computation may begin before its row is committed. A computation is the first call of an
+ *     action whose operator has the effect `none` or `read`, that sets nothing aside in a budget, and whose step has no gate.
+ *     What a power cut or a refused row takes back of it is computed again, as another action. A workflow without a lease
+ *     calls nothing (E4).
  */
+import { gateIdOf } from "../../contract/gate.ts";
+import { isHarmless } from "../../contract/operator.ts";
 import type { WorkflowLog } from "../../engine/log/workflow-log.ts";
 import { findKnownOperator } from "./decide/payload/prepare-step.ts";
 import type { Intention } from "./decide/run/intention.ts";
@@ -41,17 +44,17 @@ export class IntentionQueue {
     return this.#waiting.shift()?.intention;
   }
 
-  /** A call that need not wait for its row (W2). */
+  /** Takes the next computation that need not wait for its row (W2). */
   takeEarly(): Intention | undefined {
     const { lease, lost } = this.#run.log;
     if (this.#run.settings.durability === "full" || lease === null || lost !== null) return undefined;
-    const at = this.#waiting.findIndex(({ intention }) => this.#isHarmless(intention) && isFirst(intention));
+    const at = this.#waiting.findIndex(({ intention }) => this.#computes(intention) && isFirst(intention));
     return at === -1 ? undefined : this.#waiting.splice(at, 1)[0]?.intention;
   }
 
-  /** Whether nothing outside waits for what is noted. */
-  isHarmless(): boolean {
-    return this.#waiting.every(({ intention }) => this.#isHarmless(intention));
+  /** Returns whether nothing outside waits for what is noted: its row needs no sync. */
+  onlyComputes(): boolean {
+    return this.#waiting.every(({ intention }) => this.#computes(intention));
   }
 
   /** What was decided behind this sequence did not happen. */
@@ -66,15 +69,17 @@ export class IntentionQueue {
   #mayPerform({ intention, at }: One): boolean {
     const { confirmed, durability } = this.#run.log;
     if (at > confirmed) return false;
-    if (!durability.isBehind(at) || this.#isHarmless(intention)) return true;
+    if (!durability.isBehind(at) || this.#computes(intention)) return true;
     durability.sync(confirmed);
     return false;
   }
 
-  #isHarmless(intention: Intention): boolean {
+  #computes(intention: Intention): boolean {
     if (intention.do !== "call" || this.#run.handles.get(callIdOf(intention))?.charged !== null) return false;
-    // By what is registered now: a release may have given it an effect since it was planned.
-    return findKnownOperator(this.#run, stepOf(this.#run, intention.step_id).step)?.metadata.effect === "none";
+    if (this.#run.log.record.gates.has(gateIdOf(intention.step_id))) return false;
+    // What is registered now counts: a release may have given the operator an effect since the plan was made.
+    const operator = findKnownOperator(this.#run, stepOf(this.#run, intention.step_id).step);
+    return operator !== null && isHarmless(operator.metadata.effect);
   }
 }
 

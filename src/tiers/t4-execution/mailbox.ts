@@ -91,7 +91,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     if (host.isStopping()) this.#stopHere();
     log.listen({
       sealing: (now, drafts) => this.#journal.seal(now, drafts),
-      mayBeLazy: () => this.#intentions.isHarmless(),
+      mayBeLazy: () => this.#intentions.onlyComputes(),
       committed: () => context(() => this.#committed()),
       synced: () => context(() => this.#performDue()),
       overtaken: (confirmed) => context(() => this.#overtaken(confirmed)),
