@@ -36,7 +36,7 @@ export function moveStep(record: WorkflowRecord, meta: Folded, payload: object):
 
 export function beginRecord(event: LedgerEvent): WorkflowRecord {
   const p = event.payload as unknown as EventPayloads["INTENT_RECEIVED"];
-  const parent_workflow_id = p.parent_workflow_id ?? null;
+  const regenerated_from = p.regenerated_from ?? null;
   return {
     tenant_id: event.tenant_id,
     workflow_id: event.workflow_id as string,
@@ -44,8 +44,8 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     correlation_id: event.correlation_id,
     intent: p.intent,
     auth: p.auth,
-    parent_workflow_id,
-    knowsLineage: parent_workflow_id === null || p.requesters !== undefined,
+    regenerated_from,
+    knowsLineage: regenerated_from === null || p.requesters !== undefined,
     requesters: withPerson(p.requesters ?? [], p.intent.actor),
     pipeline: p.pipeline ?? "standard",
     regenerate: p.regenerate ?? [],

@@ -106,8 +106,8 @@ export const WorkflowState = z
     warnings: z.array(KernelError).readonly(),
     /** Why it failed. */
     error: KernelError.nullable(),
-    /** The workflow whose work it does again. */
-    parent_workflow_id: z.string().nullable(),
+    /** The workflow whose work it does again; null where it does none again. */
+    regenerated_from: z.string().nullable(),
     /** Of its last event. */
     sequence: z.int().nonnegative(),
     /** Of its request's `maxCost`. */

@@ -109,7 +109,8 @@ export interface WorkflowRecord {
   readonly auth: AuthContext;
   /** Calls of the work made again that were answered with what is of no use, as whoever began this could know. */
   readonly spent_calls: readonly string[];
-  readonly parent_workflow_id: string | null;
+  /** The workflow whose work it does again; null where it does none again. */
+  readonly regenerated_from: string | null;
   /** Whether its first event names those who asked for the work that it makes again. */
   readonly knowsLineage: boolean;
   /** Who asked for the work, oldest first: who submitted, regenerated, retried or edited, here and in what it makes again. */

@@ -124,7 +124,7 @@ async function beginAgain(
     ...(idempotency_key !== undefined && { idempotency_key }),
   };
   const accepted = await gateway.submit(again, {
-    parent_workflow_id: workflowId,
+    regenerated_from: workflowId,
     intent_id: intent.intent_id,
     ...drafts,
     correlation_id,
@@ -138,8 +138,8 @@ async function beginAgain(
 /** Who has asked for the work until now; what an older release linked is followed to its beginning. */
 async function lineageOf(reading: LedgerReading, record: WorkflowRecord): Promise<readonly PrincipalRef[]> {
   const people = [...record.requesters];
-  for (let at = record; !at.knowsLineage && at.parent_workflow_id !== null; ) {
-    at = await reading.readWorkflowState(at.parent_workflow_id);
+  for (let at = record; !at.knowsLineage && at.regenerated_from !== null; ) {
+    at = await reading.readWorkflowState(at.regenerated_from);
     people.unshift(...at.requesters);
   }
   return people;

@@ -37,11 +37,11 @@ export async function findSharedKey({ store, reading }: Sources, question: Quest
 
 /** What those made of it whose work is done again. */
 async function madeBefore(reading: LedgerReading, question: Question): Promise<SharedKey | null> {
-  for (let id = question.parent_workflow_id; id !== null; ) {
+  for (let id = question.regenerated_from; id !== null; ) {
     const record = await reading.readWorkflowState(id);
     const made = callIn(record, question);
     if (made !== null) return made;
-    id = record.parent_workflow_id;
+    id = record.regenerated_from;
   }
   return null;
 }

@@ -191,7 +191,7 @@ const stateOf = ({ ids: { wf, cor }, intent, plan, outcome, gate, progress }: Pa
   response: { status: "waiting", text: "" },
   warnings: [],
   error: null,
-  parent_workflow_id: null,
+  regenerated_from: null,
   sequence: 12,
   spent: 2,
   accepted_at: at,

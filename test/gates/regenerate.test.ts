@@ -231,7 +231,7 @@ describe("regenerating after a failure", () => {
     expect(state).toBe("failed");
     await regenerate(t, workflow_id, ["draft"]);
     const done = await t.rest(workflow_id);
-    expect([done.state, done.workflow_id, done.parent_workflow_id]).toEqual(["completed", workflow_id, null]);
+    expect([done.state, done.workflow_id, done.regenerated_from]).toEqual(["completed", workflow_id, null]);
     expect(draft.calls).toHaveLength(2);
     expect(file.calls.map((c) => c.input)).toEqual([{ text: "draft 1" }, { text: "draft 2" }]);
     expect(await payloads(t, workflow_id, "WORKFLOW_RESTARTED")).toMatchObject([
@@ -266,7 +266,7 @@ describe("regenerating what has ended", () => {
     const again = await t.rest(answer.workflow_id);
     expect(again).toMatchObject({
       state: "waiting_for_user",
-      parent_workflow_id: old.workflow_id,
+      regenerated_from: old.workflow_id,
       thread_id: 5,
       intent: { type: intent, inputs: { about: "x" } },
     });

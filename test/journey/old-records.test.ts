@@ -63,7 +63,7 @@ describe("records of version 1.0", () => {
     for (const later of [
       "draft_version",
       "escalate_to",
-      "parent_workflow_id",
+      "regenerated_from",
       'policy_version":"default',
       'source":"api',
     ])

@@ -206,7 +206,7 @@ describe("a migration", () => {
     const { workflow_id: next } = await t.kernel.retry(id, { ...ann, mode: "migrate" });
     expect((await t.rest(next)).intent.version).toBe("2.0");
     expect(await t.kernel.workflow(id)).toMatchObject({ state: "cancelled", intent: { version: "1.0" } });
-    expect((await t.kernel.workflow(next)).parent_workflow_id).toBe(id);
+    expect((await t.kernel.workflow(next)).regenerated_from).toBe(id);
     await t.kernel.decideGate(next, approve);
     expect((await t.rest(next)).state).toBe("completed");
     expect([one.calls, two.calls]).toEqual([["log hello"], ['send@2.0 {"text":"hello"}']]);

@@ -59,7 +59,7 @@ describe("retry in mode replay", () => {
     expect((await t.rest(workflow_id)).state).toBe("completed");
     expect([one.calls.length, two.calls.length]).toEqual([1, 2]);
     expect(await keysOf(t, workflow_id)).toEqual(await keysOf(t, failed.workflow_id));
-    expect((await t.kernel.workflow(workflow_id)).parent_workflow_id).toBe(failed.workflow_id);
+    expect((await t.kernel.workflow(workflow_id)).regenerated_from).toBe(failed.workflow_id);
     const third = await again(t, workflow_id);
     expect((await t.rest(third.workflow_id)).state).toBe("completed");
     expect([one.calls.length, two.calls.length]).toEqual([1, 2]);

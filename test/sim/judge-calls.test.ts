@@ -31,10 +31,10 @@ function judgeTold(told: readonly Told[]): readonly string[] {
   return judgeCalls({ ...drawStory(1), operators: [], deploy: null }, world);
 }
 
-const begun = (workflow: string, parent_workflow_id: string | null): Told => [
+const begun = (workflow: string, regenerated_from: string | null): Told => [
   workflow,
   "INTENT_RECEIVED",
-  { parent_workflow_id, draft_version: 1 },
+  { regenerated_from, draft_version: 1 },
 ];
 const called = (workflow: string, step?: string): Told => [workflow, "ACTION_STARTED", {}, step];
 const plannedAnew: Told = ["two", "PLAN_CREATED", { cause: "replan", plan: { steps: [{ step_id: "s_r1" }] } }];

@@ -141,7 +141,7 @@ function rootsOf(durable: readonly Durable[]): RootOf {
   const parents = new Map<string | null, string | null>();
   for (const { event } of durable)
     if (event.event_type === "INTENT_RECEIVED")
-      parents.set(event.workflow_id, payloadOf(event, "INTENT_RECEIVED").parent_workflow_id);
+      parents.set(event.workflow_id, payloadOf(event, "INTENT_RECEIVED").regenerated_from);
   const rootOf: RootOf = (id) => {
     const parent = parents.get(id) ?? null;
     return parent === null ? String(id) : rootOf(parent);
@@ -163,7 +163,7 @@ interface Pair {
 function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean {
   if (before.key === call.key || before.workflow_id === call.workflow_id) return false;
   const [own, other] = [begunAs(durable, call), begunAs(durable, before)];
-  if (own.parent_workflow_id === null) return isRestarted(durable, call);
+  if (own.regenerated_from === null) return isRestarted(durable, call);
   if (own.draft_version !== other.draft_version || !isReplanned(durable, call)) return true;
   if (!hadMet(durable, { before, call })) return true;
   if (digest(call.input as never) !== digest(before.input as never)) return true;
@@ -256,8 +256,8 @@ function isWord(event: Durable["event"], { before, call, isAnew, known, durable 
   if (event.event_type === "PLAN_CREATED")
     return before.key !== call.key && payloadOf(event, "PLAN_CREATED").cause === "regenerate";
   if (event.event_type !== "INTENT_RECEIVED") return false;
-  const { parent_workflow_id } = payloadOf(event, "INTENT_RECEIVED");
-  if (parent_workflow_id === null) return false;
+  const { regenerated_from } = payloadOf(event, "INTENT_RECEIVED");
+  if (regenerated_from === null) return false;
   return isAnew || (before.key === call.key ? hasFailed(known, before) : hasEnded(known, before));
 }
 

@@ -40,7 +40,7 @@ const placeOf = ({ workflow_id, step_id }: LedgerEvent): string => `${workflow_i
 
 /** The workflow whose askers this one's are: that which it does again, where it begins. */
 const askedIn = ({ event_type: type, workflow_id, payload }: LedgerEvent): string | null =>
-  type === "INTENT_RECEIVED" ? ((payload["parent_workflow_id"] as string | null) ?? null) : workflow_id;
+  type === "INTENT_RECEIVED" ? ((payload["regenerated_from"] as string | null) ?? null) : workflow_id;
 
 const seatsOf = ({
   advisory,

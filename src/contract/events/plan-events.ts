@@ -16,7 +16,7 @@ interface IntentReceived {
   readonly domain: string;
   readonly urgency: string;
   readonly warnings: readonly KernelError[];
-  readonly parent_workflow_id: string | null;
+  readonly regenerated_from: string | null;
   readonly draft_version: number;
   readonly regenerate?: readonly string[];
   /** Who asked for the work that is made again; absent where there is none. */

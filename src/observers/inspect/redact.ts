@@ -13,7 +13,7 @@ import { isPlainObject, type JsonObject } from "../../contract/json.ts";
 export type Redact = (event: LedgerEvent) => JsonObject;
 
 const shown: ReadonlySet<string> = new Set([
-  ...["intent_id", "plan_id", "action_id", "gate_id", "outcome_id", "token_id", "step_id", "parent_workflow_id"],
+  ...["intent_id", "plan_id", "action_id", "gate_id", "outcome_id", "token_id", "step_id", "regenerated_from"],
   ...["step_ids", "gates", "depends_on", "applies", "id", "role", "roles"],
   ...["payload_hash", "payload_digest", "basis_digest", "policy_version", "version", "type"],
   ...["operator", "operator_name", "operator_version", "intent_type", "pipeline", "stage", "decision", "cause"],

@@ -96,7 +96,7 @@ const rootContextOf = (workflowId: string): SpanContext => ({
 });
 
 /** Work that is made again points to the workflow that made it first. */
-function linksOf({ kind }: Life, { parent_workflow_id: first }: WorkflowRecord) {
+function linksOf({ kind }: Life, { regenerated_from: first }: WorkflowRecord) {
   return kind === "workflow" && first !== null ? { links: [{ context: rootContextOf(first) }] } : {};
 }
 

@@ -56,7 +56,7 @@ const askedBy = (traceId: string) => ({ source: gatewayRef, traceId, tags: user 
 
 /** Where a regenerated workflow comes from. */
 export interface Lineage {
-  readonly parent_workflow_id: string;
+  readonly regenerated_from: string;
   readonly intent_id: string;
   readonly draft_version: number;
   /** Steps that are made again; the others keep their keys. */
@@ -180,7 +180,7 @@ function submissionOf(
   const { idempotency_key: _key, tenant_id: _tenant, principal: _by, ...rest } = plain;
   if (lineage === undefined) return { key, digest: digest(rest) };
   const { requesters: _people, spent_calls: _calls, ...again } = lineage;
-  return { key: `${lineage.parent_workflow_id} ${key}`, digest: digest({ ...rest, lineage: again }) };
+  return { key: `${lineage.regenerated_from} ${key}`, digest: digest({ ...rest, lineage: again }) };
 }
 
 /** What the key was answered with before, in this process or another. */
@@ -243,19 +243,12 @@ async function enter(runtime: Runtime, { request, auth, ids, lineage, submission
           runtime.logger.warn({ error }, "perceived with low confidence"),
         );
   const again: Partial<Lineage> = lineage ?? {};
-  const {
-    parent_workflow_id = null,
-    draft_version = 1,
-    regenerate = [],
-    spent_calls = [],
-    requesters,
-    feedback,
-  } = again;
+  const { regenerated_from = null, draft_version = 1, regenerate = [], spent_calls = [], requesters, feedback } = again;
   const begun: BegunIntake = {
     auth,
     workflow_id,
     plan_id,
-    parent_workflow_id,
+    regenerated_from,
     draft_version,
     ...(regenerate.length === 0 ? {} : { regenerate }),
     ...(requesters === undefined ? {} : { requesters }),

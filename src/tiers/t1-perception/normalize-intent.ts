@@ -16,7 +16,7 @@ const ref = moduleRef(1, "normalizer", "normalize");
 
 /** @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT, T1_NORMALIZE_INPUTS_INVALID, T1_CLASSIFY_LOW_CONFIDENCE. */
 export function normalizeIntent(registry: Registry, question: NormalizeQuestion): Intent {
-  const { request, perceived, intent_id, parent_workflow_id } = question;
+  const { request, perceived, intent_id, regenerated_from } = question;
   const wanted = request.intent_hint?.intent_type ?? perceived?.intent_type ?? null;
   if (wanted === null)
     raise(
@@ -27,7 +27,7 @@ export function normalizeIntent(registry: Registry, question: NormalizeQuestion)
   const capability = registry.getCapability(type, version);
   const given = request.intent_hint?.inputs ?? {};
   // A linked workflow begins with the inputs of the one before, which were parsed when that one was submitted.
-  const inputs = parent_workflow_id === null ? readInputs(capability, given) : given;
+  const inputs = regenerated_from === null ? readInputs(capability, given) : given;
   const { principal, scope, constraints, context_refs, source, input } = request;
   return {
     intent_id,

@@ -50,7 +50,7 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   state: record.state,
   status: record.status,
   error: record.error,
-  parent_workflow_id: record.parent_workflow_id,
+  regenerated_from: record.regenerated_from,
   sequence: record.sequence,
   spent: record.spent,
   accepted_at: record.accepted_at,

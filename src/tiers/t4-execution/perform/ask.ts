@@ -126,9 +126,9 @@ function checkOutcome(
 }
 
 function sharing({ run }: Asking, key: string) {
-  const { tenant_id, workflow_id, parent_workflow_id } = run.log.record;
+  const { tenant_id, workflow_id, regenerated_from } = run.log.record;
   const knows = (actionId: string): boolean => isKnownSpent(run, actionId);
-  return { tenant_id, key, workflow_id, parent_workflow_id, knows };
+  return { tenant_id, key, workflow_id, regenerated_from, knows };
 }
 
 const ShownCall = z.object({

@@ -20,7 +20,7 @@ export interface Services {
     readonly tenant_id: string | number;
     readonly key: string;
     readonly workflow_id: string;
-    readonly parent_workflow_id: string | null;
+    readonly regenerated_from: string | null;
     readonly knows: (actionId: string) => boolean;
   }) => Promise<SharedKey>;
   /** The newest draft that a step made in the workflow whose work is made again. */

@@ -98,8 +98,8 @@ function entryOf({ log: { record } }: Run, key: string): ActionEntry | null {
  * and those that do the same work again beside it. Null where there can be no other.
  */
 function sharedKey(run: Run, key: string): SharedKey | null {
-  const { parent_workflow_id, run: round } = run.log.record;
-  const isShared = isApplyKey(key) || parent_workflow_id !== null || round > 1;
+  const { regenerated_from, run: round } = run.log.record;
+  const isShared = isApplyKey(key) || regenerated_from !== null || round > 1;
   if (!isShared) return null;
   // A new version of an outcome gives the step another key between two passes: of that one nothing was asked yet.
   return ask(run, nameAsked(run, "shared", key), toHost("shared_key", { key }));
