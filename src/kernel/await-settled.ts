@@ -21,7 +21,7 @@ export async function awaitSettled(
   isStopping: () => boolean,
 ): Promise<WorkflowState> {
   const { executor, reading } = parts;
-  const rests = (record: WorkflowRecord) => report(parts, record, isStopping);
+  const view = (record: WorkflowRecord) => viewOf(record, parts.registry);
   const waitForChange = changesOf(parts, workflowId);
   for (let last: WorkflowRecord | null = null; ; ) {
     const run = executor.awake(workflowId);
@@ -29,31 +29,35 @@ export async function awaitSettled(
     if (run !== null && isEnding(run)) {
       await run.saved().catch(() => undefined);
       const ended = savedOf(run);
-      if (ended !== null && isTerminal(ended.state)) return rests(ended);
+      // What was waited for is durable.
+      if (ended !== null && isTerminal(ended.state)) return view(ended);
       continue;
     }
     if (run === null || mayRest(run)) {
       last = await reading.readWorkflowState(workflowId);
       const now = executor.awake(workflowId);
-      if (isTerminal(last.state) || (hasSettled(last) && now?.isBusy !== true)) return rests(last);
-      if (now === null && isStopping()) return rests(last);
+      // What is read here is durable.
+      if (isTerminal(last.state) || (hasSettled(last) && now?.isBusy !== true)) return view(last);
+      if (now === null && isStopping()) return view(last);
     } else last = savedOf(run) ?? last;
     const goesOn = await waitForChange(run);
     const saved = savedOf(run);
-    if (saved !== null && hasSettled(saved) && executor.awake(workflowId) === null) return rests(saved);
+    if (saved !== null && hasSettled(saved) && executor.awake(workflowId) === null) {
+      await makeDurable(parts, isStopping);
+      return view(saved);
+    }
     last = saved ?? last;
     if (goesOn) continue;
     // Of a kernel that has stopped nothing more is to be expected, and its ledger can no longer be read.
-    if (last !== null) return rests(last);
+    await makeDurable(parts, isStopping);
+    if (last !== null) return view(last);
     raise(kernelError("T0_KERNEL_STOPPED", "the kernel stopped before the workflow rested", settledRef));
   }
 }
 
-/** What this process has committed is told once it is durable. */
-function report({ told, store, writer, registry }: KernelParts, record: WorkflowRecord, isStopping: () => boolean) {
-  const state = viewOf(record, registry);
-  return told === store || isStopping() ? state : writer.sync().then(() => state);
-}
+/** Resolves once what this process has committed may be told. */
+const makeDurable = ({ told, store, writer }: KernelParts, isStopping: () => boolean): Promise<void> | undefined =>
+  told === store || isStopping() ? undefined : writer.sync();
 
 /** Waits until there is reason to look again; false when nobody will be told anything any more. */
 function changesOf({ restWaiters, runtime }: KernelParts, workflowId: string) {

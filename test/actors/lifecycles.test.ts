@@ -188,7 +188,7 @@ describe.each([
   it.each(Object.keys(stories))("equal the folded record after each commit of %s", async (name) => {
     const [capability, story] = stories[name] as NonNullable<(typeof stories)[string]>;
     const { ledger, compared, watch } = comparing();
-    await using t = await createTestKernel({ ledger, capabilities: [capability], ...inspected });
+    await using t = await createTestKernel({ ledger, capabilities: [capability], durability: "full", ...inspected });
     watch(t);
     await story(t);
     expect(compared.length).toBeGreaterThan(1);

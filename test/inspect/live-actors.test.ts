@@ -68,7 +68,12 @@ describe("the player", () => {
   it.each(Object.keys(stories))("tells the states of the live actors through %s", async (name) => {
     const [capability, story] = stories[name] as NonNullable<(typeof stories)[string]>;
     const { ledger, pairs, watch } = comparing();
-    await using t = await createTestKernel({ ledger, capabilities: [capability], inspect: () => undefined });
+    await using t = await createTestKernel({
+      ledger,
+      capabilities: [capability],
+      durability: "full",
+      inspect: () => undefined,
+    });
     watch(t);
     const id = await t.submit(intentType);
     await t.rest(id);

@@ -200,7 +200,8 @@ describe.each(eras)("a capability as a tool, spoken to as %s", (_, era) => {
     stop.abort();
     await expect(pending).rejects.toThrow();
     const [{ workflow_id, state } = { workflow_id: "", state: "" }] = await face.t.kernel.workflows();
-    expect(state).toBe("running");
+    // An operator without effect may be called before the row of its start is committed.
+    expect(["accepted", "running"]).toContain(state);
     gate.resolve();
     expect((await face.t.rest(workflow_id)).state).toBe("completed");
   });

@@ -56,7 +56,15 @@ export function createLedgerWriter(
 ): LedgerWriter {
   let queue: Posting[] = [];
   let busy = false;
+  let syncing: Promise<void> | null = null;
   const idle: (() => void)[] = [];
+
+  /** Those who ask before it begins share one. */
+  const sync = async (): Promise<void> => {
+    await null;
+    syncing = null;
+    await store.sync?.();
+  };
 
   const flush = async (): Promise<void> => {
     const refused = life.stands ? null : await askFirst(life);
@@ -94,7 +102,7 @@ export function createLedgerWriter(
   return {
     post,
     append: (seal) => new Promise((resolve, reject) => post({ seal, resolve, reject })),
-    sync: async () => store.sync?.(),
+    sync: () => (syncing ??= sync()),
     drained: () => (busy ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
   };
 }
