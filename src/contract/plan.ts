@@ -121,8 +121,13 @@ const isStepId = (value: unknown): value is string => typeof value === "string" 
 const isShortText = (value: unknown): value is string =>
   typeof value === "string" && value.length > 0 && value.length <= 256;
 
+/** What a step does: it calls an operator, or speaks the planner's direct response. */
+export const stepKinds = ["call", "respond"] as const;
+export type StepKind = (typeof stepKinds)[number];
+
 /** One compiled step: everything stated, nothing left to guess. */
 export const PlanStep = z.object({
+  kind: z.enum(stepKinds).default("call"),
   step_id: StepId,
   name: z.string(),
   operator: z.string(),

@@ -91,6 +91,22 @@ describe("what a planner answers", () => {
     expect(t.marks.filter((m) => m.stage === "dag.run")).toEqual([]);
   });
 
+  it("each step of a plan has a kind: respond for a direct response, else call, which rows leave out", async () => {
+    const kinds = async (plan: object) => {
+      await using t = await createTestKernel({ capabilities: [oneStep(write())], planner: planning(plan) });
+      const { workflow_id } = await t.run(intentType);
+      const [planned] = ofType(await eventsOf(t, workflow_id), "PLAN_CREATED");
+      const stored = (await Array.fromAsync(t.kernel.export(workflow_id))).map((row) => JSON.stringify(row)).join();
+      const { steps } = planned!.payload["plan"] as Plan;
+      return { kinds: steps.map(({ kind }) => kind), stands: /kind\W+(call|respond)/.exec(stored)?.[1] ?? null };
+    };
+    expect(await kinds({ steps: [], reasoning: "", direct_response: "It rains." })).toEqual({
+      kinds: ["respond"],
+      stands: "respond",
+    });
+    expect(await kinds({ steps: chain(write(), 2), reasoning: "" })).toEqual({ kinds: ["call", "call"], stands: null });
+  });
+
   it("[PLN-03] neither steps nor a direct response end as empty_plan", async () => {
     await using t = await createTestKernel({
       capabilities: [oneStep(write())],

@@ -49,6 +49,7 @@ const stepDefaults = {
   values: {
     outcome: null,
     applies: null,
+    kind: "call",
     outputs: ["data"],
     policy_tags: [],
     risk_level: "low",

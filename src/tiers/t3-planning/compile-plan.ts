@@ -255,6 +255,7 @@ function compileStep(step: Draft, request: CompileRequest): PlanStep {
   const base = baseOf(step.step_id);
   const applies = step.applies ?? null;
   const compiled: PlanStep = {
+    kind: "call",
     step_id: step.step_id,
     name: step.name,
     operator: step.operator,
@@ -292,10 +293,10 @@ function joinTags(
 
 /** The marks stand beside the params that they are about. */
 function withLiterals(
-  { step_id, name, operator, operator_version, params, ...rest }: PlanStep,
+  { kind, step_id, name, operator, operator_version, params, ...rest }: PlanStep,
   literals: Literals,
 ): PlanStep {
-  return { step_id, name, operator, operator_version, params, literals, ...rest };
+  return { kind, step_id, name, operator, operator_version, params, literals, ...rest };
 }
 
 function assemble({ identity }: CompileRequest, parts: Pick<Plan, "reasoning" | "direct_response" | "steps">): Plan {

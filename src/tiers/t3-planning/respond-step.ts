@@ -10,6 +10,7 @@ export function respondStep({ used, identity }: Pick<CompileRequest, "used" | "i
   // What is said to a person is no template, whoever's words it repeats.
   const literals = literalsOf({ text: markText(text, () => false) });
   return {
+    kind: "respond",
     step_id: used.includes("respond") ? `respond_r${identity.round}` : "respond",
     name: "Respond",
     operator: respondOperator,

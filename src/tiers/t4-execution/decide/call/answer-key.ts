@@ -12,7 +12,7 @@ import { type KernelError, raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import type { Json } from "../../../../contract/json.ts";
 import { moduleRef } from "../../../../contract/module-ref.ts";
-import { type ActionEntry, stepsOf } from "../../../../contract/workflow.ts";
+import { type ActionEntry, type StepRecord, stepsOf } from "../../../../contract/workflow.ts";
 import { isRepeatable, type Prepared } from "../payload/prepare-step.ts";
 import { type SharedKey, toHost } from "../run/intention.ts";
 import { appliedBy, ask, isUnderWay, nameAsked, type Run } from "../run/run.ts";
@@ -114,8 +114,11 @@ export function isCalledNoMore(run: Run, { hash }: Prepared, key: string): boole
 }
 
 /** Whether a call may have taken effect, and nobody has said so yet; another step's question about it leaves it so. */
-export const isUnsettled = (entry: ActionEntry | null): boolean =>
-  entry?.seen === "running" || entry?.seen === "in_doubt";
+const isUnsettled = (entry: ActionEntry | null): boolean => entry?.seen === "running" || entry?.seen === "in_doubt";
+
+/** Returns whether the step's newest call may have taken effect, and nobody has said so yet. */
+export const hasUnsettledCall = ({ log }: Run, { action_id }: StepRecord): boolean =>
+  isUnsettled(log.record.actions.get(action_id ?? "") ?? null);
 
 /** Whether a call under the key is under way, and no end of it is on record: one that a person settled may hang still. */
 export const isRunning = (run: Run, key: string): boolean => isUnderWay(run, key) && isUnsettled(entryOf(run, key));

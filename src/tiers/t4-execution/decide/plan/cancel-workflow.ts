@@ -13,10 +13,8 @@ import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft } from "../../../../contract/event.ts";
 import type { Principal } from "../../../../contract/intent.ts";
 import { isCancelled, isStepDone, isTerminal, type StepRecord } from "../../../../contract/workflow.ts";
-import { isUnsettled } from "../call/answer-key.ts";
-import { findKnownOperator, isRepeatable } from "../payload/prepare-step.ts";
 import { oodaRef, type Run } from "../run/run.ts";
-import { openDoubtGate } from "../step/settle-failure.ts";
+import { kindOf } from "../step/kinds.ts";
 import { cancelWorkflow, doubtActions } from "./end-workflow.ts";
 
 interface Why {
@@ -43,7 +41,7 @@ export function beginCancelling(run: Run, { reason, principal }: Why): void {
 
 /** Asks what became of calls that nobody waits for any more, and ends the workflow once nothing is left to find out. */
 export function goOnCancelling(run: Run): void {
-  for (const step of openSteps(run)) if (!isAwaited(run, step) && !asks(run, step)) skip(run, step);
+  for (const step of openSteps(run)) if (!kindOf(step.step).cancel.findOut(run, step)) skip(run, step);
   closeOthers(run);
   const { cancelling } = run.log.record;
   if (cancelling === null || openSteps(run).length > 0) return;
@@ -51,26 +49,9 @@ export function goOnCancelling(run: Run): void {
   cancelWorkflow(run, { reason, error: null, principal });
 }
 
-const isAwaited = ({ calls }: Run, { phase, step }: StepRecord): boolean =>
-  phase === "in_doubt" || calls.has(step.step_id);
-
-/** False where another step asks about the same call, or nothing can be asked. */
-function asks(run: Run, { step, action_id }: StepRecord): boolean {
-  const isAsked = openSteps(run).some((other) => other.phase === "in_doubt" && other.action_id === action_id);
-  if (isAsked && run.log.record.actions.get(action_id ?? "")?.seen === "in_doubt") return false;
-  return openDoubtGate(run, step.step_id, "its end is not known, and its workflow was cancelled");
-}
-
+/** The steps whose end has to be known before the workflow ends. */
 const openSteps = (run: Run): readonly StepRecord[] =>
-  [...run.log.record.steps.values()].filter((step) => isOpen(run, step));
-
-/** Whether the step's call may have taken effect, or may still take it, and may not be repeated; what a person has said of it is its end. */
-function isOpen(run: Run, { state, step, action_id, settled }: StepRecord): boolean {
-  if (state !== "running" || settled !== null) return false;
-  return (
-    isUnsettled(run.log.record.actions.get(action_id ?? "") ?? null) && !isRepeatable(findKnownOperator(run, step))
-  );
-}
+  [...run.log.record.steps.values()].filter((step) => kindOf(step.step).cancel.isOpen(run, step));
 
 function closeOthers(run: Run): void {
   const open = new Set(openSteps(run));

@@ -27,7 +27,9 @@ import {
 import { findKnownOperator, mayChange } from "../payload/prepare-step.ts";
 import { failStep, isGateDenial } from "../run/end-step.ts";
 import { hasGoneThrough, oodaRef, type Run, scopeOf, stepOf } from "../run/run.ts";
-import { beginStep, driveStep, type Phase, phaseOf } from "../step/drive-step.ts";
+import { beginStep, driveStep } from "../step/drive-step.ts";
+import { kindOf } from "../step/kinds.ts";
+import { type Phase, phaseOf } from "../step/read-phase.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
 import { warnOfLoop } from "./plan-workflow.ts";
 
@@ -183,11 +185,10 @@ function beginReady(run: Run): void {
   }
 }
 
-function checkStart(run: Run, { step_id }: PlanStep): boolean {
-  run.mark?.("policy.budget_check", { step_id });
-  const refusal = checkBudget(run.log.record.spent, run.settings.maxCost);
+function checkStart(run: Run, step: PlanStep): boolean {
+  const refusal = kindOf(step).ready(run, step);
   if (refusal === null) return true;
-  run.log.note(draft("BUDGET_REFUSED", { error: refusal }, step_id));
+  run.log.note(draft("BUDGET_REFUSED", { error: refusal }, step.step_id));
   for (const open of stepsOf(run.log.record)) if (open.state === "queued") skip(run, open, "budget");
   return false;
 }

@@ -1,0 +1,45 @@
+/**
+ * The phase of a step: what it is about to do, read from its record and from nothing else.
+ *
+ * Never: notes an event, nor asks a question.
+ */
+import { type Gate, gateIdOf } from "../../../../contract/gate.ts";
+import { type StepRecord, unmetOf } from "../../../../contract/workflow.ts";
+import { type Run, showsNewest } from "../run/run.ts";
+
+/** What a running step is about to do; `waiting` before it has begun, `over` once it has ended. */
+export type Phase =
+  | "waiting"
+  | "judging"
+  | "revising"
+  | "asking"
+  | "calling"
+  | "lost"
+  | "finishing"
+  | "settling"
+  | "backing_off"
+  | "over";
+
+/** Returns what the step is about to do, from its record and from the calls that are under way here. */
+export function phaseOf(run: Run, step: StepRecord): Phase {
+  if (step.state === "queued") return "waiting";
+  if (step.state !== "running") return "over";
+  if (step.phase === "in_doubt") return "asking";
+  if (step.phase === "awaiting_approval") return phaseAtGate(run, step);
+  if (step.phase === "calling") return run.calls.has(step.step.step_id) ? "calling" : "lost";
+  if (step.phase === "backing_off") return isDue(run, step) ? "judging" : "backing_off";
+  return step.phase ?? "judging";
+}
+
+const isDue = (run: Run, { retry_due }: StepRecord): boolean => retry_due === null || Date.parse(retry_due) <= run.now;
+
+/** A gate that was rejected as it opened ends its step once the way back is through. */
+function phaseAtGate(run: Run, { step }: StepRecord): Phase {
+  const gate = run.log.record.gates.get(gateIdOf(step.step_id));
+  if (gate?.status === "rejected") return "judging";
+  return gate !== undefined && mayShowNewer(run, step, gate) ? "revising" : "asking";
+}
+
+/** What its gate shows is made again, and all that it rests on is there. */
+const mayShowNewer = (run: Run, step: StepRecord["step"], gate: Gate): boolean =>
+  !showsNewest(run, gate) && unmetOf(run.log.record, step) === undefined;
