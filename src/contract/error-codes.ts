@@ -111,6 +111,7 @@ export const errorCodes = Object.freeze({
   T0_RUNTIME_UNSUPPORTED: resource("Run it on Node 24 or newer, or on a Bun or Deno that stands for one.", {
     http: 503,
   }),
+  T0_PACKAGE_MISSING: resource("Run the command of the message where countersign is installed.", { http: 503 }),
   T0_KERNEL_STOPPED: resource("Start a kernel on this ledger; unfinished workflows are taken up again.", { http: 503 }),
   T0_TEST_NEVER_RESTS: processing("Look for a timer that sets itself again, or move the time of the test yourself."),
   T0_REPLAY_DIFFERENT: processing(

@@ -6,11 +6,15 @@
  *     parser's own look compares each with each, and a large file kept a process from all else for minutes.
  */
 import type { Document } from "yaml";
+import { loadPeers } from "./load-peers.ts";
 
 /** @throws Error for what is no YAML, or warns of what it is, and for aliases that would grow without end. */
 export async function readYaml(text: string): Promise<unknown> {
   // Only now: most of those who may read rules read none.
-  const { isAlias, isScalar, parseDocument, visit } = await import("yaml");
+  const { isAlias, isScalar, parseDocument, visit } = await loadPeers(
+    { user: "reading YAML", packages: ["yaml@2"] },
+    () => import("yaml"),
+  );
   const read: Document = parseDocument(text, { schema: "core", uniqueKeys: false });
   const [wrong] = [...read.errors, ...read.warnings];
   if (wrong !== undefined) throw wrong;

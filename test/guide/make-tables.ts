@@ -8,7 +8,7 @@ import { defaultHttpLimits, defaultServerLimits } from "../../src/faces/http/ind
 import { defaultMcpClientLimits, defaultMcpLimits } from "../../src/faces/mcp/index.ts";
 import { defaultLimits } from "../../src/index.ts";
 import { defaultObserverLimits, instruments } from "../../src/observers/telemetry/index.ts";
-import { prometheusNameOf } from "../../src/observers/telemetry/prometheus.ts";
+import { prometheusNameOf } from "../../src/observers/telemetry/prometheus-meter.ts";
 import { readSource } from "../tidy/source-files.ts";
 
 const tiers = [

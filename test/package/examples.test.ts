@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { findChromium } from "../console/start-browser.ts";
 import { canServe } from "../postgres/can-serve.ts";
+import { guardedEntries, namedPeers } from "./entry-peers.ts";
 import type { Packed } from "./pack-package.ts";
 import { packagesIn } from "./packages-in.ts";
 
@@ -49,13 +50,16 @@ describe("an example", () => {
     expect(await run([join(app, name, "main.ts")], empty)).toEqual({ code: 0, printed, complained: "" });
   });
 
-  it.each(names)("%s names all that it imports as its dependencies", (name) => {
+  it.each(names)("%s names all that it imports, and what the entries need, as its dependencies", (name) => {
     const manifest = JSON.parse(readFileSync(join(examples, name, "package.json"), "utf8")) as Dependencies;
     const declared = { ...manifest.dependencies, ...manifest.devDependencies };
     const files = readdirSync(join(examples, name), { recursive: true, encoding: "utf8" });
     const programs = files.filter((path) => /\.tsx?$/.test(path));
-    const imported = programs.flatMap((file) => packagesIn(readFileSync(join(examples, name, file), "utf8")));
-    expect(imported.filter((one) => declared[one] === undefined)).toEqual([]);
+    const texts = programs.map((file) => readFileSync(join(examples, name, file), "utf8"));
+    const entries = [...guardedEntries].filter(([entry]) => texts.some((each) => each.includes(`from "${entry}"`)));
+    const peers = entries.flatMap(([, path]) => [...namedPeers(path).keys()]);
+    const needed = [...texts.flatMap(packagesIn), ...peers];
+    expect(needed.filter((one) => declared[one] === undefined)).toEqual([]);
   });
 });
 

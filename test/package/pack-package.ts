@@ -22,10 +22,13 @@ import { stripManifest } from "./publish-manifest.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** The tarball, and the folder with `node_modules/countersign` made of it. */
+/** The tarball, and folders with `node_modules/countersign` made of it. */
 export interface Packed {
   readonly tarball: string;
+  /** Beside the package, it has all packages of this repository. */
   readonly app: string;
+  /** Beside the package, it has the package's hard dependencies and nothing else. */
+  readonly bare: string;
 }
 
 /** What workers are told has no type of its own there: `inject` in the tests reads it. */
@@ -33,6 +36,7 @@ const providing = (packed: Packed) => ["packed", packed] as unknown as Parameter
 
 interface Manifest {
   readonly files: readonly string[];
+  readonly dependencies: Readonly<Record<string, string>>;
 }
 
 export function setup(project: TestProject): () => void {
@@ -59,8 +63,10 @@ function stage(folder: string): string {
   return staged;
 }
 
+const readManifest = (): Manifest => JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
 function listPublished(): readonly string[] {
-  const { files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
+  const { files } = readManifest();
   const named = files.filter((name) => name !== "dist").flatMap((name) => globSync(name, { cwd: root }));
   return ["package.json", "README.md", "LICENSE", "dist/console", ...named].filter((path) =>
     existsSync(join(root, path)),
@@ -76,12 +82,17 @@ function pack(staged: string): string {
 }
 
 function install(tarball: string, folder: string): Packed {
-  const app = join(folder, "app");
-  const packages = join(app, "node_modules");
+  const all = readdirSync(join(root, "node_modules")).filter((name) => name !== "countersign");
+  const app = installWith(tarball, join(folder, "app"), all);
+  const bare = installWith(tarball, join(folder, "bare"), Object.keys(readManifest().dependencies));
+  return { tarball, app, bare };
+}
+
+/** Unpacks the tarball into a folder, and links the packages of this repository that it may find beside it. */
+function installWith(tarball: string, folder: string, beside: readonly string[]): string {
+  const packages = join(folder, "node_modules");
   mkdirSync(join(packages, "countersign"), { recursive: true });
   execFileSync("tar", ["-xzf", tarball, "--strip-components=1", "-C", join(packages, "countersign")]);
-  for (const name of readdirSync(join(root, "node_modules"))) {
-    if (name !== "countersign") symlinkSync(join(root, "node_modules", name), join(packages, name));
-  }
-  return { tarball, app };
+  for (const name of beside) symlinkSync(join(root, "node_modules", name), join(packages, name));
+  return folder;
 }

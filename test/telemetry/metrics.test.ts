@@ -8,7 +8,9 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import { describe, expect, it } from "vitest";
 import { createObserver, instruments } from "../../src/observers/telemetry/index.ts";
-import { prometheusNameOf } from "../../src/observers/telemetry/prometheus.ts";
+import { instrumentNames } from "../../src/observers/telemetry/instruments.ts";
+import { MeterInstruments } from "../../src/observers/telemetry/meter-instruments.ts";
+import { prometheusMeter, prometheusNameOf } from "../../src/observers/telemetry/prometheus-meter.ts";
 import { llmOperator } from "../../src/packages/operators/llm/index.ts";
 import { createTestKernel, memoryLedger, testCaller } from "../../src/testing/index.ts";
 import { createWorld, job, minute, step, work } from "../recovery/shared-file.ts";
@@ -115,13 +117,42 @@ describe("measurements", () => {
     await close();
   });
 
-  it("every row of the table is a family of the text, under its name and type", async () => {
-    const { types } = readSamples(await createObserver().prometheus());
-    const expected = (Object.keys(instruments) as (keyof typeof instruments)[]).map((name) => [
-      prometheusNameOf(name),
-      instruments[name].kind,
-    ]);
+  it("every row of the table is a family of the text once it is measured, under its name and type", async () => {
+    const { meter, text } = prometheusMeter();
+    const measured = new MeterInstruments([meter]);
+    for (const name of instrumentNames)
+      if (instruments[name].kind === "gauge") measured.watch(name, () => 1);
+      else measured.record(name, 1);
+    const { types } = readSamples(await text(() => undefined));
+    const expected = instrumentNames.map((name) => [prometheusNameOf(name), instruments[name].kind]);
     expect([...types].sort()).toEqual(expected.sort());
+  });
+
+  it("a counter without labels stands in the text at 0 before anything is counted", async () => {
+    const { all } = readSamples(await createObserver().prometheus());
+    expect(all.map(({ name, value }) => [name, value]).sort()).toEqual([
+      ["countersign_ledger_rows_total", 0],
+      ["countersign_telemetry_failures_total", 0],
+    ]);
+  });
+
+  it("a gauge that throws is counted, and the others are in the text", async () => {
+    const { meter, text } = prometheusMeter();
+    const measured = new MeterInstruments([meter]);
+    measured.watch("listeners", () => 3);
+    measured.watch("gatesOpen", () => Promise.reject(new Error("the ledger is away")));
+    const thrown: unknown[] = [];
+    const { sum } = readSamples(await text((each) => thrown.push(each)));
+    expect([sum("countersign_listeners"), thrown.length]).toEqual([3, 1]);
+  });
+
+  it("more combinations of labels than an SDK keeps by itself stay apart", async () => {
+    const { meter, text } = prometheusMeter();
+    const measured = new MeterInstruments([meter]);
+    for (let i = 0; i < 3_000; i += 1)
+      measured.record("tokens", 1, { operator: `o${i % 60}`, model: `m${Math.floor(i / 60)}`, direction: "in" });
+    const { all } = readSamples(await text(() => undefined));
+    expect(all.filter(({ name }) => name === "countersign_tokens_total")).toHaveLength(3_000);
   });
 
   it("tokens and cost are counted by operator and model, once", async () => {

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { guardedEntries, namedPeers } from "../package/entry-peers.ts";
 import { importsOf, readSource, root, sourcesIn } from "./source-files.ts";
 
 type Dependencies = Readonly<Record<string, string>>;
@@ -17,6 +18,8 @@ interface Manifest {
 const manifest = JSON.parse(readSource("package.json").text) as Manifest;
 const namesIn = (list: Dependencies | undefined): readonly string[] => Object.keys(list ?? {});
 const core = ["xstate", "zod", "rxjs", "ulid"] as const;
+/** The root verifies signed approvals with the first; the program `countersign` reads its words and prints with the others. */
+const alsoInstalled = ["jose", "commander", "fast-wrap-ansi"] as const;
 
 /** The first column of the table headed `| Dependency |`, with its reason. */
 function dependencyTable(): ReadonlyMap<string, string> {
@@ -57,6 +60,10 @@ describe("dependencies", () => {
       (name) => manifest.peerDependenciesMeta?.[name]?.optional !== true,
     );
     expect(forced).toEqual([]);
+  });
+
+  it("only what the root and the program `countersign` need to start is installed with the package", () => {
+    expect([...namesIn(manifest.dependencies)].sort()).toEqual([...core, ...alsoInstalled].sort());
   });
 
   it("every dependency is used, and what the product loads is one", () => {
@@ -106,5 +113,52 @@ describe("the root entry", () => {
 
   it("the machines load xstate and nothing else", () => {
     expect(loadedBy("machines/index.ts")).toEqual(["xstate"]);
+  });
+});
+
+describe("optional packages", () => {
+  const installed: ReadonlySet<string> = new Set(namesIn(manifest.dependencies));
+
+  it.each([...guardedEntries])("%s names each optional package that it loads", (_entry, path) => {
+    const named = namedPeers(path);
+    const peers = namesIn(manifest.peerDependencies);
+    const loaded = loadedBy(path.replace("entry.ts", "index.ts")).filter((name) => peers.includes(name));
+    expect(loaded.filter((name) => !named.has(name))).toEqual([]);
+    expect(loaded.length).toBeGreaterThan(0);
+  });
+
+  it.each([...guardedEntries])("%s exports what its index exports", async (_entry, path) => {
+    const entry = (await import(join(root, path))) as object;
+    const index = (await import(join(root, path.replace("entry.ts", "index.ts")))) as object;
+    expect(Object.keys(entry).sort()).toEqual(Object.keys(index).sort());
+  });
+
+  it("no other entry loads one when it is imported", () => {
+    const others = ["src/ledger/sqlite", "src/ledger/postgres", "src/packages/operators/llm", "src/testing"];
+    const observers = ["src/observers/inspect", "src/observers/notifiers"];
+    for (const room of [...others, ...observers]) {
+      const loaded = loadedBy(`${room}/index.ts`).filter((name) => namesIn(manifest.peerDependencies).includes(name));
+      expect([room, loaded]).toEqual([room, []]);
+    }
+  });
+
+  it("an error asks npm for a version that package.json accepts", () => {
+    const files = sourcesIn("src").map(({ path }) => path);
+    const named = files.flatMap((path) => [...namedPeers(path)].map(([name, version]) => ({ path, name, version })));
+    const isIn = (range: string | undefined, version: string) => `${range}.`.startsWith(`^${version}.`);
+    expect(named.filter(({ name, version }) => !isIn(manifest.peerDependencies?.[name], version))).toEqual([]);
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter(({ name }) => installed.has(name))).toEqual([]);
+  });
+
+  it("the guide says what to install for each of them", () => {
+    const guide = readSource("src/guide/start.md").text;
+    for (const path of guardedEntries.values()) {
+      const command = [...namedPeers(path)].map(([name, version]) => `${name}@${version}`).join(" ");
+      expect(guide).toContain(`\`npm install ${command}\``);
+    }
+    // The package of the models' interface has types alone.
+    const named = namesIn(manifest.peerDependencies).filter((name) => guide.includes(`${name}@`));
+    expect([...named, "@ai-sdk/provider"].sort()).toEqual([...namesIn(manifest.peerDependencies)].sort());
   });
 });

@@ -6,6 +6,7 @@
  */
 import type { Command } from "commander";
 import type { Logger } from "../../index.ts";
+import { loadAllPeers } from "../../protocol/load-peers.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { type AnswerGates, addAnswerGates, addCommonOptions, type CommonOptions } from "./options.ts";
@@ -23,12 +24,14 @@ function complainTo({ complain }: Terminal): Logger {
 export function addMcp(program: Command, terminal: Terminal): void {
   addAnswerGates(addCommonOptions(program.command("mcp")))
     .description("serve the kernel over stdio as an MCP server; it speaks for --tenant, --principal and --role")
-    .action((options: CommonOptions & AnswerGates) =>
-      withKernel({ options, terminal }, (context) => serve(context, terminal, options), {
-        recover: true,
-        create: true,
-      }),
-    );
+    .action((options: CommonOptions & AnswerGates) => openAndServe(options, terminal));
+}
+
+async function openAndServe(options: CommonOptions & AnswerGates, terminal: Terminal): Promise<void> {
+  // Before a ledger is made: without its packages the command does nothing.
+  await loadAllPeers("countersign mcp", [import("../mcp/entry.ts")]);
+  const opening = { recover: true, create: true };
+  await withKernel({ options, terminal }, (context) => serve(context, terminal, options), opening);
 }
 
 async function serve(

@@ -18,6 +18,7 @@ import { agentScopes, approverScopes } from "../../contract/auth-context.ts";
 import type { Logger, Notifier } from "../../index.ts";
 import type { InspectorServer } from "../../observers/inspect/index.ts";
 import type { LogLevel, Observer } from "../../observers/telemetry/index.ts";
+import { loadAllPeers } from "../../protocol/load-peers.ts";
 import { escapeJson } from "../../protocol/visible-text.ts";
 import { defaultInspectorPort, describeInspector } from "./inspect.ts";
 import { loadNotifiers } from "./load-modules.ts";
@@ -111,7 +112,9 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   if (isIP(options.host ?? "") !== 0 || options.host === "localhost")
     throw new UsageError(`--host names a module; the address to listen on is --listen ${options.host}`);
   await requireKnownRole(options);
-  // Only now: the other commands need no network and no log.
+  // Only now, because the other commands need no network and no log. One error names all packages that are missing.
+  const entries = [import("../../observers/telemetry/entry.ts"), import("../http/entry.ts"), import("../mcp/entry.ts")];
+  await loadAllPeers("countersign serve", entries);
   const { createLogger, createObserver } = await import("../../observers/telemetry/index.ts");
   const destination = { write: (line: string) => terminal.complain(escapeJson(line.trimEnd())) };
   const logger = createLogger({ level: options.logLevel, destination });

@@ -11,7 +11,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { type WebSocket, WebSocketServer } from "ws";
+import type { WebSocket, WebSocketServer } from "ws";
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
 import { objectWith, takeOptions } from "../../contract/host-object.ts";
@@ -21,6 +21,7 @@ import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/know
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, wallClock } from "../../index.ts";
 import { listen } from "../../protocol/listen.ts";
+import { loadPeers } from "../../protocol/load-peers.ts";
 import { keepTold } from "./keep-told.ts";
 import { ownPage, statelyPage } from "./relay-page.ts";
 
@@ -65,7 +66,8 @@ const serveRef = moduleRef(6, "inspect", "serve_inspector");
 
 /**
  * The relay between a source of messages and Stately's page, on the loopback address.
- * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for options that are none.
+ * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for options that are none,
+ *   T0_PACKAGE_MISSING if the package `ws` is not installed.
  */
 export async function serveInspector(
   source: AsyncIterable<Inspection>,
@@ -74,6 +76,7 @@ export async function serveInspector(
   readStrictly(z.object({ source: objectWith(Symbol.asyncIterator) }), { source }, reading);
   const resolved: Resolved = { ...defaults, ...takeOptions(options, reading) };
   requireOptions(options, resolved);
+  const { WebSocketServer } = await loadPeers({ user: "serveInspector", packages: ["ws@8"] }, () => import("ws"));
   const server = createServer();
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1_024 });
   const { host } = resolved;

@@ -13,6 +13,7 @@ import { raise } from "../../contract/kernel-error.ts";
 import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Notifier } from "../../index.ts";
+import { loadPeers } from "../../protocol/load-peers.ts";
 import { describeCut, describeNotice, type ToldNotice } from "./describe-notice.ts";
 import { findRecipients, type RecipientOptions } from "./find-recipients.ts";
 import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs } from "./notifier-options.ts";
@@ -108,7 +109,8 @@ const refuseAddresses = (wrong: readonly string[]): never =>
 /** Gives the recipients that the server did not take; it throws where it took none. */
 async function sendMail(options: Read, notice: GateNotice, to: readonly string[]): Promise<readonly string[]> {
   // Only now: who tells nobody by mail loads no mailer.
-  const { createTransport } = await import("nodemailer");
+  const mailer = { user: "mailNotifier", packages: ["nodemailer@10"] };
+  const { createTransport } = await loadPeers(mailer, () => import("nodemailer"));
   const { smtp, smtpTimeoutMs, from } = options;
   const timeouts = { connectionTimeout: smtpTimeoutMs, greetingTimeout: smtpTimeoutMs, socketTimeout: smtpTimeoutMs };
   const guards = { disableFileAccess: true, disableUrlAccess: true };

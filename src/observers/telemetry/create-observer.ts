@@ -13,15 +13,14 @@ import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/know
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import type { Commit, Kernel, LedgerStore, Logger, Telemetry } from "../../index.ts";
-import type { MetricSink } from "./instruments.ts";
 import { type LifeListener, Lifetimes } from "./lifetimes.ts";
 import { logCommit } from "./log-commit.ts";
 import { type HttpRequestSeen, logRequest } from "./log-request.ts";
-import { meterSink } from "./meter-sink.ts";
+import { MeterInstruments } from "./meter-instruments.ts";
 import { MetricRecorder } from "./metric-recorder.ts";
 import { observeLedger } from "./observe-ledger.ts";
 import { observeProcess } from "./observe-process.ts";
-import { type PrometheusSink, prometheusSink } from "./prometheus.ts";
+import { prometheusMeter } from "./prometheus-meter.ts";
 import { SpanRecorder } from "./span-recorder.ts";
 import { traceCapability, traceOperator } from "./trace-operators.ts";
 import type { WorkflowIds } from "./workflow-ids.ts";
@@ -77,8 +76,8 @@ interface Parts {
   readonly lifetimes: Lifetimes;
   readonly metrics: MetricRecorder;
   readonly spans: SpanRecorder | null;
-  readonly prometheus: PrometheusSink;
-  readonly sinks: readonly MetricSink[];
+  readonly prometheus: () => Promise<string>;
+  readonly instruments: MeterInstruments;
   readonly guard: Guard;
 }
 
@@ -103,8 +102,8 @@ export function createObserver(options: ObserverOptions = {}): Observer {
   const limits = { ...defaultObserverLimits, ...options.limits };
   const models = new Set<string>();
   const parts = createParts(options, limits, (operator) => models.has(operator));
-  const { lifetimes, metrics, spans, prometheus, sinks, guard } = parts;
-  const watched = watchKernels((kernels) => observeProcess(kernels, sinks, limits));
+  const { lifetimes, metrics, spans, prometheus, instruments, guard } = parts;
+  const watched = watchKernels((kernels) => observeProcess(kernels, instruments, limits));
   let stopped = false;
   const enter = contextFinder(parts);
   return {
@@ -128,7 +127,7 @@ export function createObserver(options: ObserverOptions = {}): Observer {
       guard(() => options.logger && logRequest(seen, options.logger));
     },
     watch: watched.add,
-    prometheus: () => prometheus.text(),
+    prometheus,
     size: () => lifetimes.size,
     stop() {
       stopped = true;
@@ -180,11 +179,16 @@ function createParts(
   { maxLabelValues, maxLives }: ObserverLimits,
   isModel: (operator: string) => boolean,
 ): Parts {
-  const prometheus = prometheusSink(tenantLabel ? ["tenant"] : []);
-  const sinks = [prometheus, ...(meter === undefined ? [] : [meterSink(meter)])];
-  const metrics = new MetricRecorder(sinks, { maxLabelValues, tenantLabel });
+  const own = prometheusMeter();
+  // The host's meter comes last: if it throws, Prometheus has the measurement already.
+  const instruments = new MeterInstruments([own.meter, ...(meter === undefined ? [] : [meter])]);
+  const metrics = new MetricRecorder(instruments, { maxLabelValues, tenantLabel });
   const fail = () => {
-    prometheus.record("failures", 1, {});
+    try {
+      instruments.record("failures", 1);
+    } catch {
+      // The host's meter threw again. Prometheus has counted the failure already.
+    }
     return null;
   };
   const guard: Guard = (work) => {
@@ -200,7 +204,7 @@ function createParts(
   const spans = tracer === undefined ? null : new SpanRecorder(tracer, ids, isModel);
   const listeners = [metrics, ...(spans === null ? [] : [spans])];
   const lifetimes = new Lifetimes(guardListeners(listeners, guard), maxLives);
-  return { lifetimes, metrics, spans, prometheus, sinks, guard };
+  return { lifetimes, metrics, spans, prometheus: () => own.text(fail), instruments, guard };
 }
 
 const guardListeners = (listeners: readonly LifeListener[], guard: Guard): LifeListener => ({

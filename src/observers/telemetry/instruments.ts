@@ -224,12 +224,5 @@ export const instruments = {
 export type InstrumentName = keyof typeof instruments;
 export type Labels = Readonly<Record<string, string>>;
 
-/** Where measurements go. */
-export interface MetricSink {
-  readonly record: (name: InstrumentName, value: number, labels: Labels) => void;
-  /** `read` is asked when somebody collects; gives the way to end that. */
-  readonly watch: (name: InstrumentName, read: () => number | Promise<number>) => () => void;
-}
-
 export const rowOf = (name: InstrumentName): InstrumentRow => instruments[name];
 export const instrumentNames = Object.keys(instruments) as readonly InstrumentName[];

@@ -8,9 +8,10 @@ import { type EventType, type LedgerEvent, payloadOf } from "../../contract/even
 import { factsOf } from "../../contract/events.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { Commit } from "../../index.ts";
-import type { InstrumentName, Labels, MetricSink } from "./instruments.ts";
+import type { InstrumentName, Labels } from "./instruments.ts";
 import type { Life, LifeEnd } from "./life.ts";
 import type { LifeListener } from "./lifetimes.ts";
+import type { MeterInstruments } from "./meter-instruments.ts";
 import { modelOf } from "./span-facts.ts";
 
 interface MetricOptions {
@@ -40,20 +41,19 @@ const durations = {
 } as const satisfies Record<Life["kind"], InstrumentName>;
 
 export class MetricRecorder implements LifeListener {
-  readonly #sinks: readonly MetricSink[];
+  readonly #instruments: MeterInstruments;
   readonly #options: MetricOptions;
   /** The values that each label has taken. */
   readonly #values = new Map<string, Set<string>>();
 
-  constructor(sinks: readonly MetricSink[], options: MetricOptions) {
-    this.#sinks = sinks;
+  constructor(instruments: MeterInstruments, options: MetricOptions) {
+    this.#instruments = instruments;
     this.#options = options;
   }
 
   /** Labels of more values than may be are "other". */
   record(name: InstrumentName, value: number, labels: Labels = {}, tenant?: string | number): void {
-    const bounded = this.#bounded(this.#withTenant(labels, tenant));
-    for (const sink of this.#sinks) sink.record(name, value, bounded);
+    this.#instruments.record(name, value, this.#bounded(this.#withTenant(labels, tenant)));
   }
 
   took({ events, record, own }: Commit): void {

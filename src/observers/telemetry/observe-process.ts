@@ -4,7 +4,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { singleFlight } from "../../contract/single-flight.ts";
 import type { Kernel, LedgerLag } from "../../index.ts";
-import type { InstrumentName, MetricSink } from "./instruments.ts";
+import type { InstrumentName } from "./instruments.ts";
+import type { MeterInstruments } from "./meter-instruments.ts";
 
 type Read = () => number | Promise<number>;
 
@@ -13,7 +14,7 @@ const resolution = 10;
 /** Over all kernels that are watched when it is asked. Gives the way to end it: nothing is sampled any more. */
 export function observeProcess(
   kernels: () => readonly Kernel[],
-  sinks: readonly MetricSink[],
+  instruments: MeterInstruments,
   { maxGatesCounted }: { readonly maxGatesCounted: number },
 ): () => void {
   const delay = monitorEventLoopDelay({ resolution });
@@ -31,7 +32,7 @@ export function observeProcess(
     ["lagOldest", async () => (await lagOf("oldest_ms")()) / 1000],
     ["loopDelay", () => readDelay(delay)],
   ];
-  const ends = sinks.flatMap((sink) => gauges.map(([name, read]) => sink.watch(name, read)));
+  const ends = gauges.map(([name, read]) => instruments.watch(name, read));
   return () => {
     delay.disable();
     for (const end of ends) end();

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { JsonValue } from "../../../contract/json.ts";
-import { raise } from "../../../contract/kernel-error.ts";
+import { KernelErrorException, raise } from "../../../contract/kernel-error.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import { PolicyDecision, PolicyStage } from "../../../contract/policy.ts";
 import { definePolicySet, type RuleSet, type WhatIf } from "../../../index.ts";
@@ -86,7 +86,11 @@ async function questionOf({ rules, default_policies, ...scope }: z.output<typeof
 }
 
 async function readRules(text: string): Promise<RuleSet> {
-  const data = await readYaml(text).catch((thrown: unknown) => refuseRules((thrown as Error).message));
+  const data = await readYaml(text).catch((thrown: unknown) => {
+    // The parser's errors are about the rules. An error with a code is about this server.
+    if (thrown instanceof KernelErrorException) throw thrown;
+    return refuseRules((thrown as Error).message);
+  });
   return definePolicySet(data);
 }
 
