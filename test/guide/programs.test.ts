@@ -87,7 +87,9 @@ describe("the guide", () => {
   it("says on each page what its programs need beside what the start installs", () => {
     const started = ["countersign", "zod"];
     const unnamed = pages.flatMap(({ name, text, blocks }) => {
-      const named = [...text.matchAll(/npm install ([^`]+)`/g)].flatMap(([, packages = ""]) => packages.split(" "));
+      const named = [...text.matchAll(/npm install ([^`]+)`/g)].flatMap(([, packages = ""]) =>
+        packages.split(" ").map((one) => one.replace(/(?<=.)@.*$/, "")),
+      );
       const imported = blocks.flatMap(({ lang, code }) => (lang === "ts" ? packagesIn(code) : []));
       const missing = imported.filter((one) => ![...started, ...named].includes(one));
       return missing.map((one) => `${name}: ${one}`);
