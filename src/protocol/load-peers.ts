@@ -58,7 +58,7 @@ function missingIn(thrown: unknown): readonly string[] {
   return isOurs ? (thrown.error.detail["packages"] as readonly string[]) : [];
 }
 
-/** Returns whether the error is the runtime's complaint about one of the packages: Node, Bun and Deno quote the name. */
+/** Returns whether the runtime did not find one of the packages. Node, Bun and Deno all quote its name in the message. */
 function isMissing(thrown: unknown, packages: readonly string[]): boolean {
   const [, name = ""] = /(?:package|module) ['"]([^'"]+)['"]/.exec(messageOf(thrown)) ?? [];
   const names = packages.map((each) => each.replace(/(?<=.)@.*$/, ""));

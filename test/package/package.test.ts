@@ -1,5 +1,6 @@
 /** The package that npm would publish: what is in it, for whom it resolves, how large it is, and that it runs. */
 
+import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -64,6 +65,22 @@ describe("the published package", () => {
     const kernel = await createKernel();
     expect((await kernel.verify()).ok).toBe(true);
     await kernel.stop();
+  });
+
+  it("a CommonJS program can require every entry, and gets what an import gets", async () => {
+    const names = entries
+      .filter(([, entry]) => entry.default !== undefined)
+      .map(([name]) => `countersign${name.slice(1)}`);
+    const program = `(async () => {
+      for (const name of ${JSON.stringify(names)}) {
+        const [required, imported] = [require(name), await import(name)];
+        const differs = Object.keys(required).filter((key) => required[key] !== imported[key]);
+        if (differs.length > 0 || Object.keys(required).length === 0) console.log(name, differs);
+      }
+      console.log("compared");
+    })()`;
+    writeFileSync(join(app, "required.cjs"), program);
+    expect(execFileSync(process.execPath, [join(app, "required.cjs")], { encoding: "utf8" })).toBe("compared\n");
   });
 
   it("finds its guide, every page and picture of it", async () => {
