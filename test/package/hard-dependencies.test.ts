@@ -75,6 +75,12 @@ describe("with its hard dependencies alone", () => {
     expect(out).toMatch(/^T0_PACKAGE_MISSING: serveInspector needs .*: npm install ws@8\n$/);
   });
 
+  it("a ledger in Postgres names its driver when it is opened", async () => {
+    const open = 'await entry.postgresLedger({ url: "postgres://ann@127.0.0.1:1/shop" }).open();';
+    const { out } = await importOf("countersign/postgres", open);
+    expect(out).toMatch(/^T0_PACKAGE_MISSING: a ledger in Postgres needs .*: npm install pg@8\n$/);
+  });
+
   it("a mail notifier names its package when it delivers", async () => {
     const notice = '{ gate: { approvers: [] }, kind: "opened" }';
     const use = `const mail = entry.mailNotifier({ from: "a@b.example", smtp: { host: "127.0.0.1" }, consoleUrl: "http://127.0.0.1:1/", recipients: () => ["c@d.example"] }); await mail.deliver(${notice});`;

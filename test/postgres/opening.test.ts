@@ -51,7 +51,7 @@ describe("a ledger in Postgres", () => {
   it("has the server notice within seconds that a machine is gone without a word", async () => {
     const config = { connectionString: serverUrl };
     const limits = { create: false, maxConnections: 1, timeoutMs: 5_000 };
-    const { pool, cut } = connect(await loadDriver("test"), "test", {
+    const { pool, cut } = connect(await loadDriver(), "test", {
       config,
       schema: "public",
       name: "test",

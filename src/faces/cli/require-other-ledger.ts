@@ -31,7 +31,7 @@ function isSameFile(one: string, other: string): boolean {
 
 /** With what the environment adds to a URL. One that cannot be read is itself: who opens it tells what is wrong. */
 async function findDatabase(url: string): Promise<string> {
-  const { Client } = await loadDriver(ledgerAsTyped(url));
+  const { Client } = await loadDriver();
   try {
     const { host, port, database } = new Client({ connectionString: url });
     return JSON.stringify([host, port, database]);

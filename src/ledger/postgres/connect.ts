@@ -10,6 +10,7 @@
  */
 import { Socket } from "node:net";
 import type { ClientBase, ClientConfig, Pool, PoolConfig } from "pg";
+import { loadPeers } from "../../protocol/load-peers.ts";
 import { isAway, ledgerFailure } from "./failure.ts";
 import type { Runner } from "./query.ts";
 
@@ -42,13 +43,10 @@ export interface Connections {
 
 const bigint = 20;
 
-/** The driver is the host's: this package brings none. @throws KernelErrorException T0_LEDGER_UNAVAILABLE. */
-export async function loadDriver(name: string): Promise<Driver> {
-  try {
-    return (await import("pg")).default as unknown as Driver;
-  } catch {
-    throw ledgerFailure("T0_LEDGER_UNAVAILABLE", 'needs the driver: "npm install pg"', { name, fn: "open" });
-  }
+/** Loads the driver, which the host installs. @throws KernelErrorException T0_PACKAGE_MISSING. */
+export async function loadDriver(): Promise<Driver> {
+  const loaded = await loadPeers({ user: "a ledger in Postgres", packages: ["pg@8"] }, () => import("pg"));
+  return loaded.default as unknown as Driver;
 }
 
 /** Plans that are prepared on empty tables would read whole tables for ever after. */

@@ -197,7 +197,7 @@ async function strikeOff({ entered, pool, presence }: Live): Promise<void> {
 }
 
 async function openAll(options: ConnectOptions): Promise<Connections> {
-  const connections = connect(await loadDriver(options.name), crypto.randomUUID(), options);
+  const connections = connect(await loadDriver(), crypto.randomUUID(), options);
   try {
     await connections.appender.run((client) => openSchema(client, options));
     return connections;
