@@ -8,12 +8,13 @@
  */
 
 import { allMachines, definitionOf } from "../machines/definitions.ts";
+import { checkArguments, checkClientArguments } from "./api/check-arguments.ts";
 import type { RetryRequest } from "./contract/retry.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import { awaitSettled } from "./kernel/await-settled.ts";
 import { cancelFor } from "./kernel/cancel.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
-import { checkArguments, checkClientArguments } from "./kernel/check-arguments.ts";
+
 import { examine } from "./kernel/doctor.ts";
 import type { Kernel } from "./kernel/kernel-interface.ts";
 import { createGateFinder } from "./kernel/open-gate.ts";

@@ -57,13 +57,13 @@ export const ladder: readonly Floor[] = [
   // It streams what an inspector is told.
   {
     room: "faces/http",
-    may: ["observers/inspect", "index", "protocol", "contract"],
+    may: ["observers/inspect", "index", "api", "protocol", "contract"],
     packages: "declared",
     builtins: "any",
   },
   {
     room: "faces/mcp",
-    may: ["index", "packages/operators", "protocol", "contract"],
+    may: ["index", "api", "packages/operators", "protocol", "contract"],
     packages: "declared",
     builtins: "any",
   },
@@ -91,7 +91,7 @@ export const ladder: readonly Floor[] = [
     // Hosts implement ports and subscribe to the bus: the types of both are public. So are the defaults that a host builds
     // on: limits, roles, a seeded source of randomness.
     room: "index",
-    may: ["create-kernel", "replay", "kernel", "standalone", "tiers", "engine", "adapters", "define", ...ground],
+    may: ["create-kernel", "api", "replay", "kernel", "standalone", "tiers", "engine", "adapters", "define", ...ground],
     packages: ["rxjs"],
     builtins: [],
     typesOnly: ["rxjs", "ports"],
@@ -99,9 +99,18 @@ export const ladder: readonly Floor[] = [
   {
     // The door: it opens, serves and stops what the rooms below assemble, read and replay.
     room: "create-kernel",
-    may: ["replay", "kernel", "tiers", "machines", "contract"],
+    may: ["api", "replay", "kernel", "tiers", "machines", "contract"],
     packages: [],
     builtins: [],
+  },
+  {
+    // It declares the operations of the kernel's interface, with the schemas of the contract; the door checks arguments by it
+    // and the faces derive from it.
+    room: "api",
+    may: ["kernel", "contract"],
+    packages: ["zod"],
+    builtins: [],
+    typesOnly: ["kernel"],
   },
   {
     // It feeds a record to the deciding of T4, with the parts and rules that the kernel's room assembles.

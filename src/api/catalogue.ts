@@ -1,0 +1,69 @@
+/**
+ * The catalogue: every operation of a kernel, once. The type check holds it to the interface.
+ */
+import { z } from "zod";
+import { Caller } from "../contract/auth-context.ts";
+import { type CapabilityDefinition, CapabilityPackage } from "../contract/capability.ts";
+import type { CapabilityClient } from "../kernel/capability-client.ts";
+import type { Kernel } from "../kernel/kernel-interface.ts";
+import { submit, workflowCommands } from "./commands.ts";
+import { type Declared, immediate, lasting, promised } from "./operation.ts";
+import { reads, tokens, views } from "./reads.ts";
+
+const caller = Caller.optional();
+const named = { workflowId: z.string() };
+/** A value that the method reads with a schema of its own. */
+const own = z.unknown();
+const ofWorkflow = promised({ ...named, caller });
+const { shape: ofPackage } = CapabilityPackage.pick({ intentType: true, version: true, outcomes: true });
+
+/** The operations of a kernel by the names of its methods. */
+export const operations: Declared<Kernel> = {
+  submit,
+  ...workflowCommands,
+  ...views,
+  ...reads,
+  authorize: promised({ caller: Caller, scope: z.string() }),
+  execute: promised(named),
+  settled: lasting(named),
+  stop: lasting({ options: z.strictObject({ drainMs: z.number().nonnegative().optional() }).optional() }),
+  attachReport: promised({ ...named, report: own, caller }),
+  deliveries: promised({}),
+  redeliver: promised({ notifier: z.string() }),
+  ready: promised({}),
+  lag: promised({}),
+  ask: promised({ tier: own, signal: own }),
+  of: immediate({ capability: z.looseObject(ofPackage) }),
+  findOperator: immediate({ name: z.string(), version: z.string().optional() }),
+  getCapability: immediate({ intentType: z.string(), version: z.string().optional() }),
+  registerCapability: immediate({ capability: own }),
+  registerOperator: immediate({ operator: own }),
+  capabilities: immediate({}),
+  machines: immediate({}),
+  vitals: immediate({}),
+  lifecycles: immediate(named),
+};
+
+type Part = "documents" | "memory" | "tokens";
+
+/** The operations of the parts that a kernel keeps under a name. */
+export const partOperations: { readonly [P in Part]: Declared<Kernel[P]> } = {
+  documents: { record: promised({ record: own }) },
+  memory: {
+    write: promised({ record: own }),
+    sync: promised({ request: own, caller }),
+    changes: promised({ query: own, caller }),
+  },
+  tokens,
+};
+
+/** The operations of a kernel for one package (`kernel.of`). A stopped kernel refuses them itself. */
+export const clientOperations: Declared<CapabilityClient<CapabilityDefinition>> = {
+  submit,
+  workflow: ofWorkflow,
+  settled: promised(named),
+  execute: promised(named),
+  outcomes: ofWorkflow,
+  gates: ofWorkflow,
+  decideGate: workflowCommands.decideGate,
+};

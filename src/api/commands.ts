@@ -1,0 +1,115 @@
+/**
+ * The commands: operations that change something on behalf of a caller. Each request names its tenant and principal.
+ */
+import { z } from "zod";
+import { commandScopes } from "../contract/auth-context.ts";
+import { DelegationRequest, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
+import { SubmitRequest, SubmitResponse } from "../contract/intent.ts";
+import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
+import type { Kernel } from "../kernel/kernel-interface.ts";
+import { type Command, promised, type WorkflowCommand } from "./operation.ts";
+
+/** The gateway copies a request as plain JSON and reads it with its schema: the check of arguments leaves it alone. */
+const request = z.unknown();
+const digest = "5d8c8b2c0f6a1f0e9f3a7f6f1d0a4d6f0c1f3c7d9b2e4a6085c7e9f1b3d5a7c9";
+
+export const submit: Command = {
+  ...promised({ request }),
+  id: "submitIntent",
+  word: "submit",
+  summary: "Accepts a request at once; its workflow goes on by itself",
+  scope: commandScopes.submit,
+  request: SubmitRequest,
+  answer: SubmitResponse,
+  example: {
+    intent_hint: { intent_type: "Repo.ReleaseNotes.Draft", inputs: { repo: "." } },
+    scope: { scope_type: "repository", scope_id: "countersign" },
+  },
+  isIdempotent: false,
+  isKeyed: true,
+  namesGate: false,
+};
+
+type CommandName = "decideGate" | "withdrawVote" | "delegateGate" | "retry" | "cancel";
+
+/** What a declaration adds. The schemas are of the types that the method has. */
+interface Declaring<N extends CommandName> extends Omit<WorkflowCommand, "takes" | "answers" | "run"> {
+  readonly request: z.ZodObject & z.ZodType<unknown, Parameters<Kernel[N]>[1]>;
+  readonly answer: z.ZodType<Awaited<ReturnType<Kernel[N]>>>;
+}
+
+const command = <N extends CommandName>(method: N, declared: Declaring<N>): WorkflowCommand => ({
+  ...promised({ workflowId: z.string(), request }),
+  ...declared,
+  run: (kernel, workflowId, given) => kernel[method](workflowId, given as never),
+});
+
+export const workflowCommands: Readonly<Record<CommandName, WorkflowCommand>> = {
+  decideGate: command("decideGate", {
+    id: "decideGate",
+    word: "gate",
+    summary: "Approves or rejects what waits at a gate; the same decision again gets the same answer",
+    description:
+      "It names the gate by gate_id, or what the gate shows by payload.payload_digest; at a gate that was revised, what it \
+shows now: else it is refused with the digest of that.",
+    scope: commandScopes.gate,
+    request: GateRequest,
+    answer: GateResponse,
+    example: { gate_id: "gate-publish", decision: "approve", payload: { payload_digest: digest, comment: "agreed" } },
+    isIdempotent: true,
+    isKeyed: true,
+    namesGate: true,
+  }),
+  withdrawVote: command("withdrawVote", {
+    id: "withdrawVote",
+    word: "withdraw",
+    summary: "Takes the caller's vote back while the gate is open",
+    scope: commandScopes.withdraw,
+    request: WithdrawalRequest,
+    answer: GateResponse,
+    example: { gate_id: "gate-publish" },
+    isIdempotent: true,
+    isKeyed: false,
+    namesGate: true,
+  }),
+  delegateGate: command("delegateGate", {
+    id: "delegateGate",
+    word: "delegate",
+    summary: "Lends the caller's seat at a gate to somebody else until an instant",
+    scope: commandScopes.delegate,
+    request: DelegationRequest,
+    answer: GateResponse,
+    example: {
+      gate_id: "gate-publish",
+      to: { type: "user", id: "bo" },
+      expires_at: "2030-01-31T12:00:00.000Z",
+    },
+    isIdempotent: true,
+    isKeyed: false,
+    namesGate: true,
+  }),
+  retry: command("retry", {
+    id: "retryWorkflow",
+    word: "retry",
+    summary: "Runs again what failed and what never ran, or makes steps anew",
+    scope: commandScopes.retry,
+    request: RetryRequest,
+    answer: RetryResponse,
+    example: { mode: "resume_failed_steps" },
+    isIdempotent: false,
+    isKeyed: true,
+    namesGate: false,
+  }),
+  cancel: command("cancel", {
+    id: "cancelWorkflow",
+    word: "cancel",
+    summary: "Ends a workflow early",
+    scope: commandScopes.cancel,
+    request: CancelRequest,
+    answer: CancelResponse,
+    example: { reason: "asked for by mistake" },
+    isIdempotent: true,
+    isKeyed: false,
+    namesGate: false,
+  }),
+};

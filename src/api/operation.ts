@@ -1,0 +1,92 @@
+/**
+ * An operation: one method of the kernel, declared once for the process that calls it and for every face that offers it.
+ *
+ * Owns: the form of a declaration, and the check of a table of them against the interface whose methods they declare.
+ * Never: the name of an address, which is a face's; the behaviour of a method, which is the kernel's.
+ */
+import type { z } from "zod";
+import type { Caller } from "../contract/auth-context.ts";
+import type { JsonObject } from "../contract/json.ts";
+import type { Kernel } from "../kernel/kernel-interface.ts";
+
+/** The arguments of a method by name, in their order. */
+export type Arguments = Readonly<Record<string, z.ZodType>>;
+
+/** How a method answers: its refusals take the same way. */
+export type Manner = "promise" | "stream" | "value";
+
+export interface Operation<M extends Manner = Manner> {
+  readonly takes: Arguments;
+  readonly answers: M;
+  /** Whether the method also serves after the kernel has stopped and its ledger is closed. */
+  readonly isLasting?: boolean;
+}
+
+type MannerOf<Method> = Method extends (...given: infer _Given) => infer Answer
+  ? Answer extends Promise<unknown>
+    ? "promise"
+    : Answer extends AsyncGenerator<unknown, unknown, void>
+      ? "stream"
+      : "value"
+  : never;
+
+/** The names of an interface's methods, without those that have a symbol. */
+export type MethodName<T> = {
+  [K in keyof T & string]: T[K] extends (...given: never[]) => unknown ? K : never;
+}[keyof T & string];
+
+/** One declaration for each method: a method without one, and one without its method, fail the type check. */
+export type Declared<T> = { readonly [K in MethodName<T>]: Operation<MannerOf<T[K]>> };
+
+export const promised = (takes: Arguments): Operation<"promise"> => ({ takes, answers: "promise" });
+export const streamed = (takes: Arguments): Operation<"stream"> => ({ takes, answers: "stream" });
+export const immediate = (takes: Arguments): Operation<"value"> => ({ takes, answers: "value" });
+export const lasting = (takes: Arguments): Operation<"promise"> => ({ ...promised(takes), isLasting: true });
+
+/** What every face shows of an operation that callers reach from outside. */
+interface Offered {
+  /** The name in lists of operations: the operationId of OpenAPI, and the MCP tool with dashes. */
+  readonly id: string;
+  /** The last word of the REST address, and of the JSON-RPC method. */
+  readonly word: string;
+  readonly summary: string;
+  /** Further facts for whoever reads the document of the API. */
+  readonly description?: string;
+  /** The scope that the credential and the role of the caller need. */
+  readonly scope: string;
+  readonly answer: z.ZodType;
+}
+
+/** An operation that changes something, on behalf of the caller whom its request names. */
+export interface Command extends Operation<"promise">, Offered {
+  /** The request as the kernel reads it: strict, with the caller's tenant and principal. */
+  readonly request: z.ZodObject;
+  /** A request without its caller. */
+  readonly example: JsonObject;
+  /** Whether sending the same request again changes nothing further. */
+  readonly isIdempotent: boolean;
+  /** Whether the ledger keeps the Idempotency-Key of the request: it may begin a workflow, or reach another gate when it is repeated. */
+  readonly isKeyed: boolean;
+  /** Whether a caller outside the process must name the gate. */
+  readonly namesGate: boolean;
+}
+
+/** A command to one workflow. */
+export interface WorkflowCommand extends Command {
+  /** Calls the method. The kernel checks the request against its schema. */
+  readonly run: (kernel: Kernel, workflowId: string, request: JsonObject) => Promise<object>;
+}
+
+export interface Viewing {
+  readonly caller: Caller;
+  /** The sequence of the event after which the workflow is shown, of a view that takes one. */
+  readonly at?: number | undefined;
+}
+
+/** An operation that reads one workflow. */
+export interface View extends Operation, Offered {
+  /** Whether it can show the workflow as it was at an earlier sequence. */
+  readonly takesAt?: boolean;
+  /** Calls the method and gives the answer in the form of the `answer` schema. */
+  readonly read: (kernel: Kernel, workflowId: string, asked: Viewing) => Promise<object>;
+}
