@@ -1,10 +1,13 @@
 /**
- * The methods of JSON-RPC: the same calls as the addresses, made of the same tables.
+ * The methods of JSON-RPC: the same calls as the addresses, made of the same catalogue.
  *
  * M1  What concerns a workflow names it as `workflow_id`; what is else in `params` is what a body or a query would hold.
  * M2  A method asks for the scope that its address asks for, before it reads or does anything.
  */
 import { z } from "zod";
+import { submit, workflowCommands } from "../../api/commands.ts";
+import type { View } from "../../api/operation.ts";
+import { readScope, views } from "../../api/reads.ts";
 import type { Caller } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { PrincipalId, ThreadId } from "../../contract/ids.ts";
@@ -14,9 +17,9 @@ import { readRequest } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Edge } from "./edge.ts";
 import type { HttpCaller } from "./http-options.ts";
-import { inNameOf, submit, submitScope, toSubmit, workflowCommands } from "./kernel-commands.ts";
-import { eventQuery, gateQuery, workflowQuery } from "./read-query.ts";
-import { listEvents, listGates, listWorkflows, readScope, requireMayRead, workflowViews } from "./routes/reads.ts";
+import { inNameOf, runCommand, runSubmit, submitInNameOf } from "./kernel-commands.ts";
+import { atQuery, eventQuery, gateQuery, workflowQuery } from "./read-query.ts";
+import { listEvents, listGates, listWorkflows, requireMayRead } from "./routes/reads.ts";
 
 /** Who asks, and the request's id. */
 export interface Asker {
@@ -32,17 +35,17 @@ export interface RpcMethod {
 const rpcRef = moduleRef(0, "http", "rpc");
 
 const submitMethod: RpcMethod = {
-  needs: submitScope,
-  run: ({ kernel }, params, { caller, trace }) =>
-    submit(kernel, inNameOf(caller, submitScope, toSubmit(params, trace))),
+  needs: submit.scope,
+  run: async ({ kernel }, params, { caller, trace }) => runSubmit(kernel, submitInNameOf(caller, params, trace)),
 };
 
-const commandMethods = Object.entries(workflowCommands).map(([name, { needs, run }]) => {
-  const command: RpcMethod["run"] = async ({ kernel }, params, { caller }) => {
+const commandMethods = Object.values(workflowCommands).map((command) => {
+  const { word, scope } = command;
+  const run: RpcMethod["run"] = async ({ kernel }, params, { caller }) => {
     const { workflowId, body } = takeWorkflow(params);
-    return run(kernel, workflowId, inNameOf(caller, needs, body));
+    return runCommand(kernel, command, { workflowId, body: inNameOf(caller, scope, body) });
   };
-  return [`kernel/${name}`, { needs, run: command }] as const;
+  return [`kernel/${word}`, { needs: scope, run }] as const;
 });
 
 /** A caller who may read, as the kernel takes them and with the scopes of their credential. */
@@ -61,12 +64,13 @@ const reading = (read: Read): RpcMethod => ({
 });
 
 /** `kernel/workflow`, `kernel/outcomes`, `kernel/trace`, `kernel/explain`, `kernel/audit`, `kernel/verify`. */
-const viewMethods = Object.entries(workflowViews).map(([path, { read, query = z.object({}) }]) => {
+const viewMethods = Object.values<View>(views).map(({ word, read, takesAt = false }) => {
+  const query = takesAt ? atQuery : z.object({});
   const view = reading(async ({ kernel }, { caller }, params) => {
     const { workflowId, body } = takeWorkflow(params);
     return read(kernel, workflowId, { caller, ...takeParams(query, body) });
   });
-  return [`kernel/${path === "" ? "workflow" : path.slice(1)}`, view] as const;
+  return [`kernel/${word}`, view] as const;
 });
 
 const listMethods: Readonly<Record<string, RpcMethod>> = {
@@ -94,7 +98,7 @@ const budgetsMethod = reading(async ({ kernel }, { caller }, params) => {
 });
 
 export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([
-  ["kernel/submit", submitMethod],
+  [`kernel/${submit.word}`, submitMethod],
   ...commandMethods,
   ...viewMethods,
   ...Object.entries(listMethods),

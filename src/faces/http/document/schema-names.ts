@@ -50,15 +50,7 @@ import {
   WorkflowState,
   WorkflowSummary,
 } from "../../../index.ts";
-import {
-  CancelBody,
-  DelegationBody,
-  GateBody,
-  RetryBody,
-  SubmitBody,
-  SubmitRequestBody,
-  WithdrawalBody,
-} from "../command-bodies.ts";
+import { commandBodies, SubmitBody, SubmitRequestBody } from "../command-bodies.ts";
 
 type Names = Readonly<Record<string, z.ZodType>>;
 
@@ -66,11 +58,11 @@ export const inputNames: Names = {
   Submission: SubmitBody,
   SubmitRequest: SubmitRequestBody,
   JobRequest,
-  GateRequest: GateBody,
-  WithdrawalRequest: WithdrawalBody,
-  DelegationRequest: DelegationBody,
-  RetryRequest: RetryBody,
-  CancelRequest: CancelBody,
+  GateRequest: commandBodies.decideGate,
+  WithdrawalRequest: commandBodies.withdrawVote,
+  DelegationRequest: commandBodies.delegateGate,
+  RetryRequest: commandBodies.retry,
+  CancelRequest: commandBodies.cancel,
   RpcCall,
 };
 

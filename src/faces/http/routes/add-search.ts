@@ -5,6 +5,7 @@
  * S2  Further findings than `most` are counted and not told.
  */
 import { z } from "zod";
+import { readScope } from "../../../api/reads.ts";
 import type { Caller } from "../../../contract/auth-context.ts";
 import { readRequest } from "../../../contract/known-keys.ts";
 import type { ModuleRef } from "../../../contract/module-ref.ts";
@@ -13,7 +14,7 @@ import { answerStream, type Opening } from "../answer-stream.ts";
 import type { Edge } from "../edge.ts";
 import { readJsonBody } from "../read-body.ts";
 import type { Told } from "../sse-stream.ts";
-import { readScope, requireReader } from "./reads.ts";
+import { requireReader } from "./reads.ts";
 
 type Found = AsyncGenerator<object, object, void>;
 

@@ -1,10 +1,11 @@
 /** What the tenant's work has used, against the ceilings that this kernel has. */
 import { z } from "zod";
+import { readScope } from "../../../api/reads.ts";
 import { BudgetStanding } from "../../../contract/budget.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import type { Edge } from "../edge.ts";
-import { readScope, requireReader } from "./reads.ts";
+import { requireReader } from "./reads.ts";
 
 const budgetsRoute: Route = {
   method: "get",

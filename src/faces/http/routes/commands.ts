@@ -1,53 +1,75 @@
 /**
- * Submit, and what callers say to a workflow: each body becomes one call of the in-process API.
+ * Submit, and the commands to a workflow: each body becomes one call of the in-process API.
  */
+import type { z } from "zod";
+import { submit, workflowCommands } from "../../../api/commands.ts";
+import type { WorkflowCommand } from "../../../api/operation.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { SubmitResponse } from "../../../index.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
-import { SubmitBody } from "../command-bodies.ts";
+import { commandBodies, SubmitBody } from "../command-bodies.ts";
 import { type Call, type Edge, locationOf, workflowOf, workflowPath } from "../edge.ts";
-import { inNameOf, submit, submitScope, toSubmit, workflowCommands } from "../kernel-commands.ts";
+import { inNameOf, runCommand, runSubmit, submitInNameOf } from "../kernel-commands.ts";
 import { readJsonBody } from "../read-body.ts";
 import { readKey, withKey } from "../read-key.ts";
 import { type Answer, type Answers, createAnswers } from "../remember-answers.ts";
 
 const submitRoute: Route = {
   method: "post",
-  path: "/v1/kernel/submit",
-  operation: "submitIntent",
-  summary: "Accepts a request at once; its workflow goes on by itself",
-  needs: submitScope,
+  path: `/v1/kernel/${submit.word}`,
+  operation: submit.id,
+  summary: submit.summary,
+  needs: submit.scope,
   idempotent: true,
   body: SubmitBody,
   answers: {
     202: {
       description: "Accepted: the intent is in the ledger. `Location` is its workflow.",
-      schema: SubmitResponse,
+      schema: submit.answer,
       located: true,
     },
   },
 };
 
+function routeOf(
+  { id, word, summary, description, scope, answer, namesGate }: WorkflowCommand,
+  body: z.ZodType,
+): Route {
+  return {
+    method: "post",
+    path: `${workflowPath}/${word}`,
+    operation: id,
+    summary,
+    ...(description !== undefined && { description }),
+    needs: scope,
+    idempotent: true,
+    body,
+    bodyOptional: !namesGate && body.safeParse({}).success,
+    answers: { 200: { description: "Done, or done before.", schema: answer } },
+  };
+}
+
 export function addCommands(edge: Edge): void {
   const { kernel } = edge;
   const answers = createAnswers(edge.options.limits.maxKeptAnswers);
   addRoute(edge, submitRoute, async (call) => {
-    const raw = toSubmit(await readCommand(call, edge, submitScope), call.get("trace"));
-    const body = withKey(inNameOf(call.get("caller"), submitScope, raw), readKey(call.req.header("idempotency-key")));
+    const raw = await readCommand(call, edge, submit.scope);
+    const named = submitInNameOf(call.get("caller"), raw, call.get("trace"));
+    const body = withKey(named, readKey(call.req.header("idempotency-key")));
     return answerOnce(call, { answers, body }, async () => {
-      const accepted = await submit(kernel, body);
+      const accepted = await runSubmit(kernel, body);
       return { status: 202, body: accepted, headers: { location: locationOf(accepted) } };
     });
   });
-  for (const [name, { needs, run, answer, isKeyed = false, ...told }] of Object.entries(workflowCommands)) {
-    const answered = { 200: { description: "Done, or done before.", schema: answer } };
-    const path = `${workflowPath}/${name}`;
-    addRoute(edge, { ...told, method: "post", path, needs, idempotent: true, answers: answered }, async (call) => {
-      const named = inNameOf(call.get("caller"), needs, await readCommand(call, edge, needs));
-      const body = isKeyed ? withKey(named, readKey(call.req.header("idempotency-key"))) : named;
-      const work = async () => ({ status: 200, body: await run(kernel, workflowOf(call), body) });
+  for (const [method, command] of Object.entries(workflowCommands)) {
+    const route = routeOf(command, commandBodies[method as keyof typeof commandBodies]);
+    addRoute(edge, route, async (call) => {
+      const raw = await readCommand(call, edge, command.scope);
+      const named = inNameOf(call.get("caller"), command.scope, raw);
+      const body = command.isKeyed ? withKey(named, readKey(call.req.header("idempotency-key"))) : named;
+      const directed = { workflowId: workflowOf(call), body };
+      const work = async () => ({ status: 200, body: await runCommand(kernel, command, directed) });
       return answerOnce(call, { answers, body }, work);
     });
   }

@@ -6,6 +6,8 @@
  * J2  The waiting ends with the workflow's rest, its time, or the client; the workflow goes on. It counts as a stream.
  * J3  What comes back are outcomes: who may not read them is refused before anything begins.
  */
+import { submit } from "../../../api/commands.ts";
+import { readScope } from "../../../api/reads.ts";
 import { withoutScopes } from "../../../contract/auth-context.ts";
 import { JobPending, JobRequest, JobResponse } from "../../../contract/http.ts";
 import { readRequest } from "../../../contract/known-keys.ts";
@@ -18,11 +20,11 @@ import { addRoute, type Route } from "../add-route.ts";
 import { answerJson, sendProblem } from "../answer.ts";
 import { type Call, type Edge, locationOf } from "../edge.ts";
 import { resultOfJob } from "../job-result.ts";
-import { inNameOf, submit, submitScope, toSubmit } from "../kernel-commands.ts";
+import { runSubmit, submitInNameOf } from "../kernel-commands.ts";
 import { readKey, withKey } from "../read-key.ts";
 import { readWait } from "../read-wait.ts";
 import { readCommand } from "./commands.ts";
-import { readScope, requireReader } from "./reads.ts";
+import { requireReader } from "./reads.ts";
 
 const jobRoute: Route = {
   method: "post",
@@ -32,7 +34,7 @@ const jobRoute: Route = {
   description:
     "`Prefer: wait=SECONDS` says how long to wait. The workflow goes on whatever becomes of the request; the same request \
 under the same Idempotency-Key waits for the same workflow. A job that fails is a problem, with its error's status.",
-  needs: submitScope,
+  needs: submit.scope,
   alsoNeeds: readScope,
   idempotent: true,
   waits: true,
@@ -52,7 +54,7 @@ export function addJobs(edge: Edge): void {
     const { maxWaitMs } = edge.options.limits;
     const waitMs = Math.min(readWait(call.req.header("prefer")) ?? maxWaitMs, maxWaitMs);
     await requireReader(call, edge);
-    const job = readJob(await readCommand(call, edge, submitScope));
+    const job = readJob(await readCommand(call, edge, submit.scope));
     // Whether there is a place is known before anything begins.
     const free = edge.places.take(call.get("caller"));
     try {
@@ -71,11 +73,8 @@ function readJob(body: unknown): JobRequest {
 }
 
 async function submitJob(call: Call, { kernel }: Edge, job: JobRequest): Promise<SubmitResponse> {
-  const raw = toSubmit(job, call.get("trace"));
-  return submit(
-    kernel,
-    withKey(inNameOf(call.get("caller"), submitScope, raw), readKey(call.req.header("idempotency-key"))),
-  );
+  const named = submitInNameOf(call.get("caller"), job, call.get("trace"));
+  return runSubmit(kernel, withKey(named, readKey(call.req.header("idempotency-key"))));
 }
 
 interface Wait {

@@ -5,12 +5,13 @@
  * P2  A replay runs the deciding of a whole workflow again: a caller has one at a time.
  */
 import { z } from "zod";
+import { readScope } from "../../../api/reads.ts";
 import { JsonValue } from "../../../contract/json.ts";
 import { differenceCodes } from "../../../contract/replay.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { type Edge, workflowOf, workflowPath } from "../edge.ts";
-import { readScope, requireReader } from "./reads.ts";
+import { requireReader } from "./reads.ts";
 
 const evidenceRoute: Route = {
   method: "get",

@@ -6,22 +6,13 @@
  * R3  Lists are pages of summaries, newest first; `next` goes on, null says that this was all. The whole is read by its id.
  */
 import { z } from "zod";
+import type { View } from "../../../api/operation.ts";
+import { readScope, views } from "../../../api/reads.ts";
 import { type Caller, commandScopes, hasScope, withoutScopes } from "../../../contract/auth-context.ts";
 import { GateId } from "../../../contract/ids.ts";
 import { carryPayloadOnce } from "../../../contract/listed-gate.ts";
 import { gateCursor } from "../../../contract/page.ts";
-import {
-  AuditEntry,
-  EventPage,
-  Explanation,
-  Gate,
-  GatePage,
-  type Kernel,
-  OutcomesResponse,
-  RequestTrace,
-  WorkflowPage,
-  WorkflowState,
-} from "../../../index.ts";
+import { EventPage, Gate, GatePage, WorkflowPage } from "../../../index.ts";
 import { pageEvents } from "../../../protocol/page-events.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
@@ -29,75 +20,6 @@ import { requireCredentialScope } from "../claim-caller.ts";
 import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
 import type { HttpCaller } from "../http-options.ts";
 import { atQuery, eventQuery, gateQuery, readCursor, workflowQuery } from "../read-query.ts";
-
-export const readScope = "outcome:read";
-
-interface View {
-  readonly operation: string;
-  readonly summary: string;
-  readonly answer: z.ZodType;
-  readonly query?: typeof atQuery;
-  readonly read: (kernel: Kernel, workflowId: string, asked: ViewAsked) => Promise<object>;
-}
-
-interface ViewAsked {
-  readonly caller: Caller;
-  /** As it was at this sequence, of a view whose query takes it. */
-  readonly at?: number | undefined;
-}
-
-const Audit = z.object({ workflow_id: z.string(), entries: z.array(AuditEntry) });
-
-const Verified = z.object({
-  ok: z.boolean(),
-  checked: z.int().describe("Rows whose hash was computed again."),
-  broken: z.array(z.object({ stream: z.string(), sequence: z.int(), reason: z.string() })),
-});
-
-/** What can be read of one workflow, by the last part of its address. */
-export const workflowViews: Readonly<Record<string, View>> = {
-  "": {
-    operation: "readWorkflow",
-    summary: "A workflow as it stands: state, plan, steps, gates, outcomes, progress",
-    answer: WorkflowState,
-    query: atQuery,
-    read: (kernel, id, { caller, at }) => kernel.workflow(id, caller, at === undefined ? {} : { at }),
-  },
-  "/outcomes": {
-    operation: "readOutcomes",
-    summary: "Its drafts and finals, by version",
-    answer: OutcomesResponse,
-    read: (kernel, id, { caller }) => kernel.outcomes(id, caller),
-  },
-  "/trace": {
-    operation: "readTrace",
-    summary: "What its run did, step by step and attempt by attempt",
-    answer: RequestTrace,
-    read: (kernel, id, { caller }) => kernel.trace(id, caller),
-  },
-  "/explain": {
-    operation: "explainWorkflow",
-    summary: "Why it is as it is: from intent to effect, with each decision on the way",
-    answer: Explanation,
-    query: atQuery,
-    read: (kernel, id, { caller, at }) => kernel.explain(id, caller, at === undefined ? {} : { at }),
-  },
-  "/audit": {
-    operation: "readAudit",
-    summary: "How each decision of policy and of people came out",
-    answer: Audit,
-    read: async (kernel, id, { caller }) => ({ workflow_id: id, entries: await kernel.audit(id, caller) }),
-  },
-  "/verify": {
-    operation: "verifyWorkflow",
-    summary: "Whether its hash chain and its signed approvals are sound; a damaged one is an answer here",
-    answer: Verified,
-    read: async (kernel, id, { caller }) => {
-      const { broken, ...verified } = await kernel.verify(id, {}, caller);
-      return { ...verified, broken: broken.map(({ stream, sequence, reason }) => ({ stream, sequence, reason })) };
-    },
-  },
-};
 
 const page = (schema: z.ZodType) => ({
   200: { description: "A page; `next` is the cursor of the one after it.", schema },
@@ -156,14 +78,23 @@ export function addReads(edge: Edge): void {
     },
   );
   addGateRead(edge);
-  for (const [path, { read, answer, ...told }] of Object.entries(workflowViews)) {
-    const description = `As it stands now${told.query === undefined ? "" : ", or stood `at` a sequence"}.`;
-    const answers = { 200: { description, schema: answer } };
-    const route: Route<z.ZodObject> = { ...list, ...told, path: `${workflowPath}${path}`, answers };
-    addRoute(edge, route, async (call, query) =>
-      answerJson(await read(kernel, workflowOf(call), { caller: await requireReader(call, edge), ...query })),
+  for (const view of Object.values<View>(views))
+    addRoute(edge, viewRoute(view), async (call, query) =>
+      answerJson(await view.read(kernel, workflowOf(call), { caller: await requireReader(call, edge), ...query })),
     );
-  }
+}
+
+function viewRoute({ id, word, summary, scope, answer, takesAt = false }: View): Route {
+  const description = `As it stands now${takesAt ? ", or stood `at` a sequence" : ""}.`;
+  return {
+    method: "get",
+    path: word === views.workflow.word ? workflowPath : `${workflowPath}/${word}`,
+    operation: id,
+    summary,
+    needs: scope,
+    ...(takesAt && { query: atQuery }),
+    answers: { 200: { description, schema: answer } },
+  };
 }
 
 /** The caller, if they may read. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */

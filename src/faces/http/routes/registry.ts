@@ -4,6 +4,7 @@
  * G1  The same for every tenant: what is registered belongs to the host. Who may read workflows may read it.
  */
 import { z } from "zod";
+import { readScope } from "../../../api/reads.ts";
 import { type CapabilityDefinition, CapabilityVersion, IntentType } from "../../../contract/capability.ts";
 import { CapabilityView } from "../../../contract/capability-view.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
@@ -14,7 +15,7 @@ import { describeCapability } from "../../../index.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import type { Edge } from "../edge.ts";
-import { readScope, requireReader } from "./reads.ts";
+import { requireReader } from "./reads.ts";
 
 const registryRef = moduleRef(0, "http", "registry");
 const get = { method: "get", needs: readScope } as const;

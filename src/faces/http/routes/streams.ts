@@ -8,6 +8,7 @@
  * T3  Who may not read, and what is not there, is said before anything is streamed.
  */
 import type { z } from "zod";
+import { readScope } from "../../../api/reads.ts";
 import { Inspection } from "../../../contract/inspection.ts";
 import { AssistantDelta, type Channels, FeedItem, KernelProgress, LedgerEvent } from "../../../index.ts";
 import { inspectKernel } from "../../../observers/inspect/inspect-kernel.ts";
@@ -17,7 +18,7 @@ import { answerStream, type Opening } from "../answer-stream.ts";
 import { type Edge, workflowOf } from "../edge.ts";
 import { feedQuery, inspectQuery, readCursor, sequenceQuery } from "../read-query.ts";
 import type { Told } from "../sse-stream.ts";
-import { readScope, requireReader } from "./reads.ts";
+import { requireReader } from "./reads.ts";
 
 interface ChannelTold {
   /** The name of its events. */
