@@ -7,6 +7,7 @@ import { type CapabilityDefinition, CapabilityPackage } from "../contract/capabi
 import type { CapabilityClient } from "../kernel/capability-client.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import { submit, workflowCommands } from "./commands.ts";
+import { lists } from "./lists.ts";
 import { type Declared, immediate, lasting, promised } from "./operation.ts";
 import { reads, tokens, views } from "./reads.ts";
 
@@ -22,6 +23,7 @@ export const operations: Declared<Kernel> = {
   submit,
   ...workflowCommands,
   ...views,
+  ...lists,
   ...reads,
   authorize: promised({ caller: Caller, scope: z.string() }),
   execute: promised(named),

@@ -5,7 +5,7 @@
  * Never: the name of an address, which is a face's; the behaviour of a method, which is the kernel's.
  */
 import type { z } from "zod";
-import type { Caller } from "../contract/auth-context.ts";
+import type { Caller, CommandScope } from "../contract/auth-context.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 
@@ -44,7 +44,7 @@ export const immediate = (takes: Arguments): Operation<"value"> => ({ takes, ans
 export const lasting = (takes: Arguments): Operation<"promise"> => ({ ...promised(takes), isLasting: true });
 
 /** What every face shows of an operation that callers reach from outside. */
-interface Offered {
+export interface Offered {
   /** The name in lists of operations: the operationId of OpenAPI, and the MCP tool with dashes. */
   readonly id: string;
   /** The last word of the REST address, and of the JSON-RPC method. */
@@ -53,7 +53,7 @@ interface Offered {
   /** Further facts for whoever reads the document of the API. */
   readonly description?: string;
   /** The scope that the credential and the role of the caller need. */
-  readonly scope: string;
+  readonly scope: CommandScope;
   readonly answer: z.ZodType;
 }
 
@@ -75,6 +75,17 @@ export interface Command extends Operation<"promise">, Offered {
 export interface WorkflowCommand extends Command {
   /** Calls the method. The kernel checks the request against its schema. */
   readonly run: (kernel: Kernel, workflowId: string, request: JsonObject) => Promise<object>;
+}
+
+/** An operation that reads a page of a list. */
+export interface List<Filter extends z.ZodObject, Page> extends Operation<"promise">, Offered {
+  readonly filter: Filter;
+  /** Calls the method and gives the page with the cursor of the next one. */
+  readonly read: (
+    kernel: Kernel,
+    filter: z.input<Filter> & { readonly limit: number },
+    caller: Caller,
+  ) => Promise<Page>;
 }
 
 export interface Viewing {

@@ -119,8 +119,6 @@ export const views = {
 
 /** All other reads of a kernel. */
 export const reads = {
-  workflows: promised({ filter: asked, caller }),
-  gates: promised({ filter: asked, caller }),
   gate: promised({ ...named, gateId: z.string(), caller }),
   actions: promised(ofWorkflow),
   replay: promised(ofWorkflow),

@@ -152,6 +152,9 @@ export const commandScopes = {
   read: "outcome:read",
 } as const satisfies Readonly<Record<string, (typeof publicScopes)[number] | NarrowScope>>;
 
+/** A scope that an operation of the kernel needs. */
+export type CommandScope = (typeof commandScopes)[keyof typeof commandScopes];
+
 /**
  * What the credential itself allows; what the role allows is the kernel's to say. Whose workflow it is, is asked of roles alone: a
  * credential that is held to its own work gives no such command. @throws T5_AUTHZ_FORBIDDEN.

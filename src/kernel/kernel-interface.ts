@@ -17,10 +17,11 @@ import type { Explanation } from "../contract/explanation.ts";
 import type { FederatedChange, FederatedSyncReport, SyncRequest } from "../contract/federation.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "../contract/intent.ts";
+import type { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
 import type { Operator, OperatorMetadata } from "../contract/operator.ts";
 import type { OutcomesResponse } from "../contract/outcome.ts";
-import type { KernelProgress, WorkflowStateName } from "../contract/progress.ts";
+import type { KernelProgress } from "../contract/progress.ts";
 import type { Replay } from "../contract/replay.ts";
 import type { Result } from "../contract/result.ts";
 import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
@@ -40,49 +41,7 @@ import type { CapabilityClient } from "./capability-client.ts";
 import type { DoctorFinding, DoctorQuestion, DoctorReport } from "./doctor-report.ts";
 import type { WhatIf, WhatIfFinding, WhatIfReport } from "./whatif-report.ts";
 
-/** What every list is asked by. Times are ISO 8601: an instant or a day (UTC). */
-interface ListFilter {
-  /** What comes after this item in the list, which is older: the cursor of the next page is its last item. */
-  readonly after?: string;
-  /** What comes before this item; without `after`, the nearest to it. */
-  readonly before?: string;
-  /** At most this many; 50 by default. */
-  readonly limit?: number;
-  /** Whether the answer has `total`: how many there are, whatever the page. */
-  readonly total?: boolean;
-}
-
-/** Which workflows a list shows. */
-export interface WorkflowFilter extends ListFilter {
-  /** In one of these states. */
-  readonly states?: readonly WorkflowStateName[];
-  /** Of one thread of requests. */
-  readonly thread_id?: string | number;
-  /** Of one intent type. */
-  readonly intent_type?: string;
-  /** The id of who asked for the work. */
-  readonly principal?: string | number;
-  /** In title, intent type or id, whatever the case. */
-  readonly text?: string;
-  /** Created at this time or later. */
-  readonly since?: string;
-  /** Created before this time. */
-  readonly until?: string;
-}
-
-/** A cursor of gates is `<workflow_id>/<gate_id>`. */
-export interface GateFilter extends ListFilter {
-  /** Of one workflow: whole. */
-  readonly workflow_id?: string;
-  /** Those that wait for the caller: they have a seat there, by role, by name or lent, and no vote of it stands. */
-  readonly mine?: boolean;
-  /** Those that name this role. */
-  readonly role?: string;
-  /** What would run. */
-  readonly operator?: string;
-  /** Due before this time. */
-  readonly due_before?: string;
-}
+export type { GateFilter, WorkflowFilter };
 
 /** From where a stream begins, and until when. */
 export interface Follow {

@@ -11,19 +11,19 @@
  *     what they see there.
  */
 
-import { z } from "zod";
+import type { z } from "zod";
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { asksRole, type Gate, plainGate } from "../contract/gate.ts";
-import { GateId, PrincipalId, ThreadId, WorkflowId } from "../contract/ids.ts";
+import { GateId, WorkflowId } from "../contract/ids.ts";
 import { instantText } from "../contract/instant.ts";
 import { withoutUnset } from "../contract/json.ts";
 import { readStrictly } from "../contract/known-keys.ts";
+import { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import { type CutGate, type ListedGate, listGate, wholeGate } from "../contract/listed-gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { gateCursor } from "../contract/page.ts";
-import { WorkflowStateName } from "../contract/progress.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
 import type { Registry } from "../engine/actors/registry.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
@@ -48,34 +48,8 @@ export interface ListParts extends SeatParts {
 }
 
 const listRef = moduleRef(0, "gateway", "list");
-const pageSize = 50;
 /** Heads that a store which searches by itself looks at in one go. */
 const searched = 2_500;
-
-const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).transform((text) => Date.parse(text));
-const paging = { limit: z.int().positive().default(pageSize), total: z.boolean().default(false) };
-const WorkflowQuery = z.strictObject({
-  states: z.array(WorkflowStateName).optional(),
-  thread_id: ThreadId.optional(),
-  intent_type: z.string().optional(),
-  principal: PrincipalId.optional(),
-  text: z.string().max(200).optional(),
-  since: Instant.optional(),
-  until: Instant.optional(),
-  after: WorkflowId.optional(),
-  before: WorkflowId.optional(),
-  ...paging,
-});
-const GateQuery = z.strictObject({
-  workflow_id: z.string().optional(),
-  operator: z.string().optional(),
-  role: z.string().optional(),
-  mine: z.boolean().optional(),
-  due_before: Instant.optional(),
-  after: z.string().optional(),
-  before: z.string().optional(),
-  ...paging,
-});
 
 const refuse = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, listRef));
 
@@ -86,8 +60,8 @@ function parseFilter<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> 
 
 export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates" | "gate"> {
   return {
-    workflows: async (filter = {}, caller) => listWorkflows(parts, parseFilter(WorkflowQuery, filter), caller),
-    gates: async (filter = {}, caller) => listGates(parts, parseFilter(GateQuery, filter), caller),
+    workflows: async (filter = {}, caller) => listWorkflows(parts, parseFilter(WorkflowFilter, filter), caller),
+    gates: async (filter = {}, caller) => listGates(parts, parseFilter(GateFilter, filter), caller),
     async gate(workflowId, gateId, caller) {
       const gate = (await parts.reading.readWorkflowState(workflowId, caller)).gates.get(gateId);
       if (gate !== undefined) return describeGate({ ...gate, ...(await seatAt(parts, gate, caller)) }, parts.registry);
@@ -99,11 +73,22 @@ export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates
 
 async function listWorkflows(
   parts: ListParts,
-  { after, before, limit, total, text = "", principal: principal_id, ...rest }: z.output<typeof WorkflowQuery>,
+  {
+    after,
+    before,
+    limit,
+    total,
+    text = "",
+    principal: principal_id,
+    since,
+    until,
+    ...rest
+  }: z.output<typeof WorkflowFilter>,
   caller: Caller | undefined,
 ): Promise<Listed<WorkflowSummary>> {
   const { store } = parts;
-  const selection: HeadSelection = withoutUnset({ ...rest, principal_id, tenant_id: tenantOf(caller) });
+  const created = { since: millisecondsOf(since), until: millisecondsOf(until) };
+  const selection: HeadSelection = withoutUnset({ ...rest, ...created, principal_id, tenant_id: tenantOf(caller) });
   const cursors = withoutUnset({
     after: await placeOf(store, after, caller),
     before: await placeOf(store, before, caller),
@@ -121,6 +106,9 @@ async function listWorkflows(
   };
   return tell(scan, total, summaryOf);
 }
+
+const millisecondsOf = (time: string | undefined): number | undefined =>
+  time === undefined ? undefined : Date.parse(time);
 
 /** Of a store that searches by itself, more is looked at in one go. */
 async function readAbout(
@@ -164,11 +152,11 @@ function summaryOf(head: ListedHead): WorkflowSummary {
 
 async function listGates(
   parts: ListParts,
-  { after, before, limit, total, role, mine, ...rest }: z.output<typeof GateQuery>,
+  { after, before, limit, total, role, mine, due_before, ...rest }: z.output<typeof GateFilter>,
   caller: Caller | undefined,
 ): Promise<Listed<ListedGate>> {
   const { store, registry } = parts;
-  const selection = withoutUnset({ ...rest, tenant_id: tenantOf(caller) });
+  const selection = withoutUnset({ ...rest, due_before: millisecondsOf(due_before), tenant_id: tenantOf(caller) });
   const { workflow_id } = selection;
   const waits = mine === true ? await waitingFinder(parts, requireCaller(caller)) : null;
   const describeSeat = caller === undefined ? null : await seatDescriber(parts, caller);

@@ -11,9 +11,10 @@ import type { FieldError } from "../../contract/field-error.ts";
 import { ThreadId, WorkflowId } from "../../contract/ids.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { nearestOf } from "../../contract/known-keys.ts";
+import { Instant } from "../../contract/list-filter.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { WorkflowStateName } from "../../contract/progress.ts";
-import { GateCursor, Instant } from "../../protocol/query-values.ts";
+import { GateCursor } from "../../protocol/query-values.ts";
 import type { Call } from "./edge.ts";
 
 const queryRef = moduleRef(0, "http", "read_query");

@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 import { submit, workflowCommands } from "../../api/commands.ts";
+import { lists } from "../../api/lists.ts";
 import type { View } from "../../api/operation.ts";
 import { readScope, views } from "../../api/reads.ts";
 import type { Caller } from "../../contract/auth-context.ts";
@@ -74,14 +75,14 @@ const viewMethods = Object.values<View>(views).map(({ word, read, takesAt = fals
 });
 
 const listMethods: Readonly<Record<string, RpcMethod>> = {
-  "kernel/workflows": reading((edge, { caller }, params) => {
+  [`kernel/${lists.workflows.word}`]: reading((edge, { caller }, params) => {
     const query = workflowQuery(edge.options.limits.maxPage).extend({
       thread_id: ThreadId.optional(),
       principal: PrincipalId.optional(),
     });
     return listWorkflows(edge, caller, takeParams(query, params));
   }),
-  "kernel/gates": reading((edge, { credential }, params) =>
+  [`kernel/${lists.gates.word}`]: reading((edge, { credential }, params) =>
     listGates(edge, credential, takeParams(gateQuery(edge.options.limits.maxPage), params)),
   ),
   "kernel/events": reading((edge, { caller }, params) => {

@@ -84,7 +84,7 @@ export function addResources(server: Server, context: McpContext): void {
 
 async function readResource(context: McpContext, uri: string): Promise<object> {
   const address = readAddress(uri);
-  const caller = await requireGranted(context, "read");
+  const caller = await requireGranted(context, "outcome:read");
   return (views[address.view] as { readonly read: View }).read(context, address, caller);
 }
 
@@ -99,7 +99,7 @@ async function list(context: McpContext, cursor: string | undefined) {
   if (cursor !== undefined && !WorkflowId.safeParse(cursor).success)
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the cursor is none that resources/list gave", resourceRef));
   const after = cursor === undefined ? {} : { after: cursor };
-  const found = await context.kernel.workflows({ ...after, limit }, await requireGranted(context, "read"));
+  const found = await context.kernel.workflows({ ...after, limit }, await requireGranted(context, "outcome:read"));
   const resources = found.map(({ workflow_id, intent_type, title, state, updated_at }) => ({
     uri: uriOf(workflow_id),
     name: workflow_id,
@@ -116,7 +116,7 @@ async function list(context: McpContext, cursor: string | undefined) {
 async function completeId(context: McpContext, { name, value }: { readonly name: string; readonly value: string }) {
   if (name !== "id" || value.length > 64) return { values: [], hasMore: false };
   const limit = context.options.limits.maxPage;
-  const found = await context.kernel.workflows({ text: value, limit }, await requireGranted(context, "read"));
+  const found = await context.kernel.workflows({ text: value, limit }, await requireGranted(context, "outcome:read"));
   const values = found.map(({ workflow_id }) => workflow_id).filter((id) => id.startsWith(value));
   return { values, hasMore: values.length === limit };
 }
@@ -151,7 +151,7 @@ function addSubscriptions(server: Server, context: McpContext): void {
     const forget = (): unknown => watched.get(uri) === stop && watched.delete(uri);
     try {
       const tell = () => server.sendResourceUpdated({ uri });
-      const caller = await requireGranted(context, "read");
+      const caller = await requireGranted(context, "outcome:read");
       await watchWorkflow({ context, caller, workflowId, signal: stop.signal, tell, onEnd: forget });
     } catch (thrown) {
       forget();

@@ -25,7 +25,7 @@ import { applyAnswers } from "./ask-person.ts";
 import { awaitResult } from "./await-result.ts";
 import { readCallMeta } from "./call-meta.ts";
 import { abilitiesOf, type Declared, hasForms, hasTasks, isModern, tasksExtension } from "./client-abilities.ts";
-import { isGranted, type McpContext, requireCommand, requireGranted } from "./mcp-context.ts";
+import { isGranted, type McpContext, requireGranted, requireScope } from "./mcp-context.ts";
 import { orProtocolError } from "./mcp-error.ts";
 import { toDetailedTask, toExtensionTask, toListedTask, toTask } from "./task-view.ts";
 
@@ -54,7 +54,7 @@ export async function beginTask(
   return orProtocolError(context.options.logger, async () => {
     const tool = await findTool(context, call.name);
     if (tool.begin === undefined) return modern ? null : refuseTask(tool.name);
-    const caller = await requireGranted(context, "read");
+    const caller = await requireGranted(context, "outcome:read");
     const args = readToolArguments(call.arguments, maxDepth);
     const workflowId = await tool.begin(context, args, readCallMeta(ctx.mcpReq._meta));
     const state = await context.kernel.workflow(workflowId, caller);
@@ -85,14 +85,14 @@ export function addTasks(server: Server, context: McpContext, declared: Declared
     guard(ctx, async () => {
       const state = await readTask(context, taskId);
       if (!isModern(ctx)) return toTask(state, limits.pollIntervalMs);
-      const mayAsk = hasForms(abilitiesOf(ctx, declared)) && (await isGranted(context, "gate"));
+      const mayAsk = hasForms(abilitiesOf(ctx, declared)) && (await isGranted(context, "gate:approve"));
       return toDetailedTask(state, limits.pollIntervalMs, mayAsk);
     }),
   );
   server.setRequestHandler("tasks/update", { params: Updated }, ({ taskId, inputResponses }, ctx) =>
     guard(ctx, async () => {
       const answers = ctx.mcpReq.inputResponses ?? inputResponses ?? {};
-      requireCommand(context, "gate");
+      requireScope(context, "gate:approve");
       await applyAnswers(context, await readTask(context, taskId), answers);
       return {};
     }),
@@ -101,7 +101,7 @@ export function addTasks(server: Server, context: McpContext, declared: Declared
     guard(ctx, async () => {
       const { state } = await readTask(context, taskId);
       if (isTerminal(state)) return isModern(ctx) ? {} : refuseEnded(taskId, state);
-      const caller = requireCommand(context, "cancel");
+      const caller = requireScope(context, "workflow:cancel");
       await context.kernel.cancel(taskId, { ...caller, reason: "cancelled by its task" });
       if (isModern(ctx)) return {};
       return toTask(await waitForRest({ ...context, caller }, taskId, ctx.mcpReq), limits.pollIntervalMs);
@@ -111,7 +111,7 @@ export function addTasks(server: Server, context: McpContext, declared: Declared
     orProtocolError(logger, async () => {
       const limit = limits.maxPage;
       const after = cursor === undefined ? {} : { after: cursor };
-      const found = await context.kernel.workflows({ ...after, limit }, await requireGranted(context, "read"));
+      const found = await context.kernel.workflows({ ...after, limit }, await requireGranted(context, "outcome:read"));
       const last = found.length < limit ? undefined : found.at(-1)?.workflow_id;
       const tasks = found.map((one) => toListedTask(one, limits.pollIntervalMs));
       return { tasks, ...(last !== undefined && { nextCursor: last }) };
@@ -124,5 +124,5 @@ export function addTasks(server: Server, context: McpContext, declared: Declared
 
 /** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, also for ids that are none. */
 async function readTask(context: McpContext, taskId: string): Promise<WorkflowState> {
-  return context.kernel.workflow(taskId, await requireGranted(context, "read"));
+  return context.kernel.workflow(taskId, await requireGranted(context, "outcome:read"));
 }

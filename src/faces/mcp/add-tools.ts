@@ -75,7 +75,7 @@ export function addTools(server: Server, context: McpContext, declared: Declared
 }
 
 const mayUse = async (context: McpContext): Promise<boolean> =>
-  (await isGranted(context, "read")) || (await isGranted(context, "submit"));
+  (await isGranted(context, "outcome:read")) || (await isGranted(context, "intent:submit"));
 
 interface RawCall {
   readonly raw: unknown;

@@ -19,7 +19,7 @@ import type { Gate, GateRequest, WorkflowState } from "../../index.ts";
 import { namedTargets } from "../../protocol/named-targets.ts";
 import { parseSafeJson } from "../../protocol/parse-json.ts";
 import { describeGate, openGates } from "./describe-workflow.ts";
-import { type McpContext, requireCommand } from "./mcp-context.ts";
+import { type McpContext, requireScope } from "./mcp-context.ts";
 
 const askRef = moduleRef(0, "mcp", "ask_person");
 
@@ -100,7 +100,7 @@ export async function applyAnswers(
     if (!Object.hasOwn(answers, key)) continue;
     const decision = readAnswer(gate, answers, key);
     if (decision === null) dismissed.add(key);
-    else await context.kernel.decideGate(state.workflow_id, { ...requireCommand(context, "gate"), ...decision });
+    else await context.kernel.decideGate(state.workflow_id, { ...requireScope(context, "gate:approve"), ...decision });
   }
   return dismissed;
 }

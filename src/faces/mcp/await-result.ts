@@ -27,8 +27,8 @@ export interface Awaited {
 export async function awaitResult(server: Server, context: McpContext, { taskId, ctx }: Awaited): Promise<Result> {
   const { signal } = ctx.mcpReq;
   const put = new Set<string>();
-  const caller = await requireGranted(context, "read");
-  const mayAsk = hasForms(server.getClientCapabilities() ?? {}) && (await isGranted(context, "gate"));
+  const caller = await requireGranted(context, "outcome:read");
+  const mayAsk = hasForms(server.getClientCapabilities() ?? {}) && (await isGranted(context, "gate:approve"));
   for (let after = -1; ; ) {
     const state = await waitForRest({ ...context, caller }, taskId, { signal, after });
     if (isTerminal(state.state)) return { ...resultOf(state), _meta: { [RELATED_TASK_META_KEY]: { taskId } } };

@@ -61,7 +61,7 @@ export function createListening(
       streams.set(end, owner);
       try {
         const context = { kernel, caller, options };
-        const reader = await requireGranted(context, "read");
+        const reader = await requireGranted(context, "outcome:read");
         const addresses = [...uris].map((uri) => ({ uri, ...readAddress(uri) }));
         const response = await handler.fetch(request, { parsedBody: message, authInfo: authInfoOf(caller) });
         if (response.body === null || !response.ok) return await endWith(response, end);

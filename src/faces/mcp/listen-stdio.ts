@@ -64,7 +64,7 @@ interface Followed {
 /** What may not be read is not followed; the answer to the listening is the SDK's. */
 async function followOne(context: McpContext, { uri, signal, tell }: Followed): Promise<void> {
   try {
-    const caller = await requireGranted(context, "read");
+    const caller = await requireGranted(context, "outcome:read");
     const { workflowId } = readAddress(uri);
     await watchWorkflow({ context, caller, workflowId, signal, tell: () => tell(uri), onEnd: () => undefined });
   } catch (thrown) {

@@ -24,7 +24,7 @@ export async function runWorkflow(
   call: ToolCall,
   submit: () => Promise<string>,
 ): Promise<ToolAnswer> {
-  await requireGranted(context, "read");
+  await requireGranted(context, "outcome:read");
   const state = readQuestionState(call.ctx, call.tool);
   const workflowId = state?.workflow_id ?? (await submit());
   const dismissed = await applyAnswers(
@@ -53,7 +53,7 @@ async function answerRest(
   { workflowId, dismissed }: Followed,
 ): Promise<ToolAnswer> {
   const waiting = { signal: call.ctx.mcpReq.signal, onProgress: progressReporter(call.ctx) };
-  const mayAsk = call.hasForms && (await isGranted(context, "gate"));
+  const mayAsk = call.hasForms && (await isGranted(context, "gate:approve"));
   for (let after = -1; ; ) {
     const state = await waitForRest({ ...context, caller: withoutScopes(context.caller) }, workflowId, {
       ...waiting,

@@ -6,13 +6,13 @@
  * R3  Lists are pages of summaries, newest first; `next` goes on, null says that this was all. The whole is read by its id.
  */
 import { z } from "zod";
-import type { View } from "../../../api/operation.ts";
+import { lists } from "../../../api/lists.ts";
+import type { Offered, View } from "../../../api/operation.ts";
 import { readScope, views } from "../../../api/reads.ts";
 import { type Caller, commandScopes, hasScope, withoutScopes } from "../../../contract/auth-context.ts";
 import { GateId } from "../../../contract/ids.ts";
 import { carryPayloadOnce } from "../../../contract/listed-gate.ts";
-import { gateCursor } from "../../../contract/page.ts";
-import { EventPage, Gate, GatePage, WorkflowPage } from "../../../index.ts";
+import { EventPage, Gate, type GatePage, type WorkflowPage } from "../../../index.ts";
 import { pageEvents } from "../../../protocol/page-events.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
@@ -32,12 +32,8 @@ export function addReads(edge: Edge): void {
   addRoute(
     edge,
     {
-      ...list,
-      path: "/v1/kernel/workflows",
-      operation: "listWorkflows",
-      summary: "Summaries of the tenant's workflows, newest first",
+      ...listRoute(lists.workflows),
       query: workflowQuery(maxPage),
-      answers: page(WorkflowPage),
     },
     async (call, query) => {
       const caller = await requireReader(call, edge);
@@ -47,13 +43,8 @@ export function addReads(edge: Edge): void {
   addRoute(
     edge,
     {
-      ...list,
-      path: "/v1/kernel/gates",
-      operation: "listGates",
-      summary:
-        "What waits for a person, of the newest workflow first; cut where `truncated`, of one workflow with the payload in full",
+      ...listRoute(lists.gates),
       query: gateQuery(maxPage),
-      answers: page(GatePage),
     },
     async (call, query) => {
       await requireReader(call, edge);
@@ -83,6 +74,15 @@ export function addReads(edge: Edge): void {
       answerJson(await view.read(kernel, workflowOf(call), { caller: await requireReader(call, edge), ...query })),
     );
 }
+
+const listRoute = ({ id, word, summary, scope, answer }: Offered) => ({
+  method: "get" as const,
+  path: `/v1/kernel/${word}`,
+  operation: id,
+  summary,
+  needs: scope,
+  answers: page(answer),
+});
 
 function viewRoute({ id, word, summary, scope, answer, takesAt = false }: View): Route {
   const description = `As it stands now${takesAt ? ", or stood `at` a sequence" : ""}.`;
@@ -135,16 +135,13 @@ type Asked<Q extends (most: number) => z.ZodType> = z.output<ReturnType<Q>>;
 /** Items of a page where none are asked for. */
 const usualPage = 50;
 
-/** @throws KernelErrorException as the kernel does for a filter that is none. */
-export async function listWorkflows(
+/** @throws KernelErrorException as the kernel does for a bad filter. */
+export function listWorkflows(
   { kernel, options }: Edge,
   caller: Caller,
   { state: states, limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof workflowQuery>,
 ): Promise<WorkflowPage> {
-  const filter = { ...rest, limit, ...(states !== undefined && { states }) };
-  const workflows = await kernel.workflows(filter, caller);
-  const last = workflows.length < limit ? undefined : workflows.at(-1);
-  return { workflows: [...workflows], next: last?.workflow_id ?? null, ...totalOf(workflows) };
+  return lists.workflows.read(kernel, { ...rest, limit, ...(states !== undefined && { states }) }, caller);
 }
 
 export async function listGates(
@@ -154,10 +151,8 @@ export async function listGates(
 ): Promise<GatePage> {
   // What a credential may not decide is not theirs, whatever the role may.
   if (rest.mine === true) requireCredentialScope(credential, commandScopes.gate);
-  const found = await kernel.gates({ ...rest, limit }, withoutScopes(credential));
-  const gates = found.map((gate) => carryPayloadOnce(withinScopes(gate, credential)));
-  const last = gates.length < limit ? undefined : gates.at(-1);
-  return { gates: [...gates], next: last === undefined ? null : gateCursor(last), ...totalOf(found) };
+  const found = await lists.gates.read(kernel, { ...rest, limit }, withoutScopes(credential));
+  return { ...found, gates: found.gates.map((gate) => carryPayloadOnce(withinScopes(gate, credential))) };
 }
 
 /** What a credential may not decide is not theirs, whatever seat its principal has. */
@@ -166,8 +161,6 @@ function withinScopes<G extends Gate>(gate: G, { scopes }: HttpCaller): G {
   const reason = `the credential lacks the scope ${commandScopes.gate}`;
   return { ...gate, seat: { may: false, reason, for: null } };
 }
-
-const totalOf = ({ total }: { readonly total?: number }) => (total === undefined ? {} : { total });
 
 interface EventFilter {
   readonly workflow_id: string;

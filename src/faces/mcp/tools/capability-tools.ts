@@ -15,7 +15,7 @@ import { McpWorkflow } from "../../../contract/mcp.ts";
 import { type Effect, isHarmless, type OperatorMetadata } from "../../../contract/operator.ts";
 import { type Caller, describeCapability, type Kernel, type SubmitRequest } from "../../../index.ts";
 import type { CallMeta } from "../call-meta.ts";
-import { type McpContext, requireCommand } from "../mcp-context.ts";
+import { type McpContext, requireScope } from "../mcp-context.ts";
 import { runWorkflow } from "../run-workflow.ts";
 import { asObject, type McpTool, outputSchemaOf } from "./tool.ts";
 
@@ -74,7 +74,7 @@ function toTool(capability: CapabilityDefinition): McpTool {
 }
 
 async function submitIntent(context: McpContext, asked: Omit<SubmitRequest, keyof Caller>): Promise<string> {
-  return (await context.kernel.submit({ ...requireCommand(context, "submit"), ...asked })).workflow_id;
+  return (await context.kernel.submit({ ...requireScope(context, "intent:submit"), ...asked })).workflow_id;
 }
 
 const outward: ReadonlySet<Effect> = new Set(["external_send", "credential_use"]);

@@ -1,61 +1,104 @@
 /**
- * The tools that every server has: submit, read, run again, end; and where people may answer gates: decide. Each is one call
- * of the in-process API.
+ * The tools that every server has: submit, read, run again, end; and where people may answer gates: decide. Each offers one
+ * operation of the catalogue, with a description for models.
  *
  * N1  Their names hold a dash, which no name made of an intent type does: they meet no capability's tool.
  */
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { GateResponse } from "../../../contract/gate.ts";
-import { GateId, PrincipalId, ThreadId, WorkflowId } from "../../../contract/ids.ts";
-import { SubmitRequest, SubmitResponse } from "../../../contract/intent.ts";
+import { submit, workflowCommands } from "../../../api/commands.ts";
+import { lists } from "../../../api/lists.ts";
+import type { Command, Offered, View, WorkflowCommand } from "../../../api/operation.ts";
+import { views } from "../../../api/reads.ts";
+import { GateId, ThreadId, WorkflowId } from "../../../contract/ids.ts";
+import { SubmitRequest } from "../../../contract/intent.ts";
 import { JsonObject, JsonValue, withoutUnset } from "../../../contract/json.ts";
 import { McpGate, McpWorkflow } from "../../../contract/mcp.ts";
-import { OutcomesResponse } from "../../../contract/outcome.ts";
-import { gateCursor } from "../../../contract/page.ts";
 import { WorkflowStateName } from "../../../contract/progress.ts";
-import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../../../contract/retry.ts";
 import { WorkflowSummary } from "../../../contract/workflow-summary.ts";
+import type { Explanation, WorkflowState } from "../../../index.ts";
 import type { CallMeta } from "../call-meta.ts";
 import { describeWorkflow, toMcpGate, toMcpWorkflow } from "../describe-workflow.ts";
-import { type McpContext, requireCommand, requireGranted } from "../mcp-context.ts";
+import { type McpContext, requireGranted, requireScope } from "../mcp-context.ts";
 import { inputSchemaOf, type McpTool, outputSchemaOf, readArguments, structured, type ToolAnswer } from "./tool.ts";
 
 const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
-const decides: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: true };
-const runs: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false };
 
-interface Spec<S extends z.ZodType> {
-  readonly name: string;
+const hintsOf = ({ isIdempotent }: Command): ToolAnnotations => ({
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: isIdempotent,
+});
+
+/** What a model is told of a tool. */
+interface Told {
   readonly title: string;
   readonly description: string;
-  readonly input: S;
-  readonly output: z.ZodType;
+}
+
+interface Spec<S extends z.ZodType> extends Told {
+  readonly operation: Offered;
   readonly annotations: ToolAnnotations;
+  readonly input: S;
+  /** The schema of the content, where it is not the operation's answer as it is. */
+  readonly output?: z.ZodType;
   readonly run: (context: McpContext, args: z.output<S>, meta: CallMeta) => Promise<ToolAnswer>;
   readonly begin?: (context: McpContext, args: z.output<S>, meta: CallMeta) => Promise<string>;
 }
 
-function makeTool<S extends z.ZodType>({ input, output, run, begin, ...told }: Spec<S>): McpTool {
+function makeTool<S extends z.ZodType>({ operation, input, output, run, begin, ...told }: Spec<S>): McpTool {
   return {
+    name: operation.id.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
     ...told,
     inputSchema: inputSchemaOf(input),
-    outputSchema: outputSchemaOf(output),
+    outputSchema: outputSchemaOf(output ?? operation.answer),
     call: (context, args, { meta }) => run(context, readArguments(input, args), meta),
     ...(begin !== undefined && { begin: (context, args, meta) => begin(context, readArguments(input, args), meta) }),
   };
 }
 
+/** The tool of a command whose request is flat: its members stand beside the workflow's id. */
+const commandTool = (command: WorkflowCommand, told: Told): McpTool =>
+  makeTool({
+    operation: command,
+    ...told,
+    annotations: hintsOf(command),
+    input: command.request.omit({ tenant_id: true, principal: true }).extend({ workflow_id: WorkflowId }).strict(),
+    async run(context, { workflow_id, ...asked }, { key }) {
+      const named = { ...requireScope(context, command.scope), ...(command.isKeyed && key) };
+      const request = { ...named, ...withoutUnset(asked) } as JsonObject;
+      return structured(await command.run(context.kernel, workflow_id as string, request));
+    },
+  });
+
 const OfWorkflow = z.strictObject({ workflow_id: WorkflowId });
-const cursor = z.string().max(512);
+
+interface ShownView<Answer> extends Told {
+  readonly output?: z.ZodType;
+  /** The result made of the view's answer. */
+  readonly show: (answer: Answer) => ToolAnswer;
+}
+
+const viewTool = <Answer extends object>(view: View, { show, ...told }: ShownView<Answer>): McpTool =>
+  makeTool({
+    operation: view,
+    ...told,
+    annotations: reads,
+    input: OfWorkflow,
+    run: async (context, { workflow_id }) =>
+      show(
+        (await view.read(context.kernel, workflow_id, { caller: await requireGranted(context, view.scope) })) as Answer,
+      ),
+  });
+
+const cursor = z.string().max(512).optional();
 const page = {
-  after: cursor.optional(),
-  before: cursor.optional(),
+  after: cursor,
+  before: cursor,
   limit: z.int().min(1).max(100).default(20),
   total: z.boolean().optional(),
 };
 const shownPage = { next: z.string().nullable(), total: z.int().optional() };
-const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 const Name = z.string().min(1).max(256);
 
 const Submission = z.strictObject({
@@ -70,7 +113,7 @@ const Submission = z.strictObject({
 async function beginIntent(context: McpContext, asked: z.output<typeof Submission>, { key }: CallMeta) {
   const { intent_type, inputs, text, thread_id = null, constraints } = asked;
   return context.kernel.submit({
-    ...requireCommand(context, "submit"),
+    ...requireScope(context, "intent:submit"),
     thread_id,
     constraints,
     input: { mode: text === "" ? "data" : "message", text },
@@ -80,74 +123,48 @@ async function beginIntent(context: McpContext, asked: z.output<typeof Submissio
 }
 
 const submitIntent = makeTool({
-  name: "submit-intent",
+  operation: submit,
   title: "Submit an intent",
   description:
     "Starts a workflow, by intent_type with inputs or by text alone, and answers at once with its workflow_id; read-workflow tells where it stands.",
+  annotations: hintsOf(submit),
   input: Submission,
-  output: SubmitResponse,
-  annotations: runs,
   run: async (context, asked, meta) => structured(await beginIntent(context, asked, meta)),
   begin: async (context, asked, meta) => (await beginIntent(context, asked, meta)).workflow_id,
 });
 
 const listWorkflows = makeTool({
-  name: "list-workflows",
+  operation: lists.workflows,
   title: "List workflows",
   description:
     "Summaries of this tenant's workflows, newest first; next, as after, goes on with older ones. read-workflow tells the whole of one.",
-  input: z.strictObject({
-    states: z.array(WorkflowStateName).min(1).optional(),
-    intent_type: Name.optional(),
-    principal: PrincipalId.optional().describe("The id of who asked for the work."),
-    text: z.string().max(200).optional().describe("In title, intent type or id."),
-    since: time.optional(),
-    until: time.optional(),
-    ...page,
-  }),
-  output: z.looseObject({ workflows: z.array(WorkflowSummary), ...shownPage }),
   annotations: reads,
+  input: lists.workflows.filter
+    .omit({ thread_id: true })
+    .extend({ states: z.array(WorkflowStateName).min(1).optional(), intent_type: Name.optional(), ...page }),
+  output: z.looseObject({ workflows: z.array(WorkflowSummary), ...shownPage }),
   async run(context, { limit, ...filter }) {
-    const workflows = await context.kernel.workflows(
-      { ...withoutUnset(filter), limit },
-      await requireGranted(context, "read"),
-    );
-    const last = workflows.length < limit ? undefined : workflows.at(-1);
-    return structured({ workflows, next: last?.workflow_id ?? null, ...totalOf(workflows) });
+    const caller = await requireGranted(context, lists.workflows.scope);
+    return structured(await lists.workflows.read(context.kernel, { ...withoutUnset(filter), limit }, caller));
   },
 });
 
-const totalOf = ({ total }: { readonly total?: number }) => (total === undefined ? {} : { total });
-
-const readWorkflow = makeTool({
-  name: "read-workflow",
+const readWorkflow = viewTool<WorkflowState>(views.workflow, {
   title: "Read a workflow",
   description: "Where a workflow stands: state, text, outcomes, open gates, error.",
-  input: OfWorkflow,
   output: McpWorkflow,
-  annotations: reads,
-  async run(context, { workflow_id }) {
-    const state = await context.kernel.workflow(workflow_id, await requireGranted(context, "read"));
-    return structured(toMcpWorkflow(state), [describeWorkflow(state), JSON.stringify(toMcpWorkflow(state))]);
-  },
+  show: (state) => structured(toMcpWorkflow(state), [describeWorkflow(state), JSON.stringify(toMcpWorkflow(state))]),
 });
 
-const readOutcomes = makeTool({
-  name: "read-outcomes",
+const readOutcomes = viewTool(views.outcomes, {
   title: "Read outcomes",
   description: "What a workflow has produced: every version of every outcome, drafts and finals.",
-  input: OfWorkflow,
-  output: OutcomesResponse,
-  annotations: reads,
-  run: async (context, { workflow_id }) =>
-    structured(await context.kernel.outcomes(workflow_id, requireCommand(context, "read"))),
+  show: (outcomes) => structured(outcomes),
 });
 
-const explainWorkflow = makeTool({
-  name: "explain-workflow",
+const explainWorkflow = viewTool<Explanation>(views.explain, {
   title: "Explain a workflow",
   description: "Why a workflow did what it did: what allowed each step, who approved it, what it caused.",
-  input: OfWorkflow,
   output: z.looseObject({
     workflow_id: z.string(),
     state: z.string(),
@@ -155,43 +172,38 @@ const explainWorkflow = makeTool({
     steps: z.array(z.looseObject({ step_id: z.string(), allowed_by: z.string() })),
     chain: z.array(z.looseObject({})),
   }),
-  annotations: reads,
-  async run(context, { workflow_id }) {
-    const explanation = await context.kernel.explain(workflow_id, await requireGranted(context, "read"));
-    return structured(explanation, [explanation.why.join("\n"), JSON.stringify(explanation)]);
-  },
+  show: (explanation) => structured(explanation, [explanation.why.join("\n"), JSON.stringify(explanation)]),
 });
 
 const listGates = makeTool({
-  name: "list-gates",
+  operation: lists.gates,
   title: "List gates",
   description:
     "What waits for a person: of one workflow whole (what would run, its digest, what each answer does), over many with long parts cut where truncated says so; where checked is false it was not checked against the log and has no digest: list the gates of its workflow before anybody decides.",
-  input: z.strictObject({
+  annotations: reads,
+  input: lists.gates.filter.extend({
     workflow_id: WorkflowId.optional(),
-    mine: z.boolean().optional().describe("Those that the caller may decide."),
     role: Name.optional(),
     operator: Name.optional(),
-    due_before: time.optional(),
     ...page,
   }),
   output: z.looseObject({ gates: z.array(McpGate), ...shownPage }),
-  annotations: reads,
   async run(context, { limit, ...filter }) {
-    if (filter.mine === true) requireCommand(context, "gate");
-    const found = await context.kernel.gates({ ...withoutUnset(filter), limit }, await requireGranted(context, "read"));
-    const last = found.length < limit ? undefined : found.at(-1);
-    const gates = found.map((gate) => ({ ...toMcpGate(gate), truncated: gate.truncated, checked: gate.checked }));
-    return structured({ gates, next: last === undefined ? null : gateCursor(last), ...totalOf(found) });
+    if (filter.mine === true) requireScope(context, "gate:approve");
+    const caller = await requireGranted(context, lists.gates.scope);
+    const found = await lists.gates.read(context.kernel, { ...withoutUnset(filter), limit }, caller);
+    const gates = found.gates.map((gate) => ({ ...toMcpGate(gate), truncated: gate.truncated, checked: gate.checked }));
+    return structured({ ...found, gates });
   },
 });
 
 /** For connections over which people answer gates. */
 export const decideGate = makeTool({
-  name: "decide-gate",
+  operation: workflowCommands.decideGate,
   title: "Decide a gate",
   description:
     "A person's answer at a gate. payload_digest is that of the payload they were shown, basis_digest the gate's, where it has one; edit changes fields of it before it runs; resolution answers a gate of kind in_doubt, with done result is what the call gave (null where none is named). Only a person decides: never call this without having asked them.",
+  annotations: hintsOf(workflowCommands.decideGate),
   input: z.strictObject({
     workflow_id: WorkflowId,
     gate_id: GateId.optional(),
@@ -205,38 +217,23 @@ export const decideGate = makeTool({
     apply_targets: z.array(z.string()).optional(),
     signature: z.string().max(8192).optional(),
   }),
-  output: GateResponse,
-  annotations: decides,
   async run(context, { workflow_id, gate_id, decision, ...payload }) {
     const named = gate_id === undefined ? {} : { gate_id };
-    const request = { ...requireCommand(context, "gate"), ...named, decision, payload: withoutUnset(payload) };
+    const caller = requireScope(context, workflowCommands.decideGate.scope);
+    const request = { ...caller, ...named, decision, payload: withoutUnset(payload) };
     return structured(await context.kernel.decideGate(workflow_id, request));
   },
 });
 
-const retryWorkflow = makeTool({
-  name: "retry-workflow",
+const retryWorkflow = commandTool(workflowCommands.retry, {
   title: "Run a workflow again",
   description:
     "Takes failed steps up again, makes drafts anew (regenerate), or does what has ended again under the same keys (replay).",
-  input: RetryRequest.omit({ tenant_id: true, principal: true }).extend({ workflow_id: WorkflowId }).strict(),
-  output: RetryResponse,
-  annotations: runs,
-  async run(context, { workflow_id, ...asked }, { key }) {
-    const request = { ...requireCommand(context, "retry"), ...key, ...withoutUnset(asked) };
-    return structured(await context.kernel.retry(workflow_id, request));
-  },
 });
 
-const cancelWorkflow = makeTool({
-  name: "cancel-workflow",
+const cancelWorkflow = commandTool(workflowCommands.cancel, {
   title: "Cancel a workflow",
   description: "Ends a workflow early. What has run stays done.",
-  input: CancelRequest.omit({ tenant_id: true, principal: true }).extend({ workflow_id: WorkflowId }).strict(),
-  output: CancelResponse,
-  annotations: decides,
-  run: async (context, { workflow_id, reason }) =>
-    structured(await context.kernel.cancel(workflow_id, { ...requireCommand(context, "cancel"), reason })),
 });
 
 export const workflowTools: readonly McpTool[] = [

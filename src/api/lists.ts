@@ -1,0 +1,53 @@
+/**
+ * The lists: operations that read a page of the caller's workflows or gates, newest first.
+ */
+import { z } from "zod";
+import { Caller } from "../contract/auth-context.ts";
+import { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
+import { GatePage, gateCursor, WorkflowPage } from "../contract/page.ts";
+import type { Listed } from "../contract/workflow-summary.ts";
+import { type List, promised } from "./operation.ts";
+import { readScope } from "./reads.ts";
+
+/** The method reads the filter with the same schema. */
+const listed = promised({ filter: z.unknown(), caller: Caller.optional() });
+
+/** The cursor of the next page, null after the last one; and `total` where the filter asks for it. */
+function endOf<T>(found: Listed<T>, limit: number, cursorOf: (item: T) => string) {
+  const last = found.length < limit ? undefined : found.at(-1);
+  const { total } = found;
+  return { next: last === undefined ? null : cursorOf(last), ...(total !== undefined && { total }) };
+}
+
+export const lists: {
+  readonly workflows: List<typeof WorkflowFilter, WorkflowPage>;
+  readonly gates: List<typeof GateFilter, GatePage>;
+} = {
+  workflows: {
+    ...listed,
+    id: "listWorkflows",
+    word: "workflows",
+    summary: "Summaries of the tenant's workflows, newest first",
+    scope: readScope,
+    filter: WorkflowFilter,
+    answer: WorkflowPage,
+    read: async (kernel, filter, caller) => {
+      const workflows = await kernel.workflows(filter, caller);
+      return { workflows: [...workflows], ...endOf(workflows, filter.limit, ({ workflow_id }) => workflow_id) };
+    },
+  },
+  gates: {
+    ...listed,
+    id: "listGates",
+    word: "gates",
+    summary:
+      "What waits for a person, of the newest workflow first; cut where `truncated`, of one workflow with the payload in full",
+    scope: readScope,
+    filter: GateFilter,
+    answer: GatePage,
+    read: async (kernel, filter, caller) => {
+      const gates = await kernel.gates(filter, caller);
+      return { gates: [...gates], ...endOf(gates, filter.limit, gateCursor) };
+    },
+  },
+};
