@@ -37,6 +37,7 @@ export { CapabilityView, OperatorView } from "./contract/capability-view.ts";
 export { type ChainBreak, type IndexBreak, verifyChain } from "./contract/chain.ts";
 export { ContextBundle, DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 export { canonicalJson, digest } from "./contract/digest.ts";
+export { DoctorFinding, DoctorQuestion, DoctorReport, EffectDone, Obstacle, Remedy } from "./contract/doctor-report.ts";
 export {
   createError,
   ErrorCategory,
@@ -190,6 +191,7 @@ export { type SnapshotBreak, TokenCapture, TokenSnapshot, verifySnapshots } from
 export { type ToolCallContext, ToolCallRequest, type ToolClient, ToolResult } from "./contract/tool.ts";
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
 export { openTurn, openTurns, type TurnRow } from "./contract/turn.ts";
+export { WhatIfFinding, WhatIfReport } from "./contract/whatif-report.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";
 export { type Listed, WorkflowSummary } from "./contract/workflow-summary.ts";
 export { createKernel } from "./create-kernel.ts";
@@ -231,14 +233,6 @@ export type {
 } from "./kernel/capability-client.ts";
 export { defineHost, type HostOptions } from "./kernel/define-host.ts";
 export type {
-  DoctorFinding,
-  DoctorQuestion,
-  DoctorReport,
-  EffectDone,
-  Obstacle,
-  Remedy,
-} from "./kernel/doctor-report.ts";
-export type {
   AtSequence,
   Channels,
   FeedOptions,
@@ -253,9 +247,8 @@ export type {
 } from "./kernel/kernel-interface.ts";
 export { backupLedger, type MovedLedger, moveLedger } from "./kernel/move-ledger.ts";
 export type { KernelLedger, KernelOptions } from "./kernel/options.ts";
-export type { Policies } from "./kernel/policies.ts";
+export type { Policies, WhatIf } from "./kernel/policies.ts";
 export { type ExportOptions, verifyEvidence } from "./kernel/verify-export.ts";
-export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel/whatif-report.ts";
 // Ports
 export type { ArtifactStore } from "./ports/artifact-store.ts";
 export type { Authenticator } from "./ports/authenticator.ts";

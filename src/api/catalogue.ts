@@ -9,7 +9,7 @@ import type { Kernel } from "../kernel/kernel-interface.ts";
 import { submit, workflowCommands } from "./commands.ts";
 import { lists } from "./lists.ts";
 import { type Declared, immediate, lasting, promised } from "./operation.ts";
-import { reads, tokens, views } from "./reads.ts";
+import { channels, reads, searches, tokens, views } from "./reads.ts";
 
 const caller = Caller.optional();
 const named = { workflowId: z.string() };
@@ -24,6 +24,8 @@ export const operations: Declared<Kernel> = {
   ...workflowCommands,
   ...views,
   ...lists,
+  ...channels,
+  ...searches,
   ...reads,
   authorize: promised({ caller: Caller, scope: z.string() }),
   execute: promised(named),

@@ -35,8 +35,11 @@ export type MethodName<T> = {
   [K in keyof T & string]: T[K] extends (...given: never[]) => unknown ? K : never;
 }[keyof T & string];
 
-/** One declaration for each method: a method without one, and one without its method, fail the type check. */
+/** One declaration for each method: a method without one fails the type check, and so does one that answers otherwise. */
 export type Declared<T> = { readonly [K in MethodName<T>]: Operation<MannerOf<T[K]>> };
+
+/** A part of the declarations of `T`: a row without its method fails the type check. */
+export type Table<T, Row extends object = object> = Readonly<Partial<Record<MethodName<T>, Row>>>;
 
 export const promised = (takes: Arguments): Operation<"promise"> => ({ takes, answers: "promise" });
 export const streamed = (takes: Arguments): Operation<"stream"> => ({ takes, answers: "stream" });
@@ -54,6 +57,7 @@ export interface Offered {
   readonly description?: string;
   /** The scope that the credential and the role of the caller need. */
   readonly scope: CommandScope;
+  /** The schema of the answer; of a stream, of one item. */
   readonly answer: z.ZodType;
 }
 
@@ -75,6 +79,12 @@ export interface Command extends Operation<"promise">, Offered {
 export interface WorkflowCommand extends Command {
   /** Calls the method. The kernel checks the request against its schema. */
   readonly run: (kernel: Kernel, workflowId: string, request: JsonObject) => Promise<object>;
+}
+
+/** An operation that examines much: its stream ends with a report. */
+export interface Search extends Operation<"stream">, Offered {
+  /** The schema of what the stream returns after its last item. */
+  readonly report: z.ZodObject;
 }
 
 /** An operation that reads a page of a list. */

@@ -5,9 +5,16 @@
  * D1  What it finds is what the workflow, or a decision on it, would be refused with (check-runnable.ts of T4).
  * D2  One workflow and one page of heads are in memory at a time; a log that cannot be read is a finding.
  */
-import { z } from "zod";
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
+import {
+  type DoctorFinding,
+  DoctorQuestion,
+  type DoctorReport,
+  type EffectDone,
+  type Obstacle,
+  type Remedy,
+} from "../contract/doctor-report.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import type { Gate } from "../contract/gate.ts";
 import { isOpenGate } from "../contract/gate.ts";
@@ -24,7 +31,6 @@ import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import { eachHead } from "../engine/log/each-head.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
 import { whyUnfit } from "../tiers/t4-execution/decide/payload/prepare-step.ts";
-import type { DoctorFinding, DoctorQuestion, DoctorReport, EffectDone, Obstacle, Remedy } from "./doctor-report.ts";
 
 export interface DoctorParts {
   readonly store: Pick<LedgerStore, "head" | "heads">;
@@ -33,7 +39,6 @@ export interface DoctorParts {
 }
 
 const doctorRef = moduleRef(0, "kernel", "doctor");
-const Question = z.strictObject({ workflow_id: z.string().optional(), intent_type: z.string().optional() });
 const unfinished = workflowStates.filter((state) => !isTerminal(state));
 
 /** Yields what cannot run, in the order of ids, and returns the counts. @throws T0_VALIDATION_SCHEMA_MISMATCH. */
@@ -42,7 +47,7 @@ export async function* examine(
   parts: DoctorParts,
   caller: Caller | undefined,
 ): AsyncGenerator<DoctorFinding, DoctorReport, void> {
-  const question = readStrictly(Question, asked, { what: "doctor", source: doctorRef });
+  const question = readStrictly(DoctorQuestion, asked, { what: "doctor", source: doctorRef });
   let [workflows, stranded] = [0, 0];
   for await (const head of headsOf(question, parts, caller)) {
     workflows += 1;

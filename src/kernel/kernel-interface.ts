@@ -12,6 +12,7 @@ import type { BudgetStanding, Charge } from "../contract/budget.ts";
 import type { CapabilityDefinition } from "../contract/capability.ts";
 import type { ChainBreak } from "../contract/chain.ts";
 import type { DocumentRecord, MemoryRecord } from "../contract/context-bundle.ts";
+import type { DoctorFinding, DoctorQuestion, DoctorReport } from "../contract/doctor-report.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import type { Explanation } from "../contract/explanation.ts";
 import type { FederatedChange, FederatedSyncReport, SyncRequest } from "../contract/federation.ts";
@@ -29,6 +30,7 @@ import type { Signal } from "../contract/signal.ts";
 import type { CapabilityEntry, GovernorUsage, TokenEvent } from "../contract/token.ts";
 import type { RequestTrace } from "../contract/trace.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import type { WhatIfFinding, WhatIfReport } from "../contract/whatif-report.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
 import type { BusItem, Tier } from "../engine/actors/bus.ts";
@@ -38,8 +40,7 @@ import type { Numbered } from "../engine/follow/workflow-tails.ts";
 import type { DeliveryCounts } from "../ports/delivery-store.ts";
 import type { LedgerLag } from "../ports/ledger-store.ts";
 import type { CapabilityClient } from "./capability-client.ts";
-import type { DoctorFinding, DoctorQuestion, DoctorReport } from "./doctor-report.ts";
-import type { WhatIf, WhatIfFinding, WhatIfReport } from "./whatif-report.ts";
+import type { WhatIf } from "./policies.ts";
 
 export type { GateFilter, WorkflowFilter };
 

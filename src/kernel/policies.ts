@@ -20,6 +20,24 @@ import { defaultPolicyVersion, defaultRules } from "../tiers/t5-ego/policy/defau
 /** Rules in code, and sets of rules. */
 export type Policies = readonly (PolicyRule | RuleSet)[];
 
+/** Another policy set, and which past decisions it is asked about. */
+export interface WhatIf {
+  /** In place of the kernel's own. */
+  readonly policies: Policies;
+  /** False: without the default stance behind them. */
+  readonly defaultPolicies?: boolean;
+  /** Decisions from this ISO instant on. */
+  readonly since?: string;
+  /** Decisions before this ISO instant. */
+  readonly until?: string;
+  /** Decisions of workflows of this intent type alone. */
+  readonly intent_type?: string;
+  /** Decisions of this workflow alone. */
+  readonly workflow_id?: string;
+  /** True: tells also where the decision stays and other rules are named. */
+  readonly names?: boolean;
+}
+
 interface Assembling {
   /** Whether the default stance follows; true where nothing is said. */
   readonly withDefault?: boolean | undefined;

@@ -11,6 +11,7 @@
  * R5  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
  */
 import { z } from "zod";
+import type { Offered } from "../../api/operation.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { readRequest } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -66,6 +67,14 @@ export interface Route<Q extends z.ZodObject = z.ZodObject> {
   /** Answers of this route alone; problems that any route may answer with are told once. */
   readonly answers: Readonly<Record<number, RouteAnswer>>;
 }
+
+/** What the catalogue says of the operation that a route offers. */
+export const offer = ({ id, summary, description, scope }: Offered) => ({
+  operation: id,
+  summary,
+  needs: scope,
+  ...(description !== undefined && { description }),
+});
 
 const routeRef = moduleRef(0, "http", "add_route");
 

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { submit, workflowCommands } from "../../api/commands.ts";
 import { lists } from "../../api/lists.ts";
 import type { View } from "../../api/operation.ts";
-import { readScope, views } from "../../api/reads.ts";
+import { readScope, tokens, views } from "../../api/reads.ts";
 import type { Caller } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { PrincipalId, ThreadId } from "../../contract/ids.ts";
@@ -103,7 +103,7 @@ export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([
   ...commandMethods,
   ...viewMethods,
   ...Object.entries(listMethods),
-  ["kernel/budgets", budgetsMethod],
+  [`kernel/${tokens.budgets.word}`, budgetsMethod],
 ]);
 
 function takeWorkflow({ workflow_id: workflowId, ...body }: JsonObject) {

@@ -5,11 +5,11 @@
  * S2  Further findings than `most` are counted and not told.
  */
 import { z } from "zod";
-import { readScope } from "../../../api/reads.ts";
+import type { Search } from "../../../api/operation.ts";
 import type { Caller } from "../../../contract/auth-context.ts";
 import { readRequest } from "../../../contract/known-keys.ts";
 import type { ModuleRef } from "../../../contract/module-ref.ts";
-import { addRoute, type Route } from "../add-route.ts";
+import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerStream, type Opening } from "../answer-stream.ts";
 import type { Edge } from "../edge.ts";
 import { readJsonBody } from "../read-body.ts";
@@ -18,32 +18,32 @@ import { requireReader } from "./reads.ts";
 
 type Found = AsyncGenerator<object, object, void>;
 
-interface Search<A extends z.ZodType> extends Pick<Route, "operation" | "summary" | "bodyOptional" | "names"> {
-  /** The last word of its address and of its messages' name. */
-  readonly name: string;
+interface SearchRoute<A extends z.ZodType> extends Pick<Route, "bodyOptional" | "names"> {
   readonly asked: A;
-  readonly finding: z.ZodType;
-  readonly report: z.ZodType;
   readonly most: number;
   /** Begins it. What it refuses is refused before anything is told. */
   readonly find: (asked: z.output<A>, caller: Caller) => Found | Promise<Found>;
   readonly source: ModuleRef;
 }
 
-export function addSearch<A extends z.ZodType>(edge: Edge, search: Search<A>): void {
-  const { name, asked, finding, report, most, find, source, ...told } = search;
-  const event = `kernel.${name}`;
+const told = z.int().describe("Findings that were told; there may be more.");
+
+export function addSearch<A extends z.ZodType>(edge: Edge, search: Search, route: SearchRoute<A>): void {
+  const { asked, most, find, source, ...more } = route;
+  const { word, answer: finding } = search;
+  const event = `kernel.${word}`;
+  const report = z.object({ kind: z.literal("report"), ...search.report.shape, told });
   const answer = {
     description: `Server-sent events called \`${event}\`: findings, and the report at the end.`,
     mediaType: "text/event-stream",
     schema: z.union([finding, report]),
     event,
   };
-  const address = { method: "post", path: `/v1/kernel/${name}`, needs: readScope } as const;
-  addRoute(edge, { ...address, ...told, body: asked, answers: { 200: answer } }, async (call) => {
+  const address = { ...offer(search), method: "post", path: `/v1/kernel/${word}` } as const;
+  addRoute(edge, { ...address, ...more, body: asked, answers: { 200: answer } }, async (call) => {
     const caller = await requireReader(call, edge);
     const body = await readJsonBody(call.req.raw, edge.options.limits);
-    const found = await find(readRequest(asked, body, { what: name, source }), caller);
+    const found = await find(readRequest(asked, body, { what: word, source }), caller);
     const open = ({ signal }: Opening) => {
       signal.addEventListener("abort", edge.heavy.take(caller));
       return describeFound(found, most);

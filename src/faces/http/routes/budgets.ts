@@ -1,22 +1,18 @@
 /** What the tenant's work has used, against the ceilings that this kernel has. */
-import { z } from "zod";
-import { readScope } from "../../../api/reads.ts";
-import { BudgetStanding } from "../../../contract/budget.ts";
-import { addRoute, type Route } from "../add-route.ts";
+import { tokens } from "../../../api/reads.ts";
+import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import type { Edge } from "../edge.ts";
 import { requireReader } from "./reads.ts";
 
 const budgetsRoute: Route = {
   method: "get",
-  path: "/v1/kernel/budgets",
-  operation: "listBudgets",
-  summary: "The ceilings over workflows, and how near to them their counters are",
-  needs: readScope,
+  path: `/v1/kernel/${tokens.budgets.word}`,
+  ...offer(tokens.budgets),
   answers: {
     200: {
       description: "Those that concern the tenant, in the order in which they are configured.",
-      schema: z.object({ budgets: z.array(BudgetStanding) }),
+      schema: tokens.budgets.answer,
     },
   },
 };

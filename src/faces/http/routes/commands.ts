@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { submit, workflowCommands } from "../../../api/commands.ts";
 import type { WorkflowCommand } from "../../../api/operation.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { addRoute, type Route } from "../add-route.ts";
+import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
 import { commandBodies, SubmitBody } from "../command-bodies.ts";
@@ -16,11 +16,9 @@ import { readKey, withKey } from "../read-key.ts";
 import { type Answer, type Answers, createAnswers } from "../remember-answers.ts";
 
 const submitRoute: Route = {
+  ...offer(submit),
   method: "post",
   path: `/v1/kernel/${submit.word}`,
-  operation: submit.id,
-  summary: submit.summary,
-  needs: submit.scope,
   idempotent: true,
   body: SubmitBody,
   answers: {
@@ -32,17 +30,12 @@ const submitRoute: Route = {
   },
 };
 
-function routeOf(
-  { id, word, summary, description, scope, answer, namesGate }: WorkflowCommand,
-  body: z.ZodType,
-): Route {
+function routeOf(command: WorkflowCommand, body: z.ZodType): Route {
+  const { word, answer, namesGate } = command;
   return {
+    ...offer(command),
     method: "post",
     path: `${workflowPath}/${word}`,
-    operation: id,
-    summary,
-    ...(description !== undefined && { description }),
-    needs: scope,
     idempotent: true,
     body,
     bodyOptional: !namesGate && body.safeParse({}).success,

@@ -4,51 +4,24 @@
  * P1  Each is of one workflow, and for who may read it. Audit and verification are views of it (reads.ts).
  * P2  A replay runs the deciding of a whole workflow again: a caller has one at a time.
  */
-import { z } from "zod";
-import { readScope } from "../../../api/reads.ts";
-import { JsonValue } from "../../../contract/json.ts";
-import { differenceCodes } from "../../../contract/replay.ts";
-import { addRoute, type Route } from "../add-route.ts";
+import { reads } from "../../../api/reads.ts";
+import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { type Edge, workflowOf, workflowPath } from "../edge.ts";
 import { requireReader } from "./reads.ts";
 
 const evidenceRoute: Route = {
   method: "get",
-  needs: readScope,
-  path: `${workflowPath}/evidence`,
-  operation: "exportEvidence",
-  summary: "Its rows, audit entries and evaluation reports, which others can verify",
-  answers: { 200: { description: "JSON Lines.", mediaType: "application/jsonl", schema: z.string() } },
+  ...offer(reads.evidence),
+  path: `${workflowPath}/${reads.evidence.word}`,
+  answers: { 200: { description: "JSON Lines.", mediaType: "application/jsonl", schema: reads.evidence.answer } },
 };
-
-const Replayed = z.object({
-  workflow_id: z.string(),
-  identical: z.boolean(),
-  events: z.int().describe("Events that came out again, byte for byte."),
-  head: z.string().nullable(),
-  difference: z
-    .object({
-      code: z.enum(differenceCodes),
-      sequence: z.int(),
-      event_id: z.string().nullable(),
-      event_type: z.string(),
-      step_id: z.string().nullable(),
-      path: z.string().nullable(),
-      expected: JsonValue,
-      actual: JsonValue,
-      reason: z.string(),
-    })
-    .nullable(),
-});
 
 const replayRoute: Route = {
   method: "post",
-  needs: readScope,
-  path: `${workflowPath}/replay`,
-  operation: "replayWorkflow",
-  summary: "Whether a fresh kernel comes to the same bytes; nothing is run and nothing is written",
-  answers: { 200: { description: "What came out, and the first difference.", schema: Replayed } },
+  ...offer(reads.replay),
+  path: `${workflowPath}/${reads.replay.word}`,
+  answers: { 200: { description: "What came out, and the first difference.", schema: reads.replay.answer } },
 };
 
 export function addProof(edge: Edge): void {

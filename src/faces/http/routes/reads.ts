@@ -8,13 +8,13 @@
 import { z } from "zod";
 import { lists } from "../../../api/lists.ts";
 import type { Offered, View } from "../../../api/operation.ts";
-import { readScope, views } from "../../../api/reads.ts";
+import { readScope, reads, views } from "../../../api/reads.ts";
 import { type Caller, commandScopes, hasScope, withoutScopes } from "../../../contract/auth-context.ts";
 import { GateId } from "../../../contract/ids.ts";
 import { carryPayloadOnce } from "../../../contract/listed-gate.ts";
-import { EventPage, Gate, type GatePage, type WorkflowPage } from "../../../index.ts";
+import { EventPage, type Gate, type GatePage, type WorkflowPage } from "../../../index.ts";
 import { pageEvents } from "../../../protocol/page-events.ts";
-import { addRoute, type Route } from "../add-route.ts";
+import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
 import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
@@ -75,23 +75,20 @@ export function addReads(edge: Edge): void {
     );
 }
 
-const listRoute = ({ id, word, summary, scope, answer }: Offered) => ({
+const listRoute = (list: Offered) => ({
+  ...offer(list),
   method: "get" as const,
-  path: `/v1/kernel/${word}`,
-  operation: id,
-  summary,
-  needs: scope,
-  answers: page(answer),
+  path: `/v1/kernel/${list.word}`,
+  answers: page(list.answer),
 });
 
-function viewRoute({ id, word, summary, scope, answer, takesAt = false }: View): Route {
+function viewRoute(view: View): Route {
+  const { word, answer, takesAt = false } = view;
   const description = `As it stands now${takesAt ? ", or stood `at` a sequence" : ""}.`;
   return {
+    ...offer(view),
     method: "get",
     path: word === views.workflow.word ? workflowPath : `${workflowPath}/${word}`,
-    operation: id,
-    summary,
-    needs: scope,
     ...(takesAt && { query: atQuery }),
     answers: { 200: { description, schema: answer } },
   };
@@ -114,13 +111,11 @@ function addGateRead(edge: Edge): void {
   addRoute(
     edge,
     {
+      ...offer(reads.gate),
       method: "get",
-      needs: readScope,
-      path: `${workflowPath}/gates/:gate_id`,
-      operation: "readGate",
-      summary: "A gate, whole, open or decided",
+      path: `${workflowPath}/${reads.gate.word}/:gate_id`,
       params: z.object({ gate_id: GateId }),
-      answers: { 200: { description: "As it stands now.", schema: Gate } },
+      answers: { 200: { description: "As it stands now.", schema: reads.gate.answer } },
     },
     async (call) => {
       const caller = await requireReader(call, edge);

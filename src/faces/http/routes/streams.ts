@@ -7,65 +7,39 @@
  *     reconnecting. The feed never ends.
  * T3  Who may not read, and what is not there, is said before anything is streamed.
  */
-import type { z } from "zod";
-import { readScope } from "../../../api/reads.ts";
+import { channels, readScope, reads } from "../../../api/reads.ts";
 import { Inspection } from "../../../contract/inspection.ts";
-import { AssistantDelta, type Channels, FeedItem, KernelProgress, LedgerEvent } from "../../../index.ts";
+import type { Channels, FeedItem } from "../../../index.ts";
 import { inspectKernel } from "../../../observers/inspect/inspect-kernel.ts";
 import { playAfter } from "../../../observers/inspect/play-events.ts";
-import { addRoute, type Route } from "../add-route.ts";
+import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerStream, type Opening } from "../answer-stream.ts";
 import { type Edge, workflowOf } from "../edge.ts";
 import { feedQuery, inspectQuery, readCursor, sequenceQuery } from "../read-query.ts";
 import type { Told } from "../sse-stream.ts";
 import { requireReader } from "./reads.ts";
 
-interface ChannelTold {
-  /** The name of its events. */
-  readonly event: string;
-  readonly operation: string;
-  readonly summary: string;
-  /** The data of one event. */
-  readonly data: z.ZodType;
-}
-
-const channels: { readonly [C in keyof Channels]: ChannelTold } = {
-  events: {
-    event: "kernel.event",
-    operation: "streamEvents",
-    summary: "A workflow's ledger events as they come",
-    data: LedgerEvent,
-  },
-  progress: {
-    event: "kernel.progress",
-    operation: "streamProgress",
-    summary: "How far a workflow is, each time that it changes",
-    data: KernelProgress,
-  },
-  assistant: {
-    event: "kernel.assistant.delta",
-    operation: "streamAssistant",
-    summary: "What a person reads while the workflow runs: pieces of text, drafts, questions, the end",
-    data: AssistantDelta,
-  },
+/** The name of each channel's events. */
+const eventNames: { readonly [C in keyof Channels]: string } = {
+  events: "kernel.event",
+  progress: "kernel.progress",
+  assistant: "kernel.assistant.delta",
 };
 type Channel = keyof Channels;
 
 const routeOf = (channel: Channel): Route<typeof sequenceQuery> => {
-  const { event, operation, summary, data } = channels[channel];
+  const event = eventNames[channel];
   return {
+    ...offer(channels[channel]),
     method: "get",
-    path: `/v1/kernel/stream/:id/${channel}`,
-    operation,
-    summary,
-    needs: readScope,
+    path: `/v1/kernel/stream/:id/${channels[channel].word}`,
     query: sequenceQuery,
     resumable: true,
     answers: {
       200: {
         description: `Server-sent events called \`${event}\`; \`id\` is the ledger's sequence. The stream ends with the workflow.`,
         mediaType: "text/event-stream",
-        schema: data,
+        schema: channels[channel].answer,
         event,
       },
       204: { description: "The workflow has ended and there is nothing after the cursor." },
@@ -74,13 +48,13 @@ const routeOf = (channel: Channel): Route<typeof sequenceQuery> => {
 };
 
 export function addStreams(edge: Edge): void {
-  for (const channel of Object.keys(channels) as Channel[])
+  for (const channel of Object.keys(eventNames) as Channel[])
     addRoute(edge, routeOf(channel), async (call, query) => {
       const caller = await requireReader(call, edge);
       const after = readCursor(call, query) ?? 0;
       const open = ({ signal, onCaughtUp }: Opening) =>
         edge.kernel.channel(channel, workflowOf(call), { after, signal, onCaughtUp }, caller);
-      return answerStream(call, edge, { event: channels[channel].event, open });
+      return answerStream(call, edge, { event: eventNames[channel], open });
     });
   addRoute(edge, inspectRoute, async (call, { workflow_id, ...query }) => {
     const caller = await requireReader(call, edge);
@@ -124,18 +98,16 @@ const inspectRoute: Route<typeof inspectQuery> = {
 };
 
 const feedRoute: Route<typeof feedQuery> = {
+  ...offer(reads.feed),
   method: "get",
-  path: "/v1/kernel/stream/feed",
-  operation: "streamFeed",
-  summary: "What changes in the workflows and gates of the tenant: a snapshot first, then live",
-  needs: readScope,
+  path: `/v1/kernel/stream/${reads.feed.word}`,
   query: feedQuery,
   resumable: true,
   answers: {
     200: {
       description: "Server-sent events called `kernel.feed`; `id` is the ledger's position. The feed never ends.",
       mediaType: "text/event-stream",
-      schema: FeedItem,
+      schema: reads.feed.answer,
       event: "kernel.feed",
     },
   },

@@ -4,11 +4,10 @@
  * W1  Rules are data (YAML, of which JSON is a part) and never code.
  */
 import { z } from "zod";
+import { searches } from "../../../api/reads.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
-import { JsonValue } from "../../../contract/json.ts";
 import { KernelErrorException, raise } from "../../../contract/kernel-error.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
-import { PolicyDecision, PolicyStage } from "../../../contract/policy.ts";
 import { definePolicySet, type RuleSet, type WhatIf } from "../../../index.ts";
 import { readYaml } from "../../../protocol/read-yaml.ts";
 import type { Edge } from "../edge.ts";
@@ -39,42 +38,9 @@ const Asked = z
   })
   .meta({ examples: [{ rules: example }] });
 
-/** A transform is any JSON, and null where there is none. */
-const Decision = PolicyDecision.extend({ transform: JsonValue });
-
-const Finding = z.object({
-  kind: z.enum(["differs", "unknown"]),
-  workflow_id: z.string(),
-  sequence: z.int(),
-  event_id: z.string(),
-  timestamp: z.string(),
-  stage: PolicyStage,
-  step_id: z.string().nullable(),
-  subject: z.string(),
-  was: Decision,
-  would_be: Decision.nullable(),
-  reason: z.string(),
-});
-
-const Report = z.object({
-  kind: z.literal("report"),
-  policy_version: z.string(),
-  workflows: z.int(),
-  decisions: z.int(),
-  differing: z.int(),
-  unknown: z.int(),
-  changes: z.record(z.string(), z.int()),
-  told: z.int().describe("Findings that were told; there may be more."),
-});
-
 export const addWhatIf = (edge: Edge): void =>
-  addSearch(edge, {
-    name: "whatif",
-    operation: "askWhatIf",
-    summary: "Past decisions that other rules would have taken otherwise; nothing is run and nothing is written",
+  addSearch(edge, searches.whatIf, {
     asked: Asked,
-    finding: Finding,
-    report: Report,
     most: edge.options.limits.maxWhatIfFindings,
     find: async (asked, caller) => edge.kernel.whatIf(await questionOf(asked), caller),
     source: whatIfRef,
