@@ -25,9 +25,7 @@ export const submit: Command = {
     intent_hint: { intent_type: "Repo.ReleaseNotes.Draft", inputs: { repo: "." } },
     scope: { scope_type: "repository", scope_id: "countersign" },
   },
-  isIdempotent: false,
   isKeyed: true,
-  namesGate: false,
 };
 
 type CommandName = "decideGate" | "withdrawVote" | "delegateGate" | "retry" | "cancel";
@@ -69,7 +67,6 @@ shows now: else it is refused with the digest of that.",
     answer: GateResponse,
     example: { gate_id: "gate-publish" },
     isIdempotent: true,
-    isKeyed: false,
     namesGate: true,
   }),
   delegateGate: command("delegateGate", {
@@ -85,7 +82,6 @@ shows now: else it is refused with the digest of that.",
       expires_at: "2030-01-31T12:00:00.000Z",
     },
     isIdempotent: true,
-    isKeyed: false,
     namesGate: true,
   }),
   retry: command("retry", {
@@ -96,9 +92,7 @@ shows now: else it is refused with the digest of that.",
     request: RetryRequest,
     answer: RetryResponse,
     example: { mode: "resume_failed_steps" },
-    isIdempotent: false,
     isKeyed: true,
-    namesGate: false,
   }),
   cancel: command("cancel", {
     id: "cancelWorkflow",
@@ -109,7 +103,5 @@ shows now: else it is refused with the digest of that.",
     answer: CancelResponse,
     example: { reason: "asked for by mistake" },
     isIdempotent: true,
-    isKeyed: false,
-    namesGate: false,
   }),
 };

@@ -68,11 +68,11 @@ export interface Command extends Operation<"promise">, Offered {
   /** A request without its caller. */
   readonly example: JsonObject;
   /** Whether sending the same request again changes nothing further. */
-  readonly isIdempotent: boolean;
+  readonly isIdempotent?: boolean;
   /** Whether the ledger keeps the Idempotency-Key of the request: it may begin a workflow, or reach another gate when it is repeated. */
-  readonly isKeyed: boolean;
+  readonly isKeyed?: boolean;
   /** Whether a caller outside the process must name the gate. */
-  readonly namesGate: boolean;
+  readonly namesGate?: boolean;
 }
 
 /** A command to one workflow. */

@@ -16,6 +16,7 @@ import type { DoctorFinding, DoctorQuestion, DoctorReport } from "../contract/do
 import type { LedgerEvent } from "../contract/event.ts";
 import type { Explanation } from "../contract/explanation.ts";
 import type { FederatedChange, FederatedSyncReport, SyncRequest } from "../contract/federation.ts";
+import type { AtSequence, FeedOptions, Follow } from "../contract/follow.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import type { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
@@ -35,32 +36,12 @@ import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
 import type { BusItem, Tier } from "../engine/actors/bus.ts";
 import type { Supervision } from "../engine/actors/supervision.ts";
-import type { FeedOptions, ToldItem } from "../engine/follow/tenant-feed.ts";
+import type { ToldItem } from "../engine/follow/tenant-feed.ts";
 import type { Numbered } from "../engine/follow/workflow-tails.ts";
 import type { DeliveryCounts } from "../ports/delivery-store.ts";
 import type { LedgerLag } from "../ports/ledger-store.ts";
 import type { CapabilityClient } from "./capability-client.ts";
 import type { WhatIf } from "./policies.ts";
-
-export type { GateFilter, WorkflowFilter };
-
-/** From where a stream begins, and until when. */
-export interface Follow {
-  /** Only what comes after this sequence; 0 where nothing is said. */
-  readonly after?: number;
-  /** Ends the iteration. */
-  readonly signal?: AbortSignal;
-  /** False ends the iteration at what is committed now. */
-  readonly live?: boolean;
-  /** Called when all that is committed has been told, each time before more is waited for. */
-  readonly onCaughtUp?: () => void;
-}
-
-/** As a workflow was when this event of it had happened; as it stands now where nothing is said. */
-export interface AtSequence {
-  /** A sequence of the workflow, from 1. */
-  readonly at?: number;
-}
 
 /** The three streams of a workflow, and what each tells. */
 export interface Channels {
@@ -72,7 +53,7 @@ export interface Channels {
   readonly assistant: AssistantDelta;
 }
 
-export type { FeedOptions, Numbered, ToldItem };
+export type { AtSequence, FeedOptions, Follow, GateFilter, Numbered, ToldItem, WorkflowFilter };
 
 /** What a check of the ledger found. */
 export interface Verification {

@@ -9,6 +9,7 @@
  * T3  A cursor that this ledger has not reached is of another one: its reader begins anew.
  */
 import type { FeedBookmark } from "../../contract/feed.ts";
+import type { FeedOptions } from "../../contract/follow.ts";
 import { workflowStates } from "../../contract/progress.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
@@ -16,24 +17,6 @@ import { eachHead } from "../log/each-head.ts";
 import type { ToldWorkflow } from "./feed-fold.ts";
 import { type FeedParts, FeedTails, type Followed, openRows, type Tenant } from "./feed-tails.ts";
 import { type Segment, TailReader } from "./shared-tail.ts";
-
-/** From where a feed begins, and until when. */
-export interface FeedOptions {
-  /** Changes after this position of the ledger; without it, what is open now comes first. */
-  readonly after?: number;
-  /** Only what concerns gates. */
-  readonly only?: "gates";
-  /** True: every turn is told, with its events; what the snapshot tells has none. */
-  readonly events?: boolean;
-  /** Only workflows of this intent type. */
-  readonly intent_type?: string;
-  /** Ends the iteration. */
-  readonly signal?: AbortSignal;
-  /** False: what is there now, then the end. */
-  readonly live?: boolean;
-  /** Called when all that is committed has been told, each time before more is waited for. */
-  readonly onCaughtUp?: () => void;
-}
 
 /** What a feed is made of, before it is told to somebody in particular. */
 export type ToldItem = ToldWorkflow | FeedBookmark;

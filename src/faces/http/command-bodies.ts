@@ -18,7 +18,7 @@ import { Principal } from "../../index.ts";
 const claims = { tenant_id: TenantId.optional(), principal: Principal.partial().optional() };
 const shown = GateRequest.shape.payload.unwrap().required({ payload_digest: true });
 
-function bodyOf({ request, example, namesGate }: Command): z.ZodType {
+function bodyOf({ request, example, namesGate = false }: Command): z.ZodType {
   const body = request.extend(claims);
   const named = namesGate ? body.extend({ gate_id: GateId }) : body;
   const hasPayload = namesGate && "payload" in body.shape;

@@ -19,8 +19,11 @@ interface Directed {
 }
 
 // The kernel checks each request against its schema; a body is only known to be an object here.
-export const runCommand = (kernel: Kernel, { run, namesGate }: WorkflowCommand, { workflowId, body }: Directed) =>
-  run(kernel, workflowId, namesGate ? requireNamed(body) : body);
+export const runCommand = (
+  kernel: Kernel,
+  { run, namesGate = false }: WorkflowCommand,
+  { workflowId, body }: Directed,
+) => run(kernel, workflowId, namesGate ? requireNamed(body) : body);
 
 export const runSubmit = (kernel: Kernel, body: JsonObject): Promise<SubmitResponse> =>
   kernel.submit(body as unknown as SubmitRequest);

@@ -31,7 +31,7 @@ const submitRoute: Route = {
 };
 
 function routeOf(command: WorkflowCommand, body: z.ZodType): Route {
-  const { word, answer, namesGate } = command;
+  const { word, answer, namesGate = false } = command;
   return {
     ...offer(command),
     method: "post",
@@ -60,7 +60,7 @@ export function addCommands(edge: Edge): void {
     addRoute(edge, route, async (call) => {
       const raw = await readCommand(call, edge, command.scope);
       const named = inNameOf(call.get("caller"), command.scope, raw);
-      const body = command.isKeyed ? withKey(named, readKey(call.req.header("idempotency-key"))) : named;
+      const body = command.isKeyed === true ? withKey(named, readKey(call.req.header("idempotency-key"))) : named;
       const directed = { workflowId: workflowOf(call), body };
       const work = async () => ({ status: 200, body: await runCommand(kernel, command, directed) });
       return answerOnce(call, { answers, body }, work);

@@ -24,7 +24,7 @@ import { inputSchemaOf, type McpTool, outputSchemaOf, readArguments, structured,
 
 const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 
-const hintsOf = ({ isIdempotent }: Command): ToolAnnotations => ({
+const hintsOf = ({ isIdempotent = false }: Command): ToolAnnotations => ({
   readOnlyHint: false,
   destructiveHint: true,
   idempotentHint: isIdempotent,
@@ -65,7 +65,7 @@ const commandTool = (command: WorkflowCommand, told: Told): McpTool =>
     annotations: hintsOf(command),
     input: command.request.omit({ tenant_id: true, principal: true }).extend({ workflow_id: WorkflowId }).strict(),
     async run(context, { workflow_id, ...asked }, { key }) {
-      const named = { ...requireScope(context, command.scope), ...(command.isKeyed && key) };
+      const named = { ...requireScope(context, command.scope), ...(command.isKeyed === true && key) };
       const request = { ...named, ...withoutUnset(asked) } as JsonObject;
       return structured(await command.run(context.kernel, workflow_id as string, request));
     },
