@@ -1,55 +1,13 @@
 /**
- * The names under which the document of the API tells the schemas of the contract.
+ * The names of schemas in the document of the API: a record has the name that the public face exports it under.
  *
- * N1  A schema that has no name here is told where it is used, or by the name of the operation that it belongs to.
- * N2  What is taken and what is given are different schemas: a default may be left out by one and stands in the other.
+ * N1  A schema without a name here is described where it is used, or by the name of the operation that it belongs to.
+ * N2  A request and an answer are different schemas: a default may be absent from one and is present in the other.
  */
-import type { z } from "zod";
-import { CausalChain, Explanation } from "../../../contract/explanation.ts";
+import { z } from "zod";
 import { ProblemCause } from "../../../contract/http.ts";
 import { RpcAnswer, RpcCall } from "../../../contract/rpc.ts";
-import {
-  AssistantDelta,
-  AttemptTrace,
-  CancelResponse,
-  CapabilityView,
-  EventPage,
-  EventType,
-  FeedItem,
-  Gate,
-  GateDelegation,
-  GatePage,
-  GateResponse,
-  GateSignature,
-  GateSpec,
-  GateTally,
-  GateVote,
-  Intent,
-  JobPending,
-  JobRequest,
-  JobResponse,
-  KernelError,
-  KernelProgress,
-  LedgerEvent,
-  ListedGate,
-  ModuleRef,
-  OperatorView,
-  Outcome,
-  OutcomesResponse,
-  Plan,
-  PlanStep,
-  Principal,
-  ProblemDetails,
-  RequestTrace,
-  RetryResponse,
-  Signal,
-  StepTrace,
-  StepView,
-  SubmitResponse,
-  WorkflowPage,
-  WorkflowState,
-  WorkflowSummary,
-} from "../../../index.ts";
+import * as publicFace from "../../../index.ts";
 import { commandBodies, SubmitBody, SubmitRequestBody } from "../command-bodies.ts";
 
 type Names = Readonly<Record<string, z.ZodType>>;
@@ -57,7 +15,7 @@ type Names = Readonly<Record<string, z.ZodType>>;
 export const inputNames: Names = {
   Submission: SubmitBody,
   SubmitRequest: SubmitRequestBody,
-  JobRequest,
+  JobRequest: publicFace.JobRequest,
   GateRequest: commandBodies.decideGate,
   WithdrawalRequest: commandBodies.withdrawVote,
   DelegationRequest: commandBodies.delegateGate,
@@ -66,48 +24,11 @@ export const inputNames: Names = {
   RpcCall,
 };
 
+const isRecord = (entry: readonly [string, unknown]): entry is readonly [string, z.ZodType] =>
+  entry[1] instanceof z.ZodType && !Object.hasOwn(inputNames, entry[0]);
+
 export const outputNames: Names = {
-  AssistantDelta,
-  AttemptTrace,
-  CancelResponse,
-  CapabilityView,
-  CausalChain,
-  EventPage,
-  EventType,
-  Explanation,
-  FeedItem,
-  Gate,
-  GateDelegation,
-  GatePage,
-  GateResponse,
-  GateSignature,
-  GateSpec,
-  GateTally,
-  GateVote,
-  Intent,
-  JobPending,
-  JobResponse,
-  KernelError,
-  KernelProgress,
-  LedgerEvent,
-  ListedGate,
-  ModuleRef,
-  OperatorView,
-  Outcome,
-  OutcomesResponse,
-  Plan,
-  PlanStep,
-  Principal,
+  ...Object.fromEntries(Object.entries(publicFace).filter(isRecord)),
   ProblemCause,
-  ProblemDetails,
-  RequestTrace,
-  RetryResponse,
   RpcAnswer,
-  Signal,
-  StepTrace,
-  StepView,
-  SubmitResponse,
-  WorkflowPage,
-  WorkflowState,
-  WorkflowSummary,
 };
