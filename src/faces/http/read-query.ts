@@ -11,7 +11,7 @@ import type { FieldError } from "../../contract/field-error.ts";
 import { ThreadId, WorkflowId } from "../../contract/ids.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { nearestOf } from "../../contract/known-keys.ts";
-import { Instant } from "../../contract/list-filter.ts";
+import { type GateFilter, Instant, type WorkflowFilter } from "../../contract/list-filter.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { WorkflowStateName } from "../../contract/progress.ts";
 import { GateCursor } from "../../protocol/query-values.ts";
@@ -39,6 +39,9 @@ const pageOf = <C extends z.ZodType>(most: number, cursor: C) => ({
   limit: pageSize(most).optional().describe("Items of the page."),
   total: yes.optional().describe("Whether the answer has `total`: how many there are, whatever the page."),
 });
+/** Every member of a filter as it is read from text: one without a parameter fails the type check. */
+type QueryOf<Filter> = { readonly [Member in keyof Filter]-?: z.ZodType };
+
 /** What each list takes; a page holds at most so many. */
 export const workflowQuery = (most: number) =>
   z.object({
@@ -50,7 +53,7 @@ export const workflowQuery = (most: number) =>
     since: Instant.optional().describe("Created at this instant or day, or later."),
     until: Instant.optional().describe("Created before this instant or day."),
     ...pageOf(most, WorkflowId),
-  });
+  } satisfies QueryOf<Omit<WorkflowFilter, "states"> & { readonly state?: unknown }>);
 export const gateQuery = (most: number) =>
   z.object({
     workflow_id: WorkflowId.optional().describe("Of one workflow: whole, where lists over many are cut."),
@@ -61,7 +64,7 @@ export const gateQuery = (most: number) =>
     operator: z.string().optional().describe("By what would run."),
     due_before: Instant.optional().describe("Due before this instant or day."),
     ...pageOf(most, GateCursor),
-  });
+  } satisfies QueryOf<GateFilter>);
 const after = wholeNumber.optional().describe("The sequence of the last event that the reader has.");
 export const eventQuery = (most: number) =>
   z.object({ after, limit: pageSize(most).optional().describe("Items of the page.") });
