@@ -36,7 +36,7 @@ import type {
   ListedHead,
 } from "../ports/ledger-store.ts";
 import { createGateCheck, uncheckedGate } from "./check-listed.ts";
-import { describeGate } from "./describe-gate.ts";
+import { completeGate } from "./complete-gate.ts";
 import { type SeatParts, seatDescriber, waitingFinder } from "./describe-seat.ts";
 import type { Kernel } from "./kernel-interface.ts";
 import { readAll, type Scan, type Segment, tell } from "./scan-list.ts";
@@ -64,7 +64,7 @@ export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates
     gates: async (filter = {}, caller) => listGates(parts, parseFilter(GateFilter, filter), caller),
     async gate(workflowId, gateId, caller) {
       const gate = (await parts.reading.readWorkflowState(workflowId, caller)).gates.get(gateId);
-      if (gate !== undefined) return describeGate({ ...gate, ...(await seatAt(parts, gate, caller)) }, parts.registry);
+      if (gate !== undefined) return completeGate({ ...gate, ...(await seatAt(parts, gate, caller)) }, parts.registry);
       const detail = { workflow_id: workflowId, gate_id: gateId };
       return raise(kernelError("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, listRef, { detail }));
     },
@@ -182,7 +182,7 @@ async function listGates(
     const gate = await findInLog(listed);
     if (gate === null) return uncheckedGate(listed);
     const seat = describeSeat === null ? {} : { seat: describeSeat(gate) };
-    const shown = describeGate({ ...gate, ...seat }, registry);
+    const shown = completeGate({ ...gate, ...seat }, registry);
     return { ...(isOfOne ? wholeGate(shown) : listGate(shown)), checked: true };
   });
 }

@@ -24,7 +24,7 @@ import { composeEvidence } from "../tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "../tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "../tiers/t6-metacognition/project-audit.ts";
 import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacognition/project-progress.ts";
-import { type DescribeSeat, describeGates } from "./describe-gate.ts";
+import { completeGates, type DescribeSeat } from "./complete-gate.ts";
 import { seatDescriber } from "./describe-seat.ts";
 import type { AtSequence, Channels, Follow, Kernel, Numbered } from "./kernel-interface.ts";
 import { createLists, type ListParts } from "./lists.ts";
@@ -53,7 +53,7 @@ type Reads = Pick<
 >;
 
 export const viewOf = (record: WorkflowRecord, registry: Registry, seat: DescribeSeat = null): WorkflowState =>
-  describeGates(viewWorkflow(record, progressOf(record)), { known: registry, seat });
+  completeGates(viewWorkflow(record, progressOf(record)), { known: registry, seat });
 
 export interface ReadParts {
   readonly store: LedgerStore;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type GateNotice, GateNotice as Notice } from "../../src/contract/gate-notice.ts";
 import { renderGate } from "../../src/faces/cli/render-gate.ts";
-import { describeGate as describeForMcp, toMcpGate } from "../../src/faces/mcp/describe-workflow.ts";
+import { renderGate as describeForMcp, toMcpGate } from "../../src/faces/mcp/describe-workflow.ts";
 import { definePolicy, type Gate, type GateSpec } from "../../src/index.ts";
 import { readRun } from "../../src/observers/drawing/plan-model.ts";
 import { describeNotice } from "../../src/observers/notifiers/describe-notice.ts";

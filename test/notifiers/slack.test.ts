@@ -89,7 +89,7 @@ describe("a message", () => {
     const gate = { diff: "--- a\n+++ b\n+one\n", basis, basis_digest: "e", target };
     const message = await told(buttons, gate);
     const text = message.blocks.map(({ text: shown }) => shown?.text ?? "").join("\n");
-    for (const fact of ["changes: 3 lines, shown at the gate alone", "makes final: Draft.Note version 3"])
+    for (const fact of ["changes: 3 lines, shown at the gate alone", "target: Draft.Note version 3"])
       expect(text).toContain(fact);
     expect(text).toContain("rests on: /etc/passwd‹U+202E RIGHT-TO-LEFT OVERRIDE›");
     expect(buttonsIn(message)).toHaveLength(2);

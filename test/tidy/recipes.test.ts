@@ -109,8 +109,47 @@ assert.equal((await t.kernel.replay(workflow_id, testCaller)).identical, true);
 `,
 };
 
+const addGateField: Recipe = {
+  edits: [
+    {
+      file: "src/contract/gate.ts",
+      before: "  /** The step's estimated cost. */",
+      add: "  /** Whom a person may ask about it. */\n  contact: z.string().optional(),\n",
+    },
+    {
+      file: "src/tiers/t4-execution/decide/gate/open-gate.ts",
+      before: "    estimated_cost: step.estimated_cost,\n    opened_at:",
+      add: '    contact: "the owner of the step " + step.name,\n',
+    },
+    {
+      file: "src/protocol/describe-gate.ts",
+      before: '    ...each("takes", takes),',
+      add: '    ...each("contact", gate.contact === undefined ? [] : [gate.contact]),\n',
+    },
+  ],
+  check: `import { renderGate } from "./src/faces/cli/render-gate.ts";
+import { renderGate as renderMcpGate } from "./src/faces/mcp/describe-workflow.ts";
+import { describeNotice } from "./src/observers/notifiers/describe-notice.ts";
+${oneStep(', gate: { reason: "look" }')}
+const [gate] = state.gates;
+assert.ok(gate);
+const look = { paint: (_style: unknown, text: string) => text, now: () => 0 };
+const { workflow_id, tenant_id } = gate;
+const notice = { kind: "opened", workflow_id, tenant_id, intent_type: "Recipe.Try", gate };
+const told = describeNotice(notice as never, { maxSubject: 99, maxPreview: 99, maxPayload: 99, linkOnly: false });
+for (const shown of [renderGate(gate, look), renderMcpGate(gate), JSON.stringify(told.facts)])
+  assert.match(shown, /contact.*the owner of the step Work/i);
+const [listed] = await t.kernel.gates({}, testCaller);
+assert.equal(listed?.contact, gate.contact);
+`,
+};
+
 describe("the recipes of CONTRIBUTING", () => {
   it("an event type that changes the record and answers why takes at most 4 files", { timeout: 120_000 }, () => {
     expect(perform(addEventType).length).toBeLessThanOrEqual(4);
+  });
+
+  it("a field of a gate that every face shows takes at most 5 files", { timeout: 120_000 }, () => {
+    expect(perform(addGateField).length).toBeLessThanOrEqual(5);
   });
 });

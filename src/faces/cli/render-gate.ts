@@ -3,15 +3,10 @@
  * Owns: the layout and the colours of a unified diff. Never: leaves out a line, or a field of what would run, without
  *       saying so; lets a text from outside begin a line of the layout.
  */
-import type { Gate, GateReason } from "../../contract/gate.ts";
-import type { GateVote } from "../../contract/gate-vote.ts";
+import type { Gate } from "../../contract/gate.ts";
 import type { Json } from "../../contract/json.ts";
-import { isSpent } from "../../contract/spent-call.ts";
-import { describeEdits, listExcluded } from "../../protocol/describe-edits.ts";
-import { doubtWords } from "../../protocol/doubt-words.ts";
-import { failureLines } from "../../protocol/failure-lines.ts";
+import { describeGate, factsWithout, type GateFact } from "../../protocol/describe-gate.ts";
 import { listHiddenFields } from "../../protocol/hidden-fields.ts";
-import { namePrincipal } from "../../protocol/name-principal.ts";
 import { showLine, showText } from "../../protocol/visible-text.ts";
 import { clipLines, describeTime, hangLines, indent } from "./render-text.ts";
 import type { Paint, Style, Terminal } from "./terminal.ts";
@@ -41,18 +36,18 @@ export function gateSections(gate: Gate, { now }: Pick<Look, "now">): readonly S
     ...(shown === "in the changes" ? [] : [preview]),
     ...(hidden === "" ? [] : [{ title: "Not in the preview", text: hidden }]),
     ...(gate.diff === null ? [] : [describeChanges(gate.diff, shown)]),
-    { title: "Answers", text: renderAnswers(gate) },
+    ...describeGate(gate).flatMap(({ id, title, facts }) =>
+      id === "effects" ? [{ title, text: renderNames(facts, now()) }] : [],
+    ),
     { title: "Details", text: renderFacts(gate, now()) },
   ];
 }
 
-/** What a colleague changed comes before all that they changed. */
-function editSections(gate: Gate): readonly Section[] {
-  const lines = describeEdits(gate);
-  if (lines.length === 0) return [];
-  const named = gate.planned_title === undefined ? [] : [`The plan named it: ${showLine(gate.planned_title)}`];
-  return [{ title: "Edited", text: [...lines, ...named].join("\n") }];
-}
+/** Returns what a colleague changed, which comes before all that they changed. */
+const editSections = (gate: Gate): readonly Section[] =>
+  describeGate(gate).flatMap(({ id, title, text }) =>
+    id === "edits" && text !== null ? [{ title, text: showText(text) }] : [],
+  );
 
 export function renderGate(gate: Gate, { paint, now }: Look, view: GateView = {}): string {
   const head = `${paint("bold", showLine(gate.title))}  ${paint("cyan", showLine(gate.gate_id))}  ${gate.status}, opened ${describeTime(gate.opened_at, now())}`;
@@ -93,37 +88,20 @@ function describeChanges(diff: string, shown: Shown): Section {
   return { title: "Changes", text: `${from}\n${to}\na new file: all of the preview`, styleOf: styleOfDiff };
 }
 
-function renderFacts(gate: Gate, now: number): string {
-  const lines = gate.reasons.map((reason) => `asked by  ${describeReason(reason)}`);
-  lines.push(`${gate.kind === "in_doubt" ? "called" : "runs  "}    ${gate.operator}, effect ${gate.effect}`);
-  lines.push(...renderDoubt(gate));
-  lines.push(`risk      ${gate.risk_level}, estimated cost ${gate.estimated_cost}`);
-  if (gate.target !== null)
-    lines.push(`target    ${gate.target.type} ${gate.target.outcome_id} version ${gate.target.version}`);
-  if (gate.roles !== null) lines.push(`may say   ${gate.roles.join(", ")}`);
-  if (gate.added_roles !== undefined && gate.added_roles.length > 0)
-    lines.push(`also      ${gate.added_roles.join(", ")}, since it was escalated`);
-  if (gate.principal_types !== undefined) lines.push(`only      ${gate.principal_types.join(", ")}`);
-  lines.push(...renderVotes(gate));
-  if (gate.due_at !== null) lines.push(`due       ${describeTime(gate.due_at, now)}, then ${gate.expiry_action}`);
-  lines.push(`digest    ${gate.payload_digest}`);
-  for (const { name, digest } of gate.basis ?? []) lines.push(`rests on  ${name}, ${digest}`);
-  if (gate.basis_digest !== undefined) lines.push(`basis     ${gate.basis_digest}`);
-  return lines.map((line) => hangLines(line, margin)).join("\n");
-}
+/** The sections that the layout shows by themselves, and not among the facts. */
+const shownApart = ["edits", "effects"] as const;
 
-/** What is on record of a call in doubt. */
-function renderDoubt({ doubt }: Gate): readonly string[] {
-  if (doubt === undefined) return [];
-  const { called_at, error } = doubt;
-  const hasAnswered = isSpent(error);
-  const threw = error === null ? ["no answer: the process that called ended before one came"] : failureLines(error);
-  return [
-    `at        ${called_at ?? "a time that is not on record"}`,
-    ...threw.map((line, i) => `${i === 0 ? (hasAnswered ? "refused   " : "threw     ") : " ".repeat(margin)}${line}`),
-    `unknown   ${hasAnswered ? "nothing: it answered, so it has taken effect" : "whether it has taken effect"}`,
-  ];
-}
+const renderFacts = (gate: Gate, now: number): string =>
+  renderNames(factsWithout(describeGate(gate), ...shownApart), now);
+
+/** Returns a line for each fact; the further lines of a text hang under its first. */
+const renderNames = (facts: readonly GateFact[], now: number): string =>
+  facts
+    .map(
+      ({ name, at, text }) => `${name.padEnd(margin)}${at === undefined ? text : `${describeTime(at, now)}, ${text}`}`,
+    )
+    .map((line) => hangLines(line, margin))
+    .join("\n");
 
 /** The width of the names of facts. */
 const margin = 10;
@@ -139,43 +117,6 @@ function renderValue(value: Json): string {
   const text = JSON.stringify(value);
   const left = text.length - longestValue;
   return left <= 0 ? showLine(text) : `${showLine(text.slice(0, longestValue))}… ${left} more characters`;
-}
-
-/** Who decides, how many it takes, and who has said what. */
-function renderVotes(gate: Gate): readonly string[] {
-  const { approvers, quorum, signed, delegations, votes } = gate;
-  const lines: string[] = [];
-  if (approvers !== null) lines.push(`approvers ${approvers.map(namePrincipal).join(", ")}`);
-  if (quorum !== null) lines.push(`takes     ${quorum.approvals} to approve, ${quorum.rejections} to reject`);
-  for (const { people, why } of listExcluded(gate))
-    lines.push(`not by    ${people.map(namePrincipal).join(", ")}, ${why}`);
-  if (signed) lines.push("signed    every vote that counts");
-  for (const { from, to, expires_at } of delegations)
-    lines.push(`lent      ${namePrincipal(from)} to ${namePrincipal(to)} until ${expires_at}`);
-  for (const vote of votes) lines.push(`voted     ${describeVote(vote)}`);
-  return lines;
-}
-
-function describeVote(vote: GateVote): string {
-  const { principal, decision, on_behalf_of, advisory, signature, comment, apply_targets, resolution, result } = vote;
-  const more = [
-    ...(result === undefined ? [] : [`result ${JSON.stringify(result)}`]),
-    ...(apply_targets === undefined ? [] : [`applied to ${JSON.stringify(apply_targets)}`]),
-    ...(on_behalf_of === null ? [] : [`in the place of ${namePrincipal(on_behalf_of)}`]),
-    ...(advisory ? ["advice"] : []),
-    ...(signature === null ? [] : ["signed"]),
-    ...(comment === null ? [] : [JSON.stringify(comment)]),
-  ];
-  const answer = resolution === undefined ? `to ${decision}` : `“${doubtWords[resolution]}”`;
-  return [`${namePrincipal(principal)} ${answer}`, ...more].join(", ");
-}
-
-export const describeReason = ({ source, rule, reason }: GateReason): string => `${source} "${rule}": ${reason}`;
-
-function renderAnswers({ consequences: { approve, edit, reject }, editable }: Gate): string {
-  const edits = editable === null ? "Nothing of it may be edited." : edit;
-  const lines = [`approve   ${approve}`, `edit      ${edits}`, `reject    ${reject}`];
-  return lines.map((line) => hangLines(line, margin)).join("\n");
 }
 
 function clip(text: string, { maxLines = Number.POSITIVE_INFINITY, rest = "" }: GateView): string {

@@ -8,8 +8,9 @@
  */
 import { wrapAnsi } from "fast-wrap-ansi";
 import type { Gate } from "../../contract/gate.ts";
+import { describeReason } from "../../protocol/describe-gate.ts";
 import { showLine } from "../../protocol/visible-text.ts";
-import { describeReason, type Section } from "./render-gate.ts";
+import type { Section } from "./render-gate.ts";
 import { describeTime, wrapLine } from "./render-text.ts";
 import type { Paint } from "./terminal.ts";
 

@@ -18,7 +18,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Gate, GateRequest, WorkflowState } from "../../index.ts";
 import { namedTargets } from "../../protocol/named-targets.ts";
 import { parseSafeJson } from "../../protocol/parse-json.ts";
-import { describeGate, openGates } from "./describe-workflow.ts";
+import { openGates, renderGate } from "./describe-workflow.ts";
 import { type McpContext, requireScope } from "./mcp-context.ts";
 
 const askRef = moduleRef(0, "mcp", "ask_person");
@@ -77,7 +77,7 @@ const doubtForm = {
 
 export const toQuestion = (gate: Gate): InputRequest =>
   inputRequired.elicit({
-    message: describeGate(gate),
+    message: renderGate(gate),
     requestedSchema: structuredClone(gate.kind === "in_doubt" ? doubtForm : approvalForm) as never,
   });
 

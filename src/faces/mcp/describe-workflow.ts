@@ -5,9 +5,8 @@ import { isOpenGate } from "../../contract/gate.ts";
 import type { McpGate, McpWorkflow } from "../../contract/mcp.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import type { Gate, WorkflowState } from "../../index.ts";
-import { describeEdits } from "../../protocol/describe-edits.ts";
-import { namedTargets } from "../../protocol/named-targets.ts";
-import { quoteText, showLine } from "../../protocol/visible-text.ts";
+import { describeGate, factText, type GateFact, type GateSection } from "../../protocol/describe-gate.ts";
+import { quoteText, showLine, showText } from "../../protocol/visible-text.ts";
 import { toMcpError } from "./mcp-error.ts";
 
 export const openGates = ({ gates }: WorkflowState): readonly Gate[] => gates.filter(isOpenGate);
@@ -53,37 +52,34 @@ function nextOf(state: WorkflowState): string {
   return "A person decides: show them the gate. They decide it where they are signed in, by gate_id and payload_digest; only where decide-gate is offered may their decision be passed on by it.";
 }
 
-/** All that a person sees of a gate before they answer: what came from outside as it can be seen, and apart from our words. */
-export function describeGate(gate: Gate): string {
-  const { title, operator, effect, risk_level, reasons, preview, diff, payload, payload_digest } = gate;
+/** Returns all that a person sees of a gate before they answer: what came from outside stands apart from our words. */
+export function renderGate(gate: Gate): string {
   const asks = gate.kind === "in_doubt" ? "was called" : "wants to run";
-  const lines = [
-    ...describeEdits(gate),
-    `${showLine(title)}: ${operator} ${asks} (effect ${effect}, risk ${risk_level}).`,
-    ...(gate.planned_title === undefined ? [] : [`The plan named it: ${showLine(gate.planned_title)}`]),
-    ...reasons.map(({ source, reason }) => `Asked for by ${source}: ${showLine(reason)}`),
-    ...(preview === "" ? [] : [`Preview:\n${quoteText(preview)}`]),
-    ...(diff === null ? [] : [`Changes:\n${quoteText(diff)}`]),
-    `Payload: ${showLine(JSON.stringify(payload))}`,
-    `Digest: ${payload_digest}`,
-    ...(gate.basis ?? []).map(({ name, digest }) => `Rests on: ${showLine(name)} (${showLine(digest)})`),
-    ...(gate.target === null ? [] : [`Makes final: ${showLine(gate.target.type)} version ${gate.target.version}`]),
-    ...(gate.quorum === null
-      ? []
-      : [`Takes: ${gate.quorum.approvals} to approve, ${gate.quorum.rejections} to reject`]),
-    ...Object.values(namedTargets(gate.votes)).map(
-      (targets) => `Applied to, as others approved: ${showLine(JSON.stringify(targets))}`,
-    ),
-    ...answersOf(gate),
-    ...(gate.due_at === null ? [] : [`Until ${gate.due_at}, then: ${gate.expiry_action ?? "nothing"}`]),
-  ];
-  return lines.join("\n");
+  const head = `${showLine(gate.title)}: ${gate.operator} ${asks} (effect ${gate.effect}, risk ${gate.risk_level}).`;
+  const sections = describeGate(gate);
+  const edits = sections.flatMap(({ id, text }) => (id === "edits" && text !== null ? [showText(text)] : []));
+  return [...edits, head, ...sections.flatMap((section) => renderSection(gate, section))].join("\n");
 }
 
-/** Of a call in doubt the form has three answers, and a decision two. */
-function answersOf({ kind, consequences: { approve, reject } }: Gate): readonly string[] {
-  const [yes, no] = kind === "in_doubt" ? ["done, retry (to approve)", "failed (to reject)"] : ["Approve", "Reject"];
-  return [`${yes}: ${showLine(approve)}`, `${no}: ${showLine(reject)}`];
+function renderSection(gate: Gate, { id, title, facts, text }: GateSection): readonly string[] {
+  if (id === "edits") return [];
+  if (id === "payload") return [`Payload: ${showLine(JSON.stringify(gate.payload))}`];
+  if (id === "effects") return renderAnswers(gate, facts);
+  if (text !== null) return [`${title}:\n${quoteText(text)}`];
+  return facts.map((fact) => renderFact(`${fact.name.charAt(0).toUpperCase()}${fact.name.slice(1)}`, fact));
+}
+
+const renderFact = (name: string, fact: GateFact): string => `${name}: ${showLine(factText(fact))}`;
+
+/** The form has no edits. Of a call in doubt it has three answers, and a decision two. */
+function renderAnswers({ kind }: Gate, facts: readonly GateFact[]): readonly string[] {
+  const [approve, reject] =
+    kind === "in_doubt" ? ["done, retry (to approve)", "failed (to reject)"] : ["Approve", "Reject"];
+  const names: Readonly<Record<string, string | undefined>> = { approve, reject };
+  return facts.flatMap((fact) => {
+    const name = names[fact.name];
+    return name === undefined ? [] : [renderFact(name, fact)];
+  });
 }
 
 /** Where a workflow stands, in words. */
@@ -93,5 +89,5 @@ export function describeWorkflow(state: WorkflowState): string {
   const head = `workflow ${state.workflow_id}: ${state.state}${warnings.join("")}`;
   return gates.length === 0
     ? head
-    : [head, ...gates.map((gate) => `[${gate.gate_id}] ${describeGate(gate)}`)].join("\n\n");
+    : [head, ...gates.map((gate) => `[${gate.gate_id}] ${renderGate(gate)}`)].join("\n\n");
 }

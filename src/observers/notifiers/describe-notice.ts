@@ -6,11 +6,15 @@
  *     withheld says where it is shown.
  * T3  A notice that comes after the decision, or after a change of what it shows, says so first and asks for nothing.
  */
-import { type Gate, isOpenGate, rolesAsked } from "../../contract/gate.ts";
+import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
-import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
-import { doubtWords } from "../../protocol/doubt-words.ts";
-import { failureLines } from "../../protocol/failure-lines.ts";
+import {
+  describeGate,
+  factsWithout,
+  factText,
+  type GateFact,
+  type GateSectionId,
+} from "../../protocol/describe-gate.ts";
 import { namePrincipal } from "../../protocol/name-principal.ts";
 import { quoteText, showLine } from "../../protocol/visible-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
@@ -92,7 +96,7 @@ function standingFacts(notice: GateNotice): Facts {
 }
 
 function endFacts(gate: Gate, cancelled: GateNotice["cancelled"], endedAt: string | null): Facts {
-  if (gate.decision !== null) return decisionOf(gate);
+  if (gate.decision !== null) return pairs(describeGate(gate).find(({ id }) => id === "decision")?.facts ?? []);
   if (cancelled !== null) {
     const { principal, at, reason } = cancelled;
     return [["cancelled", `by ${namePrincipal(principal)} at ${at}${reason && `: ${reason}`}`]];
@@ -126,75 +130,24 @@ function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<T
   };
 }
 
+/** A message offers no edit, and is old when the next vote comes. */
+const notInMessages = ["edits", "votes", "decision", "effects", "bound"] as const;
+
+const pairs = (facts: readonly GateFact[]): Facts => facts.map((fact) => [fact.name, factText(fact)]);
+
 function factsOf(notice: GateNotice): Facts {
   const { gate, workflow_id, intent_type } = notice;
-  const { operator, effect, risk_level, estimated_cost, reasons, due_at, expiry_action, consequences } = gate;
-  const roles = rolesAsked(gate);
+  const told = describeGate(gate);
+  const of = (id: GateSectionId): readonly GateFact[] => told.find((section) => section.id === id)?.facts ?? [];
+  const lines = gate.diff === null ? 0 : gate.diff.replace(/\n$/, "").split("\n").length;
   return [
     ...standingFacts(notice),
-    ...editFacts(gate),
+    ...pairs(of("edits")),
     ["gate", `${gate.gate_id} of ${workflow_id} (${intent_type})`],
-    [gate.kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`],
-    ...doubtOf(gate),
-    ["risk", `${risk_level}, estimated cost ${estimated_cost}`],
-    ...reasons.map(
-      ({ source, rule, reason }) => ["asked by", `${source} "${rule}"${reason && `: ${reason}`}`] as const,
-    ),
-    ...(roles === null ? [] : [["for", roles.join(", ")] as const]),
-    ...(due_at === null ? [] : [["due", `${due_at}, then ${expiry_action}`] as const]),
-    ...factsElsewhere(gate),
-    ["approve", consequences.approve],
-    ["reject", consequences.reject],
-    ["digest", gate.payload_digest],
-    ...(gate.basis_digest === undefined ? [] : [["basis", gate.basis_digest] as const]),
-  ];
-}
-
-/** What is on record of a call in doubt; a gate whose texts are withheld has none. */
-function doubtOf({ doubt }: Gate): Facts {
-  if (doubt === undefined) return [];
-  const { called_at, error } = doubt;
-  return [
-    ...(called_at === null ? [] : [["at", called_at] as const]),
-    ["threw", error === null ? "nothing: the process that called ended first" : failureLines(error).join("; ")],
-  ];
-}
-
-function editFacts({ edits = [], planned_title }: Gate): Facts {
-  return [
-    ...edits.flatMap((edit) => [
-      ["edited", describeEditor(edit)] as const,
-      ...edit.changes.map((change) => ["from, to", describeChange(change)] as const),
-      ...describeComment(edit).map((line) => ["edited", line] as const),
-    ]),
-    ...(planned_title === undefined ? [] : [["planned as", planned_title] as const]),
-  ];
-}
-
-/** What binds a decision too, or is part of what it is made on, and of which a notice tells only that it is there. */
-function factsElsewhere({ target, quorum, signed, diff, basis }: Gate): Facts {
-  const lines = diff === null ? 0 : diff.replace(/\n$/, "").split("\n").length;
-  return [
-    ...(target === null ? [] : [["makes final", `${target.type} version ${target.version}`] as const]),
-    ...(quorum == null ? [] : [["takes", `${quorum.approvals} to approve, ${quorum.rejections} to reject`] as const]),
-    ...(signed === true ? [["signed", "each vote that counts"] as const] : []),
-    ...(diff === null ? [] : [["changes", `${lines} lines, shown at the gate alone`] as const]),
-    ...(basis === undefined || basis.length === 0
-      ? []
-      : [["rests on", `${basis.map(({ name }) => name).join(", ")}`] as const]),
-  ];
-}
-
-function decisionOf({ decision }: Gate): Facts {
-  if (decision === null) return [];
-  const { principal, at, comment, edited, resolution } = decision;
-  const who = principal === null ? "nobody, by its time" : namePrincipal(principal);
-  return [
-    [
-      "decided",
-      `${resolution === null ? decision.decision : `“${doubtWords[resolution]}”`} by ${who} at ${at}${edited ? ", edited" : ""}`,
-    ],
-    ...(comment === null ? [] : [["comment", comment] as const]),
+    ...pairs(factsWithout(told, ...notInMessages)),
+    ...(gate.diff === null ? [] : [["changes", `${lines} lines, shown at the gate alone`] as const]),
+    ...pairs(of("effects").filter(({ name }) => name !== "edit")),
+    ...pairs(of("bound")),
   ];
 }
 

@@ -3,7 +3,8 @@ import type { Gate } from "../../../src/contract/gate.ts";
 import type { GateDoubt } from "../../../src/contract/gate-doubt.ts";
 import type { GateVote } from "../../../src/contract/gate-vote.ts";
 import type { Json } from "../../../src/contract/json.ts";
-import { describeChange, describeComment, describeEditor, listExcluded } from "../../../src/protocol/describe-edits.ts";
+import { describeChange, describeComment, describeEditor } from "../../../src/protocol/describe-edits.ts";
+import { describeGate, factText, type GateSection, type GateSectionId } from "../../../src/protocol/describe-gate.ts";
 import { tellSettled } from "../../../src/protocol/doubt-words.ts";
 import { failureLines, hasAnswered } from "../../../src/protocol/failure-lines.ts";
 import { listHiddenFields } from "../../../src/protocol/hidden-fields.ts";
@@ -15,11 +16,18 @@ import { Block, Line } from "./shown.tsx";
 
 export const payloadText = (payload: Json): string => JSON.stringify(payload, null, 2);
 
+/** The sections that a card of the page shows in a form of its own, or that stand beside the form of the decision. */
+const ownCards: readonly GateSectionId[] = [
+  ...(["edits", "why", "doubt", "cost", "who", "votes", "due", "decision"] as const),
+  ...(["preview", "changes", "payload", "effects"] as const),
+];
+
 export function GateContent({ gate }: { readonly gate: Gate }) {
   const { preview, payload, diff } = gate;
   const isPayload = preview === payloadText(payload);
   const exactly = gate.kind === "in_doubt" ? "Exactly this was sent" : "Exactly this will run";
   const hidden = listHiddenFields(payload, preview);
+  const sections = describeGate(gate);
   return (
     <>
       <Edits gate={gate} />
@@ -54,8 +62,8 @@ export function GateContent({ gate }: { readonly gate: Gate }) {
           <Diff diff={diff} />
         </section>
       )}
-      <Seats gate={gate} />
-      <Particulars gate={gate} />
+      {sections.map((section) => section.id === "who" && <Seats key="who" gate={gate} section={section} />)}
+      <Particulars gate={gate} sections={sections.filter(({ id }) => !ownCards.includes(id))} />
     </>
   );
 }
@@ -157,44 +165,25 @@ const Reasons = ({ gate: { reasons } }: { readonly gate: Gate }) => (
   </section>
 );
 
-function Seats({ gate }: { readonly gate: Gate }) {
-  const { roles, approvers, advisors, quorum, votes, delegations } = gate;
-  const { added_roles: added = [], principal_types: types = [] } = gate;
-  return (
-    <section class="card">
-      <h2>Who decides</h2>
-      <Facts>
-        <Fact name="May decide">
-          {approvers === null
-            ? roles === null
-              ? "anybody who may approve"
-              : roles.join(", ")
-            : approvers.map(tellPerson).join(", ")}
-        </Fact>
-        {types.length > 0 && <Fact name="Of type">{types.join(", ")}</Fact>}
-        {added.length > 0 && <Fact name="Also">{added.join(", ")}, since it was escalated</Fact>}
-        {listExcluded(gate).map(({ people, why }) => (
-          <Fact key={why} name="May not">
-            {people.map(tellPerson).join(", ")}, {why}
-          </Fact>
-        ))}
-        {advisors.length > 0 && <Fact name="Advise">{advisors.join(", ")}</Fact>}
-        {quorum !== null && (
-          <Fact name="Takes">
-            {quorum.approvals} to approve, {quorum.rejections} to reject
-          </Fact>
-        )}
-        {delegations.map(({ from, to, expires_at }) => (
-          <Fact key={tellPerson(from)} name="Seat lent">
-            {tellPerson(from)} to {tellPerson(to)}, until {tellInstant(expires_at)}
-          </Fact>
-        ))}
-      </Facts>
-      {votes.length > 0 && <Votes votes={votes} kind={gate.kind} />}
-      <Ladder gate={gate} />
-    </section>
-  );
-}
+/** A section of the description, with its facts as they are said everywhere. */
+const Described = ({ section }: { readonly section: GateSection }) => (
+  <Facts>
+    {section.facts.map((fact) => (
+      <Fact key={fact.name + fact.text} name={`${fact.name.charAt(0).toUpperCase()}${fact.name.slice(1)}`}>
+        <Line text={factText(fact)} />
+      </Fact>
+    ))}
+  </Facts>
+);
+
+const Seats = ({ gate, section }: { readonly gate: Gate; readonly section: GateSection }) => (
+  <section class="card">
+    <h2>{section.title}</h2>
+    <Described section={section} />
+    {gate.votes.length > 0 && <Votes votes={gate.votes} kind={gate.kind} />}
+    <Ladder gate={gate} />
+  </section>
+);
 
 const tellVoted = (vote: GateVote, kind: Gate["kind"]): string =>
   kind === "in_doubt" ? `“${tellSettled(vote)}”` : `to ${vote.decision}`;
@@ -248,31 +237,14 @@ function Ladder({ gate: { due_at, expiry_action, escalate_to, ladder, expires_at
   );
 }
 
-const Particulars = ({ gate }: { readonly gate: Gate }) => (
+/** What has no card of its own: the sections of the description that are left, and where the gate stands. */
+const Particulars = ({ gate, sections }: { readonly gate: Gate; readonly sections: readonly GateSection[] }) => (
   <details class="card more">
     <summary>Particulars</summary>
+    {sections.map((section) => (
+      <Described key={section.id} section={section} />
+    ))}
     <Facts>
-      <Fact name="Operation">
-        <code>{gate.operator}</code>
-      </Fact>
-      <Fact name="Payload digest">
-        <code>{gate.payload_digest}</code>
-      </Fact>
-      {gate.basis?.map(({ name, digest }) => (
-        <Fact key={name} name="Rests on">
-          <Line text={name} />, <code>{digest}</code>
-        </Fact>
-      ))}
-      {gate.basis_digest !== undefined && (
-        <Fact name="Basis digest">
-          <code>{gate.basis_digest}</code>
-        </Fact>
-      )}
-      {gate.target !== null && (
-        <Fact name="Makes final">
-          {gate.target.type} version {gate.target.version}, <code>{gate.target.outcome_id}</code>
-        </Fact>
-      )}
       <Fact name="Rules in force">
         <Line text={gate.policy_version} />
       </Fact>

@@ -1,6 +1,6 @@
 /**
- * Gates as callers read them: the record as it stands, with what may be edited, the JSON Schema of that, and what each answer
- * leads to for whoever reads.
+ * Completes a gate for whoever reads it: with what may be edited, the JSON Schema of that, and what each answer leads to.
+ * Faces then put it into words by `src/protocol/describe-gate.ts`.
  *
  * Never: keeps a schema. It is looked up where it is read, for it can be larger than all that the gate holds.
  */
@@ -16,7 +16,7 @@ import type { Registry } from "../engine/actors/registry.ts";
 type Known = Pick<Registry, "findOperator" | "capabilities">;
 
 /** A gate that is no longer open has nothing to edit. */
-export function describeGate(gate: Gate, known: Known): Gate {
+export function completeGate(gate: Gate, known: Known): Gate {
   const shown = foretell(gate);
   const { editable = null } = shown;
   if (editable === null || !isOpenGate(shown)) return { ...shown, editable: null };
@@ -26,12 +26,12 @@ export function describeGate(gate: Gate, known: Known): Gate {
 /** Describes what a reader is told of their seat at a gate; null where nobody in particular reads. */
 export type DescribeSeat = ((gate: Gate) => GateSeat | null) | null;
 
-export const describeGates = (
+export const completeGates = (
   state: WorkflowState,
   { known, seat }: { readonly known: Known; readonly seat: DescribeSeat },
 ): WorkflowState => ({
   ...state,
-  gates: state.gates.map((gate) => describeGate(seat === null ? gate : { ...gate, seat: seat(gate) }, known)),
+  gates: state.gates.map((gate) => completeGate(seat === null ? gate : { ...gate, seat: seat(gate) }, known)),
 });
 
 function schemaOf({ target }: Gate, { defined_by, ...editable }: GateEditable, known: Known): JsonObject | null {

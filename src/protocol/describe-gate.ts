@@ -1,0 +1,197 @@
+/**
+ * A gate in words, described once. The command line, MCP, the notifiers and the console render these sections, each in its
+ * own layout, so that a new field of a gate is one more fact here.
+ *
+ * Owns: what is said of a gate, under which names and in which order. Never: lays out, colours or cuts a text. Texts from
+ *       outside stand here as they came: a renderer shows them by `showLine` or `quoteText`.
+ */
+import type { Gate, GateReason } from "../contract/gate.ts";
+import type { GateVote } from "../contract/gate-vote.ts";
+import { describeChange, describeComment, describeEditor, describeEdits, listExcluded } from "./describe-edits.ts";
+import { doubtWords } from "./doubt-words.ts";
+import { failureLines, hasAnswered } from "./failure-lines.ts";
+import { namedTargets } from "./named-targets.ts";
+import { showLine } from "./visible-text.ts";
+
+/** One thing that is said of a gate. */
+export interface GateFact {
+  /** At most 9 characters, except for facts of edits. */
+  readonly name: string;
+  readonly text: string;
+  /** An instant (ISO 8601) that stands before the text; a renderer may say how far away it is. */
+  readonly at?: string;
+}
+
+export type GateSectionId =
+  | "edits"
+  | "why"
+  | "what"
+  | "doubt"
+  | "cost"
+  | "who"
+  | "votes"
+  | "due"
+  | "decision"
+  | "preview"
+  | "changes"
+  | "payload"
+  | "effects"
+  | "bound";
+
+export interface GateSection {
+  readonly id: GateSectionId;
+  readonly title: string;
+  readonly facts: readonly GateFact[];
+  /** A text of many lines; null for a section that has facts alone. */
+  readonly text: string | null;
+}
+
+/** Returns what is said of a gate, in the order in which a person reads it. A section that would say nothing is left out. */
+export function describeGate(gate: Gate): readonly GateSection[] {
+  const isCalled = gate.kind === "in_doubt";
+  const sections: readonly GateSection[] = [
+    { id: "edits", title: "Edited", facts: editFacts(gate), text: editText(gate) },
+    factSection("why", "Why a person is asked", gate.reasons.map(reasonFact)),
+    factSection("what", "What runs", whatFacts(gate)),
+    factSection("doubt", "What is known of the call", doubtFacts(gate)),
+    factSection("cost", "Risk and cost", [fact("risk", `${gate.risk_level}, estimated cost ${gate.estimated_cost}`)]),
+    factSection("who", "Who decides", whoFacts(gate)),
+    factSection("votes", "Votes", voteFacts(gate)),
+    factSection("due", "Until when", dueFacts(gate)),
+    factSection("decision", "Decision", decisionFacts(gate)),
+    textSection("preview", "Preview", gate.preview),
+    textSection("changes", "Changes", gate.diff ?? ""),
+    textSection("payload", isCalled ? "Was sent" : "Would run", JSON.stringify(gate.payload, null, 2)),
+    factSection("effects", "Answers", effectFacts(gate)),
+    factSection("bound", "What an answer is bound to", boundFacts(gate)),
+  ];
+  return sections.filter((one) => one.facts.length > 0 || one.text !== null);
+}
+
+/** Returns the facts of all sections but these. */
+export const factsWithout = (sections: readonly GateSection[], ...ids: readonly GateSectionId[]): readonly GateFact[] =>
+  sections.filter(({ id }) => !ids.includes(id)).flatMap(({ facts }) => facts);
+
+/** Returns a fact with its instant as text. */
+export const factText = ({ at, text }: GateFact): string => (at === undefined ? text : `${at}, ${text}`);
+
+export const describeReason = ({ source, rule, reason }: GateReason): string =>
+  `${source} "${rule}"${reason && `: ${reason}`}`;
+
+const fact = (name: string, text: string): GateFact => ({ name, text });
+const factSection = (id: GateSectionId, title: string, facts: readonly GateFact[]): GateSection => ({
+  ...{ id, title, facts },
+  text: null,
+});
+const textSection = (id: GateSectionId, title: string, text: string): GateSection => ({
+  ...{ id, title, facts: [] },
+  text: text === "" ? null : text,
+});
+const reasonFact = (reason: GateReason): GateFact => fact("asked by", describeReason(reason));
+
+/** Returns a fact under this name for each text. */
+const each = (name: string, texts: readonly string[]): readonly GateFact[] => texts.map((text) => fact(name, text));
+const listed = (names: readonly string[]): readonly string[] => (names.length === 0 ? [] : [names.join(", ")]);
+const nameOf = ({ type, id }: { readonly type?: string | undefined; readonly id: string | number }): string =>
+  type === undefined ? String(id) : `${type} ${id}`;
+
+function editFacts({ edits = [], planned_title }: Gate): readonly GateFact[] {
+  const changes = edits.flatMap((edit) => [
+    fact("edited", describeEditor(edit)),
+    ...each("from, to", edit.changes.map(describeChange)),
+    ...each("edited", describeComment(edit)),
+  ]);
+  return [...changes, ...each("planned as", planned_title === undefined ? [] : [planned_title])];
+}
+
+function editText(gate: Gate): string | null {
+  const lines = describeEdits(gate);
+  if (lines.length === 0) return null;
+  const named = gate.planned_title === undefined ? [] : [`The plan named it: ${showLine(gate.planned_title)}`];
+  return [...lines, ...named].join("\n");
+}
+
+function whatFacts({ kind, operator, effect, target }: Gate): readonly GateFact[] {
+  const final = target === null ? [] : [`${target.type} version ${target.version}, ${target.outcome_id}`];
+  return [fact(kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`), ...each("target", final)];
+}
+
+/** What is on record of a call in doubt. */
+function doubtFacts({ doubt }: Gate): readonly GateFact[] {
+  if (doubt === undefined) return [];
+  const { called_at, error } = doubt;
+  const lines = error === null ? ["no answer: the process that called ended before one came"] : failureLines(error);
+  return [
+    fact("at", called_at ?? "a time that is not on record"),
+    fact(hasAnswered(error) ? "refused" : "threw", lines.join("\n")),
+    fact(
+      "unknown",
+      hasAnswered(error) ? "nothing: it answered, so it has taken effect" : "whether it has taken effect",
+    ),
+  ];
+}
+
+function whoFacts(gate: Gate): readonly GateFact[] {
+  const { roles, approvers, advisors, quorum, signed, delegations } = gate;
+  const { added_roles = [], principal_types = [] } = gate;
+  const added = added_roles.length === 0 ? [] : [`${added_roles.join(", ")}, since it was escalated`];
+  const takes = quorum === null ? [] : [`${quorum.approvals} to approve, ${quorum.rejections} to reject`];
+  const excluded = listExcluded(gate).map(({ people, why }) => `${people.map(nameOf).join(", ")}, ${why}`);
+  const lent = delegations.map(({ from, to, expires_at }) => `${nameOf(from)} to ${nameOf(to)} until ${expires_at}`);
+  return [
+    ...each("decides", roles === null && approvers === null ? ["anybody who may approve"] : listed(roles ?? [])),
+    ...each("also", added),
+    ...each("only", listed(principal_types)),
+    ...each("approvers", listed((approvers ?? []).map(nameOf))),
+    ...each("advise", listed(advisors)),
+    ...each("takes", takes),
+    ...each("not by", excluded),
+    ...each("signed", signed ? ["every vote that counts"] : []),
+    ...each("lent", lent),
+  ];
+}
+
+function voteFacts({ votes }: Gate): readonly GateFact[] {
+  const named = Object.values(namedTargets(votes)).map((targets) => JSON.stringify(targets));
+  return [...each("voted", votes.map(describeVote)), ...each("applied", named)];
+}
+
+function describeVote(vote: GateVote): string {
+  const { principal, decision, on_behalf_of, advisory, signature, comment, apply_targets, resolution, result } = vote;
+  const more = [
+    ...(result === undefined ? [] : [`result ${JSON.stringify(result)}`]),
+    ...(apply_targets === undefined ? [] : [`applied to ${JSON.stringify(apply_targets)}`]),
+    ...(on_behalf_of === null ? [] : [`in the place of ${nameOf(on_behalf_of)}`]),
+    ...(advisory ? ["advice"] : []),
+    ...(signature === null ? [] : ["signed"]),
+    ...(comment === null ? [] : [JSON.stringify(comment)]),
+  ];
+  const answer = resolution === undefined ? `to ${decision}` : `“${doubtWords[resolution]}”`;
+  return [`${nameOf(principal)} ${answer}`, ...more].join(", ");
+}
+
+const dueFacts = ({ due_at, expiry_action }: Gate): readonly GateFact[] =>
+  due_at === null ? [] : [{ name: "due", at: due_at, text: `then ${expiry_action ?? "nothing"}` }];
+
+function decisionFacts({ decision }: Gate): readonly GateFact[] {
+  if (decision === null) return [];
+  const { principal, at, comment, edited, resolution } = decision;
+  const who = principal === null ? "nobody, by its time" : nameOf(principal);
+  const answer = resolution === null ? decision.decision : `“${doubtWords[resolution]}”`;
+  const decided = `${answer} by ${who} at ${at}${edited ? ", edited" : ""}`;
+  return [fact("decided", decided), ...each("comment", comment === null ? [] : [comment])];
+}
+
+function effectFacts({ consequences: { approve, edit, reject }, editable }: Gate): readonly GateFact[] {
+  const edits = editable === null ? "Nothing of it may be edited." : edit;
+  return [fact("approve", approve), fact("edit", edits), fact("reject", reject)];
+}
+
+const boundFacts = ({ payload_digest, basis = [], basis_digest }: Gate): readonly GateFact[] => [
+  fact("digest", payload_digest),
+  ...each(
+    "rests on",
+    basis.map(({ name, digest }) => `${name}, ${digest}`),
+  ),
+  ...each("basis", basis_digest === undefined ? [] : [basis_digest]),
+];
