@@ -32,7 +32,9 @@ function perform({ edits, check }: Recipe): readonly string[] {
     symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
     for (const { file, before, add } of edits) insert(join(copy, file), before, add);
     writeFileSync(join(copy, "check.ts"), check);
-    const options = { extends: "./tsconfig.json", include: ["src", "machines", "check.ts"] };
+    // With declarations, as the package is built.
+    const compilerOptions = { declaration: true };
+    const options = { extends: "./tsconfig.json", compilerOptions, include: ["src", "machines", "check.ts"] };
     writeFileSync(join(copy, "tsconfig.recipe.json"), JSON.stringify(options));
     run(copy, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.recipe.json"]);
     run(copy, ["check.ts"]);

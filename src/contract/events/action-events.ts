@@ -11,7 +11,8 @@ import type { PolicyDecision, PolicyStage } from "../policy.ts";
 import type { ResourceRequest, TokenEventKind } from "../token.ts";
 import { event } from "./event-row.ts";
 
-interface ActionStarted {
+/** A call that begins. */
+export interface ActionStarted {
   readonly action_id: string;
   readonly key: string;
   readonly operator_name: string;
@@ -28,7 +29,8 @@ interface ActionStarted {
   readonly outcome_id: string | null;
 }
 
-interface ActionSucceeded {
+/** The result of a call. */
+export interface ActionSucceeded {
   readonly action_id: string;
   readonly operator_name: string;
   readonly attempt: number;
@@ -41,7 +43,8 @@ interface ActionSucceeded {
   readonly outcome_id: string | null;
 }
 
-interface ActionFailed {
+/** The failure of an attempt. */
+export interface ActionFailed {
   readonly action_id: string;
   readonly operator_name: string;
   readonly attempt: number;
@@ -55,13 +58,15 @@ interface ActionFailed {
   readonly outcome_id: string | null;
 }
 
-interface ActionSettled {
+/** What a person said of a call in doubt. */
+export interface ActionSettled {
   readonly action_id: string;
   readonly resolution: "done" | "retry" | "failed";
   readonly result: Json | null;
 }
 
-type PolicyDecided = PolicyDecision & {
+/** A decision of policy. */
+export type PolicyDecided = PolicyDecision & {
   readonly stage: PolicyStage;
   readonly subject: string;
   readonly payload_hash: string;
@@ -79,14 +84,16 @@ type PolicyDecided = PolicyDecision & {
   readonly asked_at?: string;
 };
 
-interface TokenRecorded {
+/** An event of a token of the token kernel. */
+export interface TokenRecorded {
   readonly token_id: number;
   readonly kind: TokenEventKind;
   readonly label: string | null;
   readonly detail: JsonObject;
 }
 
-interface OperatorAlert {
+/** A failure that says that an operator is broken. */
+export interface OperatorAlert {
   readonly action_id: string;
   readonly operator_name: string;
   readonly error: KernelError;

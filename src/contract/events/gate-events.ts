@@ -8,7 +8,7 @@ import type { Json } from "../json.ts";
 import { event } from "./event-row.ts";
 
 /** A decision that closes a gate. */
-interface GateDecided {
+export interface GateDecided {
   readonly gate_id: string;
   readonly principal: Principal | null;
   readonly payload_digest: string;
@@ -31,7 +31,7 @@ interface GateDecided {
 }
 
 /** One person's vote, bound to what it was given on. */
-interface GateVoted {
+export interface GateVoted {
   readonly gate_id: string;
   readonly decision: "approve" | "reject";
   readonly principal: Principal;
@@ -55,7 +55,8 @@ interface GateVoted {
   readonly idempotency_key?: string;
 }
 
-interface GateDecisionKept {
+/** A decision that came before its gate. */
+export interface GateDecisionKept {
   readonly gate_id: string;
   readonly decision: "approve" | "reject";
   readonly principal: Principal;
@@ -67,7 +68,8 @@ interface GateDecisionKept {
   readonly idempotency_key?: string;
 }
 
-interface GateRevised {
+/** A gate that shows something else. */
+export interface GateRevised {
   readonly gate: Gate;
   readonly cause: "edit" | "regenerate" | "policy" | "basis";
   readonly principal: Principal | null;
@@ -77,7 +79,8 @@ interface GateRevised {
   readonly idempotency_key?: string;
 }
 
-interface GateEscalated {
+/** A gate that is passed on to a role. */
+export interface GateEscalated {
   readonly gate_id: string;
   readonly role: string;
   readonly due_at: string | null;

@@ -7,7 +7,8 @@ import type { Intent, Submission } from "../intent.ts";
 import type { Plan, PlanStep } from "../plan.ts";
 import { event } from "./event-row.ts";
 
-interface IntentReceived {
+/** A request that was accepted. */
+export interface IntentReceived {
   readonly intent: Intent;
   readonly auth: AuthContext;
   readonly plan_id: string;
@@ -29,7 +30,8 @@ interface IntentReceived {
   readonly spent_calls?: readonly string[];
 }
 
-interface PlanCreated {
+/** A plan that passed policy. */
+export interface PlanCreated {
   readonly plan: Plan;
   readonly planner_cost: number;
   /** `continue`: the plan before it has succeeded, and said that another follows. */
@@ -38,7 +40,8 @@ interface PlanCreated {
   readonly named?: readonly string[];
 }
 
-interface PlanTruncated {
+/** A plan of which steps were dropped. */
+export interface PlanTruncated {
   readonly kept: number;
   readonly dropped: readonly string[];
   /** What the state of the workflow says of it; older ledgers do not say. */

@@ -6,7 +6,8 @@ import type { StepStatus } from "../step.ts";
 import type { SkipReason } from "../workflow-state.ts";
 import { event } from "./event-row.ts";
 
-interface StepSucceeded {
+/** The result of a step. */
+export interface StepSucceeded {
   readonly action_id: string | null;
   readonly output: Json;
   readonly output_text: string;
@@ -14,7 +15,8 @@ interface StepSucceeded {
   readonly cost: number;
 }
 
-interface StepStreamed {
+/** Chunks that a running operator sent. */
+export interface StepStreamed {
   readonly attempt: number;
   readonly sequence: number;
   readonly chunks: readonly string[];
@@ -22,7 +24,8 @@ interface StepStreamed {
   readonly final: boolean;
 }
 
-interface OutcomeRecorded {
+/** A version of an outcome. */
+export interface OutcomeRecorded {
   readonly outcome: Outcome;
   readonly action_id: string | null;
 }

@@ -3,7 +3,8 @@ import type { KernelError } from "../error.ts";
 import type { Principal } from "../intent.ts";
 import { event } from "./event-row.ts";
 
-interface WorkflowResumed {
+/** What made a waiting workflow go on. */
+export interface WorkflowResumed {
   readonly gate_id: string | null;
   readonly step_id: string | null;
   /** Who regenerated what waited; older ledgers do not say. */
@@ -11,7 +12,8 @@ interface WorkflowResumed {
   readonly feedback?: string;
 }
 
-interface WorkflowRestarted {
+/** A further run of a workflow that had ended. */
+export interface WorkflowRestarted {
   readonly run: number;
   readonly step_ids: readonly string[];
   readonly mode: "resume_failed_steps" | "regenerate";
@@ -19,7 +21,8 @@ interface WorkflowRestarted {
   readonly feedback?: string | null;
 }
 
-interface WorkflowCompleted {
+/** The answer of a workflow. */
+export interface WorkflowCompleted {
   readonly text: string;
   readonly confidence: string;
   readonly grounding: string;
@@ -27,14 +30,16 @@ interface WorkflowCompleted {
   readonly duration_ms: number;
 }
 
-interface WorkflowFailed {
+/** Why a workflow failed. */
+export interface WorkflowFailed {
   readonly error: KernelError;
   readonly status: "empty_plan" | "blocked" | "failed";
   readonly category: string;
   readonly duration_ms: number;
 }
 
-interface WorkflowCancelled {
+/** Why a workflow was cancelled, and by whom. */
+export interface WorkflowCancelled {
   readonly reason: string;
   readonly error: KernelError | null;
   readonly principal: Principal | null;
