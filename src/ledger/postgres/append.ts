@@ -1,18 +1,23 @@
 /**
  * Appends a batch of turns with their index changes: one transaction in two round trips, one receipt per entry.
  *
- * Owns: what is sent when. What is written says plan-batch.ts.
+ * Owns: what is sent when. tables/plan-batch.ts decides what is written.
  * Never: reads a turn's bytes.
  * INV-1  The row of each stream is locked before it is read, in the order of streams; no other transaction appends to it
  *        until this one ends. So is the row of its workflow, which claims change too.
  * INV-2  Keys are put in before anything is read: of two transactions with one key, one waits for the other.
  * INV-3  Two that meet are undone and tried again; nothing of a batch that is tried again was committed.
+ * INV-4  A transaction that got its id before another one that committed first is late: its rows would come before what they
+ *        rest on, and the whole batch is tried again.
  */
 import type { ClientBase, QueryResult } from "pg";
+import { noCharge } from "../../contract/budget.ts";
+import { sha256 } from "../../contract/digest.ts";
 import type { Append, AppendReceipt } from "../../ports/ledger-store.ts";
-import { type Columns, idText, payerOf } from "../tables/columns.ts";
+import { type Columns, idText, payerOf, toCharge } from "../tables/columns.ts";
+import type { StreamHead } from "../tables/decide-append.ts";
+import { type BatchPlan, planBatch, type Standing, workflowColumns } from "../tables/plan-batch.ts";
 import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";
-import { type BatchPlan, digestOf, planBatch, type Standing } from "./plan-batch.ts";
 import { perBatch } from "./position.ts";
 import { firstOf, type Statement, sendAll, type Value } from "./query.ts";
 import { requireKnownSchema } from "./schema.ts";
@@ -61,9 +66,9 @@ async function attempt(
   batch: readonly Append[],
   where: FailurePlace & Pick<Appending, "onCommit">,
 ): Promise<readonly AppendReceipt[] | null> {
-  const { standing, inserted, schema } = await begin(client, batch, keysOf(batch));
+  const { found, inserted, schema } = await begin(client, batch, keysOf(batch));
   requireKnownSchema(schema, where);
-  const plan = planBatch(batch, standing);
+  const plan = isLate(found) ? null : planBatch(batch, toStanding(found));
   if (plan === null || plan.turns.length === 0) {
     await client.query("ROLLBACK");
     return plan?.receipts ?? null;
@@ -75,6 +80,11 @@ async function attempt(
   await sendAll(client, [...unsynced, ...writesOf(plan, inserted, share), { text: "COMMIT" }]);
   return plan.receipts;
 }
+
+/** The longest text that an index takes as it is. */
+const maxIndexed = 1000;
+
+export const digestOf = (text: string): string => (text.length > maxIndexed ? sha256(text) : text);
 
 type Key = readonly [tenant: string, digest: string, key: string, workflow: string, action: string];
 
@@ -102,8 +112,49 @@ function boundIn(batch: readonly Append[]): readonly (readonly [tenant: string, 
   return [...places.values()].sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]));
 }
 
+/** The rows that the first round trip has read and locked. */
+interface Found {
+  readonly position: number;
+  readonly streams: readonly Columns[];
+  readonly workflows: readonly Columns[];
+  /** Keys that the batch did not bring, with their holders. */
+  readonly keys: readonly Columns[];
+  /** Counters that have a ceiling. */
+  readonly counters: readonly Columns[];
+}
+
+const isLate = ({ streams, keys, position }: Found): boolean =>
+  [...streams, ...keys].some((row) => (row["position"] as number) > position);
+
+function toStanding({ position, streams, workflows, keys, counters }: Found): Standing {
+  const byId = new Map(workflows.map((row) => [row["workflow_id"], row]));
+  const heads = new Map(streams.map((row) => [row["stream"], toStreamHead(row, byId.get(row["stream"]))]));
+  const holders = new Map(keys.map((row) => [`${row["tenant_id"]}\n${row["key"]}`, row["workflow_id"] as string]));
+  const totals = new Map(counters.map((row) => [`${row["tenant_id"]}\n${row["counter"]}`, toCharge(row)]));
+  return {
+    position,
+    headOf: (stream) => heads.get(stream),
+    holderOf: (tenant, key) => holders.get(`${tenant}\n${key}`),
+    totalOf: (payer, counter) => totals.get(`${payer}\n${counter}`) ?? noCharge,
+  };
+}
+
+const toStreamHead = (stream: Columns, workflow: Columns | undefined): StreamHead => ({
+  last: stream["last_sequence"] as number,
+  hash: stream["hash"] as string,
+  tenant: stream["tenant_id"] as string,
+  workflow:
+    workflow === undefined
+      ? null
+      : {
+          thread: workflow["thread_id"] as string | null,
+          owner: workflow["owner"] as string | null,
+          epoch: workflow["epoch"] as number,
+        },
+});
+
 interface Begun {
-  readonly standing: Standing;
+  readonly found: Found;
   /** Keys that nobody held before. */
   readonly inserted: readonly Columns[];
   /** The ledger's schema version: another release may have replaced the ledger. */
@@ -125,18 +176,18 @@ async function begin(client: ClientBase, batch: readonly Append[], keys: readonl
     statement("ownPosition"),
   ]);
   const [positions, workflows, heads] = results.slice(-3).reverse() as [QueryResult, QueryResult, QueryResult];
-  const [inserted = [], found = []] =
+  const [inserted = [], held = []] =
     keys.length === 0 ? [] : results.slice(-5, -3).map(({ rows }) => rows as Columns[]);
   const own = new Set(inserted.map(nameOf));
   const { position, schema } = positions.rows[0] as { readonly position: number; readonly schema: number };
-  const standing = {
+  const found = {
     position,
     streams: heads.rows,
     workflows: workflows.rows,
     counters: counting.length === 0 ? [] : (results[2]?.rows ?? []),
-    keys: found.filter((row) => !own.has(nameOf(row))),
+    keys: held.filter((row) => !own.has(nameOf(row))),
   };
-  return { standing, inserted, schema };
+  return { found, inserted, schema };
 }
 
 const nameOf = (row: Columns): string => `${row["tenant_id"]}\n${row["digest"]}`;
@@ -146,29 +197,58 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
   const writes: readonly (readonly [StatementName, readonly (readonly Value[])[]])[] = [
     ...keyWrites(plan, inserted),
     ["insertTurns", plan.turns],
-    ["insertStreams", plan.newStreams],
-    ["moveStreams", plan.movedStreams],
-    ["insertWorkflows", plan.newWorkflows],
-    ["updateWorkflows", plan.changedWorkflows],
+    ["insertStreams", plan.streams.filter(({ isNew }) => isNew).map(streamRow)],
+    ["moveStreams", plan.streams.filter(({ isNew }) => !isNew).map(streamRow)],
+    ["insertWorkflows", plan.newWorkflows.map(withTitleText)],
+    ["updateWorkflows", plan.changedWorkflows.map(changeRow)],
     ["upsertGates", plan.gates],
     ["deleteGates", plan.closedGates],
     [
       "addCharges",
-      plan.charges.map(({ key, amounts: a }) => [...key, share, a.tokens, a.money, a.invocations, a.wall_ms]),
+      plan.charges.map(({ payer, counter, amounts: a }) => [
+        payer,
+        counter,
+        share,
+        a.tokens,
+        a.money,
+        a.invocations,
+        a.wall_ms,
+      ]),
     ],
-    ["upsertMemory", plan.memory],
+    [
+      "upsertMemory",
+      plan.memory.map(([tenant, thread, key, ...rest]) => [tenant, thread, digestOf(key), key, ...rest]),
+    ],
     ["upsertDocuments", plan.documents],
     ["bump", plan.counters],
   ];
   return writes.filter(([, rows]) => rows.length > 0).map(([name, rows]) => over(name, rows));
 }
 
+const streamRow = ({ stream, head: { tenant, last, hash }, position }: BatchPlan["streams"][number]) =>
+  [stream, tenant, last, hash, position] as const;
+
+const titleAt = workflowColumns.indexOf("title");
+
+/** A title may hold any character, and Postgres keeps no NUL in a text: it is kept as JSON text. */
+const withTitleText = (row: BatchPlan["newWorkflows"][number]) => row.with(titleAt, idText(row[titleAt] as string));
+
+const changeRow = (change: BatchPlan["changedWorkflows"][number]) => {
+  const { workflow_id, updated_at, state, percent, due_at, owner, epoch } = change;
+  return [workflow_id, updated_at, state, due_at === undefined ? 0 : 1, due_at ?? null, owner, epoch, percent] as const;
+};
+
 /** What was put in for an entry that is refused is taken out again, and put in for the one that holds the key now. */
 function keyWrites(
   { keys }: BatchPlan,
   inserted: readonly Columns[],
 ): readonly (readonly [StatementName, readonly (readonly Value[])[]])[] {
-  const wanted = new Map(keys.map((row) => [`${row[0]}\n${row[1]}`, row]));
+  const wanted = new Map(
+    keys.map(([tenant, key, ...holder]): [string, Key] => {
+      const digest = digestOf(key);
+      return [`${tenant}\n${digest}`, [tenant, digest, key, ...holder]];
+    }),
+  );
   const wrong = inserted.filter((row) => {
     const kept = wanted.get(nameOf(row));
     return kept === undefined || kept[3] !== row["workflow_id"] || kept[4] !== row["action_id"];

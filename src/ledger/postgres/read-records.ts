@@ -27,8 +27,8 @@ import {
   isBackward,
   type Query,
 } from "../tables/list-queries.ts";
+import { digestOf } from "./append.ts";
 import { plain, toStatement } from "./list-statement.ts";
-import { digestOf } from "./plan-batch.ts";
 import { firstOf, type Runner, rowsOf, type Statement } from "./query.ts";
 import { searchHeads } from "./search-heads.ts";
 import { statement } from "./statements.ts";

@@ -55,6 +55,9 @@ const headColumns =
   "workflow_id text, tenant_id text, thread_id text, principal_id text, intent_id text, intent_type text, " +
   "correlation_id text, state text, created_at float8, updated_at float8, due_at float8, owner text, epoch bigint, " +
   "principal_type text, title text, percent bigint";
+const changeColumns =
+  "workflow_id text, updated_at float8, state text, is_due_given smallint, due_at float8, owner text, epoch bigint, " +
+  "percent bigint";
 const turnColumns =
   "position bigint, stream text, first_sequence bigint, last_sequence bigint, tenant_id text, envelope text, body text, " +
   "body_hash text, prev_hash text, hash text";
@@ -80,7 +83,8 @@ const texts = {
     GROUP BY c.tenant_id, c.counter`,
   lockStreams: `
     SELECT stream, tenant_id, last_sequence, hash, position FROM streams WHERE stream = ANY($1) ORDER BY stream FOR UPDATE`,
-  lockWorkflows: "SELECT * FROM workflows WHERE workflow_id = ANY($1) ORDER BY workflow_id FOR UPDATE",
+  lockWorkflows:
+    "SELECT workflow_id, thread_id, owner, epoch FROM workflows WHERE workflow_id = ANY($1) ORDER BY workflow_id FOR UPDATE",
   ownPosition: `SELECT ${ownPosition} AS position, ${schemaOf} AS schema`,
   // Its second.
   dropKeys: `DELETE FROM keys USING ${listOf("tenant_id text, digest text")}
@@ -92,9 +96,10 @@ const texts = {
     FROM ${listOf(streamColumns)} WHERE streams.stream = given.stream`,
   insertWorkflows: insertInto("workflows", headColumns),
   updateWorkflows: `
-    UPDATE workflows SET state = given.state, updated_at = given.updated_at, due_at = given.due_at, owner = given.owner,
-      epoch = given.epoch, percent = given.percent
-    FROM ${listOf(headColumns)} WHERE workflows.workflow_id = given.workflow_id`,
+    UPDATE workflows SET state = coalesce(given.state, workflows.state), updated_at = given.updated_at,
+      due_at = CASE given.is_due_given WHEN 1 THEN given.due_at ELSE workflows.due_at END, owner = given.owner,
+      epoch = given.epoch, percent = coalesce(given.percent, workflows.percent)
+    FROM ${listOf(changeColumns)} WHERE workflows.workflow_id = given.workflow_id`,
   upsertGates: insertInto(
     "gates",
     "workflow_id text, gate_id text, tenant_id text, record text, operator text, due_at float8, listed text",

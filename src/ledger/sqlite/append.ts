@@ -1,44 +1,24 @@
 /**
  * Appends a batch of turns with their index changes: one transaction, one receipt per entry, in the batch's order.
  *
- * Owns: the writes of an entry. This is the hot path. Whether it may be written is decided in decide-append.ts.
+ * Owns: the statements of an append. This is the hot path. plan-batch.ts decides what is written.
  * Never: reads a turn's bytes, or writes anything for a refused entry.
- * INV-1  An entry is checked wholly before its first write; a refusal needs no undo.
  */
 
-import { isOpenGate } from "../../contract/gate.ts";
-import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
-import { type Columns, gateColumns, idText, payerOf, threadText } from "../tables/columns.ts";
-import {
-  frees,
-  holderAfter,
-  refuseAppend,
-  refuseCharges,
-  refuseKeys,
-  type StreamHead,
-  type Workflow,
-} from "../tables/decide-append.ts";
-import { BatchCharges } from "./batch-charges.ts";
-import { type Connection, writeAll } from "./transaction.ts";
-
-/** Tenant and thread texts whose counters the batch moves, with their last position. */
-type Touched = Map<string, { readonly tenant: string; readonly thread: string; readonly position: number }>;
-
-/** What is written once for a batch. */
-interface Batch {
-  readonly touched: Touched;
-  readonly charges: BatchCharges;
-}
+import { addCharge, type Charge } from "../../contract/budget.ts";
+import type { Append, AppendReceipt } from "../../ports/ledger-store.ts";
+import { type Columns, toCharge } from "../tables/columns.ts";
+import type { StreamHead } from "../tables/decide-append.ts";
+import { type BatchPlan, planBatch, type Standing, type WorkflowChange } from "../tables/plan-batch.ts";
+import { type Connection, positionOf, writeAll } from "./transaction.ts";
 
 export function appendBatch(connection: Connection, batch: readonly Append[]): readonly AppendReceipt[] {
   if (batch.length === 0) return [];
   const append = (): readonly AppendReceipt[] => {
-    const whole: Batch = { touched: new Map(), charges: new BatchCharges(connection) };
-    const receipts = batch.map((entry) => appendEntry(connection, entry, whole));
-    for (const { tenant, thread, position } of whole.touched.values())
-      connection.statements.bump.run(tenant, thread, position);
-    whole.charges.write();
-    return receipts;
+    const standing = readStanding(connection);
+    const plan = planBatch(batch, standing);
+    writePlan(connection, plan, standing);
+    return plan.receipts;
   };
   const isLazy = batch.every(({ lazy }) => lazy === true);
   const receipts = writeAll(connection, append, isLazy);
@@ -46,22 +26,21 @@ export function appendBatch(connection: Connection, batch: readonly Append[]): r
   return receipts;
 }
 
-function appendEntry(connection: Connection, entry: Append, { touched, charges }: Batch): AppendReceipt {
-  const { row, indexes, claim } = entry;
-  const tenant = idText(entry.tenant_id);
-  const head = readHead(connection, row.stream);
-  const holderOf = (key: string) => findHolder(connection, tenant, key);
-  const standingOf = (payer: string, counter: string) => charges.standingOf(payer, counter);
-  const refusal =
-    refuseAppend(entry, tenant, head) ?? refuseKeys(entry, holderOf) ?? refuseCharges(entry, tenant, standingOf);
-  if (refusal !== null) return refusal;
-  const position = insertTurn(connection, entry, tenant);
-  const workflow = writeWorkflow(connection, entry, head?.workflow ?? null);
-  connection.heads.set(row.stream, { last: row.last_sequence, hash: row.hash, tenant, workflow });
-  if (indexes !== undefined) writeIndexes(connection, { row, indexes, tenant, position });
-  for (const charge of indexes?.charges ?? []) charges.add(payerOf(tenant, charge), charge.counter, charge.amounts);
-  touch(touched, { tenant, thread: workflow?.thread ?? null, position, indexes });
-  return { ok: true, position, epoch: claim === undefined ? null : (workflow?.epoch ?? null) };
+/** Returns the state of the tables inside the transaction. Each counter is read once. */
+function readStanding(connection: Connection): Standing {
+  const { statements } = connection;
+  const totals = new Map<string, Charge>();
+  return {
+    position: positionOf(connection) + 1,
+    headOf: (stream) => readHead(connection, stream),
+    holderOf: (tenant, key) => statements.findKey.get(tenant, key)?.["workflow_id"] as string | undefined,
+    totalOf: (payer, counter) => {
+      const name = `${payer}\n${counter}`;
+      const total = totals.get(name) ?? toCharge(statements.chargesOfCounter.get(payer, counter));
+      totals.set(name, total);
+      return total;
+    },
+  };
 }
 
 function readHead({ statements, heads }: Connection, stream: string): StreamHead | undefined {
@@ -85,149 +64,26 @@ function toStreamHead(columns: Columns): StreamHead {
   };
 }
 
-const findHolder = ({ statements }: Connection, tenant: string, key: string): string | undefined =>
-  statements.findKey.get(tenant, JSON.stringify(key))?.["workflow_id"] as string | undefined;
-
-function insertTurn({ statements }: Connection, { row }: Append, tenant: string): number {
-  const { lastInsertRowid } = statements.insertTurn.run(
-    row.stream,
-    row.first_sequence,
-    row.last_sequence,
-    row.envelope,
-    row.body,
-    row.body_hash,
-    row.prev_hash,
-    row.hash,
-    tenant,
-  );
-  return Number(lastInsertRowid);
-}
-
-/** Inserts or updates the workflow's row when the entry asks for it; returns what the head cache must know. */
-function writeWorkflow(connection: Connection, entry: Append, workflow: Workflow | null): Workflow | null {
-  const { indexes, claim } = entry;
-  if (indexes?.create !== undefined) return insertWorkflow(connection, entry);
-  if (workflow === null) return null;
-  const isPlain = claim === undefined && !frees(entry) && indexes?.state === undefined && indexes?.due_at === undefined;
-  if (isPlain) {
-    if (indexes?.percent !== undefined)
-      connection.statements.updatePercent.run(entry.now, indexes.percent, entry.row.stream);
-    return workflow;
+function writePlan({ statements, heads }: Connection, plan: BatchPlan, standing: Standing): void {
+  for (const row of plan.turns) statements.insertTurn.run(...row);
+  for (const row of plan.newWorkflows) statements.insertWorkflow.run(...row);
+  for (const change of plan.changedWorkflows) updateWorkflow(statements, change);
+  for (const row of plan.gates) statements.upsertGate.run(...row);
+  for (const row of plan.closedGates) statements.deleteGate.run(...row);
+  for (const row of plan.keys) statements.insertKey.run(...row);
+  for (const row of plan.memory) statements.upsertMemory.run(...row);
+  for (const [tenant, id, , record] of plan.documents) statements.upsertDocument.run(tenant, id, record);
+  for (const [tenant, thread, position] of plan.counters) statements.bump.run(tenant, thread, position);
+  for (const { payer, counter, amounts } of plan.charges) {
+    const { tokens, money, invocations, wall_ms } = addCharge(standing.totalOf(payer, counter), amounts);
+    statements.writeCharge.run(payer, counter, tokens, money, invocations, wall_ms);
   }
-  const after = { ...workflow, ...holderAfter(entry, workflow) };
-  updateWorkflow(connection, entry, after);
-  return after;
+  for (const { stream, head } of plan.streams) heads.set(stream, head);
 }
 
-function updateWorkflow({ statements }: Connection, { now, row, indexes }: Append, after: Workflow): void {
-  const due = indexes?.due_at;
-  const { owner, epoch } = after;
-  const isDueGiven = due === undefined ? 0 : 1;
-  statements.updateWorkflow.run(
-    now,
-    indexes?.state ?? null,
-    isDueGiven,
-    due ?? null,
-    owner,
-    epoch,
-    indexes?.percent ?? null,
-    row.stream,
-  );
-}
-
-function insertWorkflow({ statements }: Connection, entry: Append): Workflow {
-  const { create, state, percent, due_at } = entry.indexes!;
-  const head = create!;
-  const thread = head.thread_id === null ? null : idText(head.thread_id);
-  const holder = holderAfter(entry);
-  statements.insertWorkflow.run(
-    head.workflow_id,
-    idText(head.tenant_id),
-    thread,
-    idText(head.principal_id),
-    head.intent_id,
-    head.intent_type,
-    head.correlation_id,
-    state ?? head.state,
-    head.created_at,
-    head.updated_at,
-    due_at === undefined ? head.due_at : due_at,
-    holder.owner,
-    holder.epoch,
-    head.principal_type,
-    head.title,
-    percent ?? head.percent,
-  );
-  return { thread, ...holder };
-}
-
-interface IndexWrite {
-  readonly row: Append["row"];
-  readonly indexes: AppendIndexes;
-  readonly tenant: string;
-  readonly position: number;
-}
-
-function writeIndexes(connection: Connection, write: IndexWrite): void {
-  const { gates, keys, memory, documents } = write.indexes;
-  if (gates !== undefined) writeGates(connection, write, gates);
-  if (keys !== undefined) writeKeys(connection, write, keys);
-  if (memory !== undefined) writeMemory(connection, write, memory);
-  if (documents !== undefined) writeDocuments(connection, write, documents);
-}
-
-function writeGates(
-  { statements }: Connection,
-  { tenant }: IndexWrite,
-  gates: NonNullable<AppendIndexes["gates"]>,
-): void {
-  for (const gate of gates) {
-    const { workflow_id, gate_id } = gate;
-    if (isOpenGate(gate)) {
-      const { operator, due_at, listed } = gateColumns(gate);
-      statements.upsertGate.run(workflow_id, gate_id, tenant, JSON.stringify(gate), operator, due_at, listed);
-    } else statements.deleteGate.run(workflow_id, gate_id);
-  }
-}
-
-function writeKeys(
-  { statements }: Connection,
-  { tenant, row }: IndexWrite,
-  keys: NonNullable<AppendIndexes["keys"]>,
-): void {
-  for (const { key, action_id } of keys) statements.insertKey.run(tenant, JSON.stringify(key), row.stream, action_id);
-}
-
-function writeMemory(
-  { statements }: Connection,
-  { tenant, position }: IndexWrite,
-  memory: NonNullable<AppendIndexes["memory"]>,
-): void {
-  memory.forEach((record, ordinal) => {
-    const thread = threadText(record.thread_id);
-    const key = JSON.stringify(record.key);
-    statements.upsertMemory.run(tenant, thread, key, position, ordinal, JSON.stringify(record));
-  });
-}
-
-function writeDocuments(
-  { statements }: Connection,
-  { tenant }: IndexWrite,
-  documents: NonNullable<AppendIndexes["documents"]>,
-): void {
-  for (const record of documents)
-    statements.upsertDocument.run(tenant, idText(record.document_id), JSON.stringify(record));
-}
-
-interface Touch {
-  readonly tenant: string;
-  readonly thread: string | null;
-  readonly position: number;
-  readonly indexes: AppendIndexes | undefined;
-}
-
-// Collected per batch: a thread that is written to by many entries costs one statement.
-function touch(touched: Touched, { tenant, thread, position, indexes }: Touch): void {
-  if (thread !== null) touched.set(`${tenant} ${thread}`, { tenant, thread, position });
-  if (indexes?.memory?.length || indexes?.documents?.length) touched.set(tenant, { tenant, thread: "", position });
+/** A change of the progress alone touches no index. */
+function updateWorkflow({ updatePercent, updateWorkflow: update }: Connection["statements"], change: WorkflowChange) {
+  const { workflow_id, updated_at, state, percent, due_at, owner, epoch, isProgress } = change;
+  if (isProgress) updatePercent.run(updated_at, percent, workflow_id);
+  else update.run(updated_at, state, due_at === undefined ? 0 : 1, due_at ?? null, owner, epoch, percent, workflow_id);
 }

@@ -30,7 +30,9 @@ const texts = {
   dataVersion: "PRAGMA data_version",
   markSynced: "INSERT INTO meta VALUES ('synced', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
 
-  insertTurn: `INSERT INTO events (${turn}, tenant_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  insertTurn: `
+    INSERT INTO events (position, stream, first_sequence, last_sequence, tenant_id, envelope, body, body_hash, prev_hash,
+      hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   streamHead: `
     SELECT e.last_sequence, e.hash, e.tenant_id, w.workflow_id, w.thread_id, w.owner, w.epoch
     FROM events e LEFT JOIN workflows w ON w.workflow_id = e.stream

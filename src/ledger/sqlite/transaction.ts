@@ -60,7 +60,7 @@ export function tryAgain(connection: Connection): void {
   if (connection.isFailing) markSynced(connection, positionOf(connection));
 }
 
-const positionOf = ({ statements }: Connection): number => statements.position.get()?.["position"] as number;
+export const positionOf = ({ statements }: Connection): number => statements.position.get()?.["position"] as number;
 
 /** A commit that writes nothing would not be synced. */
 function markSynced(connection: Connection, position: number): void {
