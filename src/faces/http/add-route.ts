@@ -99,7 +99,7 @@ export function addRoute<Q extends z.ZodObject>(
       ? await edge.reads.run(caller, (hasWaited) => (hasWaited && isGone(call) ? nobodyReads() : answer(call, asked)))
       : await answer(call, asked);
     // Nobody reads the body of an answer to HEAD.
-    return call.req.raw.method === "HEAD" ? answered : edge.unread.hold(caller, answered);
+    return call.req.raw.method === "HEAD" ? answered : await edge.unread.hold(caller, answered);
   });
 }
 

@@ -9,6 +9,8 @@ import { type KernelError, KernelErrorException } from "../../contract/kernel-er
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Logger, ProblemDetails } from "../../index.ts";
 import { errorToProblemDetails } from "../../protocol/error-to-problem-details.ts";
+import { streamJson } from "./stream-json.ts";
+import { isShortJson, textOf } from "./write-json.ts";
 
 const answerRef = moduleRef(0, "http", "answer");
 
@@ -35,16 +37,18 @@ export function sendProblem(problem: ProblemDetails, more: Readonly<Record<strin
   return new Response(JSON.stringify(problem), { status, headers });
 }
 
-/** The texts of answers that are too large to be given to a connection at once. */
-const largeTexts = new WeakMap<Response, string>();
-const largeChars = 16_384;
+/** The values of answers that are too large to be written at once. */
+const largeBodies = new WeakMap<Response, unknown>();
+const shortChars = 16_384;
 
-/** Returns the text of an answer that `answerJson` made, if it is large. */
-export const largeTextOf = (answer: Response): string | undefined => largeTexts.get(answer);
+/** Returns the value that `answerJson` made the answer of, if it is large. */
+export const largeBodyOf = (answer: Response): unknown => largeBodies.get(answer);
 
+/** Returns the answer whose body is this value as JSON; a large one is written only as it is read. */
 export function answerJson(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
-  const text = JSON.stringify(body);
-  const answer = new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
-  if (text.length > largeChars) largeTexts.set(answer, text);
+  const head = { status, headers: { "content-type": "application/json", ...headers } };
+  if (isShortJson(body, shortChars)) return new Response(textOf(body), head);
+  const answer = new Response(streamJson(body, { onEnd: () => undefined }), head);
+  largeBodies.set(answer, body);
   return answer;
 }

@@ -1,5 +1,5 @@
 /**
- * Answers that are not read yet: a large one is handed out in pieces as its client takes them, is counted while it is
+ * Answers that are not read yet: a large one is written in pieces as its client takes them, is counted while its value is
  * held, and is dropped when its client takes nothing.
  *
  * Owns: the bytes that all clients, and the clients of one caller, may leave unread.
@@ -10,13 +10,15 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Clock } from "../../index.ts";
-import { largeTextOf } from "./answer.ts";
+import { largeBodyOf } from "./answer.ts";
 import type { HttpCaller, HttpLimits } from "./http-options.ts";
 import { nameOfCaller } from "./name-caller.ts";
+import { streamJson } from "./stream-json.ts";
+import { measureJson, pieceChars } from "./write-json.ts";
 
 export interface UnreadAnswers {
-  /** The same answer, read in pieces if it is large. @throws KernelErrorException T0_HTTP_UNREAD_LIMIT, T0_HTTP_CALLER_UNREAD_LIMIT. */
-  readonly hold: (caller: HttpCaller, answer: Response) => Response;
+  /** Returns the same answer, written in pieces if it is large. @throws KernelErrorException T0_HTTP_UNREAD_LIMIT, T0_HTTP_CALLER_UNREAD_LIMIT. */
+  readonly hold: (caller: HttpCaller, answer: Response) => Promise<Response>;
   /** Bytes that are held now. */
   readonly bytes: () => number;
 }
@@ -24,8 +26,6 @@ export interface UnreadAnswers {
 export type UnreadLimits = Pick<HttpLimits, "maxUnreadBytes" | "maxUnreadBytesPerCaller" | "maxStallMs">;
 
 const unreadRef = moduleRef(0, "http", "unread_answers");
-/** Answers up to this size are given to the connection at once. */
-const pieceBytes = 65_536;
 
 export function createUnreadAnswers(limits: UnreadLimits, clock: Clock): UnreadAnswers {
   const byCaller = new Map<string, number>();
@@ -45,61 +45,19 @@ export function createUnreadAnswers(limits: UnreadLimits, clock: Clock): UnreadA
   };
   return {
     bytes: () => held,
-    hold(caller, answer) {
-      const text = largeTextOf(answer);
-      if (text === undefined) return answer;
-      const bytes = new TextEncoder().encode(text);
-      if (bytes.length <= pieceBytes) return answer;
+    async hold(caller, answer) {
+      const body = largeBodyOf(answer);
+      if (body === undefined) return answer;
+      const bytes = await measureJson(body);
+      if (bytes <= pieceChars) return answer;
       const name = nameOfCaller(caller);
-      requirePlace(name, bytes.length);
-      count(name, bytes.length);
-      const body = inPieces(bytes, { clock, maxStallMs: limits.maxStallMs, onEnd: () => count(name, -bytes.length) });
-      const headers = new Headers(answer.headers);
-      headers.set("content-length", String(bytes.length));
-      return new Response(body, { status: answer.status, headers });
+      requirePlace(name, bytes);
+      count(name, bytes);
+      const watch = { clock, maxStallMs: limits.maxStallMs };
+      const { status, headers } = answer;
+      return new Response(streamJson(body, { watch, onEnd: () => count(name, -bytes) }), { status, headers });
     },
   };
-}
-
-interface Pieces {
-  readonly clock: Clock;
-  readonly maxStallMs: number;
-  /** Runs once, however it ends. */
-  readonly onEnd: () => void;
-}
-
-function inPieces(bytes: Uint8Array<ArrayBuffer>, { clock, maxStallMs, onEnd }: Pieces): ReadableStream<Uint8Array> {
-  let at = 0;
-  let cancelStall = (): void => undefined;
-  let isOver = false;
-  const end = (): void => {
-    cancelStall();
-    if (!isOver) onEnd();
-    isOver = true;
-  };
-  const watch = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
-    cancelStall = clock.setTimer(
-      clock.now() + maxStallMs,
-      () => {
-        end();
-        controller.error(new Error(`an answer was cut off: its reader took nothing for ${maxStallMs} ms`));
-      },
-      true,
-    );
-  };
-  return new ReadableStream({
-    start: watch,
-    pull(controller) {
-      cancelStall();
-      const piece = bytes.subarray(at, at + pieceBytes);
-      at += piece.length;
-      controller.enqueue(piece);
-      if (at < bytes.length) return watch(controller);
-      end();
-      controller.close();
-    },
-    cancel: end,
-  });
 }
 
 function refuse(code: "T0_HTTP_UNREAD_LIMIT" | "T0_HTTP_CALLER_UNREAD_LIMIT", detail: Record<string, number>): never {

@@ -2,13 +2,16 @@
  * JSON-RPC 2.0 at one address: the same calls as the other routes, by method (rpc-methods.ts).
  *
  * J1  What the envelope or the kernel refuses is an error of JSON-RPC under status 200; notifications alone get 204.
- * J2  A batch is done and answered in its order, each message for itself; each takes of the caller's allowance.
+ * J2  A batch is done and answered in its order, each message for itself; each takes of the caller's allowance. Once its
+ *     answers are as large as a caller may leave unread, further messages that have an id are refused.
  * J3  Ids are texts in our records (A-14). Here every id that JSON-RPC knows is taken, and comes back as it was: a text, a
  *     number, even null, which is an id and no notification.
  * J4  Params are given by name; by position they are bad params, not a bad request.
  */
+import { kernelError } from "../../../contract/error-codes.ts";
 import { isPlainObject, type JsonObject } from "../../../contract/json.ts";
 import { type KernelError, KernelErrorException } from "../../../contract/kernel-error.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
 import { RpcAnswer, RpcCall } from "../../../contract/rpc.ts";
 import { createErrorResponse, createSuccessResponse, tryValidateMessageEnvelope } from "../../../protocol/envelope.ts";
 import { errorToJsonrpcError } from "../../../protocol/error-to-jsonrpc-error.ts";
@@ -17,7 +20,9 @@ import { addRoute, type Route } from "../add-route.ts";
 import { answerJson, errorOf } from "../answer.ts";
 import type { Call, Edge } from "../edge.ts";
 import { rpcMethods } from "../rpc-methods.ts";
+import { measureJson } from "../write-json.ts";
 
+const rpcRef = moduleRef(0, "http", "rpc");
 const codes = { invalid: -32600, method: -32601, params: -32602 } as const;
 
 const rpcRoute: Route = {
@@ -61,9 +66,24 @@ async function answerAll(value: unknown, call: Call, edge: Edge): Promise<object
   if (length === 0 || length > maxBatch)
     return createErrorResponse(null, codes.invalid, `invalid request: a batch has 1 to ${maxBatch} messages`);
   const answers: (object | null)[] = [];
-  for (const [i, message] of value.entries()) answers.push(await answerMessage(message, call, i === 0 ? first : edge));
+  let bytes = 0;
+  for (const [i, message] of value.entries()) {
+    const answer = orTooMuch(message, bytes, edge) ?? (await answerMessage(message, call, i === 0 ? first : edge));
+    bytes += await measureJson(answer);
+    answers.push(answer);
+  }
   const replies = answers.filter((answer) => answer !== null);
   return replies.length === 0 ? null : replies;
+}
+
+/** Refuses a message whose answer would follow more than the caller may leave unread; null where it is to be answered. */
+function orTooMuch(message: unknown, bytes: number, { options }: Edge): object | null {
+  const { maxUnreadBytesPerCaller } = options.limits;
+  const id = idOf(message);
+  if (bytes <= maxUnreadBytesPerCaller || id === undefined) return null;
+  const text = `the answers before it hold more than limits.maxUnreadBytesPerCaller = ${maxUnreadBytesPerCaller} bytes`;
+  const detail = { maxUnreadBytesPerCaller };
+  return { ...answerError(kernelError("T0_HTTP_CALLER_UNREAD_LIMIT", text, rpcRef, { detail })), id };
 }
 
 function answerError(error: KernelError): object {
