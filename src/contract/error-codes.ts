@@ -158,6 +158,7 @@ export const errorCodes = Object.freeze({
     "Read the answers that you have asked for, then send this request again.",
     busy,
   ),
+  T0_HTTP_MESSAGE_TOO_LARGE: resource("Read the event at /events, then follow after it.", { http: 503 }),
   T0_HTTP_CALLER_BUSY: resource("Wait until the first of your requests has ended, then send this one again.", busy),
   T0_HTTP_CONSOLE_MISSING: resource(
     "Build the console with npm run console; in a bundle, keep the package countersign outside of the bundle.",

@@ -231,6 +231,67 @@ describe("streams", () => {
   });
 });
 
+describe("streams of large messages", () => {
+  const big = { capabilities: [talker(100_000)] };
+  const eventsOf = (id: string) => `/v1/kernel/stream/${id}/events`;
+
+  it("go on beside an answer that somebody leaves unread, and beside a stream of another", async () => {
+    await using edge = await openEdge(big, { limits: { maxUnreadBytes: 500_000, maxUnreadStreamBytesPerCaller: 1 } });
+    const { workflow_id } = await edge.t.run("Big.Talk");
+    const answer = await edge.fetch(pathOf(workflow_id));
+    const unread = await edge.fetch(eventsOf(workflow_id), { as: "admin" });
+    const read = await edge.fetch(eventsOf(workflow_id), { as: "support" });
+    expect(await read.text()).toContain("WORKFLOW_COMPLETED");
+    await answer.body?.cancel();
+    await unread.body?.cancel();
+  });
+
+  it("do not open beyond what all may leave unread: 503 and Retry-After, until somebody has read", async () => {
+    await using edge = await openEdge(big, { limits: { maxUnreadStreamBytes: 150_000 } });
+    const { workflow_id } = await edge.t.run("Big.Talk");
+    const { events } = (
+      await edge.ask<{ events: { sequence: number; event_type: string }[] }>(pathOf(workflow_id, "/events"))
+    ).body;
+    const large = events.filter((event) => JSON.stringify(event).length > 100_000);
+    const [first, second] = large.map(({ sequence }) => `${eventsOf(workflow_id)}?after=${sequence - 1}`);
+    const held = await edge.fetch(first as string, { as: "admin" });
+    const same = await edge.fetch(first as string, { as: "support" });
+    expect(same.status).toBe(200);
+    await same.body?.cancel();
+    const refused = await edge.ask(second as string, { as: "support" });
+    expect([refused.status, codeOf(refused), refused.headers.get("retry-after")]).toEqual([
+      503,
+      "T0_HTTP_UNREAD_LIMIT",
+      "1",
+    ]);
+    await held.body?.cancel();
+    const again = await edge.fetch(second as string, { as: "support" });
+    expect(await again.text()).toContain("WORKFLOW_COMPLETED");
+  });
+
+  it("end before a message that is larger than any may be; its address is told, and the stream goes on behind it", async () => {
+    await using edge = await openEdge(big, { limits: { maxStreamMessageBytes: 50_000 } });
+    const { workflow_id, sequence } = await edge.t.run("Big.Talk");
+    const seen: number[] = [];
+    let refusals = 0;
+    for (let status = 200; status !== 204; ) {
+      const after = seen.at(-1) ?? 0;
+      const response = await edge.fetch(`${eventsOf(workflow_id)}?after=${after}`);
+      const text = await response.text();
+      status = response.status;
+      seen.push(...[...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id)));
+      if (status !== 503) continue;
+      refusals += 1;
+      expect(text).toContain("T0_HTTP_MESSAGE_TOO_LARGE");
+      expect(response.headers.has("retry-after")).toBe(false);
+      const page = await edge.ask<Page>(pathOf(workflow_id, `/events?after=${after}&limit=1`));
+      seen.push(...page.body.events.map(({ sequence }) => sequence));
+    }
+    expect(refusals).toBeGreaterThan(3);
+    expect(seen).toEqual(Array.from({ length: sequence }, (_, i) => i + 1));
+  });
+});
+
 describe("workflows that run", () => {
   const stuck = () => {
     const operator = counted("T.Stuck", { effect: "none", timeoutSec: 3600 }, never);

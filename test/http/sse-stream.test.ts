@@ -1,12 +1,29 @@
 /** Server-sent events over a channel, without a server: backpressure, heartbeats, how a stream ends. */
 import { describe, expect, it } from "vitest";
-import { sseStream, type Told } from "../../src/faces/http/sse-stream.ts";
+import { messagesOf, pieceBytes, type Told } from "../../src/faces/http/sse-messages.ts";
+import { sseStream } from "../../src/faces/http/sse-stream.ts";
+import { createUnreadBytes } from "../../src/faces/http/unread-bytes.ts";
 import { createVirtualClock, letRun } from "../../src/testing/index.ts";
 
 const decoder = new TextDecoder();
 
+/** The count of what streams leave unread, all together and those of each principal. */
+const counting = (all: number, own = all) =>
+  createUnreadBytes(["maxUnreadStreamBytes", all], ["maxUnreadStreamBytesPerCaller", own]);
+const callerOf = (id: string) => ({ tenant_id: "acme", principal: { type: "user", id, role: "member" } });
+
+interface Channel {
+  readonly at_end?: "wait" | "end" | "fail";
+  /** What each item has beside its number. */
+  readonly more?: object;
+  readonly unread?: ReturnType<typeof counting>;
+  readonly by?: string;
+  readonly maxBytes?: number;
+}
+
 /** A channel that gives numbers as they are asked for, up to `most`, then waits, ends or fails. */
-function open(most: number, then: "wait" | "end" | "fail" = "wait") {
+function open(most: number, channel: Channel = {}) {
+  const { at_end = "wait", more = {}, unread = counting(1), by = "ann", maxBytes = 1_000_000 } = channel;
   const clock = createVirtualClock();
   const seen = { taken: 0, ended: 0, returned: false, errors: [] as unknown[] };
   const stop = new AbortController();
@@ -14,10 +31,10 @@ function open(most: number, then: "wait" | "end" | "fail" = "wait") {
     try {
       while (seen.taken < most) {
         seen.taken += 1;
-        yield { sequence: seen.taken, item: { n: seen.taken } };
+        yield { sequence: seen.taken, item: { n: seen.taken, ...more } };
       }
-      if (then === "fail") throw new Error("the ledger is away");
-      if (then === "wait") await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
+      if (at_end === "fail") throw new Error("the ledger is away");
+      if (at_end === "wait") await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
     } finally {
       seen.returned = true;
     }
@@ -28,7 +45,9 @@ function open(most: number, then: "wait" | "end" | "fail" = "wait") {
   };
   const onError = (thrown: unknown) => void seen.errors.push(thrown);
   const timing = { clock, heartbeatMs: 1_000, retryMs: 1, maxStallMs: 30_000 };
-  const reader = sseStream(numbers(), { event: "kernel.event", ...timing, onEnd, onError }).getReader();
+  const hold = (message: Uint8Array) => unread.hold(callerOf(by), message);
+  const messages = messagesOf(numbers(), { event: "kernel.event", hold, maxBytes });
+  const reader = sseStream(messages, { ...timing, onEnd, onError }).getReader();
   const read = async (): Promise<string | null> => {
     const { done, value } = await reader.read();
     return done ? null : decoder.decode(value);
@@ -120,7 +139,7 @@ describe("a stream of server-sent events", () => {
   });
 
   it("closes when its channel fails, so that the client comes back, and tells the host alone why", async () => {
-    const { clock, seen, read } = open(1, "fail");
+    const { clock, seen, read } = open(1, { at_end: "fail" });
     await read();
     expect(await read()).toContain('data: {"n":1}');
     expect(await read()).toBeNull();
@@ -139,5 +158,82 @@ describe("a stream of server-sent events", () => {
       expect(seen).toMatchObject({ ended: 1, returned: true, errors: [] });
       expect(clock.pending()).toBe(0);
     }
+  });
+});
+
+describe("a message over one piece", () => {
+  const more = { text: "é".repeat(pieceBytes) };
+  const size = 3 * pieceBytes;
+
+  it("is handed in pieces, is counted until the last is taken and the next asked for, and is whole", async () => {
+    const unread = counting(size);
+    const { seen, reader, read } = open(1, { more, unread, at_end: "end" });
+    await read();
+    let text = "";
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      expect(piece.value.length).toBeLessThanOrEqual(pieceBytes);
+      if (text === "") expect(unread.bytes()).toBeGreaterThan(2 * pieceBytes);
+      text += Buffer.from(piece.value).toString("latin1");
+    }
+    const data = JSON.stringify({ n: 1, ...more });
+    expect(Buffer.from(text, "latin1").toString()).toBe(`id: 1\nevent: kernel.event\ndata: ${data}\n\n`);
+    expect([unread.bytes(), unread.callers(), seen.errors]).toEqual([0, 0, []]);
+  });
+
+  it("is free however its stream ends, also where it comes when the client has gone", async () => {
+    const unread = counting(size);
+    for (const reads of [0, 1, 2]) {
+      const { reader, read, seen } = open(2, { more, unread });
+      for (let i = 0; i < reads; i += 1) await read();
+      await reader.cancel();
+      await letRun();
+      expect([unread.bytes(), seen.ended]).toEqual([0, 1]);
+    }
+    const { clock, read } = open(2, { more, unread });
+    await read();
+    await letRun();
+    expect(unread.bytes()).toBeGreaterThan(0);
+    await clock.advance(30_000);
+    expect(unread.bytes()).toBe(0);
+  });
+
+  it("ends a stream whose principal leaves too much unread, and no other stream of anybody", async () => {
+    const unread = counting(10 * size, size);
+    const first = open(9, { more, unread });
+    await first.read();
+    await letRun();
+    const second = open(9, { more, unread });
+    await second.read();
+    expect(await second.read()).toBeNull();
+    expect(second.seen).toMatchObject({ ended: 1, errors: [{ error: { code: "T0_HTTP_CALLER_UNREAD_LIMIT" } }] });
+    const other = open(9, { more, unread, by: "bo" });
+    const small = open(9, { unread });
+    for (const stream of [other, small, first])
+      for (let i = 0; i < 9; i += 1) expect(await stream.read()).not.toBeNull();
+    expect([first.seen.ended, other.seen.ended, small.seen.ended]).toEqual([0, 0, 0]);
+    for (const { reader } of [first, other, small]) await reader.cancel();
+    expect(unread.bytes()).toBe(0);
+  });
+
+  it("ends its stream where it is larger than any may be", async () => {
+    const { seen, read } = open(2, { more, maxBytes: size - pieceBytes });
+    await read();
+    expect(await read()).toBeNull();
+    const error = { code: "T0_HTTP_MESSAGE_TOO_LARGE", detail: { sequence: 1 }, retry_eligible: false };
+    expect(seen).toMatchObject({ ended: 1, errors: [{ error }] });
+  });
+});
+
+describe("what is left unread", () => {
+  it("counts once where several hold the same, of one caller and of all", () => {
+    const unread = counting(100, 100);
+    const thing = new Uint8Array(60);
+    const ends = ["ann", "ann", "bo"].map((by) => unread.hold(callerOf(by), thing));
+    expect([unread.bytes(), unread.callers()]).toEqual([60, 2]);
+    expect(() => unread.hold(callerOf("bo"), new Uint8Array(60))).toThrow("maxUnreadStreamBytesPerCaller = 100");
+    expect(() => unread.hold(callerOf("cy"), new Uint8Array(60))).toThrow("maxUnreadStreamBytes = 100");
+    for (const end of ends) for (let twice = 0; twice < 2; twice += 1) end();
+    expect([unread.bytes(), unread.callers()]).toEqual([0, 0]);
+    unread.hold(callerOf("cy"), new Uint8Array(600))();
   });
 });

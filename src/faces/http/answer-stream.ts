@@ -5,7 +5,9 @@
  * S2  A stream takes one of the places that there are, and gives it back however it ends.
  */
 import type { Call, Edge } from "./edge.ts";
-import { sseStream, type ToldItems } from "./sse-stream.ts";
+import { messagesOf, type SseMessages, type ToldItems } from "./sse-messages.ts";
+import { sseStream } from "./sse-stream.ts";
+import { nextTurn } from "./write-json.ts";
 
 export interface Opening {
   readonly signal: AbortSignal;
@@ -25,60 +27,65 @@ const streamHeaders = {
 
 export async function answerStream(
   call: Call,
-  { options, places }: Edge,
+  { options, places, unreadMessages }: Edge,
   { event, open }: Streaming,
 ): Promise<Response> {
-  const free = places.take(call.get("caller"));
+  const { clock, heartbeatMs, retryMs, limits, logger } = options;
+  const caller = call.get("caller");
+  const free = places.take(caller);
   const stop = new AbortController();
   const end = (): void => {
     free();
     stop.abort();
   };
-  const { items, isOver } = await begin((onCaughtUp) => open({ signal: stop.signal, onCaughtUp }), end);
+  const hold = (message: Uint8Array): (() => void) => unreadMessages.hold(caller, message);
+  const making = { event, hold, maxBytes: limits.maxStreamMessageBytes };
+  const follow = (onCaughtUp: () => void): SseMessages => messagesOf(open({ signal: stop.signal, onCaughtUp }), making);
+  const { messages, isOver } = await begin(follow, end);
   // Nobody would read, or cancel, the body of an answer to HEAD.
   if (isOver || call.req.raw.method === "HEAD") {
     end();
-    await items.return();
+    await messages.return();
     return isOver ? new Response(null, { status: 204 }) : new Response(null, { headers: streamHeaders });
   }
-  const { clock, heartbeatMs, retryMs, limits, logger } = options;
   const onError = (thrown: unknown): void => logger?.warn({ thrown, event }, "a stream ended early");
   const timing = { clock, heartbeatMs, retryMs, maxStallMs: limits.maxStallMs };
-  return new Response(sseStream(items, { ...timing, event, onEnd: end, onError }), { headers: streamHeaders });
+  return new Response(sseStream(messages, { ...timing, onEnd: end, onError }), { headers: streamHeaders });
 }
 
 /**
- * Reads until the first item is there, or all that is committed has been told: then it is known whether the stream is
- * over, and a refusal has been thrown.
+ * Reads until the first message is there, or all that is committed has been told: then it is known whether the stream is
+ * over, and a refusal has been thrown: of what is followed, or of a first message that nothing is left to hold.
  */
 async function begin(
-  open: (onCaughtUp: () => void) => ToldItems,
+  follow: (onCaughtUp: () => void) => SseMessages,
   end: () => void,
-): Promise<{ readonly items: ToldItems; readonly isOver: boolean }> {
+): Promise<{ readonly messages: SseMessages; readonly isOver: boolean }> {
   let caughtUp: () => void = () => undefined;
-  const waiting = new Promise<null>((resolve) => {
-    caughtUp = () => resolve(null);
+  const waiting = new Promise<"later">((resolve) => {
+    // A first message that is there by now has been made within this turn of the event loop.
+    caughtUp = () => void nextTurn().then(() => resolve("later"));
   });
   try {
-    const items = open(() => caughtUp());
-    const first = items.next();
+    const messages = follow(() => caughtUp());
+    const first = messages.next();
     const got = await Promise.race([first, waiting]);
-    return { items: following(first, items), isOver: got?.done === true };
+    return { messages: beginning(first, messages), isOver: got === null };
   } catch (thrown) {
     end();
     throw thrown;
   }
 }
 
-/** The same items, the first of which has been asked for. */
-function following(first: ReturnType<ToldItems["next"]>, items: ToldItems): ToldItems {
+/** Returns the same messages, the first of which has been asked for. */
+function beginning(first: ReturnType<SseMessages["next"]>, messages: SseMessages): SseMessages {
   let asked: typeof first | null = first;
   return {
     next() {
-      const next = asked ?? items.next();
+      const next = asked ?? messages.next();
       asked = null;
       return next;
     },
-    return: () => items.return(),
+    return: () => messages.return(),
   };
 }

@@ -52,6 +52,7 @@ import { addStreams } from "./routes/streams.ts";
 import { addWhatIf } from "./routes/what-if.ts";
 import { createStreamPlaces } from "./stream-places.ts";
 import { createUnreadAnswers } from "./unread-answers.ts";
+import { createUnreadBytes, type UnreadBytes } from "./unread-bytes.ts";
 
 /** The API of a kernel, to be served by any server that speaks the web's Request and Response. */
 export interface HttpApp {
@@ -96,6 +97,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
     heavy: createOneAtATime(),
     reads: createReadTurns(resolved.limits),
     unread: createUnreadAnswers(resolved.limits, resolved.clock),
+    unreadMessages: unreadMessagesOf(resolved),
   };
   const { app } = edge;
   addObservation(app, edge.options);
@@ -132,6 +134,12 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
     endSessions: async (caller) => requireDoor(door).sessions.endAll(readCaller(caller)),
   };
 }
+
+const unreadMessagesOf = ({ limits }: ResolvedHttpOptions): UnreadBytes =>
+  createUnreadBytes(
+    ["maxUnreadStreamBytes", limits.maxUnreadStreamBytes],
+    ["maxUnreadStreamBytesPerCaller", limits.maxUnreadStreamBytesPerCaller],
+  );
 
 const requireDoor = (door: Door | null): Door => door ?? refuseOptions("this app was made without the option sessions");
 

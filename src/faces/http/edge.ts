@@ -10,6 +10,7 @@ import type { OneAtATime } from "./one-at-a-time.ts";
 import type { ReadTurns } from "./read-turns.ts";
 import type { StreamPlaces } from "./stream-places.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
+import type { UnreadBytes } from "./unread-bytes.ts";
 
 export interface Env {
   readonly Variables: { readonly caller: HttpCaller; readonly known: Known; readonly trace: string };
@@ -32,6 +33,8 @@ export interface Edge {
   readonly reads: ReadTurns;
   /** What clients have asked for and not read yet. */
   readonly unread: UnreadAnswers;
+  /** Messages of streams that clients have not read yet. */
+  readonly unreadMessages: UnreadBytes;
   /** Aborted once nothing more is to be sent here. */
   readonly drain: AbortSignal;
   /** For what takes long: a replay, a what-if. */

@@ -91,6 +91,12 @@ export const defaultHttpLimits = {
   maxStreamsPerTenant: 768,
   /** Of them, those of one principal. */
   maxStreamsPerCaller: 128,
+  /** Bytes of one message of a stream; a stream ends before a larger one, and does not open with it (`T0_HTTP_MESSAGE_TOO_LARGE`). */
+  maxStreamMessageBytes: 16_000_000,
+  /** Bytes of messages over 65,536 bytes that clients of streams have not read yet. Beyond them a stream ends before such a message, and does not open with one. */
+  maxUnreadStreamBytes: 128_000_000,
+  /** Of them, those for one principal, who may have one message of any size. */
+  maxUnreadStreamBytesPerCaller: 32_000_000,
   /** How long an answer may wait for its workflow; also what is waited where the caller does not say. */
   maxWaitMs: 30_000,
   /** A client of a stream, or of a large answer, that takes nothing for so many ms, while something is there for it, is cut off. */

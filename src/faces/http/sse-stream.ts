@@ -1,7 +1,7 @@
 /**
  * Server-sent events over a numbered channel: one message an item, read from the channel only as the client reads.
  *
- * S1  A message is one `id:` where following can go on after it, one `event:` and one `data:` line of JSON.
+ * S1  A message is handed to the client in pieces, and others are served between two of them.
  * S2  Nothing is taken from the channel before the client has room for it: a slow reader holds at most one message here,
  *     and no heartbeat waits behind another.
  * S3  However a stream ends, its channel and its timers end with it.
@@ -9,42 +9,39 @@
  *     later, from the last id that it read.
  * S5  A channel that fails ends the stream; the client comes back and is told why by an answer.
  */
-import type { Clock, Numbered } from "../../index.ts";
+import type { Clock } from "../../index.ts";
+import { pieceBytes, type SseMessages } from "./sse-messages.ts";
+import { nextTurn } from "./write-json.ts";
 
 interface SseOptions {
-  readonly event: string;
   readonly heartbeatMs: number;
   readonly retryMs: number;
   readonly maxStallMs: number;
   readonly clock: Clock;
   /** Runs once, however the stream ends. */
   readonly onEnd: () => void;
-  /** The channel failed, or the client was cut off. */
+  /** The channel failed, a message was refused, or the client was cut off. */
   readonly onError?: (thrown: unknown) => void;
-}
-
-/** An item, and the number that following goes on after; null where nobody can go on from there. */
-export type Told = Omit<Numbered<unknown>, "sequence"> & { readonly sequence: number | null };
-export interface ToldItems {
-  readonly next: () => Promise<IteratorResult<Told, unknown>>;
-  readonly return: () => Promise<unknown>;
 }
 
 const encoder = new TextEncoder();
 const heartbeat = encoder.encode(": heartbeat\n\n");
 
-export function sseStream(items: ToldItems, options: SseOptions): ReadableStream<Uint8Array> {
+export function sseStream(messages: SseMessages, options: SseOptions): ReadableStream<Uint8Array> {
   const { clock, retryMs, maxStallMs, onError } = options;
   let next: PendingMessage | null = null;
+  /** What is still to be handed of the last message. */
+  let rest: Uint8Array = new Uint8Array();
   let cancelStall = (): void => undefined;
   const end = once(() => {
     cancelStall();
     options.onEnd();
-    items.return().catch(() => undefined);
+    messages.return().catch(() => undefined);
   });
   const hand = (controller: ReadableStreamDefaultController<Uint8Array>, bytes: Uint8Array): void => {
     cancelStall = clock.setTimer(clock.now() + maxStallMs, () => cutOff(controller), true);
-    controller.enqueue(bytes);
+    rest = bytes.subarray(pieceBytes);
+    controller.enqueue(bytes.subarray(0, pieceBytes));
   };
   const cutOff = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
     const thrown = stalled(maxStallMs);
@@ -56,7 +53,12 @@ export function sseStream(items: ToldItems, options: SseOptions): ReadableStream
     start: (controller) => hand(controller, encoder.encode(`retry: ${retryMs}\n\n`)),
     async pull(controller) {
       cancelStall();
-      next ??= pend(readMessage(items, options.event));
+      if (rest.length > 0) {
+        await nextTurn();
+        if (!end.isDone()) hand(controller, rest);
+        return;
+      }
+      next ??= pend(messages.next());
       const bytes = await orHeartbeat(next, options).catch((thrown: unknown) => {
         if (!end.isDone()) onError?.(thrown);
         return null;
@@ -76,25 +78,6 @@ function stalled(maxStallMs: number): Error {
   const error = new Error(`a stream was cut off: its reader took nothing for ${maxStallMs} ms`);
   error.stack = `${error.name}: ${error.message}`;
   return error;
-}
-
-/** The next message; null when there are no more. */
-async function readMessage(items: ToldItems, event: string): Promise<Uint8Array | null> {
-  const { done, value } = await items.next();
-  return done === true ? null : encodeMessage(value, event);
-}
-
-/** Readers of one channel are given the same frozen items, whose message is made once. */
-const messages = new WeakMap<object, Uint8Array>();
-
-function encodeMessage({ sequence, item }: Told, event: string): Uint8Array {
-  const shared = typeof item === "object" && item !== null && Object.isFrozen(item) ? item : null;
-  const made = shared === null ? undefined : messages.get(shared);
-  if (made !== undefined) return made;
-  const id = sequence === null ? "" : `id: ${sequence}\n`;
-  const bytes = encoder.encode(`${id}event: ${event}\ndata: ${JSON.stringify(item)}\n\n`);
-  if (shared !== null) messages.set(shared, bytes);
-  return bytes;
 }
 
 interface PendingMessage {

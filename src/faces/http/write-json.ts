@@ -5,6 +5,8 @@
  * J2  A piece has about `pieceChars` characters, however long one text or one list of the value is.
  * J3  Measuring a value gives way to others as well, and needs no text.
  */
+import { setImmediate } from "node:timers";
+
 /** The characters after which a piece is full. */
 export const pieceChars = 65_536;
 /** The work of measuring after which others are served, in nodes; a text counts by its length. */

@@ -13,7 +13,7 @@ import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerStream, type Opening } from "../answer-stream.ts";
 import type { Edge } from "../edge.ts";
 import { readJsonBody } from "../read-body.ts";
-import type { Told } from "../sse-stream.ts";
+import type { Told } from "../sse-messages.ts";
 import { requireReader } from "./reads.ts";
 
 type Found = AsyncGenerator<object, object, void>;

@@ -16,7 +16,7 @@ import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerStream, type Opening } from "../answer-stream.ts";
 import { type Edge, workflowOf } from "../edge.ts";
 import { feedQuery, inspectQuery, readCursor, sequenceQuery } from "../read-query.ts";
-import type { Told } from "../sse-stream.ts";
+import type { Told } from "../sse-messages.ts";
 import { requireReader } from "./reads.ts";
 
 /** The name of each channel's events. */
