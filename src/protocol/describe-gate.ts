@@ -10,6 +10,7 @@ import type { GateVote } from "../contract/gate-vote.ts";
 import { describeChange, describeComment, describeEditor, describeEdits, listExcluded } from "./describe-edits.ts";
 import { doubtWords } from "./doubt-words.ts";
 import { failureLines, hasAnswered } from "./failure-lines.ts";
+import { namePrincipal } from "./name-principal.ts";
 import { namedTargets } from "./named-targets.ts";
 import { showLine } from "./visible-text.ts";
 
@@ -92,8 +93,6 @@ const reasonFact = (reason: GateReason): GateFact => fact("asked by", describeRe
 /** Returns a fact under this name for each text. */
 const each = (name: string, texts: readonly string[]): readonly GateFact[] => texts.map((text) => fact(name, text));
 const listed = (names: readonly string[]): readonly string[] => (names.length === 0 ? [] : [names.join(", ")]);
-const nameOf = ({ type, id }: { readonly type?: string | undefined; readonly id: string | number }): string =>
-  type === undefined ? String(id) : `${type} ${id}`;
 
 function editFacts({ edits = [], planned_title }: Gate): readonly GateFact[] {
   const changes = edits.flatMap((edit) => [
@@ -136,13 +135,15 @@ function whoFacts(gate: Gate): readonly GateFact[] {
   const { added_roles = [], principal_types = [] } = gate;
   const added = added_roles.length === 0 ? [] : [`${added_roles.join(", ")}, since it was escalated`];
   const takes = quorum === null ? [] : [`${quorum.approvals} to approve, ${quorum.rejections} to reject`];
-  const excluded = listExcluded(gate).map(({ people, why }) => `${people.map(nameOf).join(", ")}, ${why}`);
-  const lent = delegations.map(({ from, to, expires_at }) => `${nameOf(from)} to ${nameOf(to)} until ${expires_at}`);
+  const excluded = listExcluded(gate).map(({ people, why }) => `${people.map(namePrincipal).join(", ")}, ${why}`);
+  const lent = delegations.map(
+    ({ from, to, expires_at }) => `${namePrincipal(from)} to ${namePrincipal(to)} until ${expires_at}`,
+  );
   return [
     ...each("decides", roles === null && approvers === null ? ["anybody who may approve"] : listed(roles ?? [])),
     ...each("also", added),
     ...each("only", listed(principal_types)),
-    ...each("approvers", listed((approvers ?? []).map(nameOf))),
+    ...each("approvers", listed((approvers ?? []).map(namePrincipal))),
     ...each("advise", listed(advisors)),
     ...each("takes", takes),
     ...each("not by", excluded),
@@ -161,13 +162,13 @@ function describeVote(vote: GateVote): string {
   const more = [
     ...(result === undefined ? [] : [`result ${JSON.stringify(result)}`]),
     ...(apply_targets === undefined ? [] : [`applied to ${JSON.stringify(apply_targets)}`]),
-    ...(on_behalf_of === null ? [] : [`in the place of ${nameOf(on_behalf_of)}`]),
+    ...(on_behalf_of === null ? [] : [`in the place of ${namePrincipal(on_behalf_of)}`]),
     ...(advisory ? ["advice"] : []),
     ...(signature === null ? [] : ["signed"]),
     ...(comment === null ? [] : [JSON.stringify(comment)]),
   ];
   const answer = resolution === undefined ? `to ${decision}` : `“${doubtWords[resolution]}”`;
-  return [`${nameOf(principal)} ${answer}`, ...more].join(", ");
+  return [`${namePrincipal(principal)} ${answer}`, ...more].join(", ");
 }
 
 const dueFacts = ({ due_at, expiry_action }: Gate): readonly GateFact[] =>
@@ -176,7 +177,7 @@ const dueFacts = ({ due_at, expiry_action }: Gate): readonly GateFact[] =>
 function decisionFacts({ decision }: Gate): readonly GateFact[] {
   if (decision === null) return [];
   const { principal, at, comment, edited, resolution } = decision;
-  const who = principal === null ? "nobody, by its time" : nameOf(principal);
+  const who = principal === null ? "nobody, by its time" : namePrincipal(principal);
   const answer = resolution === null ? decision.decision : `“${doubtWords[resolution]}”`;
   const decided = `${answer} by ${who} at ${at}${edited ? ", edited" : ""}`;
   return [fact("decided", decided), ...each("comment", comment === null ? [] : [comment])];
