@@ -59,6 +59,7 @@ const gateSpec = { reason: "look first", roles: ["admin"], expiry: { after_ms: 1
 const stepDraft = { step_id: "s1", name: "Collect", operator: "Git.Log", params: { since: "v1" }, depends_on: [] };
 const planStep = {
   ...stepDraft,
+  kind: "call",
   operator_version: "1.0",
   outcome: "Draft.Notes",
   applies: null,

@@ -69,6 +69,8 @@ async function recordRun() {
     capabilities: [story([draft, publish], rows, { uiActions: { publish: [{ action: "apply", label: "Publish" }] } })],
     clock,
     ledger: toldLedger(tell),
+    // By default a call without effect may come before its row.
+    durability: "full",
     policies: [rule],
     authenticator: {
       authorize: (who) => {
