@@ -58,6 +58,7 @@ export {
   wrapError,
 } from "./contract/error.ts";
 export { type ErrorCode, errorCodes } from "./contract/error-codes.ts";
+export type { ErrorCodeRow } from "./contract/error-row.ts";
 export { EventType, LedgerEvent } from "./contract/event.ts";
 export { eventTypes } from "./contract/events.ts";
 export { EvidenceLine } from "./contract/evidence.ts";

@@ -1,63 +1,17 @@
-// The catalogue of error codes: one row per code, and the maker that builds an error from its row (seed 000; C-01).
-// Owns: category, severity, retry decision, HTTP status, JSON-RPC code and the next step for a person.
-// Never: holds a code that no part of the kernel emits. A code's tier digit is the tier that owns the row.
-// Invariants
-// 1. Input rows are never retryable: a corrected request is a new one (C-43).
-// 2. Policy rows are fatal and never retryable.
-// 3. HTTP status and JSON-RPC code follow from the category unless the row says otherwise.
+/**
+ * The catalogue of error codes: one row for each code, and the function that builds an error from its row.
+ *
+ * Owns: category, severity, retry decision, HTTP status, JSON-RPC code and the next step for a person.
+ * Never: holds a code that no part of the kernel emits. The digit of a code names the tier that owns the row.
+ *
+ * INV-1  Rows of category input are never retryable: a corrected request is a new one.
+ * INV-2  Rows of category policy are fatal and never retryable.
+ * INV-3  HTTP status and JSON-RPC code follow from the category unless the row says otherwise.
+ */
 
-import { createError, type ErrorCategory, type KernelError, type Severity } from "./kernel-error.ts";
+import { busy, degraded, external, input, policy, processing, resource } from "./error-row.ts";
+import { createError, type KernelError, type Severity } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
-
-/** One catalogue row. `next` is one plain sentence: what a person does about it. */
-export type ErrorCodeRow = {
-  readonly category: ErrorCategory;
-  readonly severity: Severity;
-  readonly retryable: boolean;
-  readonly http: number;
-  readonly rpc: number;
-  readonly next: string;
-};
-
-type RowOptions = {
-  readonly severity?: Severity;
-  readonly retryable?: boolean;
-  readonly http?: number;
-  readonly rpc?: number;
-};
-
-/** HTTP status by category (seed 000, error_to_problem_details). */
-export const httpStatusByCategory = { input: 400, processing: 500, external: 502, resource: 429, policy: 403 } as const;
-
-/** JSON-RPC code by category (seed 000, error_to_jsonrpc_error). */
-export const rpcCodeByCategory = {
-  input: -32602,
-  processing: -32603,
-  external: -32003,
-  resource: -32603,
-  policy: -32600,
-} as const;
-
-function row(category: ErrorCategory, severity: Severity, next: string, options: RowOptions): ErrorCodeRow {
-  return Object.freeze({
-    category,
-    severity: options.severity ?? severity,
-    retryable: options.retryable ?? false,
-    http: options.http ?? httpStatusByCategory[category],
-    rpc: options.rpc ?? rpcCodeByCategory[category],
-    next,
-  });
-}
-
-const input = (next: string, options: RowOptions = {}) => row("input", "transient", next, options);
-const processing = (next: string, options: RowOptions = {}) => row("processing", "fatal", next, options);
-const external = (next: string, options: RowOptions = {}) =>
-  row("external", "transient", next, { retryable: true, ...options });
-const resource = (next: string, options: RowOptions = {}) => row("resource", "fatal", next, options);
-const policy = (next: string, options: RowOptions = {}) => row("policy", "fatal", next, options);
-
-const degraded = { severity: "degraded" } as const;
-const busy = { severity: "transient", retryable: true } as const;
 
 /** Every code that Countersign emits. */
 export const errorCodes = Object.freeze({

@@ -2,7 +2,8 @@
 // Owns: the code, of the catalogue's row or of the category, and the one reserved key data.kernel, by which a reader tells
 // a policy denial from a bad request although both may say -32600.
 
-import { errorCodes, isErrorCode, rpcCodeByCategory } from "../contract/error-codes.ts";
+import { errorCodes, isErrorCode } from "../contract/error-codes.ts";
+import { rpcCodeByCategory } from "../contract/error-row.ts";
 import type { KernelError } from "../contract/kernel-error.ts";
 import type { RpcErrorObject } from "../contract/rpc.ts";
 

@@ -2,7 +2,8 @@
 // Owns: type, title, status and the retry hint by severity.
 // Never: sends a header; the HTTP edge does, and only for hints from 0 upwards.
 
-import { errorCodes, httpStatusByCategory, isErrorCode } from "../contract/error-codes.ts";
+import { errorCodes, isErrorCode } from "../contract/error-codes.ts";
+import { httpStatusByCategory } from "../contract/error-row.ts";
 import { FieldErrors } from "../contract/field-error.ts";
 import type { ProblemCause, ProblemDetails } from "../contract/http.ts";
 import { boundError, type KernelError } from "../contract/kernel-error.ts";

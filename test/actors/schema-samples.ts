@@ -6,6 +6,7 @@ import { z } from "zod";
 import { evidenceSamples } from "./evidence-samples.ts";
 import { faceSamples } from "./face-samples.ts";
 import { gateSamples } from "./gate-samples.ts";
+import { reportSamples } from "./report-samples.ts";
 import { routeSamples } from "./route-samples.ts";
 import { tokenSamples } from "./token-samples.ts";
 
@@ -221,6 +222,7 @@ const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ..
 const word = (sample: string): Sample => ({ sample, wrong: 5 });
 
 export const samples: Readonly<Record<string, Sample>> = {
+  ...reportSamples,
   ...routeSamples,
   ...gateSamples,
   ...tokenSamples,

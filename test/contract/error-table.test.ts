@@ -1,11 +1,7 @@
 /** The catalogue as callers meet it: what each code means for another try, for its severity, over HTTP and over JSON-RPC. */
 import { describe, expect, it } from "vitest";
-import {
-  type ErrorCodeRow,
-  errorCodes,
-  httpStatusByCategory,
-  rpcCodeByCategory,
-} from "../../src/contract/error-codes.ts";
+import { errorCodes } from "../../src/contract/error-codes.ts";
+import { type ErrorCodeRow, httpStatusByCategory, rpcCodeByCategory } from "../../src/contract/error-row.ts";
 
 type Rows = Readonly<Record<string, ErrorCodeRow>>;
 const rows: Rows = errorCodes;
@@ -146,6 +142,7 @@ describe("the rows of a category are alike, but for those that are named here", 
         "T0_LEDGER_REPLACED",
         "T0_LEDGER_UNAVAILABLE",
         "T0_MCP_SESSION_LIMIT",
+        "T0_PACKAGE_MISSING",
         "T0_RUNTIME_UNSUPPORTED",
         "T4_DISPATCHER_UNAVAILABLE",
         "T7_ROUTE_NO_ENDPOINT",

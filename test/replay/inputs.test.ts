@@ -30,7 +30,9 @@ describe("a row", () => {
     ]);
     const settings = { policyVersion: "default-1" };
     expect(rows[0]?.inputs).toEqual([{ in: "begin", facts: { $event: 0 }, host: { settings } }]);
-    expect(rows[1]?.inputs?.map(({ host }) => host)).toEqual([{ "operator Note.Work@1.0": { retry: "NONE" } }]);
+    expect(rows[1]?.inputs?.flatMap(({ host }) => host ?? [])).toEqual([
+      { "operator Note.Work@1.0": { retry: "NONE" } },
+    ]);
     const keys = rows.flatMap(({ answers = [] }) => answers.map(({ scope, key }) => `${scope} ${key.split(":")[0]}`));
     expect(keys).toEqual([
       ...["plan context", "plan plan", "plan judge", "step:a policy", "step:b policy", "step:c policy", "end noise"],

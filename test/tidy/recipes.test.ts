@@ -136,9 +136,10 @@ ${oneStep(', gate: { reason: "look" }')}
 const [gate] = state.gates;
 assert.ok(gate);
 const look = { paint: (_style: unknown, text: string) => text, now: () => 0 };
-const { workflow_id, tenant_id } = gate;
-const notice = { kind: "opened", workflow_id, tenant_id, intent_type: "Recipe.Try", gate };
-const told = describeNotice(notice as never, { maxSubject: 99, maxPreview: 99, maxPayload: 99, linkOnly: false });
+const { workflow_id, tenant_id, opened_at: at } = gate;
+const about = { workflow_id, tenant_id, intent_type: "Recipe.Try" };
+const notice = { notice_id: "n1", kind: "opened" as const, at, ...about, gate, gate_now: gate, cancelled: null };
+const told = describeNotice(notice, { maxSubject: 99, maxPreview: 99, maxPayload: 99, linkOnly: false });
 for (const shown of [renderGate(gate, look), renderMcpGate(gate), JSON.stringify(told.facts)])
   assert.match(shown, /contact.*the owner of the step Work/i);
 const [listed] = await t.kernel.gates({}, testCaller);

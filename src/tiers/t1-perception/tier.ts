@@ -5,7 +5,8 @@
  * external calls take. Never: fetches, plans, or interprets business content.
  */
 import { raise } from "../../contract/error.ts";
-import { kernelError, rpcCodeByCategory } from "../../contract/error-codes.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { rpcCodeByCategory } from "../../contract/error-row.ts";
 import type { Intake } from "../../contract/intake.ts";
 import { follow } from "../../contract/maybe-promise.ts";
 import { type ExternalFailure, type NormalizeQuestion, t1 } from "../../contract/messages/t1.ts";
