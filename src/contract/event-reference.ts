@@ -23,6 +23,12 @@ const manyMembers = 4;
 /** Writes values with references to the payloads of one row. */
 export class ReferenceWriter {
   readonly #payloads: readonly object[];
+  /** Where the first reference to each object and long text leads; made when it is first asked. */
+  #places: ReadonlyMap<unknown, Place> | null = null;
+  /** The names of all members of the payloads; made when they are first asked. */
+  #names: ReadonlySet<string> | null = null;
+  /** Answers stand in the order of their events: the search for the next one begins behind the last one found. */
+  #next = 0;
 
   constructor(payloads: readonly object[]) {
     this.#payloads = payloads;
@@ -44,11 +50,11 @@ export class ReferenceWriter {
   }
 
   #find(value: unknown): Json | null {
-    for (const [$event, payload] of this.#payloads.entries()) {
-      const path = findIn(payload, value, maxDepth);
-      if (path !== null) return path.length === 0 ? { $event } : { $event, path };
-    }
-    return null;
+    this.#places ??= placesIn(this.#payloads);
+    const place = this.#places.get(value);
+    if (place === undefined) return null;
+    const { $event, path } = place;
+    return path.length === 0 ? { $event } : { $event, path };
   }
 
   #writeObject(value: object): Json {
@@ -61,15 +67,18 @@ export class ReferenceWriter {
 
   /** An event often holds an answer's members beside its own. */
   #findWithout(value: object, names: readonly string[]): Json | null {
-    const [first = ""] = names;
-    for (const [$event, payload] of this.#payloads.entries()) {
-      if ((payload as JsonObject)[first] !== (value as JsonObject)[first]) continue;
-      const own = Object.keys(payload).filter((name) => (payload as JsonObject)[name] !== undefined);
+    this.#names ??= new Set(this.#payloads.flatMap((payload) => Object.keys(payload)));
+    for (const name of names) if (!this.#names.has(name)) return null;
+    const count = this.#payloads.length;
+    for (let tried = 0; tried < count; tried++) {
+      const $event = (this.#next + tried) % count;
+      const payload = this.#payloads[$event] as JsonObject;
+      if (!names.every((name) => payload[name] === (value as JsonObject)[name])) continue;
+      const own = Object.keys(payload).filter((name) => payload[name] !== undefined);
       const held = own.filter((name) => Object.hasOwn(value, name));
-      const isHeld =
-        held.length === names.length &&
-        names.every((name, at) => name === held[at] && (value as JsonObject)[name] === (payload as JsonObject)[name]);
-      if (isHeld) return { $event, omit: own.filter((name) => !held.includes(name)) };
+      if (held.length !== names.length || !names.every((name, at) => name === held[at])) continue;
+      this.#next = $event + 1;
+      return { $event, omit: own.filter((name) => !held.includes(name)) };
     }
     return null;
   }
@@ -80,17 +89,23 @@ const isEmpty = (value: object): boolean => {
   return true;
 };
 
-/** Returns the path to this very value, or null. */
-function findIn(at: object, value: unknown, depth: number): string[] | null {
-  if (at === value) return [];
-  if (depth === 0) return null;
-  for (const name in at) {
-    const member = (at as JsonObject)[name];
-    if (member === value) return [name];
-    const path = typeof member === "object" && member !== null ? findIn(member, value, depth - 1) : null;
-    if (path !== null) return [name, ...path];
-  }
-  return null;
+interface Place {
+  readonly $event: number;
+  readonly path: string[];
+}
+
+/** Returns where each object and each long text of the payloads stands first, down to `maxDepth` levels. */
+function placesIn(payloads: readonly object[]): ReadonlyMap<unknown, Place> {
+  const places = new Map<unknown, Place>();
+  const note = ($event: number, value: unknown, path: string[]): void => {
+    const isObject = typeof value === "object" && value !== null;
+    if (!isObject && !(typeof value === "string" && value.length >= longText)) return;
+    if (!places.has(value)) places.set(value, { $event, path });
+    if (!isObject || path.length === maxDepth) return;
+    for (const name in value) note($event, (value as JsonObject)[name], [...path, name]);
+  };
+  for (const [$event, payload] of payloads.entries()) note($event, payload, []);
+  return places;
 }
 
 /** Returns the value that was written with references to these payloads. A reference to nothing is null. */
