@@ -3,7 +3,7 @@ export { seededRandom } from "../adapters/seeded-random.ts";
 export { callOperator, type OperatorTrial, type OperatorTrialResult, trialContext } from "./call-operator.ts";
 export { type LedgerStoreSuite, ledgerStoreSuite } from "./ledger-store-suite.ts";
 export { letRun, letStoreAnswer } from "./let-run.ts";
-export { memoryLedger } from "./memory-row-store.ts";
+export { memoryLedger } from "./memory-ledger.ts";
 export { type OperatorContract, operatorContract } from "./operator-contract.ts";
 export { createTestKernel, type Mark, type TestKernel, type TestKernelOptions, testCaller } from "./test-kernel.ts";
 export { createVirtualClock, type VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { KernelError } from "../../src/contract/error.ts";
 import { operatorError } from "../../src/define/define-operator.ts";
 import type { KernelOptions } from "../../src/kernel/options.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import {
   codesOf,

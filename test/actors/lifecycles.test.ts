@@ -9,7 +9,7 @@ import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
 import { stopActor } from "../../src/engine/actors/stop-actor.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { letRun } from "../../src/testing/let-run.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { errand, gated, intentType, oneStep, operator, step } from "./fixture.ts";
 import { toWorkflow } from "./tier-signals.ts";

@@ -9,7 +9,7 @@ import { t5 } from "../../src/contract/messages/t5.ts";
 import { t6 } from "../../src/contract/messages/t6.ts";
 import { t7 } from "../../src/contract/messages/t7.ts";
 import { operatorError } from "../../src/define/define-operator.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import {
   createTestKernel,
   type TestKernel,

@@ -7,7 +7,7 @@ import { KernelErrorException, raise } from "../../src/contract/error.ts";
 import { kernelError } from "../../src/contract/error-codes.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import type { Kernel } from "../../src/kernel/kernel-interface.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
 import {

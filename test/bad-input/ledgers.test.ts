@@ -14,7 +14,7 @@ import { connect } from "../../src/ledger/sqlite/connect.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createStore } from "../../src/ledger/sqlite/store.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { bytesOf, freshPaths, withDatabase, writeLedger } from "../ledgers/ledger-files.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
 import { expectAlive, expectCoded, expectRefused, openKernel, refusal, who } from "./fixture.ts";

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Planner } from "../../src/index.ts";
 import { createBudgetAccount, defineCapability, errorToProblemDetails, KernelErrorException } from "../../src/index.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { anyObject, flow, intent, named, payloads, skill, step } from "./flow.ts";
 

@@ -7,7 +7,7 @@ import type { EventPayloads } from "../../src/contract/event.ts";
 import { type Budgets, createKernel, errorToProblemDetails } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { flow, intent, payloads, skill, step } from "../execution/flow.ts";

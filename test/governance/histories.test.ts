@@ -7,7 +7,7 @@ import { compileChart, tokenMachine } from "../../machines/index.ts";
 import type { Charge } from "../../src/contract/budget.ts";
 import { type Budgets, operatorError } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { flow, intent, payloads, skill, step } from "../execution/flow.ts";

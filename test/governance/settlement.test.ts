@@ -7,7 +7,7 @@ import { addCharge, type Charge, noCharge } from "../../src/contract/budget.ts";
 import { payloadOf } from "../../src/contract/event.ts";
 import { type Budgets, operatorError, type TokenEvent } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { flow, intent, oneStep, payloads, type SkillCall, skill, step } from "../execution/flow.ts";

@@ -4,7 +4,7 @@ import { endpointCounter } from "../../src/contract/model-route.ts";
 import type { Budgets } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
 import { flow, intent, skill, step } from "../execution/flow.ts";
 import { freshPaths } from "../ledgers/ledger-files.ts";

@@ -13,7 +13,7 @@ import {
   verifyEvidence,
   type WorkflowState,
 } from "../../src/index.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { eventsOf } from "../fixtures.ts";
 import { decide, intent, publishing } from "../gates/story.ts";
 import { codeOf, type EdgeUnderTest, openEdge, pathOf } from "./edge-fixture.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Caller } from "../../src/contract/auth-context.ts";
 import { maxListedGateChars } from "../../src/contract/listed-gate.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { counted, decide, gatedSteps, gateOf, intent, publishing, refusalOf, step, story } from "../gates/story.ts";
 import { countingLedger } from "../streams/counting-ledger.ts";
 

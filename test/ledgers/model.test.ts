@@ -12,7 +12,7 @@ import {
   testMemory,
   testStream,
 } from "../../src/testing/ledger-turns.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { runs } from "../properties/property-runs.ts";
 import { freshPaths, withStore } from "./ledger-files.ts";
 

@@ -1,11 +1,11 @@
-/** Every store passes the one suite: SQLite in a file, in memory, and plain rows. */
+/** Every store passes the one suite: SQLite in a file, in memory, and the store of the tests. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { ledgerStoreSuite } from "../../src/testing/ledger-store-suite.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "countersign-suite-"));
 let files = 0;
@@ -30,5 +30,5 @@ describe("[LED-09] storage is a port: stores of different kinds pass one suite",
     createTwo,
   });
   ledgerStoreSuite({ ...runner, name: "SQLite in memory", create: () => sqliteLedger() });
-  ledgerStoreSuite({ ...runner, name: "rows in Maps", create: () => memoryLedger() });
+  ledgerStoreSuite({ ...runner, name: "memoryLedger", create: () => memoryLedger() });
 });

@@ -4,7 +4,7 @@ import { createKernel, type KernelOptions } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createObserver } from "../../src/observers/telemetry/index.ts";
 import { createTestKernel, createVirtualClock } from "../../src/testing/index.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { freshPaths } from "../fixtures.ts";
 import { decide, gatedSteps, held, intent, publishing, refusalOf } from "../gates/story.ts";
 import { withDatabase } from "../ledgers/ledger-files.ts";

@@ -5,7 +5,7 @@ import type { GateResponse } from "../../src/contract/gate.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import { createCommandSignal } from "../../src/contract/signal.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
 

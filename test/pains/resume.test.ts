@@ -8,7 +8,7 @@ import { digest } from "../../src/contract/digest.ts";
 import { payloadOf } from "../../src/contract/event.ts";
 import type { TurnEvent } from "../../src/contract/turn.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { reseal } from "../ledgers/reseal.ts";

@@ -11,7 +11,7 @@ import { operatorError } from "../../src/define/define-operator.ts";
 import { dueOf } from "../../src/engine/log/derive-indexes.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { letRun } from "../../src/testing/let-run.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { refusalOf } from "../fixtures.ts";
 import { rowOpener } from "../ledgers/reseal.ts";

@@ -7,7 +7,7 @@ import { KernelErrorException } from "../../src/contract/error.ts";
 import { kernelError } from "../../src/contract/error-codes.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { typesOf } from "../ledgers/reseal.ts";
 import { createWorld, job, minute, start, step, work } from "./shared-file.ts";

@@ -4,7 +4,7 @@ import { kernelClock } from "../../src/engine/actors/kernel-clock.ts";
 import { createLedgerWriter } from "../../src/engine/log/ledger-writer.ts";
 import { OwnLife } from "../../src/engine/log/own-life.ts";
 import { firstTurn, testStream } from "../../src/testing/ledger-turns.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { createWorld, job, minute, step, work } from "./shared-file.ts";
 

@@ -1,7 +1,7 @@
 /** A process that is paused between a commit and the news of it, and wakes when its lease has run out. */
 import { describe, expect, it } from "vitest";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import type { TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";

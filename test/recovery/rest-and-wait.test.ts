@@ -9,7 +9,7 @@ import { createTimers } from "../../src/engine/actors/timers.ts";
 import { createRestWaiters } from "../../src/engine/log/rest-waiters.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock, type VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { patchDoor } from "../actors/fixture.ts";

@@ -8,7 +8,7 @@ import { RestingLogs } from "../../src/engine/log/resting-logs.ts";
 import { WorkflowLog } from "../../src/engine/log/workflow-log.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
 import { createWorld, job, ledgerPaths, openProcess, step, work } from "./shared-file.ts";
 

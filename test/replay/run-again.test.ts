@@ -6,7 +6,7 @@ import type { PolicyRule } from "../../src/contract/policy.ts";
 import { definePolicy, digest, operatorError } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { counted, gateOf, held, intent, Note, refusalOf, step, steps, story } from "../gates/story.ts";
 
 const again = (t: TestKernel, id: string) => t.kernel.retry(id, { ...testCaller, mode: "replay" });

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { letRun } from "../../src/testing/let-run.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { happen } from "./happen.ts";
 import { heal } from "./heal.ts";
 import { lookAt } from "./judge-live.ts";

@@ -10,7 +10,7 @@
  */
 import { seededRandom } from "../../src/adapters/seeded-random.ts";
 import type { AppendReceipt, LedgerStore, LedgerUpdates, PositionedRow } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { wrapMembers } from "../../src/testing/wrap-members.ts";
 
 const perTransaction = 1024;

@@ -5,7 +5,7 @@
  * P2  After a cut the store stands as it was written up to the last sync, as if nothing had come after.
  */
 import type { Append, LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { type StoreCall, wrapMembers } from "../../src/testing/wrap-members.ts";
 
 const writing: ReadonlySet<string> = new Set(["append", "beat", "claim", "takeUp", "release"]);

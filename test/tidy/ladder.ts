@@ -83,7 +83,7 @@ export const ladder: readonly Floor[] = [
   // The port suites check what the ports promise; the test kernel is the kernel with other parts in its ports.
   {
     room: "testing",
-    may: ["index", "create-kernel", "kernel", "engine", "adapters", ...ground],
+    may: ["index", "create-kernel", "kernel", "engine", "ledger/sqlite", "adapters", ...ground],
     packages: ["zod"],
     builtins: ["node:async_hooks", "node:timers"],
   },
