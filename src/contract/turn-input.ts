@@ -17,7 +17,7 @@ const common = {
   asks: z.array(z.string()).optional(),
   /** Ids that were drawn for records inside payloads, in their order. */
   ids: z.array(z.string()).optional(),
-  /** Facts that deciding read of its host for the first time, or that are others now, by name (`host-facts.ts`). */
+  /** Facts of the host that deciding read for the first time, or that have changed, by name. */
   host: z.record(z.string(), JsonValue).optional(),
 };
 

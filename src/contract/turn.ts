@@ -127,7 +127,7 @@ export class RowBuilder {
   seal({ last, head }: StreamEnd, { inputs, answers = [] }: Recorded = {}): TurnRow {
     const { count } = this;
     const place = { now: instantText(this.now), first: last + 1, count };
-    const shared = leaveOutDefaults({ ...this.#shared }, defaultsOf(this.#shared.stream));
+    const shared = leaveOutDefaults({ ...this.#shared }, envelopeDefaults(this.#shared.stream));
     const envelope = JSON.stringify({ v: turnSchemaVersion, ...shared, ...place });
     const led = inputs === undefined ? "" : `"inputs":${JSON.stringify(inputs)},"answers":${JSON.stringify(answers)},`;
     const body = `{${led}"events":[${this.#events.join(",")}]}`;
@@ -139,8 +139,8 @@ export class RowBuilder {
   }
 }
 
-/** The members of an envelope that a workflow's row rarely needs to name. */
-const defaultsOf = (stream: string): RecordDefaults => ({
+/** Returns the members of an envelope that a row of this stream leaves out while they have these values. */
+export const envelopeDefaults = (stream: string): RecordDefaults => ({
   values: { workflow_id: stream, thread_id: null, actor: system },
 });
 
@@ -231,7 +231,7 @@ export function openEnvelope(row: TurnRow): TurnEnvelope {
   const instant = Date.parse(String(now));
   if (!Number.isFinite(instant) || typeof stored["stream"] !== "string") return refuseRow(row, "format");
   const { first, count, ...shared } = stored;
-  const filled = sharedOf(fillDefaults(shared, defaultsOf(String(shared["stream"]))) as unknown as Shared);
+  const filled = sharedOf(fillDefaults(shared, envelopeDefaults(String(shared["stream"]))) as unknown as Shared);
   return { ...filled, now: instant, first, count } as TurnEnvelope;
 }
 

@@ -4,6 +4,8 @@
  * Owns: how a row is read from a docstring. Never: the text above the tables, which is written by hand.
  */
 import { errorCodes } from "../../src/contract/error-codes.ts";
+import { payloadDefaults, type RecordDefaults } from "../../src/contract/row-defaults.ts";
+import { envelopeDefaults } from "../../src/contract/turn.ts";
 import { defaultHttpLimits, defaultServerLimits } from "../../src/faces/http/index.ts";
 import { defaultMcpClientLimits, defaultMcpLimits } from "../../src/faces/mcp/index.ts";
 import { defaultLimits } from "../../src/index.ts";
@@ -85,3 +87,33 @@ export function instrumentTable(): string {
   const head = ["| Prometheus | OpenTelemetry | Kind | Labels | It says |", "|---|---|---|---|---|"];
   return ["## All metrics\n", "Prometheus has `_` for each `.` of a label.\n", ...head, ...rows].join("\n");
 }
+
+/** Returns the table of the members that a row leaves out, and the heading above it. */
+export function defaultsTable(): string {
+  const ofEnvelope = { ...envelopeDefaults("").values, workflow_id: "the stream" };
+  const ofEvent = { step_id: null, plan_id: "the envelope's", actor: "the envelope's" };
+  const rows = [
+    ...rowsOfDefaults("the envelope", { values: ofEnvelope }),
+    ...rowsOfDefaults("an event", { values: ofEvent }),
+    ...typesByDefaults().flatMap(([types, defaults]) => rowsOfDefaults(types, defaults)),
+  ];
+  return ["## Members that are left out\n", "| Of | Member | Default |", "|---|---|---|", ...rows].join("\n");
+}
+
+/** Returns the defaults of payloads, each with the types whose payloads have them. */
+function typesByDefaults(): readonly (readonly [string, RecordDefaults])[] {
+  const groups = Map.groupBy(Object.entries(payloadDefaults), ([, defaults]) => JSON.stringify(defaults));
+  return [...groups.values()].flatMap((group) => {
+    const types = group.map(([type]) => `\`${type}\``).join(", ");
+    return group.slice(0, 1).map(([, defaults]) => [types, defaults] as const);
+  });
+}
+
+function rowsOfDefaults(of: string, { values, inside = {} }: RecordDefaults, at = ""): readonly string[] {
+  const own = Object.entries(values).map(([name, value]) => `| ${of} | \`${at}${name}\` | ${showDefault(value)} |`);
+  return [...own, ...Object.entries(inside).flatMap(([name, more]) => rowsOfDefaults(of, more, `${at}${name}.`))];
+}
+
+/** Returns a default as JSON, or in words where it is that of another member. */
+const showDefault = (value: unknown): string =>
+  typeof value === "string" && value.startsWith("the ") ? value : `\`${JSON.stringify(value)}\``;

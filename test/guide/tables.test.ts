@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { commandScopes } from "../../src/contract/auth-context.ts";
 import { defaultRoles } from "../../src/index.ts";
 import { readSource, root } from "../tidy/source-files.ts";
-import { errorTables, instrumentTable, limitTables } from "./make-tables.ts";
+import { defaultsTable, errorTables, instrumentTable, limitTables } from "./make-tables.ts";
 
 /** The names of the default roles that have a scope, as the guide lists them. */
 const holdersOf = (scope: string): string => {
@@ -22,6 +22,12 @@ describe("the guide's reference of", () => {
     const tables = makeTables();
     expect(tables).not.toMatch(/\| +\|/);
     await expect(`${written}${tables}\n`).toMatchFileSnapshot(join(root, path));
+  });
+
+  it("members that a row leaves out has all of them, as the sources have them", async () => {
+    const path = "src/guide/ledger-format.md";
+    const [written] = readSource(path).text.split(/^## Members that are left out$/m);
+    await expect(`${written}${defaultsTable()}\n`).toMatchFileSnapshot(join(root, path));
   });
 
   it("scopes has each scope that a command asks for, and says which default roles have it", () => {

@@ -41,6 +41,7 @@ interface Break {
 export function addVerify(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("verify"))
     .description("check the hash chain and the signed approvals of the ledger, of a workflow, or of an export")
+    .addHelpText("after", "\nThe guide's page ledger-format.md has verifiers that check the chain without Countersign.")
     .argument("[workflow]", "its id; without it the whole ledger or file")
     .option("--file <export>", "check these JSON Lines, as `export` writes them, without a ledger")
     .action((workflowId: string | undefined, options: VerifyOptions) => verify(workflowId, { options, terminal }));

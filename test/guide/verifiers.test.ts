@@ -1,0 +1,271 @@
+/**
+ * The verifiers that the guide gives away, in JavaScript and in Python: they accept what the kernel writes, and they name the
+ * stream and the sequence of what somebody changed.
+ */
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rowText } from "../../src/contract/chain.ts";
+import { createKernel, type TurnRow, type Verification, verifyEvidence } from "../../src/index.ts";
+import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { composeEvidence } from "../../src/tiers/t6-metacognition/compose-evidence.ts";
+import { makeTempFolder } from "../fixtures.ts";
+import { runs } from "../properties/property-runs.ts";
+import { goldenLedgers, readRows } from "../replay/golden-ledgers.ts";
+import { readSource } from "../tidy/source-files.ts";
+import { type DemoLedger, readStored, recordDemo, writeStored } from "./ledger-samples.ts";
+import { filesOf, readBlocks } from "./read-blocks.ts";
+
+const files = filesOf(readBlocks(readSource("src/guide/ledger-format.md").text));
+const folder = makeTempFolder();
+const at = (name: string): string => join(folder.path, name);
+
+/** A machine may lack Python; the library does not need it. */
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+const verifiers = [
+  { language: "JavaScript", program: process.execPath, script: "verify-ledger.mjs", isHere: true },
+  { language: "Python", program: "python3", script: "verify_ledger.py", isHere: hasPython },
+] as const;
+
+type Verifier = (typeof verifiers)[number];
+
+/** What a verifier prints of a stream. */
+interface Verdict {
+  readonly stream: string;
+  readonly sequence: number;
+  readonly hash?: string;
+  readonly broken?: string;
+}
+
+function verify({ program, script }: Verifier, file: string): readonly Verdict[] {
+  const { status, stdout, stderr } = spawnSync(program, [at(script), file], { encoding: "utf8" });
+  if (stdout === "") throw new Error(stderr);
+  const verdicts = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Verdict);
+  expect(status).toBe(verdicts.some(({ broken }) => broken !== undefined) ? 1 : 0);
+  return verdicts;
+}
+
+let count = 0;
+function writeExport(lines: readonly string[]): string {
+  count += 1;
+  const file = at(`export-${count}.jsonl`);
+  writeFileSync(file, lines.map((line) => `${line}\n`).join(""));
+  return file;
+}
+function writeLedger(rows: readonly TurnRow[]): string {
+  count += 1;
+  const file = at(`ledger-${count}.db`);
+  writeStored(file, rows);
+  return file;
+}
+
+let demo: DemoLedger;
+let rows: readonly TurnRow[] = [];
+beforeAll(async () => {
+  for (const { script } of verifiers) writeFileSync(at(script), files.get(script) ?? "");
+  mkdirSync(at("demo"));
+  demo = await recordDemo(at("demo"));
+  rows = readStored(demo.file);
+});
+afterAll(() => folder[Symbol.dispose]());
+
+/** Changes one character in the middle of a text. */
+function alter(text: string): string {
+  const middle = Math.floor(text.length / 2);
+  return `${text.slice(0, middle)}${text[middle] === "7" ? "8" : "7"}${text.slice(middle + 1)}`;
+}
+
+/** Something that somebody does to a ledger at a row, and which of the rows that are left is then named, with which reason. */
+interface Damage {
+  readonly what: string;
+  readonly broken: string;
+  readonly harm: (rows: readonly TurnRow[], place: number) => readonly TurnRow[];
+  readonly named: number;
+}
+
+const change = (what: string, broken: string, changed: (row: TurnRow) => Partial<TurnRow>): Damage => ({
+  ...{ what, broken, named: 0 },
+  harm: (sound, place) => sound.with(place, { ...sound[place]!, ...changed(sound[place]!) }),
+});
+
+const damages: readonly Damage[] = [
+  change("an altered byte of an envelope", "hash", ({ envelope }) => ({ envelope: alter(envelope) })),
+  change("an altered byte of a body", "body", ({ body }) => ({ body: alter(body ?? "") })),
+  change("an altered byte of a body's hash", "body", ({ body_hash }) => ({ body_hash: alter(body_hash) })),
+  change("an altered byte of a previous hash", "link", ({ prev_hash }) => ({ prev_hash: alter(prev_hash) })),
+  change("an altered byte of a hash", "hash", ({ hash }) => ({ hash: alter(hash) })),
+  change("a body set to NULL", "missing", () => ({ body: null })),
+  change("an altered last sequence", "sequence", ({ last_sequence }) => ({ last_sequence: last_sequence + 1 })),
+  {
+    ...{ what: "a row removed from the middle", broken: "link", named: 0 },
+    harm: (sound, place) => sound.toSpliced(place, 1),
+  },
+  {
+    ...{ what: "two rows swapped", broken: "link", named: 0 },
+    harm: (sound, place) => sound.toSpliced(place, 2, sound[place + 1]!, sound[place]!),
+  },
+  {
+    ...{ what: "a row doubled", broken: "link", named: 1 },
+    harm: (sound, place) => sound.toSpliced(place, 0, sound[place]!),
+  },
+];
+
+/** The rows that are changed: the first, one in the middle, and the last that has another behind it. */
+const places = (): readonly number[] => [0, Math.floor(rows.length / 2), rows.length - 2];
+
+describe.each(verifiers)("the verifier in $language", (verifier) => {
+  /** Without Python on this machine the tests of its verifier are skipped with this message. */
+  const needed = (skip: (note: string) => void): void => {
+    if (!verifier.isHere) skip(`${verifier.program} is not installed`);
+  };
+
+  it("accepts the ledger and the export of the demonstration, and prints the end of its stream", ({ skip }) => {
+    needed(skip);
+    const { stream, last_sequence: sequence, hash } = rows.at(-1)!;
+    expect(verify(verifier, demo.file)).toEqual([{ stream, sequence, hash }]);
+    expect(verify(verifier, writeExport(demo.lines))).toEqual([{ stream, sequence, hash }]);
+  });
+
+  it.for(goldenLedgers)(
+    "accepts the golden ledger $release $file, as a ledger file and as an export",
+    (golden, { skip }) => {
+      needed(skip);
+      const own = readRows(golden);
+      const { stream, last_sequence: sequence, hash } = own.at(-1)!;
+      expect(verify(verifier, writeLedger(own))).toEqual([{ stream, sequence, hash }]);
+      expect(verify(verifier, writeExport(composeEvidence(own, [])))).toEqual([{ stream, sequence, hash }]);
+    },
+  );
+
+  it("judges each of the streams that are mixed in a ledger by itself", ({ skip }) => {
+    needed(skip);
+    const other = readRows(goldenLedgers[0]!);
+    const end = other.at(-1)!;
+    const mixed = [...other.slice(0, 2), ...rows.toSpliced(1, 1), ...other.slice(2)];
+    expect(verify(verifier, writeLedger(mixed))).toEqual([
+      { stream: end.stream, sequence: end.last_sequence, hash: end.hash },
+      { stream: rows[2]!.stream, sequence: rows[2]!.first_sequence, broken: "link" },
+    ]);
+  });
+
+  it.for(damages)("names stream and sequence of $what, in a ledger and in an export", (damage, { skip }) => {
+    needed(skip);
+    for (const place of places()) {
+      const damaged = damage.harm(rows, place);
+      const { stream, first_sequence: sequence } = damaged[place + damage.named]!;
+      const verdict = [{ stream, sequence, broken: damage.broken }];
+      expect(verify(verifier, writeLedger(damaged))).toEqual(verdict);
+      const evidence = demo.lines.slice(rows.length);
+      expect(verify(verifier, writeExport([...damaged.map(rowText), ...evidence]))).toEqual(verdict);
+    }
+  });
+
+  it("names the end of an export that was cut, at whichever line, and an export without a line", ({ skip }) => {
+    needed(skip);
+    const { stream, last_sequence: sequence } = rows.at(-1)!;
+    for (const kept of [rows.length, demo.lines.length - 1])
+      expect(verify(verifier, writeExport(demo.lines.slice(0, kept)))).toEqual([{ stream, sequence, broken: "cut" }]);
+    const withoutLast = demo.lines.toSpliced(rows.length - 1, 1);
+    const before = { stream, sequence: rows.at(-2)!.last_sequence, broken: "hash" };
+    expect(verify(verifier, writeExport(withoutLast))).toEqual([before]);
+    expect(verify(verifier, writeExport([]))).toEqual([{ stream: "", sequence: 0, broken: "cut" }]);
+  });
+
+  it("names a line of evidence that was altered, and by its number a line that cannot be read", ({ skip }) => {
+    needed(skip);
+    const { stream, last_sequence: sequence } = rows.at(-1)!;
+    const forged = demo.lines.with(-1, demo.lines.at(-1)!.replace('"rows":', '"rows":1'));
+    expect(verify(verifier, writeExport(forged))).toEqual([{ stream, sequence, broken: "hash" }]);
+    const unreadable = demo.lines.with(2, demo.lines[2]!.slice(1));
+    expect(verify(verifier, writeExport(unreadable))).toEqual([
+      { stream, sequence: rows[3]!.first_sequence, broken: "link" },
+      { stream: "line 3", sequence: 0, broken: "format" },
+    ]);
+  });
+});
+
+const damagedColumns = ["envelope", "body", "body_hash", "prev_hash", "hash"] as const;
+
+describe("the verifiers of the guide", () => {
+  it("are short enough to read, and import nothing but what their language brings", () => {
+    const script = files.get("verify-ledger.mjs") ?? "";
+    expect(script.trimEnd().split("\n").length).toBeLessThanOrEqual(60);
+    const imported = [...script.matchAll(/from "(.*)"/g)].map(([, name]) => name);
+    expect(imported).toEqual(["node:crypto", "node:fs", "node:sqlite"]);
+    const modules = [...(files.get("verify_ledger.py") ?? "").matchAll(/^import (\w+)$/gm)].map(([, name]) => name);
+    expect(modules).toEqual(["hashlib", "json", "pathlib", "re", "sqlite3", "sys"]);
+  });
+});
+
+describe("the verifiers and the kernel", () => {
+  it("find the same break in a ledger whose bytes were altered at random", async () => {
+    const bytes = fc.record({
+      place: fc.nat(rows.length - 1),
+      column: fc.constantFrom(...damagedColumns),
+      offset: fc.nat(),
+      byte: fc.integer({ min: 32, max: 126 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(bytes, async ({ place, column, offset, byte }) => {
+        count += 1;
+        const file = at(`random-${count}.db`);
+        copyFileSync(demo.file, file);
+        const row = rows[place]!;
+        const text = row[column] ?? "";
+        const i = offset % text.length;
+        const altered = `${text.slice(0, i)}${String.fromCharCode(byte)}${text.slice(i + 1)}`;
+        {
+          using database = new DatabaseSync(file);
+          database.exec("DROP TRIGGER events_keep_on_update");
+          database.prepare(`UPDATE events SET ${column} = ? WHERE first_sequence = ?`).run(altered, row.first_sequence);
+        }
+        const { broken } = await verifyWithKernel(file);
+        const found = broken.filter(({ reason }) => reason !== "index");
+        const named = found.map(({ stream, sequence, reason }) => ({ stream, sequence, broken: reason }));
+        for (const verifier of verifiers.filter(({ isHere }) => isHere))
+          expect(verify(verifier, file).filter((verdict) => verdict.broken !== undefined)).toEqual(named);
+      }),
+      { numRuns: runs(20) },
+    );
+  });
+
+  it("name the same row of an export of which any row was damaged in any of the ways above", async () => {
+    for (const { harm } of damages)
+      for (const place of places()) {
+        const lines = [...harm(rows, place).map(rowText), ...demo.lines.slice(rows.length)];
+        const [kernels] = (await verifyEvidence(lines)).broken;
+        const [ours] = verify(verifiers[0], writeExport(lines));
+        expect(ours).toEqual({ stream: kernels?.stream, sequence: kernels?.sequence, broken: kernels?.reason });
+      }
+  });
+});
+
+async function verifyWithKernel(file: string): Promise<Verification> {
+  const kernel = await createKernel({ ledger: sqliteLedger({ path: file }), recover: false });
+  try {
+    return await kernel.verify();
+  } finally {
+    await kernel.stop();
+  }
+}
+
+describe("the queries of the guide", () => {
+  it("list every event of a ledger, and who decided on what, with the payload that was shown", () => {
+    using database = new DatabaseSync(demo.file, { readOnly: true });
+    const events = database.prepare(files.get("list-events.sql") ?? "").all();
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, i) => i + 1));
+    expect(events).toHaveLength(rows.at(-1)!.last_sequence);
+    expect(events[0]).toMatchObject({ stream: rows[0]!.stream, type: "INTENT_RECEIVED", step: null });
+    const decisions = database.prepare(files.get("who-approved.sql") ?? "").all();
+    expect(decisions).toMatchObject([
+      { workflow: rows[0]!.stream, decision: "USER_APPROVED", decided_by: "user", id: "local", operator: "File.Write" },
+    ]);
+    expect(JSON.parse(String(decisions[0]?.["payload"]))).toMatchObject({ path: "RELEASE_NOTES.md" });
+  });
+});
