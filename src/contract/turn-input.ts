@@ -1,14 +1,26 @@
 /**
- * The part of a ledger row that a replay needs beside the events: the inputs that led to the row, and the answers that
- * deciding received from outside while it handled them (INV-40).
+ * The part of a ledger row that a replay needs beside the events: the inputs that led to the row, each with the answers that
+ * deciding received from outside while it handled the input (INV-40).
  *
  * Owns: the form of recorded inputs and answers. Never: decides which answers are recorded (`recorded-answers.ts`).
- * I1  Inputs and answers stand in the order in which they were handled and received.
+ * I1  Inputs and answers stand in the order in which they were handled and received. An answer stands in the input that it
+ *     was received for: the inputs of one row may ask the same question, and receive other answers.
  * I2  Subtrees that stand in an event of the same row are references (`event-reference.ts`).
  * I3  An edit and a signature stand here as digests only; what policy let through of an edit stands in the answers.
  */
 import { z } from "zod";
 import { JsonValue } from "./json.ts";
+
+/** An answer; each member is absent where it is null, or where there are no tags. */
+const answer = {
+  data: JsonValue.optional(),
+  error: JsonValue.optional(),
+  tags: z.record(z.string(), z.string()).optional(),
+};
+
+/** An answer that deciding received at once, with the name of its question. */
+export const TurnAnswer = z.strictObject({ scope: z.string(), key: z.string(), ...answer });
+export type TurnAnswer = z.infer<typeof TurnAnswer>;
 
 const common = {
   /** Instant of the input (epoch ms); absent where it is the row's. */
@@ -19,6 +31,8 @@ const common = {
   ids: z.array(z.string()).optional(),
   /** Facts of the host that deciding read for the first time, or that have changed, by name. */
   host: z.record(z.string(), JsonValue).optional(),
+  /** Answers that deciding received at once while it handled the input, in their order. */
+  answers: z.array(TurnAnswer).optional(),
 };
 
 const input = <const N extends string, M extends z.ZodRawShape>(name: N, members: M) =>
@@ -30,13 +44,6 @@ const callOf = {
   attempt: z.int(),
   /** The step's run that made the call; absent for the first. */
   run: z.int().optional(),
-};
-
-/** An answer; each member is absent where it is null, or where there are no tags. */
-const answer = {
-  data: JsonValue.optional(),
-  error: JsonValue.optional(),
-  tags: z.record(z.string(), z.string()).optional(),
 };
 
 export const TurnInput = z.discriminatedUnion("in", [
@@ -68,10 +75,6 @@ export const TurnInput = z.discriminatedUnion("in", [
 ]);
 export type TurnInput = z.infer<typeof TurnInput>;
 
-/** An answer that deciding received at once, with the name of its question. */
-export const TurnAnswer = z.strictObject({ scope: z.string(), key: z.string(), ...answer });
-export type TurnAnswer = z.infer<typeof TurnAnswer>;
-
 /** What led to a row. */
-export const TurnCause = z.strictObject({ inputs: z.array(TurnInput), answers: z.array(TurnAnswer) });
+export const TurnCause = z.strictObject({ inputs: z.array(TurnInput) });
 export type TurnCause = z.infer<typeof TurnCause>;

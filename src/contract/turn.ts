@@ -1,6 +1,6 @@
 /**
  * A turn as it lies in the ledger: one row of plain JSON that is read without any other row. The envelope holds the members
- * that all events of the turn share; the body holds the events, and the inputs and answers that led to them; the hash chains
+ * that all events of the turn share; the body holds the events, and the inputs that led to them; the hash chains
  * the row to the previous row of the stream.
  *
  * Owns: the byte format of a row. Never: touches a store.
@@ -97,7 +97,7 @@ export function sealTurn(
   return builder.seal({ last: envelope.first - 1, head: prevHash }, recorded);
 }
 
-/** The inputs that led to the events of a row, and the answers that deciding received while it handled them. */
+/** The inputs that led to the events of a row, with the answers that deciding received while it handled them. */
 export type Recorded = Partial<TurnCause>;
 
 /** A row in the making. Its events are written as they come. */
@@ -124,12 +124,12 @@ export class RowBuilder {
   }
 
   /** Seals the row behind the end of its stream. */
-  seal({ last, head }: StreamEnd, { inputs, answers = [] }: Recorded = {}): TurnRow {
+  seal({ last, head }: StreamEnd, { inputs }: Recorded = {}): TurnRow {
     const { count } = this;
     const place = { now: instantText(this.now), first: last + 1, count };
     const shared = leaveOutDefaults({ ...this.#shared }, envelopeDefaults(this.#shared.stream));
     const envelope = JSON.stringify({ v: turnSchemaVersion, ...shared, ...place });
-    const led = inputs === undefined ? "" : `"inputs":${JSON.stringify(inputs)},"answers":${JSON.stringify(answers)},`;
+    const led = inputs === undefined ? "" : `"inputs":${JSON.stringify(inputs)},`;
     const body = `{${led}"events":[${this.#events.join(",")}]}`;
     const body_hash = sha256(body);
     const hash = chainHash(head, envelope, body_hash);
@@ -203,9 +203,9 @@ export function takeTurn(row: TurnRow, end: StreamEnd): Turn {
   const envelope = openEnvelope(row);
   if (!standsAt(row, envelope, end.last + 1)) return refuseRow(row, "sequence");
   const body = readText(row, row.body ?? "");
-  const { inputs, answers, events } = (isPlainObject(body) ? body : refuseRow(row, "format")) as unknown as StoredBody;
+  const { inputs, events } = (isPlainObject(body) ? body : refuseRow(row, "format")) as unknown as StoredBody;
   if (!Array.isArray(events) || events.length !== envelope.count) return refuseRow(row, "format");
-  const recorded = inputs === undefined ? {} : { inputs, answers };
+  const recorded = inputs === undefined ? {} : { inputs };
   return { envelope, ...recorded, events: events.map((event) => readStoredEvent(row, event)) };
 }
 

@@ -1,5 +1,5 @@
 /**
- * A ledger row as a replay reads it: its inputs and answers, with the references to its events resolved.
+ * A ledger row as a replay reads it: its inputs, with the references to its events resolved.
  */
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
@@ -16,21 +16,19 @@ export interface RecordedRow {
   readonly now: number;
   readonly last: number;
   readonly inputs: readonly TurnInput[];
-  /** Answers that were not given yet. */
-  readonly answers: TurnAnswer[];
 }
 
 const rowsRef = moduleRef(0, "kernel", "replay");
 
-/** @throws KernelErrorException T0_LEDGER_CORRUPT if the inputs or answers do not have their form. A row without any was appended by a host. */
-export function readRow({ envelope, events, inputs = [], answers = [] }: Turn): RecordedRow {
+/** @throws KernelErrorException T0_LEDGER_CORRUPT if the inputs do not have their form. A row without any was appended by a host. */
+export function readRow({ envelope, events, inputs = [] }: Turn): RecordedRow {
   const { stream, now, first, count } = envelope;
-  const cause = TurnCause.safeParse({ inputs, answers });
+  const cause = TurnCause.safeParse({ inputs });
   if (!cause.success)
     return raise(kernelError("T0_LEDGER_CORRUPT", `what led to event ${first} of ${stream} cannot be read`, rowsRef));
   const payloads = events.map(({ payload }) => payload);
   const resolved = readReferences(cause.data as unknown as Json, payloads) as unknown as RecordedRow;
-  return { now, last: first + count - 1, inputs: resolved.inputs, answers: resolved.answers };
+  return { now, last: first + count - 1, inputs: resolved.inputs };
 }
 
 export const readAnswer = ({ data = null, error = null, tags = {} }: Partial<TurnAnswer>): Answered =>
@@ -43,7 +41,7 @@ const unheard = kernelError("T4_TOOL_EXECUTION_FAILED", "the end of this call wa
 
 /** Returns the input as the mailbox took it. `nr` is the number of the question that it answers. */
 export function readInput(recorded: TurnInput, nr: number): Input {
-  const { in: type, at: _at, asks: _asks, ids: _ids, host: _host, ...members } = recorded;
+  const { in: type, at: _at, asks: _asks, ids: _ids, host: _host, answers: _answers, ...members } = recorded;
   if (recorded.in === "answered") {
     const { scope, key, ...answer } = recorded;
     return { type: recorded.in, scope, key, nr, answer: readAnswer(answer) };

@@ -9,13 +9,12 @@ import type { Json } from "../contract/json.ts";
 import type { TurnAnswer, TurnInput } from "../contract/turn-input.ts";
 import { errorOf } from "../engine/actors/within.ts";
 import { decide, endCrashed, hear } from "../tiers/t4-execution/decide/plan/decide.ts";
-import { PassScopes, type Place } from "../tiers/t4-execution/decide/run/answers.ts";
+import { PassScopes, type Place, questionName } from "../tiers/t4-execution/decide/run/answers.ts";
 import { type Answered, answered, type Input } from "../tiers/t4-execution/decide/run/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/run/intention.ts";
 import { usualAnswer } from "../tiers/t4-execution/decide/run/recorded-answers.ts";
 import { oodaRef, type Run, RunMemory, type Settings } from "../tiers/t4-execution/decide/run/run.ts";
 import { settingsOf } from "../tiers/t4-execution/host-facts.ts";
-import { questionName } from "../tiers/t4-execution/input-journal.ts";
 import { type RecordedRow, readAnswer, readInput, readRow } from "./read-row.ts";
 import { type RecordedLog, replayOver } from "./recorded-log.ts";
 
@@ -64,9 +63,10 @@ export class Replaying {
   #foreign: ReplayedRun;
   /** Runs by the last event of each row that they wrote: one may go on behind rows of another owner. */
   readonly #runs = new Map<number, ReplayedRun>();
-  #row: RecordedRow | null = null;
+  /** What the input that is given now left: questions, ids that were drawn, and answers that were not given yet. */
   #asks: readonly string[] = [];
   #ids: string[] = [];
+  #answers: TurnAnswer[] = [];
 
   constructor(log: RecordedLog) {
     this.log = log;
@@ -85,7 +85,6 @@ export class Replaying {
 
   #replay(row: RecordedRow): void {
     const { log } = this;
-    this.#row = row;
     log.foreign = row.inputs.some((input) => input.in === "foreign");
     for (const input of row.inputs) this.#take(input, row);
     log.closeAt(row.last);
@@ -126,6 +125,7 @@ export class Replaying {
     run.now = recorded.at ?? row.now;
     this.#asks = recorded.asks ?? [];
     this.#ids = [...(recorded.ids ?? [])];
+    this.#answers = [...(recorded.answers ?? [])];
     for (const [name, fact] of Object.entries(recorded.host ?? {})) run.facts.set(name, fact);
     const { scope = "", key = "" } = recorded.in === "answered" ? recorded : {};
     const input = readInput(recorded, run.asked.get(questionName(scope, key)) ?? 0);
@@ -154,9 +154,8 @@ export class Replaying {
   /** Returns the recorded answer; null where a later input answers. */
   put(run: ReplayedRun, { scope, key, nr }: Place, question: Question): Answered | null {
     const name = questionName(scope, key);
-    const { answers = [] } = this.#row ?? {};
-    const at = answers.findIndex((one) => one.scope === scope && one.key === key);
-    if (at >= 0) return readAnswer(answers.splice(at, 1)[0] as TurnAnswer);
+    const at = this.#answers.findIndex((one) => one.scope === scope && one.key === key);
+    if (at >= 0) return readAnswer(this.#answers.splice(at, 1)[0] as TurnAnswer);
     if (this.#asks.includes(name)) {
       run.asked.set(name, nr);
       return null;

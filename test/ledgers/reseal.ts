@@ -82,7 +82,7 @@ function sealRaw(envelope: TurnEnvelope, events: readonly unknown[], prev_hash: 
 export interface Forgery {
   readonly envelope?: (envelope: TurnEnvelope) => object;
   readonly event?: (event: TurnEvent) => object | null;
-  readonly cause?: (turn: Turn) => Pick<Turn, "inputs" | "answers">;
+  readonly cause?: (turn: Turn) => Pick<Turn, "inputs">;
 }
 
 export function reseal(

@@ -6,14 +6,15 @@ import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testi
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { PassScopes, type Place } from "../../src/tiers/t4-execution/decide/run/answers.ts";
 import type { Answered, Input } from "../../src/tiers/t4-execution/decide/run/input.ts";
+import type { Question } from "../../src/tiers/t4-execution/decide/run/intention.ts";
 import type { RunMemory } from "../../src/tiers/t4-execution/decide/run/run.ts";
 import { InputJournal } from "../../src/tiers/t4-execution/input-journal.ts";
 import { ann, approve } from "../gates/people.ts";
 import { counted, held, intent, step, story } from "../gates/story.ts";
 
 const turnOf = (row: TurnRow): Recorded & { readonly now: number } => {
-  const { envelope, inputs = [], answers = [] } = takeTurn(row, { last: row.first_sequence - 1, head: row.prev_hash });
-  return { now: envelope.now, inputs, answers };
+  const { envelope, inputs = [] } = takeTurn(row, { last: row.first_sequence - 1, head: row.prev_hash });
+  return { now: envelope.now, inputs };
 };
 const rowsOf = (t: TestKernel, id: string): Promise<TurnRow[]> => Array.fromAsync(t.kernel.export(id));
 
@@ -33,11 +34,12 @@ describe("a row", () => {
     expect(rows[1]?.inputs?.flatMap(({ host }) => host ?? [])).toEqual([
       { "operator Note.Work@1.0": { retry: "NONE" } },
     ]);
-    const keys = rows.flatMap(({ answers = [] }) => answers.map(({ scope, key }) => `${scope} ${key.split(":")[0]}`));
+    const answers = rows.flatMap(({ inputs = [] }) => inputs.flatMap((input) => input.answers ?? []));
+    const keys = answers.map(({ scope, key }) => `${scope} ${key.split(":")[0]}`);
     expect(keys).toEqual([
       ...["plan context", "plan plan", "plan judge", "step:a policy", "step:b policy", "step:c policy", "end noise"],
     ]);
-    const judged = rows[1]?.answers?.find(({ key }) => key === "judge");
+    const judged = answers.find(({ key }) => key === "judge");
     expect(judged?.data).toEqual({ $event: 1, omit: ["stage", "subject", "payload_hash"] });
   });
 
@@ -114,7 +116,25 @@ describe("the journal of what is decided ahead", () => {
     take(journal, woken, 0, 0);
     take(journal, woken, 0, 1);
     take(journal, woken, 1, 1);
-    expect(journal.seal(5, [queued as never])).toEqual({ inputs: [{ in: "woken" }], answers: [] });
+    expect(journal.seal(5, [queued as never])).toEqual({ inputs: [{ in: "woken" }] });
+  });
+
+  it("keeps an answer with the input that it was received for, and a usual one where an unusual one to the same question follows", () => {
+    const journal = open();
+    const question = { ask: "shared_key" } as unknown as Question;
+    const place: Place = { scope: "step:a", key: "shared", nr: 1 };
+    const claims = (from: number, ...claimed: readonly number[]): void => {
+      journal.begin(woken, 5, { position: from, isDirty: false });
+      for (const claim of claimed) journal.received(place, question, { data: { claim }, error: null, tags: {} });
+      journal.end({ position: from + 1, isDirty: true });
+    };
+    claims(0, 1);
+    claims(1, 1, 7, 1);
+    const recorded = (claim: number) => ({ scope: "step:a", key: "shared", data: { claim } });
+    expect(journal.seal(5, [queued as never]).inputs).toEqual([
+      { in: "woken" },
+      { in: "woken", answers: [recorded(1), recorded(7)] },
+    ]);
   });
 
   it("tells what it decides again as that: of what was decided in vain no row hears", () => {

@@ -204,9 +204,8 @@ describe("a replay names the first event that differs, and why", () => {
     const { capability } = publishing();
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);
-    const cause = ({ inputs, answers = [] }: Turn) => ({
-      inputs,
-      answers: answers.filter(({ key }) => key !== "plan"),
+    const cause = ({ inputs = [] }: Turn) => ({
+      inputs: inputs.map((one) => ({ ...one, answers: one.answers?.filter(({ key }) => key !== "plan") })),
     });
     const { difference } = await replayRows(reseal(await rowsOf(t, workflow_id), { cause }));
     expect(difference).toMatchObject({ code: "EVENT_MISSING", event_type: "POLICY_DECIDED", actual: "plan plan" });

@@ -44,7 +44,7 @@ export interface FoldedLog {
 
 /** Told what became of a row; called outside the transaction. */
 export interface LogListener {
-  /** A row of these events is sealed now; returns the inputs and answers that led to it. */
+  /** A row of these events is sealed now; returns the inputs that led to it. */
   readonly sealing: (now: number, drafts: readonly EventDraft[]) => TurnCause;
   readonly committed: () => void;
   /** All that is committed is durable. */

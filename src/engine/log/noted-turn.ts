@@ -65,7 +65,7 @@ export class NotedTurn {
     return noted;
   }
 
-  /** Seals the row, with the inputs and answers that led to it. */
+  /** Seals the row, with the inputs that led to it. */
   seal(recorded: Recorded | undefined): TurnRow {
     return this.#builder(0).seal(this.#end, recorded);
   }

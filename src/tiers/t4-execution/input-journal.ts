@@ -14,13 +14,12 @@ import type { EventDraft } from "../../contract/event.ts";
 import { ReferenceWriter } from "../../contract/event-reference.ts";
 import type { Json } from "../../contract/json.ts";
 import type { TurnCause, TurnInput } from "../../contract/turn-input.ts";
-import type { Place } from "./decide/run/answers.ts";
+import { type Place, questionName } from "./decide/run/answers.ts";
 import { type Answered, type Input, isExternal } from "./decide/run/input.ts";
 import type { Question } from "./decide/run/intention.ts";
-import { isUsualAnswer } from "./decide/run/recorded-answers.ts";
 import { callIdOf, type Handle, type RunMemory, type Settings, type UnderWay } from "./decide/run/run.ts";
 import { reportFacts, settingsName, writeSettings } from "./host-facts.ts";
-import { recordAnswer, recordInput } from "./record-input.ts";
+import { recordInput } from "./record-input.ts";
 
 /** A fact that no input led to. */
 type Mark = Extract<TurnInput, { readonly in: "opened" | "foreign" | "owned" | "again" | "stopped" }>;
@@ -69,8 +68,6 @@ interface LogPlace {
   readonly position: number;
   readonly isDirty: boolean;
 }
-
-export const questionName = (scope: string, key: string): string => `${scope} ${key}`;
 
 export class InputJournal {
   readonly #memory: RunMemory;
@@ -188,13 +185,11 @@ export class InputJournal {
     const waits = (re: number): boolean => this.#memory.commands.has(re);
     const row = { now, drafts, references, waits };
     const inputs = this.#handled.map((one) => (isMark(one) ? one : recordInput(one, row)));
-    const received = this.#handled.flatMap((one): readonly Received[] => (isMark(one) ? none : one.answers));
-    const answers = received.filter((one) => !isUsual(one)).map((one) => recordAnswer(one, references));
     this.#sealedMarks = this.#handled.filter(isMark);
     this.#handled = [];
     this.#saysForeign = false;
     this.#markOwner();
-    return { inputs, answers };
+    return { inputs };
   }
 
   committed(confirmed: number): void {
@@ -239,9 +234,6 @@ export class InputJournal {
     this.#asked.clear();
   }
 }
-
-const isUsual = ({ question, answer: { error, data } }: Received): boolean =>
-  error === null && isUsualAnswer(question, data);
 
 /** A command that waits for an answer is not decided yet. */
 const isDeciding = (input: Input, { commands }: RunMemory): boolean =>

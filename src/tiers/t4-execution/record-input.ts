@@ -11,9 +11,10 @@ import type { EventDraft } from "../../contract/event.ts";
 import type { ReferenceWriter } from "../../contract/event-reference.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { TurnAnswer, TurnInput } from "../../contract/turn-input.ts";
+import { questionName } from "./decide/run/answers.ts";
 import type { Answered, CallEnd, CallOf, Word } from "./decide/run/input.ts";
 import type { Question } from "./decide/run/intention.ts";
-import { keptOf, readsTags } from "./decide/run/recorded-answers.ts";
+import { isUsualAnswer, keptOf, readsTags } from "./decide/run/recorded-answers.ts";
 import type { Handled, Received } from "./input-journal.ts";
 
 /** The row that is sealed. */
@@ -25,15 +26,19 @@ interface SealedRow {
   readonly waits: (re: number) => boolean;
 }
 
-type Recorded = { -readonly [K in "at" | "asks" | "ids" | "host"]?: TurnInput[K] } & { readonly in: TurnInput["in"] };
+type Recorded = { -readonly [K in "at" | "asks" | "ids" | "host" | "answers"]?: TurnInput[K] } & {
+  readonly in: TurnInput["in"];
+};
 
 export function recordInput(handled: Handled, row: SealedRow): TurnInput {
-  const { input, now, asks, ids, host } = handled;
+  const { input, now, asks, ids, host, answers } = handled;
   const recorded: Recorded = { in: input.type, ...membersOf(handled, row) };
   if (now !== 0 && now !== row.now) recorded.at = now;
   if (asks.length > 0) recorded.asks = asks;
   if (ids.length > 0) recorded.ids = ids;
   if (host !== null) recorded.host = host;
+  const kept = unusualOf(answers).map((one) => recordAnswer(one, row.references));
+  if (kept.length > 0) recorded.answers = kept;
   return recorded as TurnInput;
 }
 
@@ -57,7 +62,22 @@ function membersOf({ input, question }: Handled, row: SealedRow): object {
   }
 }
 
-export const recordAnswer = ({ scope, key, question, answer }: Received, references: ReferenceWriter): TurnAnswer => ({
+/** Returns the answers that are recorded: usual ones are left out, unless a recorded one to the same question follows. */
+function unusualOf(answers: readonly Received[]): readonly Received[] {
+  const named = new Set<string>();
+  const kept = answers.toReversed().filter((one) => {
+    const name = questionName(one.scope, one.key);
+    if (isUsual(one) && !named.has(name)) return false;
+    named.add(name);
+    return true;
+  });
+  return kept.reverse();
+}
+
+const isUsual = ({ question, answer: { error, data } }: Received): boolean =>
+  error === null && isUsualAnswer(question, data);
+
+const recordAnswer = ({ scope, key, question, answer }: Received, references: ReferenceWriter): TurnAnswer => ({
   scope,
   key,
   ...answerOf(question, answer, references),

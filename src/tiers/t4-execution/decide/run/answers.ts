@@ -21,6 +21,9 @@ interface Entry {
 /** Where an answer belongs. */
 export type Place = Pick<Extract<Input, { readonly type: "answered" }>, "scope" | "key" | "nr">;
 
+/** Returns the name under which a row records a question and its answer. */
+export const questionName = (scope: string, key: string): string => `${scope} ${key}`;
+
 interface Scope {
   readonly name: string;
   entries: Map<string, Entry> | null;
