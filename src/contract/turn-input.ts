@@ -1,6 +1,6 @@
 /**
  * The part of a ledger row that a replay needs beside the events: the inputs that led to the row, each with the answers that
- * deciding received from outside while it handled the input (INV-40).
+ * deciding received from outside while it handled the input.
  *
  * Owns: the form of recorded inputs and answers. Never: decides which answers are recorded (`recorded-answers.ts`).
  * I1  Inputs and answers stand in the order in which they were handled and received. An answer stands in the input that it
