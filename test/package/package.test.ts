@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, "../..");
 const folder = join(app, "node_modules", "countersign");
 
 /** Of the tarball and of what it becomes; to be raised with a reason. */
-const maxPackedBytes = 1_510_000;
+const maxPackedBytes = 1_530_000;
 const maxUnpackedBytes = 6_000_000;
 
 interface Manifest {
