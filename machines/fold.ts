@@ -202,7 +202,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
       reason: payload.reason,
       policies: payload.policies ?? [],
     });
-    if (payload.stage === "action") step.decision = withDefaults(payload);
+    if (payload.stage === "action") step.decision = { asked_at: meta.at, ...withDefaults(payload) };
   },
   ACTION_STARTED(record, payload, meta) {
     const step = moveStep(record, meta, payload);

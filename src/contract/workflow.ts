@@ -33,7 +33,8 @@ export interface StepRecord {
   /** Attempts of this run. */
   attempt: number;
   attempts: AttemptTrace[];
-  decision: (PolicyDecision & { payload_hash: string }) | null;
+  /** What policy said last of its call; `asked_at` is the ISO instant of the question. */
+  decision: (PolicyDecision & { payload_hash: string; asked_at: string }) | null;
   action_id: string | null;
   retry_due: string | null;
   output: Json;

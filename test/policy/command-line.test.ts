@@ -50,8 +50,8 @@ describe("whatif", () => {
     expect([ran.code, readFileSync(db).equals(before)]).toEqual([0, true]);
     for (const part of ["WOULD BE", past.of["capped"] as string, "too much", "REQUIRE_HUMAN_APPROVAL → DENY"])
       expect(ran.out).toContain(part);
-    expect(ran.out).toContain("1 of 3 decisions in 1 workflows would differ under strict+default-1");
-    expect(ran.err).toMatch(/1 workflows, 3 decisions in .* s: \d+ workflows a second/);
+    expect(ran.out).toContain("1 of 4 decisions in 1 workflows would differ under strict+default-1");
+    expect(ran.err).toMatch(/1 workflows, 4 decisions in .* s: \d+ workflows a second/);
   });
 
   it("--json gives a line a finding and the report as the last", async () => {
@@ -67,7 +67,9 @@ describe("whatif", () => {
     });
     expect(lines).toHaveLength(1 + (report?.["differing"] as number) + (report?.["unknown"] as number));
     const masked = lines.filter(({ workflow_id }) => workflow_id === past.of["masked"]);
-    expect(masked).toMatchObject([{ kind: "differs", would_be: { decision: "DENY", reason: "no" } }]);
+    // Of the call when its gate opened, and at the vote.
+    const differs = { kind: "differs", would_be: { decision: "DENY", reason: "no" } };
+    expect(masked).toMatchObject([differs, differs]);
   });
 
   it("ends with 0 where nothing differs, and counts what --limit hides", async () => {
@@ -78,7 +80,7 @@ describe("whatif", () => {
       "--workflow",
       past.of["gated"] as string,
     );
-    expect([none.code, none.out]).toEqual([0, "0 of 3 decisions in 1 workflows would differ under strict+default-1\n"]);
+    expect([none.code, none.out]).toEqual([0, "0 of 4 decisions in 1 workflows would differ under strict+default-1\n"]);
     const all = file("all.json", JSON.stringify({ ...strict, rules: [{ ...strict.rules[0], when: {} }] }));
     const ran = await whatIf("--policies", all, "--limit", "1");
     expect(ran.out).toMatch(/and \d+ more/);

@@ -109,17 +109,20 @@ describe("another set", () => {
     expect(told(found).toSorted()).toEqual(
       [
         ["capped", "action", "s1", "REQUIRE_HUMAN_APPROVAL", "DENY"],
+        // Policy is asked again at the vote.
+        ["capped", "action", "s1", "REQUIRE_HUMAN_APPROVAL", "DENY"],
         ["edited", "action", "s1", "REQUIRE_HUMAN_APPROVAL", "DENY"],
         ["edited", "action", "s1", "REQUIRE_HUMAN_APPROVAL", "DENY"],
+        ["refused", "action", "s1", "REQUIRE_HUMAN_APPROVAL", "DENY"],
         ["refused", "action", "s1", "REQUIRE_HUMAN_APPROVAL", "DENY"],
         ["early", "action", "s1", "REQUIRE_HUMAN_APPROVAL", "DENY"],
       ].toSorted(),
     );
     expect(found.report).toMatchObject({
       policy_version: "strict+base-1+default-1",
-      differing: 5,
+      differing: 7,
       unknown: 0,
-      changes: { "REQUIRE_HUMAN_APPROVAL → DENY": 5 },
+      changes: { "REQUIRE_HUMAN_APPROVAL → DENY": 7 },
     });
     for (const finding of found.findings)
       expect(finding).toMatchObject({
@@ -185,6 +188,7 @@ describe("another set", () => {
       "REQUIRE_HUMAN_APPROVAL in place of DENY",
       "another transform",
       "another transform",
+      "another transform, other redactions",
       "another transform, other redactions",
     ]);
     expect(report.differing).toBe(kinds.length);
@@ -298,10 +302,10 @@ describe("the ledger", () => {
     expect(JSON.stringify(await eventsOf(t, workflow_id))).not.toContain("DE02");
     const { findings, report } = await askPast(t, { policies: [], defaultPolicies: false });
     expect(report).toMatchObject({
-      decisions: 5,
-      differing: 1,
+      decisions: 6,
+      differing: 2,
       unknown: 1,
-      changes: { "ALLOW_WITH_REDACTION → ALLOW": 1 },
+      changes: { "ALLOW_WITH_REDACTION → ALLOW": 2 },
     });
     expect(findings[1]).toMatchObject({
       kind: "unknown",

@@ -1,11 +1,13 @@
 /**
  * Putting a payload to policy: one question to T5, one decision in the ledger, and the payload as it is let through.
  */
+import { instantText } from "../../../../contract/instant.ts";
 import { deepFreeze, type Json } from "../../../../contract/json.ts";
 import { type StepQuestion, t5 } from "../../../../contract/messages/t5.ts";
 import { moduleRef } from "../../../../contract/module-ref.ts";
 import type { PolicyDecision } from "../../../../contract/policy.ts";
 import { redact } from "../../../../contract/redact.ts";
+import type { StepRecord } from "../../../../contract/workflow.ts";
 import { type Prepared, parseParams } from "../payload/prepare-step.ts";
 import { askPolicy, requireAllowed } from "../run/note-decision.ts";
 import { type Run, stepOf } from "../run/run.ts";
@@ -16,22 +18,48 @@ const policyRef = moduleRef(5, "policy", "evaluate");
 interface Admitting {
   /** Writes a payload down that stands nowhere else; `edit`: a person wrote it. */
   readonly keep?: boolean | "edit";
-  /** Asks although policy has seen this payload: it is another policy now. */
+  /** Asks although a call with this payload has begun. */
   readonly anew?: boolean;
 }
 
-/** A payload that the policy of now has not seen before any call is put to it, and comes back as it is let through. @throws T5_POLICY_DENIED. */
+/**
+ * Puts the payload of a first call to policy in each pass, and returns it as policy lets it through. A call that has begun
+ * keeps its judgement: an attempt after it is the same call.
+ * @throws KernelErrorException T5_POLICY_DENIED.
+ */
 export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew = false }: Admitting = {}): Prepared {
   const { step, hash } = prepared;
   const { decision: standing, attempt } = stepOf(run, step.step_id);
   // The ledger keeps what policy masks of an edit with the judgement of this very edit.
   const isHidden = keep !== false && (standing?.redactions.length ?? 0) > 0;
-  const mayStand = !anew && !isHidden && (attempt > 0 || standing?.policy_version === run.settings.policyVersion);
+  const mayStand = !anew && !isHidden && attempt > 0;
   const decision =
     mayStand && standing?.payload_hash === hash ? standing : admit(run, prepared, { keep, key: `policy:${hash}` });
-  requireAllowed(decision, { otherwise: "denied by policy", source: policyRef, of: { step_id: step.step_id } });
+  requireAdmitted(decision, step.step_id);
   return keep === "edit" ? applyToEdit(run, prepared, decision) : applyDecision(run, prepared, decision);
 }
+
+/**
+ * Returns what policy says of the payload that a gate shows, as of this instant: rules may read the time. A judgement of this
+ * very instant stands.
+ */
+export function judgeNow(run: Run, shown: Prepared): PolicyDecision {
+  const { step, hash } = shown;
+  const standing = run.scopes.keep("now:standing", () => stepOf(run, step.step_id).decision);
+  const isOfNow = run.scopes.keep("now:stands", () => isJudgedAt(standing, instantText(run.now), hash));
+  return isOfNow && standing !== null ? standing : admit(run, shown, { keep: false, key: `policy:${hash}` });
+}
+
+const isJudgedAt = (standing: StepRecord["decision"], now: string, hash: string): boolean =>
+  standing !== null && standing.asked_at === now && standing.payload_hash === hash;
+
+/** Returns the payload of a gate as this judgement lets it through. @throws as `prepareStep`. */
+export const passShown = (run: Run, shown: Prepared, decision: PolicyDecision): Prepared =>
+  applyDecision(run, { ...shown, gate: null }, decision);
+
+/** @throws KernelErrorException T5_POLICY_DENIED. */
+export const requireAdmitted = (decision: PolicyDecision, step_id: string): void =>
+  requireAllowed(decision, { otherwise: "denied by policy", source: policyRef, of: { step_id } });
 
 /** The payload as policy lets it through. What a person approved is that already. */
 function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): Prepared {

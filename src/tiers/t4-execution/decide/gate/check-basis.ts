@@ -1,15 +1,18 @@
 /**
- * What an approval rests on: the basis that the operator's preview named is asked for again when a vote is taken, and before
- * the first call; so is policy before the call, where it is another by then. Where either has changed the gate is opened again
- * on what stands now, and nothing is called.
+ * What an approval rests on: the basis that the operator's preview named, and the judgement of policy. Both are asked for again
+ * when a vote is taken and before the first call. Where the gate does not show what they say now it is opened again on what
+ * stands, and nothing is called.
  *
  * K1  A call that has begun may itself have changed what it rests on: repeated under its key it is not asked about again.
  * K2  What was said on another basis is no word on this one: where it has changed an approval names it.
+ * K3  What policy says last counts. A denial refuses the vote, and denies the step before its call. A demand for a person is met
+ *     by a gate that names the rule; another payload is met by none.
  */
 
 import { bindBasis, hasSameBasis } from "../../../../contract/basis.ts";
 import type { Gate, ParsedGateRequest } from "../../../../contract/gate.ts";
-import { admitPayload } from "../call/admit-payload.ts";
+import type { PolicyDecision } from "../../../../contract/policy.ts";
+import { admitPayload, judgeNow, passShown, requireAdmitted } from "../call/admit-payload.ts";
 import { type Prepared, prepareWritten } from "../payload/prepare-step.ts";
 import { showCall } from "../payload/show-call.ts";
 import type { Shown } from "../run/intention.ts";
@@ -41,6 +44,58 @@ export function reopenIfMoved(run: Run, prepared: Prepared, approved: Gate): boo
       : describeGate(run, { ...prepared, gate: null }, approved.reasons, { shown });
   noteRevised(run, isPast ? "policy" : "basis", { ...gate, edited: approved.edited });
   return true;
+}
+
+/**
+ * Asks policy before the call of an approved gate. Opens the gate again, as anew, where policy wants what it does not show; true
+ * when it did.
+ * @throws KernelErrorException T5_POLICY_DENIED.
+ */
+export function reopenIfJudged(run: Run, prepared: Prepared, approved: Gate): boolean {
+  const decision = judgeNow(run, prepared);
+  requireAdmitted(decision, prepared.step.step_id);
+  const shown = showIfJudged(run, approved, { prepared, decision });
+  if (shown !== null) noteRevised(run, "policy", { ...shown, edited: approved.edited });
+  return shown !== null;
+}
+
+/**
+ * Asks policy about the payload that a vote approves, and refuses the vote where policy denies it now, or wants what the gate
+ * does not show: the gate is then opened again on that.
+ * @throws KernelErrorException T5_POLICY_DENIED, T5_GATE_CONFLICT.
+ */
+export function requireSameJudgement(run: Run, gate: Gate, prepared: Prepared): void {
+  const { gate_id } = gate;
+  const decision = judgeNow(run, prepared);
+  const { code = "T5_POLICY_DENIED", reason, policies } = decision;
+  if (decision.decision === "DENY")
+    refuseAt(gate_id, `policy denies this call now: ${reason || "it gives no reason"}; ${gate_id} stays open`, {
+      ...{ code, detail: { policies } },
+    });
+  const shown = showIfJudged(run, gate, { prepared, decision });
+  if (shown === null) return;
+  noteRevised(run, "policy", reviseGate(gateNow(run, gate_id), shown));
+  refuse(run, gate, `policy now wants what ${gate_id} did not show; look again`);
+}
+
+interface Judged {
+  readonly prepared: Prepared;
+  readonly decision: PolicyDecision;
+}
+
+/** Returns the gate that this judgement demands; null where the gate shows that payload and names those rules. */
+function showIfJudged(run: Run, gate: Gate, { prepared, decision }: Judged): Gate | null {
+  const passed = passShown(run, prepared, decision);
+  if (passed.hash === gate.payload_digest && isAnsweredBy(gate, decision)) return null;
+  const reasons = approvalReasons(run, passed);
+  return describeGate(run, passed, reasons.length === 0 ? gate.reasons : reasons);
+}
+
+/** Returns whether the gate names the rule that wants a person. */
+function isAnsweredBy({ reasons }: Gate, { decision, decided_by }: PolicyDecision): boolean {
+  if (decision !== "REQUIRE_HUMAN_APPROVAL") return true;
+  const named = reasons.filter(({ source }) => source === "policy").flatMap(({ rule }) => rule.split(", "));
+  return decided_by === undefined ? named.length > 0 : named.includes(decided_by);
 }
 
 /** What a gate shows, as the policy of now lets it through. @throws KernelErrorException T5_POLICY_DENIED. */

@@ -24,7 +24,7 @@ import { toHost } from "../run/intention.ts";
 import { refuseAt, requireRoom } from "../run/refuse-at-gate.ts";
 import { ask, gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "../run/run.ts";
 import { castVote, endIfRejected } from "./cast-vote.ts";
-import { requireNamedBasis, requireSameBasis } from "./check-basis.ts";
+import { requireNamedBasis, requireSameBasis, requireSameJudgement } from "./check-basis.ts";
 import { isPlainRejection, isRegistered, requireRunnable } from "./check-runnable.ts";
 import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
 import { judgeDecision } from "./judge-decision.ts";
@@ -50,6 +50,7 @@ export function decideGate(run: Run, word: DecisionWord): GateResponse {
     return reviseForPolicy(run, standing);
   if (ready !== null && hasSameBasis(first, standing)) requireSameBasis(run, standing, ready);
   const judged = judge(run, first, { request, auth });
+  if (ready !== null && !judged.seat.advisory) requireSameJudgement(run, standing, ready);
   requireUnchanged(run, { standing: first, still: standing }, judged);
   const edited = request.payload.edit === undefined ? null : prepareEdit(run, standing, request);
   if (!judged.seat.advisory && edited === null && !agreesOnTargets(standing, { ...request, ...request.payload }))

@@ -1,8 +1,8 @@
 /**
  * One attempt of a step: the before-chain, and what its key answers (seed 002 section 6).
  *
- * A1  Policy and Approval are asked on the first attempt and their answer, which is in the ledger, stands for the rest. What
- *     fails before both have passed ends the step: no further attempt would ask them.
+ * A1  Policy and Approval are asked before the first attempt, in the pass that begins it, and their answer, which is in the
+ *     ledger, stands for the rest: further attempts are the same call. What fails before both have passed ends the step.
  * A2  Nothing is called unless the whole before-chain has passed; the call is an intention behind its start.
  */
 
@@ -17,12 +17,12 @@ import { failureOf, noteScreening, outcomeIdOf, successOf } from "../call/end-ca
 import { writeTimeout } from "../call/execution-context.ts";
 import { backOut, contextOf, runBefore } from "../call/hooks.ts";
 import { readThrown } from "../call/read-thrown.ts";
-import { reopenIfMoved } from "../gate/check-basis.ts";
+import { reopenIfJudged, reopenIfMoved } from "../gate/check-basis.ts";
 import { approvalReasons, describeGate, noteRevised, notifyGate, openGate } from "../gate/open-gate.ts";
 import { keepPayload, type Prepared, prepareStep } from "../payload/prepare-step.ts";
 import { gateDenied, isBlocking } from "../run/end-step.ts";
 import { toHost } from "../run/intention.ts";
-import { ask, callIdOf, parked, pending, type Run, stepOf } from "../run/run.ts";
+import { ask, callIdOf, gateNow, parked, pending, type Run, stepOf } from "../run/run.ts";
 import { settleFailure } from "./settle-failure.ts";
 
 const fallbackTimeoutSec = 60;
@@ -94,7 +94,8 @@ function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepar
   const { gate: approved } = prepared;
   if (approved !== null) {
     const isFirstCall = attempt === 1 && !recovered && !isCalledNoMore(run, prepared, keyOf(run, prepared));
-    if (isFirstCall && reopenIfMoved(run, prepared, approved)) park(run, prepared, approved.reasons);
+    if (isFirstCall && (reopenIfMoved(run, prepared, approved) || reopenIfJudged(run, prepared, approved)))
+      park(run, prepared, gateNow(run, approved.gate_id).reasons);
     return;
   }
   const reasons = approvalReasons(run, prepared);
