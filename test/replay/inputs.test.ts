@@ -89,7 +89,9 @@ it("[INV-12] a clock that tells parts of milliseconds is read in whole ones, and
   await using t = await createTestKernel({ capabilities: [capability], policies: [slow], clock });
   const workflow_id = await t.submit(intent);
   await inner.advance(50);
-  await t.approve(workflow_id);
+  const approving = t.approve(workflow_id);
+  await inner.advance(50);
+  await approving;
   await inner.advance(50);
   const rows = await rowsOf(t, workflow_id);
   expect((await t.kernel.workflow(workflow_id)).state).toBe("completed");

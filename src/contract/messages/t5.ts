@@ -12,7 +12,7 @@ import type { Intent, Principal, Scope } from "../intent.ts";
 import type { Json } from "../json.ts";
 import type { OperatorMetadata } from "../operator.ts";
 import type { PlanStep } from "../plan.ts";
-import type { PolicyDecision, PolicyQuestion } from "../policy.ts";
+import type { PolicyDecision, PolicyQuestion, PolicySubject } from "../policy.ts";
 import type { CancelResponse, RetryResponse } from "../retry.ts";
 import type { CapabilityUsage, ResourceRequest, TokenBudget } from "../token.ts";
 import { messagesOf } from "./message.ts";
@@ -98,6 +98,19 @@ export interface StepAnswer extends AdmissionAnswer {
   readonly fits: boolean;
 }
 
+/** A call that a gate shows, and whom it is for: what rules of stage action are asked about. */
+export interface ShownCall {
+  readonly subject: PolicySubject;
+  /** Who asked for the work. */
+  readonly auth: AuthContext;
+  readonly intent: Intent;
+  readonly context: ContextBundle | null;
+  /** ISO instant. */
+  readonly now: string;
+  /** The redactions of the standing decision on the step: the payload is the result of that one. */
+  readonly redacted: readonly string[];
+}
+
 interface AtGate {
   readonly gate: Gate;
   readonly principal: Principal;
@@ -113,6 +126,8 @@ export interface DecisionQuestion extends AtGate, Signing {
   readonly signature: string | null;
   /** The decision comes with a new version of the payload. */
   readonly edits: boolean;
+  /** The call that an approval lets begin; null where policy has judged it at this instant, or none would begin. */
+  readonly call: ShownCall | null;
 }
 
 export type DelegationQuestion = AtGate & Pick<ParsedDelegationRequest, "to" | "expires_at">;
@@ -123,9 +138,11 @@ export interface Seat {
   readonly on_behalf_of: PrincipalRef | null;
 }
 
-/** The judgement of a decision: policy, seat and signature. */
+/** The judgement of a decision: policy on the decision and on the call, seat and signature. */
 export interface JudgedDecision {
   readonly policy: PolicyDecision;
+  /** Null where the question names no call, and for advice. */
+  readonly call: PolicyDecision | null;
   readonly seat: Seat;
   readonly signature: GateSignature | null;
 }
@@ -174,6 +191,7 @@ export const t5 = {
     module: "policy",
     function: "evaluate",
   }),
+  judgeCall: data<ShownCall, PolicyDecision>("ShownCall", "PolicyDecision", { module: "policy", function: "evaluate" }),
   judgeDecision: data<DecisionQuestion, JudgedDecision>("GateJudgement", "GateJudged", judging),
   judgeDelegation: data<DelegationQuestion, Pick<JudgedDecision, "policy">>(
     "DelegationJudgement",

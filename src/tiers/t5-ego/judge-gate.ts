@@ -7,9 +7,9 @@ import { isSeatTaken, type Same } from "../../../machines/quorum.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { follow } from "../../contract/maybe-promise.ts";
-import type { DecisionQuestion, DelegationQuestion, JudgedDecision } from "../../contract/messages/t5.ts";
+import type { DecisionQuestion, DelegationQuestion, JudgedDecision, ShownCall } from "../../contract/messages/t5.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { PolicyQuestion } from "../../contract/policy.ts";
+import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
 import { type GateCommand, gateSubject } from "../../contract/policy-subject.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import { checkSignature, type Signatures } from "./check-signature.ts";
@@ -36,9 +36,23 @@ export function judgeDecision(
   if (seat.advisory && edits) forbid(gate, `${asked.auth.role} advises and does not change what is decided on`);
   const optional = seat.advisory || edits;
   const question = questionOf(asked, { decision, principal: asked.principal });
+  const call = seat.advisory ? null : asked.call;
   return follow(checkSignature(runtime, { gate, signatures }, { ...asked, optional }), (signature) =>
-    follow(evaluatePolicies(engine, question), (policy) => ({ policy, seat, signature })),
+    follow(evaluatePolicies(engine, question), (policy) =>
+      follow(call === null || policy.decision === "DENY" ? null : judgeCall(call, engine), (judged) => ({
+        ...{ policy, seat, signature },
+        call: judged,
+      })),
+    ),
   );
+}
+
+/** Asks the rules of stage action about a call that a gate shows. */
+export function judgeCall(
+  { redacted, ...question }: ShownCall,
+  engine: PolicyEngine,
+): PolicyDecision | Promise<PolicyDecision> {
+  return evaluatePolicies(engine, { stage: "action", ...question }, redacted);
 }
 
 /** Whether this person may lend their seat to that one. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED. */

@@ -38,7 +38,7 @@ import type { CapabilityRegistry } from "./admission/capability-registry.ts";
 import { authorize, requireScope } from "./authorize.ts";
 import type { Signatures } from "./check-signature.ts";
 import { judgeChanges } from "./judge-changes.ts";
-import { judgeDecision, judgeDelegation } from "./judge-gate.ts";
+import { judgeCall, judgeDecision, judgeDelegation } from "./judge-gate.ts";
 import { evaluatePolicies } from "./policy/evaluate-policies.ts";
 import type { PolicyEngine } from "./policy/evaluate-round.ts";
 
@@ -86,6 +86,7 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
       return ok([], metricsOf(refs.admission));
     },
     evaluatePolicy: (question) => evaluatePolicies(engine, question),
+    judgeCall: (question) => judgeCall(question, engine),
     judgeDecision: (question, { runtime }) => judgeDecision(question, runtime, judge),
     judgeDelegation: (question) => judgeDelegation(question, judge),
     escalate: escalateFrom(refs.ego),

@@ -3,11 +3,11 @@
  */
 import { instantText } from "../../../../contract/instant.ts";
 import { deepFreeze, type Json } from "../../../../contract/json.ts";
-import { type StepQuestion, t5 } from "../../../../contract/messages/t5.ts";
+import { type ShownCall, type StepQuestion, t5 } from "../../../../contract/messages/t5.ts";
 import { moduleRef } from "../../../../contract/module-ref.ts";
 import type { PolicyDecision } from "../../../../contract/policy.ts";
+import { actionSubject } from "../../../../contract/policy-subject.ts";
 import { redact } from "../../../../contract/redact.ts";
-import type { StepRecord } from "../../../../contract/workflow.ts";
 import { type Prepared, parseParams } from "../payload/prepare-step.ts";
 import { askPolicy, requireAllowed } from "../run/note-decision.ts";
 import { type Run, stepOf } from "../run/run.ts";
@@ -39,19 +39,44 @@ export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew 
   return keep === "edit" ? applyToEdit(run, prepared, decision) : applyDecision(run, prepared, decision);
 }
 
-/**
- * Returns what policy says of the payload that a gate shows, as of this instant: rules may read the time. A judgement of this
- * very instant stands.
- */
-export function judgeNow(run: Run, shown: Prepared): PolicyDecision {
-  const { step, hash } = shown;
-  const standing = run.scopes.keep("now:standing", () => stepOf(run, step.step_id).decision);
-  const isOfNow = run.scopes.keep("now:stands", () => isJudgedAt(standing, instantText(run.now), hash));
-  return isOfNow && standing !== null ? standing : admit(run, shown, { keep: false, key: `policy:${hash}` });
+/** Returns what policy is asked about the payload that a gate shows, at this ISO instant: rules may read the time. */
+export function shownCall(run: Run, { step, operator, payload }: Prepared, now: string): ShownCall {
+  const { auth, intent, bundle } = run.log.record;
+  const redacted = stepOf(run, step.step_id).decision?.redactions ?? [];
+  return {
+    subject: actionSubject(step, operator.metadata.effect, payload),
+    auth,
+    intent,
+    context: bundle,
+    now,
+    redacted,
+  };
 }
 
-const isJudgedAt = (standing: StepRecord["decision"], now: string, hash: string): boolean =>
-  standing !== null && standing.asked_at === now && standing.payload_hash === hash;
+/** Returns how the ledger writes down what policy says of that payload. */
+export const askedOfShown = ({ step, payload, hash }: Prepared) =>
+  ({ stage: "action", subject: step.name, step_id: step.step_id, payload, hash }) as const;
+
+/** Returns the judgement of policy on this payload if it was asked for at the instant of this pass; else null. */
+export function judgementOfNow(run: Run, { step, hash }: Prepared): PolicyDecision | null {
+  const standing = run.scopes.keep("now:standing", () => stepOf(run, step.step_id).decision);
+  const isOfNow = run.scopes.keep("now:stands", () => standing?.asked_at === instantText(run.now));
+  return isOfNow && standing?.payload_hash === hash ? standing : null;
+}
+
+/** Returns what policy says of the payload that a gate shows, as of this pass. */
+export const judgeNow = (run: Run, shown: Prepared): PolicyDecision =>
+  judgementOfNow(run, shown) ??
+  askPolicy(
+    run,
+    { ...askedOfShown(shown), key: `policy:${shown.hash}` },
+    {
+      message: t5.judgeCall,
+      fn: "judge_call",
+      data: (now) => shownCall(run, shown, now),
+      read: (decision) => decision,
+    },
+  ).answer;
 
 /** Returns the payload of a gate as this judgement lets it through. @throws as `prepareStep`. */
 export const passShown = (run: Run, shown: Prepared, decision: PolicyDecision): Prepared =>

@@ -60,13 +60,12 @@ export function reopenIfJudged(run: Run, prepared: Prepared, approved: Gate): bo
 }
 
 /**
- * Asks policy about the payload that a vote approves, and refuses the vote where policy denies it now, or wants what the gate
- * does not show: the gate is then opened again on that.
+ * Refuses a vote whose payload policy denies at its instant. Where policy wants what the gate does not show, refuses it as well
+ * and opens the gate again on that.
  * @throws KernelErrorException T5_POLICY_DENIED, T5_GATE_CONFLICT.
  */
-export function requireSameJudgement(run: Run, gate: Gate, prepared: Prepared): void {
+export function requireSameJudgement(run: Run, gate: Gate, { prepared, decision }: Judged): void {
   const { gate_id } = gate;
-  const decision = judgeNow(run, prepared);
   const { code = "T5_POLICY_DENIED", reason, policies } = decision;
   if (decision.decision === "DENY")
     refuseAt(gate_id, `policy denies this call now: ${reason || "it gives no reason"}; ${gate_id} stays open`, {
@@ -78,6 +77,7 @@ export function requireSameJudgement(run: Run, gate: Gate, prepared: Prepared): 
   refuse(run, gate, `policy now wants what ${gate_id} did not show; look again`);
 }
 
+/** A payload that a gate shows, and what policy says of it as of now. */
 interface Judged {
   readonly prepared: Prepared;
   readonly decision: PolicyDecision;

@@ -8,9 +8,11 @@ import type { EventPayloads } from "../../../../contract/event.ts";
 import type { Gate, ParsedDelegationRequest } from "../../../../contract/gate.ts";
 import type { Principal } from "../../../../contract/intent.ts";
 import type { Message } from "../../../../contract/messages/message.ts";
-import { type DecisionQuestion, type JudgedDecision, t5 } from "../../../../contract/messages/t5.ts";
+import { type DecisionQuestion, type JudgedDecision, type ShownCall, t5 } from "../../../../contract/messages/t5.ts";
 import type { PolicyDecision } from "../../../../contract/policy.ts";
-import { askPolicy } from "../run/note-decision.ts";
+import { askedOfShown, shownCall } from "../call/admit-payload.ts";
+import type { Prepared } from "../payload/prepare-step.ts";
+import { askPolicy, noteDecision } from "../run/note-decision.ts";
 import type { Run } from "../run/run.ts";
 
 export interface Deciding extends Signing {
@@ -21,8 +23,24 @@ export interface Deciding extends Signing {
   readonly edits?: boolean;
 }
 
-/** Notes what policy said. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID. */
-export function judgeDecision(run: Run, gate: Gate, deciding: Deciding, key = "judge"): JudgedDecision {
+export interface Question {
+  /** Names the question among those of its pass. */
+  readonly key?: string;
+  /** The call that an approval would let begin, if policy is to judge it as of now. */
+  readonly call?: Prepared | null;
+}
+
+/**
+ * Notes what policy said of the decision, and of the call. The two are one question, so that a signature is recorded in the row
+ * of the vote that it is for.
+ * @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID.
+ */
+export function judgeDecision(
+  run: Run,
+  gate: Gate,
+  deciding: Deciding,
+  { key = "judge", call = null }: Question = {},
+): JudgedDecision {
   const { decision, principal, auth } = deciding;
   const data = {
     ...deciding,
@@ -30,7 +48,11 @@ export function judgeDecision(run: Run, gate: Gate, deciding: Deciding, key = "j
     signature: deciding.signature ?? null,
     edits: deciding.edits ?? false,
   };
-  return judgeAt(run, gate, { key, message: t5.judgeDecision, data, by: { decision, principal, auth } });
+  const callAt = (now: string) => (call === null ? null : shownCall(run, call, now));
+  const by = { decision, principal, auth };
+  const { answer, isNew, now } = judgeAt(run, gate, { key, message: t5.judgeDecision, data, callAt, by });
+  if (isNew && call !== null && answer.call !== null) noteDecision(run, answer.call, { ...askedOfShown(call), now });
+  return answer;
 }
 
 interface Delegating extends Pick<Deciding, "principal" | "auth">, Pick<ParsedDelegationRequest, "to" | "expires_at"> {}
@@ -39,36 +61,36 @@ interface Delegating extends Pick<Deciding, "principal" | "auth">, Pick<ParsedDe
 export function judgeDelegation(run: Run, gate: Gate, data: Delegating): PolicyDecision {
   const { principal, auth, to } = data;
   const by = { decision: "delegate", principal, auth, to } as const;
-  return judgeAt(run, gate, { key: "judge", message: t5.judgeDelegation, data, by }).policy;
+  return judgeAt(run, gate, { key: "judge", message: t5.judgeDelegation, data, by }).answer.policy;
 }
 
 type OfGate = "gate" | "intent" | "context" | "now";
 
 interface Judging<Q, Answer> {
-  /** Names the question among those of its pass. */
   readonly key: string;
   readonly message: Message<Q, Answer>;
   /** The part of the question that does not follow from gate and record. */
-  readonly data: Omit<Q, OfGate>;
+  readonly data: Omit<Q, OfGate | "call">;
+  readonly callAt?: (now: string) => ShownCall | null;
   readonly by: EventPayloads["POLICY_DECIDED"]["by"];
 }
 
 function judgeAt<Q extends Pick<DecisionQuestion, OfGate>, Answer extends Pick<JudgedDecision, "policy">>(
   run: Run,
   gate: Gate,
-  { key, message, data, by }: Judging<Q, Answer>,
-): Answer {
+  { key, message, data, callAt, by }: Judging<Q, Answer>,
+): { readonly answer: Answer; readonly isNew: boolean; readonly now: string } {
   const { intent, bundle } = run.log.record;
   const { gate_id, step_id, payload } = gate;
-  const judged = askPolicy(
+  return askPolicy(
     run,
     { key, stage: "gate", subject: gate_id, step_id, payload, by },
     {
       message,
       fn: "decide_gate",
-      data: (now) => ({ ...data, gate, intent, context: bundle, now }) as unknown as Q,
+      data: (now) =>
+        ({ ...data, gate, intent, context: bundle, now, ...(callAt && { call: callAt(now) }) }) as unknown as Q,
       read: ({ policy }) => policy,
     },
   );
-  return judged.answer;
 }

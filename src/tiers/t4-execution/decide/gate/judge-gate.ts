@@ -17,6 +17,7 @@ import { fieldErrorsOf } from "../../../../contract/field-error.ts";
 import { type Gate, type GateResponse, isOpenGate, type ParsedGateRequest } from "../../../../contract/gate.ts";
 import type { JudgedDecision } from "../../../../contract/messages/t5.ts";
 import { unmetOf } from "../../../../contract/workflow.ts";
+import { judgementOfNow } from "../call/admit-payload.ts";
 import { findKnownOperator } from "../payload/prepare-step.ts";
 import { failStep } from "../run/end-step.ts";
 import type { DecisionWord } from "../run/input.ts";
@@ -27,7 +28,7 @@ import { castVote, endIfRejected } from "./cast-vote.ts";
 import { requireNamedBasis, requireSameBasis, requireSameJudgement } from "./check-basis.ts";
 import { isPlainRejection, isRegistered, requireRunnable } from "./check-runnable.ts";
 import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
-import { judgeDecision } from "./judge-decision.ts";
+import { judgeDecision, type Question } from "./judge-decision.ts";
 import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
 import { gateMet, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
 
@@ -49,16 +50,19 @@ export function decideGate(run: Run, word: DecisionWord): GateResponse {
   if (!isPlainRejection(request) && isOutdated(run, standing) && isRegistered(run))
     return reviseForPolicy(run, standing);
   if (ready !== null && hasSameBasis(first, standing)) requireSameBasis(run, standing, ready);
-  const judged = judge(run, first, { request, auth });
-  if (ready !== null && !judged.seat.advisory) requireSameJudgement(run, standing, ready);
+  const ofNow = ready === null ? null : judgementOfNow(run, ready);
+  const judged = judge(run, first, { request, auth, call: ofNow === null ? ready : null });
   requireUnchanged(run, { standing: first, still: standing }, judged);
+  const decision = judged.call ?? ofNow;
+  if (ready !== null && decision !== null && !judged.seat.advisory)
+    requireSameJudgement(run, standing, { prepared: ready, decision });
   const edited = request.payload.edit === undefined ? null : prepareEdit(run, standing, request);
   if (!judged.seat.advisory && edited === null && !agreesOnTargets(standing, { ...request, ...request.payload }))
     refuseAt(gateId, `the votes at ${gateId} would have it applied elsewhere; name their apply_targets`);
   if (judged.seat.advisory) requireRoom(run, gateId, adviceAt(standing));
   if (edited !== null) requireRoom(run, gateId, standing.spent_signatures);
   const isRevised = edited !== null && (isForOthers(standing) || edited.isUnseen);
-  if (edited !== null && !isRevised) judge(run, edited.shown, { request, auth }, "judge:edited");
+  if (edited !== null && !isRevised) judge(run, edited.shown, { request, auth, key: "judge:edited" });
   const gate = edited?.note(standing, { decides: !isRevised }) ?? standing;
   if (!isRevised) apply(run, gate, { request, judged });
   return respond(run, gateId, isRevised ? "revised" : request.decision);
@@ -208,7 +212,7 @@ function requireTarget({ gate_id, target }: Gate, { target: named }: ParsedGateR
 }
 
 /** @throws KernelErrorException what T5 raises; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit. */
-function judge(run: Run, gate: Gate, { request, auth }: Asked, key = "judge"): JudgedDecision {
+function judge(run: Run, gate: Gate, { request, auth, ...question }: Asked & Question): JudgedDecision {
   const { signature = null, edit } = request.payload;
   if (signature !== null && edit !== undefined)
     refuseAt(gate.gate_id, "an edit makes a new version; sign that one once it is shown", {
@@ -218,7 +222,7 @@ function judge(run: Run, gate: Gate, { request, auth }: Asked, key = "judge"): J
     run,
     gate,
     { ...wordOf(gate, request), auth, signature, edits: edit !== undefined },
-    key,
+    question,
   );
   const { decision: verdict, reason, policies } = judged.policy;
   if (verdict !== "DENY") return judged;

@@ -247,7 +247,7 @@ function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Pick<Ballot, "seat
   try {
     // Who asks for something while it is judged is judged as one who has.
     const key = nameAsked(run, `kept:${principal.type}:${principal.id}`, String(gate.requesters?.length));
-    const { policy, ...judged } = judgeDecision(run, gate, { decision, principal, auth }, key);
+    const { policy, ...judged } = judgeDecision(run, gate, { decision, principal, auth }, { key });
     return policy.decision === "DENY" ? null : judged;
   } catch (thrown) {
     if (!(thrown instanceof KernelErrorException)) throw thrown;

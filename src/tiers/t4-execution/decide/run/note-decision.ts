@@ -51,15 +51,19 @@ export function askPolicy<Q, Answer>(
   run: Run,
   asked: Omit<Asked, "now"> & { readonly key: string },
   { message, fn, data, read }: Judging<Q, Answer>,
-): { readonly answer: Answer; readonly isNew: boolean } {
+): { readonly answer: Answer; readonly isNew: boolean; readonly now: string } {
   const { key } = asked;
   const now = run.scopes.keep(`${key}:now`, () => instantText(run.now));
   const heard = run.scopes.hear(key, toTier(message, { fn, data: data(now) }));
   if (heard.answer.error !== null) return raise(heard.answer.error);
   const answer = heard.answer.data;
-  const isToNote = heard.isNew && !isTerminal(run.log.record.state);
-  if (isToNote) run.log.note(decisionDraft(run, read(answer), { ...asked, now }));
-  return { answer, isNew: heard.isNew };
+  if (heard.isNew) noteDecision(run, read(answer), { ...asked, now });
+  return { answer, isNew: heard.isNew, now };
+}
+
+/** Writes down what policy said, unless the workflow has ended meanwhile. */
+export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): void {
+  if (!isTerminal(run.log.record.state)) run.log.note(decisionDraft(run, decision, asked));
 }
 
 /** What policy says of a plan or an outcome. */

@@ -74,6 +74,7 @@ type TierQuestion =
   | "PolicyQuestion"
   | "StepQuestion"
   | "CallQuestion"
+  | "ShownCall"
   | "GateJudgement"
   | "DelegationJudgement";
 
@@ -86,6 +87,7 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
   PolicyQuestion: {},
   StepQuestion: {},
   CallQuestion: {},
+  ShownCall: {},
   GateJudgement: {},
   DelegationJudgement: {},
   text: { tags: true },
