@@ -195,7 +195,7 @@ class RunningKernel {
   > {
     const { authorize } = this.#gateway;
     const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, told, policies } = this.#parts;
-    const { notices, runtime, store, life } = this.#parts;
+    const { notices, runtime, store, life, places } = this.#parts;
     const ready = createReadiness(store, { clock: runtime.clock, timeoutMs: runtime.limits.checkTimeoutMs });
     return {
       replay: async (workflowId, caller) => replayTurns(await reading.rows(workflowId, caller)),
@@ -223,6 +223,7 @@ class RunningKernel {
         listeners: feed.listeners() + bus.observers(),
         timers: timers.armed(),
         waiting: bus.waiting(),
+        submits: places.waiting,
         lease_age: life.ageMs,
       }),
       system: supervision.root.system,

@@ -237,6 +237,8 @@ export interface Kernel extends AsyncDisposable {
     readonly listeners: number;
     readonly timers: number;
     readonly waiting: number;
+    /** Submits that wait for a place (`limits.maxInFlight`). */
+    readonly submits: number;
     /** How long ago the ledger was told that this kernel lives, in ms; at `limits.leaseMs` others take over what it holds. */
     readonly lease_age: number;
   };

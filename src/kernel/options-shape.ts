@@ -42,6 +42,8 @@ const maybeNone: ReadonlySet<string> = new Set([
   "maxGateEntries",
   "maxTierRestarts",
   "maxInFlight",
+  "maxWaitingSubmits",
+  "submitWaitMs",
   "restAfterMs",
 ] satisfies (keyof Limits)[]);
 

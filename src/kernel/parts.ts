@@ -39,6 +39,7 @@ import { createBudgetLimiter } from "../tiers/t5-ego/admission/budget-limiter.ts
 import { type CapabilityRegistry, createCapabilityRegistry } from "../tiers/t5-ego/admission/capability-registry.ts";
 import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-round.ts";
 import { feedAfter, feedOfHead, markFeed } from "../tiers/t6-metacognition/project-feed.ts";
+import { Places } from "../tiers/t7-orchestration/places.ts";
 import { createHostWork, guardHost, restedOf } from "./host-work.ts";
 import type { KernelLedger, KernelOptions, Resolved, TierPatch } from "./options.ts";
 import { createServices, createSettings, defineTiers } from "./tiers.ts";
@@ -79,6 +80,7 @@ export class KernelParts {
   /** Null where nobody is told. */
   readonly notices: NoticeDelivery | null;
   readonly supervision: Supervision;
+  readonly places = new Places();
   /** The engine, and whether the default stance is part of it. */
   readonly policies: { readonly engine: PolicyEngine; readonly withDefault: boolean };
 
@@ -136,6 +138,7 @@ export class KernelParts {
         executor: this.executor,
         writer: this.writer,
         tenantLog: this.tenantLog,
+        places: this.places,
       }).map(patchTier),
       bus: this.bus,
       runtime: this.runtime,
@@ -297,8 +300,12 @@ export interface Stopping {
 }
 
 /** Runs come to rest or are interrupted; leases are given up; everything is closed. */
+const stopRef = moduleRef(0, "kernel", "stop");
+
 export async function stopParts(parts: KernelParts, { drainMs, serves }: Stopping): Promise<void> {
   const { executor, store, supervision, runtime } = parts;
+  const stopped = kernelError("T0_KERNEL_STOPPED", "the kernel stopped while the submit waited for a place", stopRef);
+  parts.places.refuseWaiting(stopped);
   supervision.root.send({ type: "STOP" });
   parts.host.stop();
   await drain(parts, runtime.clock.now() + drainMs);

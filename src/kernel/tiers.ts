@@ -30,6 +30,7 @@ import type { BudgetLimiter } from "../tiers/t5-ego/admission/budget-limiter.ts"
 import type { CapabilityRegistry } from "../tiers/t5-ego/admission/capability-registry.ts";
 import { createEgoTier } from "../tiers/t5-ego/tier.ts";
 import { createMetacognitionTier } from "../tiers/t6-metacognition/tier.ts";
+import type { Places } from "../tiers/t7-orchestration/places.ts";
 import { createOrchestrationTier } from "../tiers/t7-orchestration/tier.ts";
 import type { KernelOptions, Resolved } from "./options.ts";
 import { findSharedKey } from "./shared-keys.ts";
@@ -100,6 +101,7 @@ interface TierParts {
   readonly executor: Executor;
   readonly writer: ReturnType<typeof createLedgerWriter>;
   readonly tenantLog: TenantAppend;
+  readonly places: Places;
 }
 
 function describeRunning({ log }: Mailbox): Running {
@@ -116,6 +118,7 @@ export function defineTiers({
   executor,
   writer,
   tenantLog,
+  places,
 }: TierParts): readonly TierDefinition[] {
   const { options, security, classifier, scorers, planner, engine, authenticator, budgets, artifacts, matchMemory } =
     resolved;
@@ -170,8 +173,8 @@ export function defineTiers({
       publish: publisher(options, resolved.logger),
     }),
     createOrchestrationTier({
+      ...{ places, models: resolved.models },
       running: () => executor.mailboxes().map(describeRunning),
-      models: resolved.models,
       charges: async (counters) => store.charges(null, counters),
     }),
   ];

@@ -31,6 +31,10 @@ export interface Limits {
   readonly inFlightTenantPercent: number;
   /** Of `maxInFlight`, what one principal may take at most, in percent; with 100 they may take all. */
   readonly inFlightPrincipalPercent: number;
+  /** Submits that wait for a place at once, beyond which they are refused; tenants and principals have the same shares of it. */
+  readonly maxWaitingSubmits: number;
+  /** How long a submit waits for a place before it is refused; with 0 it is refused at once. */
+  readonly submitWaitMs: number;
   /** Questions between tiers that are unanswered at once. */
   readonly maxBusWaiting: number;
   /** One request, whole; also one evaluation report. */
@@ -131,6 +135,8 @@ export const defaultLimits: Limits = Object.freeze({
   maxInFlight: 1024,
   inFlightTenantPercent: 75,
   inFlightPrincipalPercent: 50,
+  maxWaitingSubmits: 1024,
+  submitWaitMs: 5_000,
   maxBusWaiting: 65_536,
   maxRequestChars: 1_000_000,
   maxTextChars: 100_000,

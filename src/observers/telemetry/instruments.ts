@@ -197,6 +197,13 @@ export const instruments = {
     help: "Workflows that run in this process",
     labels: [],
   },
+  submitsWaiting: {
+    kind: "gauge",
+    name: "countersign.submits.waiting",
+    unit: "1",
+    help: "Submits that wait in this process for a place among limits.maxInFlight",
+    labels: [],
+  },
   listeners: {
     kind: "gauge",
     name: "countersign.listeners",

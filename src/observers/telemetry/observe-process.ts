@@ -19,11 +19,13 @@ export function observeProcess(
 ): () => void {
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
-  const sum = (of: "workflows" | "listeners") => kernels().reduce((all, kernel) => all + kernel.vitals()[of], 0);
+  const sum = (of: "workflows" | "submits" | "listeners") =>
+    kernels().reduce((all, kernel) => all + kernel.vitals()[of], 0);
   const readLags = singleFlight(() => Promise.all(kernels().map(readLag)));
   const lagOf = (of: keyof LedgerLag) => async () => Math.max(0, ...(await readLags()).map((lag) => lag?.[of] ?? 0));
   const gauges: readonly (readonly [InstrumentName, Read])[] = [
     ["workflowsAwake", () => sum("workflows")],
+    ["submitsWaiting", () => sum("submits")],
     ["listeners", () => sum("listeners")],
     ["gatesOpen", () => countGates(kernels(), maxGatesCounted)],
     ["leaseAge", () => Math.max(0, ...kernels().map((kernel) => kernel.vitals().lease_age)) / 1000],

@@ -102,14 +102,14 @@ async function startWorkflow(
   const { id: parentId, trace_id: traceId } = signal;
   const running = { workflow_id, tenant_id, principal: refOf(intent.actor) };
   const by = { source: oodaRef("act"), traceId, parentId };
-  consume(await sendQuestion(runtime, t7.register, running, by), () => undefined);
   const ids = { workflow_id, intent_id: intent.intent_id, plan_id, correlation_id: traceId };
-  const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, parentId);
   const facts = { ...known, pipeline: String(pipeline), complexity: signal.tags["complexity"] ?? "simple" };
   try {
+    consume(await sendQuestion(runtime, t7.register, running, by), () => undefined);
+    const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, parentId);
     await mailbox.command((re) => ({ type: "begin", facts, re }));
   } catch (thrown) {
-    // The request that came first under this key has the workflow, in whichever process.
+    // The request that came first under this key has the workflow, in whichever process; it may have come while this one waited.
     const first = await recallFirst(store, { tenant_id, principal: intent.actor, submission });
     if (first === null) throw thrown;
     return answer(visit, "SubmitResponse", first);

@@ -2,18 +2,26 @@
  * T7, orchestration: which workflows exist, how many run at once, which deployment a model call goes to, and where an
  * error nobody could handle ends.
  *
- * Owns: the registry of running workflows and its cap, the model router. Never: runs a workflow, calls a model.
- * O1  Above `limits.maxInFlight`, and above the share of its tenant or principal, a workflow is refused, retryable, before it
- *     has left a trace.
+ * Owns: the places of running workflows, the model router. Never: runs a workflow, calls a model.
+ * O1  Above `limits.maxInFlight`, and above the share of its tenant or principal, a submit waits for a place, and is refused,
+ *     retryable, before it has left a trace.
  */
+import { kernelError } from "../../contract/error-codes.ts";
+import { follow } from "../../contract/maybe-promise.ts";
 import { type Running, t7 } from "../../contract/messages/t7.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import { escalateFrom } from "../../engine/actors/answer.ts";
 import { answerMessages, type Visit } from "../../engine/actors/answer-messages.ts";
 import type { TierDefinition } from "../../engine/actors/define-tier.ts";
-import { RunningWorkflows } from "./running-workflows.ts";
+import type { Places } from "./places.ts";
 import { createModelRoute, type ModelRouteOptions, needsRequest } from "./serve-routes.ts";
+
+const restarted = kernelError(
+  "T0_TIER_CRASHED",
+  "tier 7 was restarted while the submit waited for a place",
+  moduleRef(7, "orchestration", "start"),
+);
 
 const refs = {
   orchestrator: moduleRef(7, "team_orchestrator", "register"),
@@ -21,22 +29,22 @@ const refs = {
 } as const;
 
 export interface OrchestrationTierOptions extends ModelRouteOptions {
+  readonly places: Places;
   /** The workflows that are awake, to begin again from after a restart of the tier. */
   readonly running: () => readonly Running[];
 }
 
-export function createOrchestrationTier({ running, ...routing }: OrchestrationTierOptions): TierDefinition {
-  let registry = new RunningWorkflows();
+export function createOrchestrationTier({ places, running, ...routing }: OrchestrationTierOptions): TierDefinition {
   const passOn = (_command: object, { signal }: Visit): Result => ok([signal], metricsOf(refs.router));
   const doors = answerMessages(
     t7,
     {
       register(asked, { runtime }) {
-        registry.admit(asked, runtime.limits);
-        return { workflow_id: asked.workflow_id, running: registry.size };
+        const { workflow_id } = asked;
+        return follow(places.register(asked, runtime), () => ({ workflow_id, running: places.running }));
       },
-      release({ workflow_id }) {
-        registry.release(workflow_id);
+      release({ workflow_id }, { runtime }) {
+        places.release(workflow_id, runtime.limits);
         return ok([], metricsOf(refs.orchestrator));
       },
       routeModel: createModelRoute(routing),
@@ -50,10 +58,7 @@ export function createOrchestrationTier({ running, ...routing }: OrchestrationTi
   return {
     tier: 7,
     name: "orchestration",
-    start: () => {
-      registry = new RunningWorkflows();
-      for (const one of running()) registry.add(one);
-    },
+    start: () => places.restart(running(), restarted),
     doors,
   };
 }

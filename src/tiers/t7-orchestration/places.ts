@@ -1,0 +1,81 @@
+/**
+ * The places of a kernel: which workflows run, and which submits wait for one of them to rest or end.
+ *
+ * Owns: `limits.maxInFlight` with the shares of it, and the refusal beyond. Never: runs a workflow.
+ * L1  A submit that finds a place takes it at once: those who wait could not take that one.
+ */
+import type { KernelError } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import type { Running } from "../../contract/messages/t7.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Limits, Runtime } from "../../engine/actors/runtime.ts";
+import { type Reached, ShareCount, type Shares } from "./share-count.ts";
+import { WaitingSubmits } from "./waiting-submits.ts";
+
+const spawningRef = moduleRef(7, "agent_spawning", "spawn");
+
+export class Places {
+  #running = new ShareCount();
+  readonly #waiting = new WaitingSubmits();
+
+  /** The number of workflows that run. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** The number of submits that wait for a place. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Gives a workflow a place; waits for one where none is free for it.
+   * @throws KernelErrorException T7_SPAWN_INSUFFICIENT_RESOURCES, T7_SPAWN_SHARE_EXCEEDED; T0_KERNEL_STOPPED, T0_TIER_CRASHED while it waits.
+   */
+  register(one: Running, runtime: Pick<Runtime, "clock" | "limits">): Promise<void> | null {
+    const reached = this.#take(one, runtime.limits);
+    return reached === null ? null : this.#waiting.wait(one, refusalOf(reached, runtime.limits), runtime);
+  }
+
+  /** Frees the place of a workflow for who waits. */
+  release(workflowId: string, limits: Limits): void {
+    this.#running.release(workflowId);
+    this.#waiting.serve((one) => this.#take(one, limits) === null);
+  }
+
+  /** Begins again with what runs already, after a crash of the tier; who waited has been answered with it. */
+  restart(running: readonly Running[], crash: KernelError): void {
+    this.#running = new ShareCount();
+    for (const one of running) this.#running.add(one);
+    this.refuseWaiting(crash);
+  }
+
+  refuseWaiting(error: KernelError): void {
+    this.#waiting.refuseAll(error);
+  }
+
+  #take(one: Running, limits: Limits): Reached | null {
+    if (this.#running.has(one.workflow_id)) return null;
+    const reached = this.#running.reachedBy(one, sharesOf(limits));
+    if (reached === null) this.#running.add(one);
+    return reached;
+  }
+}
+
+const sharesOf = (limits: Limits): Shares => ({
+  places: limits.maxInFlight,
+  tenantPercent: limits.inFlightTenantPercent,
+  principalPercent: limits.inFlightPrincipalPercent,
+});
+
+function refusalOf({ of, places }: Reached, limits: Limits): KernelError {
+  const { maxInFlight } = limits;
+  if (of === "all") {
+    const message = `limits.maxInFlight = ${maxInFlight} workflows are running`;
+    return kernelError("T7_SPAWN_INSUFFICIENT_RESOURCES", message, spawningRef, { detail: { limit: maxInFlight } });
+  }
+  const limit = of === "tenant" ? "inFlightTenantPercent" : "inFlightPrincipalPercent";
+  const percent = limits[limit];
+  const message = `this ${of} has ${places} workflows running, its share of maxInFlight = ${maxInFlight} (limits.${limit} = ${percent})`;
+  return kernelError("T7_SPAWN_SHARE_EXCEEDED", message, spawningRef, { detail: { [limit]: percent, places } });
+}

@@ -1,0 +1,125 @@
+/**
+ * The submits that wait for a place: bounded in number and in time, and served in turn.
+ *
+ * Owns: the order in which those who wait get the places that become free. Never: knows which place is free for whom.
+ * W1  A place goes to the tenants in turn, and within a tenant to its principals in turn, first come first served for each.
+ * W2  One tenant and one principal may fill a share of the queue, as of the places, so that others find room to wait.
+ * W3  A submit waits for `limits.submitWaitMs` at most, and is then refused with what refused it a place.
+ */
+import { type KernelError, KernelErrorException } from "../../contract/error.ts";
+import type { Running } from "../../contract/messages/t7.ts";
+import type { Runtime } from "../../engine/actors/runtime.ts";
+import { ShareCount, type Shares } from "./share-count.ts";
+
+/** A submit that waits. */
+interface Waiting {
+  readonly one: Running;
+  readonly admit: () => void;
+  readonly refuse: (error: KernelError) => void;
+}
+
+/** Those who wait of one tenant, by principal. */
+type Line = Map<string, Waiting[]>;
+
+export class WaitingSubmits {
+  /** By tenant. Who was served last stands last, in each of the two. */
+  readonly #lines = new Map<string, Line>();
+  readonly #count = new ShareCount();
+
+  get size(): number {
+    return this.#count.size;
+  }
+
+  /**
+   * Waits until `serve` gives the submit a place.
+   * @param refusal the error that refused the place.
+   * @throws KernelErrorException with the refusal: at once where the queue has no room or `submitWaitMs` is 0, else when the time is over.
+   */
+  wait(one: Running, refusal: KernelError, { clock, limits }: Pick<Runtime, "clock" | "limits">): Promise<void> {
+    const { submitWaitMs } = limits;
+    if (submitWaitMs === 0 || this.#count.reachedBy(one, sharesOf(limits)) !== null)
+      return Promise.reject(new KernelErrorException(refusal));
+    this.#count.add(one);
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        cancel();
+        this.#count.release(one.workflow_id);
+      };
+      const waiting: Waiting = {
+        one,
+        admit() {
+          leave();
+          resolve();
+        },
+        refuse(error) {
+          leave();
+          reject(new KernelErrorException(error));
+        },
+      };
+      const cancel = clock.setTimer(clock.now() + submitWaitMs, () => {
+        this.#remove(waiting);
+        waiting.refuse(refusal);
+      });
+      this.#append(waiting);
+    });
+  }
+
+  /** Gives places to those who wait, in turn, for as long as `take` takes one of them in. */
+  serve(take: (one: Running) => boolean): void {
+    while (this.#serveNext(take));
+  }
+
+  /** Refuses all who wait. */
+  refuseAll(error: KernelError): void {
+    const all = [...this.#lines.values()].flatMap((line) => [...line.values()].flat());
+    this.#lines.clear();
+    for (const waiting of all) waiting.refuse(error);
+  }
+
+  #serveNext(take: (one: Running) => boolean): boolean {
+    for (const [tenant, line] of this.#lines)
+      for (const [principal, [first]] of line) {
+        if (first === undefined || !take(first.one)) continue;
+        this.#remove(first);
+        moveLast(line, principal);
+        moveLast(this.#lines, tenant);
+        first.admit();
+        return true;
+      }
+    return false;
+  }
+
+  #append(waiting: Waiting): void {
+    const [tenant, principal] = placeOf(waiting.one);
+    const line: Line = this.#lines.get(tenant) ?? new Map();
+    this.#lines.set(tenant, line);
+    line.set(principal, [...(line.get(principal) ?? []), waiting]);
+  }
+
+  #remove(waiting: Waiting): void {
+    const [tenant, principal] = placeOf(waiting.one);
+    const line = this.#lines.get(tenant);
+    const others = line?.get(principal)?.filter((one) => one !== waiting) ?? [];
+    if (others.length > 0) line?.set(principal, others);
+    else line?.delete(principal);
+    if (line?.size === 0) this.#lines.delete(tenant);
+  }
+}
+
+const placeOf = ({ tenant_id, principal }: Running): readonly [tenant: string, principal: string] => [
+  JSON.stringify(tenant_id),
+  principal === null ? "" : JSON.stringify([principal.type, principal.id]),
+];
+
+function moveLast<T>(map: Map<string, T>, key: string): void {
+  const value = map.get(key);
+  if (value === undefined) return;
+  map.delete(key);
+  map.set(key, value);
+}
+
+const sharesOf = (limits: Runtime["limits"]): Shares => ({
+  places: limits.maxWaitingSubmits,
+  tenantPercent: limits.inFlightTenantPercent,
+  principalPercent: limits.inFlightPrincipalPercent,
+});

@@ -1,0 +1,198 @@
+/** Submits wait for a place in turn, within bounds, and leave nothing behind where they get none. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { kernelError } from "../../src/contract/error-codes.ts";
+import { moduleRef } from "../../src/contract/module-ref.ts";
+import { defaultLimits } from "../../src/engine/actors/runtime.ts";
+import { defineCapability } from "../../src/index.ts";
+import { createTestKernel, createVirtualClock, testCaller } from "../../src/testing/index.ts";
+import { Places } from "../../src/tiers/t7-orchestration/places.ts";
+import { counted, refusalOf } from "../fixtures.ts";
+
+const stopped = kernelError("T0_KERNEL_STOPPED", "stopped", moduleRef(0, "kernel", "stop"));
+
+/** Places with a virtual clock; `ask` gives the outcome of each submit by the name of its workflow. */
+function openPlaces(limits: object) {
+  const clock = createVirtualClock(0);
+  const places = new Places();
+  const runtime = { clock, limits: { ...defaultLimits, ...limits } };
+  const ended: string[] = [];
+  return {
+    ...{ clock, places, ended },
+    async ask(workflow_id: string, tenant_id: string, id: string) {
+      const running = { workflow_id, tenant_id, principal: { type: "user", id } };
+      try {
+        await places.register(running, runtime);
+        ended.push(workflow_id);
+      } catch (thrown) {
+        ended.push(`${workflow_id} ${(thrown as { readonly error: { readonly code: string } }).error.code}`);
+      }
+    },
+    release: (workflow_id: string) => places.release(workflow_id, runtime.limits),
+    settle: () => clock.settle(),
+  };
+}
+
+describe("the places that become free", () => {
+  it("go to the tenants in turn, within a tenant to its principals in turn, and to each in the order of the requests", async () => {
+    const { ask, release, settle, ended } = openPlaces({ maxInFlight: 1 });
+    await ask("held", "z", "zoe");
+    for (const name of ["a1", "a2", "a3"]) void ask(name, "acme", "ann");
+    void ask("b1", "acme", "bob");
+    void ask("c1", "corp", "cid");
+    const served = ["held", "a1", "c1", "b1", "a2", "a3"];
+    for (const name of served) {
+      release(name);
+      await settle();
+    }
+    expect(ended).toEqual(served);
+  });
+
+  it("let who comes later run where its share has room and theirs has none", async () => {
+    const { ask, settle, ended, places } = openPlaces({ maxInFlight: 4, inFlightPrincipalPercent: 50 });
+    for (const name of ["a1", "a2", "a3", "a4"]) void ask(name, "acme", "ann");
+    await settle();
+    void ask("b1", "acme", "bob");
+    await settle();
+    expect([ended, places.waiting]).toEqual([["a1", "a2", "b1"], 2]);
+  });
+
+  it("are never more than there are, whoever asks, leaves and waits, and nobody waits beside a place that is free for them", async () => {
+    const step = fc.record({ tenant: fc.nat(2), person: fc.nat(2), leaves: fc.boolean(), waits: fc.nat(3000) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(step, { maxLength: 40 }),
+        async (maxInFlight, steps) => {
+          const shares = { inFlightTenantPercent: 75, inFlightPrincipalPercent: 50 };
+          const { ask, release, settle, clock, places, ended } = openPlaces({
+            maxInFlight,
+            maxWaitingSubmits: 8,
+            ...shares,
+          });
+          const running = new Set<string>();
+          for (const [i, { tenant, person, leaves, waits }] of steps.entries()) {
+            void ask(`w${i}`, `t${tenant}`, `p${person}`);
+            await clock.advance(waits);
+            for (const name of ended) if (!name.includes(" ")) running.add(name);
+            const [first] = running;
+            if (leaves && first !== undefined) {
+              running.delete(first);
+              ended.splice(ended.indexOf(first), 1);
+              release(first);
+              await settle();
+            }
+            expect(places.running).toBeLessThanOrEqual(maxInFlight);
+            expect(places.waiting).toBeLessThanOrEqual(8);
+          }
+          await clock.advance(6000);
+          expect([places.waiting, clock.pending()]).toEqual([0, 0]);
+        },
+      ),
+    );
+  });
+});
+
+describe("a submit that waits", () => {
+  it("is refused with what refused it a place once `submitWaitMs` is over, and leaves no timer", async () => {
+    const { ask, clock, ended, places } = openPlaces({ maxInFlight: 1, submitWaitMs: 700 });
+    await ask("held", "acme", "ann");
+    void ask("late", "acme", "bob");
+    await clock.advance(699);
+    expect(places.waiting).toBe(1);
+    await clock.advance(1);
+    expect([ended, places.waiting, clock.pending()]).toEqual([["held", "late T7_SPAWN_INSUFFICIENT_RESOURCES"], 0, 0]);
+  });
+
+  it("is refused at once where the queue is full, or its principal's share of the queue is", async () => {
+    const { ask, settle, ended, places } = openPlaces({ maxInFlight: 1, maxWaitingSubmits: 4 });
+    await ask("held", "z", "zoe");
+    for (const name of ["a1", "a2", "a3"]) void ask(name, "acme", "ann");
+    void ask("b1", "corp", "bob");
+    await settle();
+    expect([ended, places.waiting]).toEqual([["held", "a3 T7_SPAWN_INSUFFICIENT_RESOURCES"], 3]);
+  });
+
+  it("is refused when the kernel stops, and never runs", async () => {
+    const { ask, release, settle, clock, ended, places } = openPlaces({ maxInFlight: 1 });
+    await ask("held", "acme", "ann");
+    void ask("late", "acme", "bob");
+    places.refuseWaiting(stopped);
+    release("held");
+    await settle();
+    expect([ended, places.running, clock.pending()]).toEqual([["held", "late T0_KERNEL_STOPPED"], 0, 0]);
+  });
+});
+
+describe("a kernel whose places are taken", () => {
+  const open = async (limits: object) => {
+    const ends: ((result: object) => void)[] = [];
+    const work = counted("T.Work", {}, () => new Promise<object>((resolve) => ends.push(resolve)));
+    const steps = [{ step_id: "s1", name: "work", operator: "T.Work" }];
+    const plan = { reasoning: "as told", steps };
+    const job = defineCapability({
+      intentType: "T.Job",
+      version: "1.0",
+      input: z.object({}),
+      operators: [work.operator],
+      plan,
+    });
+    const t = await createTestKernel({ capabilities: [job], limits });
+    const as = (id: string, more: object = {}) => ({
+      ...{ ...testCaller, principal: { ...testCaller.principal, id } },
+      intent_hint: { intent_type: "T.Job", inputs: {} },
+      ...more,
+    });
+    return { t, ends, as };
+  };
+
+  it("runs a submit that waits once another workflow has ended", async () => {
+    const { t, ends, as } = await open({ maxInFlight: 1 });
+    await using _t = t;
+    await t.kernel.submit(as("ann"));
+    const second = t.kernel.submit(as("bob"));
+    await t.clock.settle();
+    expect(t.kernel.vitals()).toMatchObject({ workflows: 1, submits: 1 });
+    ends[0]?.({});
+    const { workflow_id } = await second;
+    await t.clock.settle();
+    ends[1]?.({});
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    expect(t.kernel.vitals()).toMatchObject({ workflows: 0, submits: 0 });
+  });
+
+  it("leaves no event of a submit that got no place, and gives two that wait under one key the same workflow", async () => {
+    const { t, ends, as } = await open({ maxInFlight: 1, submitWaitMs: 1000 });
+    await using _t = t;
+    const first = await t.kernel.submit(as("ann"));
+    await t.clock.settle();
+    const before = (await t.kernel.verify()).checked;
+    const refused = refusalOf(t.kernel.submit(as("bob")));
+    await t.clock.advance(1000);
+    expect([(await refused).code, (await t.kernel.verify()).checked]).toEqual([
+      "T7_SPAWN_INSUFFICIENT_RESOURCES",
+      before,
+    ]);
+    const twice = [1, 2].map(() => t.kernel.submit(as("bob", { idempotency_key: "k" })));
+    await t.clock.settle();
+    ends[0]?.({});
+    await t.clock.advance(1000);
+    const [one, other] = await Promise.all(twice);
+    expect(one?.workflow_id).toBe(other?.workflow_id);
+    expect(one?.workflow_id).not.toBe(first.workflow_id);
+    ends[1]?.({});
+    await t.clock.settle();
+    expect(t.kernel.vitals()).toMatchObject({ workflows: 0, submits: 0 });
+  });
+
+  it("tells who waits that it stops", async () => {
+    const { t, as } = await open({ maxInFlight: 1 });
+    await t.kernel.submit(as("ann"));
+    const waiting = refusalOf(t.kernel.submit(as("bob")));
+    await t.clock.settle();
+    await t.kernel.stop({ drainMs: 0 });
+    expect((await waiting).code).toBe("T0_KERNEL_STOPPED");
+    expect(t.clock.pending()).toBe(0);
+  });
+});
