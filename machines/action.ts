@@ -1,11 +1,11 @@
 /**
- * The idempotency record of one key (seed 003 section 7.1): what a caller with the same key is answered.
+ * The idempotency record of one key: what a caller with the same key is answered.
  *
  * Owns: when a key may run again. Never: the result (the action ledger keeps it).
- * A1  succeeded answers from the record for ever.
- * A2  running answers "in progress"; a timeout of a call that may still take effect leaves it running (C-38).
- * A3  failed_final answers with the same failure until the workflow is restarted (IDM-05) or a new plan makes the call again.
- * A4  in_doubt is left only by an explicit settlement: done, retry or failed. Nothing is guessed.
+ * 1.  succeeded answers from the record for ever.
+ * 2.  running answers "in progress"; a timeout of a call that may still take effect leaves it running.
+ * 3.  failed_final answers with the same failure until the workflow is restarted (IDM-05) or a new plan makes the call again.
+ * 4.  in_doubt is left only by an explicit settlement: done, retry or failed. Nothing is guessed.
  */
 import { setup } from "xstate";
 

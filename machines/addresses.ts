@@ -2,9 +2,9 @@
  * Which charts of a workflow an event is for: the one table that the live actors and the inspector's player share.
  *
  * Owns: who begins, and who hears. Never: where a chart then stands (its table says), what a record holds (the fold).
- * A1  Steps begin with the plan that names them and with each restart; a gate each time that it is opened. A decision that
+ * 1.  Steps begin with the plan that names them and with each restart; a gate each time that it is opened. A decision that
  *     is kept for a gate that has not begun is the workflow's, as the record has it.
- * A2  Children come before their workflow: an actor that has ended itself hears nothing of them.
+ * 2.  Children come before their workflow: an actor that has ended itself hears nothing of them.
  */
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import { type EventFacts, eventTypes, factsOf, isHeardBy } from "../src/contract/events.ts";

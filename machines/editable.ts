@@ -1,7 +1,7 @@
 /**
  * What may be edited at a gate: what of it decides what the call gets.
  *
- * E1  At a gate whose step applies an outcome it is the outcome, if the step's params take it from there and take nothing
+ * 1.  At a gate whose step applies an outcome it is the outcome, if the step's params take it from there and take nothing
  *     that was made from it on the way: an edit would leave that as it was. Then, and of a call in doubt, it is nothing.
  */
 import type { Gate, GateEditable } from "../src/contract/gate.ts";

@@ -2,7 +2,7 @@
  * How the steps of a workflow stand together, kept while events are folded, so that nobody has to look at each step to know.
  *
  * Owns: the record's `standing`. Never: decides what a step does (the charts do).
- * G1  It follows from the record's steps and newest plan alone, whatever events led there.
+ * 1.  It follows from the record's steps and newest plan alone, whatever events led there.
  */
 import type { StepState } from "../src/contract/step.ts";
 import type { Standing, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";

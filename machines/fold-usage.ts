@@ -1,8 +1,8 @@
 /**
  * What a workflow's tokens have used, as its events tell: token ids, capability and resource counters.
  *
- * U1  A token's id is its place among the workflow's tokens, in the order in which the ledger schedules them.
- * U2  Counters rise with each call that is made, and with nothing else; they never fall.
+ * 1.  A token's id is its place among the workflow's tokens, in the order in which the ledger schedules them.
+ * 2.  Counters rise with each call that is made, and with nothing else; they never fall.
  */
 import type { EventPayloads } from "../src/contract/event.ts";
 import type { StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";

@@ -2,10 +2,10 @@
  * The fold: a workflow's record from its ledger events. Live state, recovery, explain and replay all come through here.
  *
  * Owns: the one place where an event changes a record. Never: decides, reads a clock, does IO.
- * F1  States move by the charts of this folder and by nothing else; an event that a chart does not accept changes no
+ * 1.  States move by the charts of this folder and by nothing else; an event that a chart does not accept changes no
  *     state and is refused before it is appended (`acceptsEvent`).
- * F2  A record belongs to one turn at a time and is changed in place; a failed commit drops it and folds again.
- * F3  An event type without a handler is a fact that reaches no record but its position.
+ * 2.  A record belongs to one turn at a time and is changed in place; a failed commit drops it and folds again.
+ * 3.  An event type without a handler is a fact that reaches no record but its position.
  */
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import type { Outcome } from "../src/contract/outcome.ts";

@@ -2,14 +2,14 @@
  * The gate lifecycle: declared by a plan, opened by the step that needs it, decided once.
  *
  * Owns: which ledger events a gate accepts. Never: who may decide (T5 does), what was shown (the gate record).
- * G1  rejected, expired and voided are final, and so is approved once the call has begun: a later decision is answered from
+ * 1.  rejected, expired and voided are final, and so is approved once the call has begun: a later decision is answered from
  *     the record, never applied. Before that an approved gate is opened again where what it was shown on has changed, or
  *     the policy that it was shown under, or where what it showed was made again.
- * G2  A revision (an edit, a new draft, another policy, another basis) keeps the gate open and binds it to the new version.
- * G3  Expiry does what the gate says: deny ends it, allow approves it, suspend parks it until a person decides,
+ * 2.  A revision (an edit, a new draft, another policy, another basis) keeps the gate open and binds it to the new version.
+ * 3.  Expiry does what the gate says: deny ends it, allow approves it, suspend parks it until a person decides,
  *     escalate keeps it open for another role as well, or in place of those who were asked.
- * G4  Votes, their withdrawal, delegations and reminders move nothing: a decision is an event of its own (the count is in quorum.ts).
- * G5  A gate whose step fails otherwise (policy denies what it now shows), or is skipped, is void.
+ * 4.  Votes, their withdrawal, delegations and reminders move nothing: a decision is an event of its own (the count is in quorum.ts).
+ * 5.  A gate whose step fails otherwise (policy denies what it now shows), or is skipped, is void.
  */
 import { setup } from "xstate";
 

@@ -2,14 +2,14 @@
  * The votes of a gate, counted: what stands, whether it decides, and what may still be said.
  *
  * Owns: the arithmetic of a quorum. Never: who may vote (T5 says), what a vote was given on (the gate record).
- * Q1  A person has one vote at a gate, and a seat is taken once, by its owner or by whoever it was lent to; an approver
+ * 1.  A person has one vote at a gate, and a seat is taken once, by its owner or by whoever it was lent to; an approver
  *     named without a type is one seat, whichever types go by that name.
- * Q2  Advisory votes stand beside the others and are never counted.
- * Q3  Who is one person under several names a host says (`Same`): here it is only what votes were found to be apart from.
- * Q4  Nothing closes a gate that its votes do not carry, no vote or decision holds for another payload, outcome version or
+ * 2.  Advisory votes stand beside the others and are never counted.
+ * 3.  Who is one person under several names a host says (`Same`): here it is only what votes were found to be apart from.
+ * 4.  Nothing closes a gate that its votes do not carry, no vote or decision holds for another payload, outcome version or
  *     policy than the gate's, and no signature serves twice: such events are refused before they are appended, also where
  *     another process was faster.
- * Q5  Votes that approve agree on where the outcome is to be applied: nobody's vote is carried elsewhere by another's.
+ * 5.  Votes that approve agree on where the outcome is to be applied: nobody's vote is carried elsewhere by another's.
  */
 import type { EventDraft, GateVoted } from "../src/contract/event.ts";
 import type { Gate } from "../src/contract/gate.ts";

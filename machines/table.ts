@@ -3,7 +3,7 @@
  * live lifecycle actors run it; a test walks both at random and finds them equal.
  *
  * Owns: the reading of a machine's configuration. Never: a transition of its own.
- * C1  `next` gives the state an event leads to, the same state for an accepted event that moves nothing, and undefined
+ * 1.  `next` gives the state an event leads to, the same state for an accepted event that moves nothing, and undefined
  *     for an event that the state does not accept.
  */
 import type { AnyStateMachine, AnyStateNode } from "xstate";

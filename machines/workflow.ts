@@ -3,11 +3,11 @@
  * cancelling where a call was under way that may not be repeated.
  *
  * Owns: which ledger events a workflow accepts in which state. Never: clock, randomness, IO, data (the fold keeps that).
- * W1  completed and cancelled are final; failed rests and only WORKFLOW_RESTARTED leaves it (A-38).
- * W2  waiting_for_user is left only in a turn that a person, a cancel or a configured expiry caused: USER_ and GATE_
+ * 1.  completed and cancelled are final; failed rests and only WORKFLOW_RESTARTED leaves it.
+ * 2.  waiting_for_user is left only in a turn that a person, a cancel or a configured expiry caused: USER_ and GATE_
  *     events are accepted there, and WORKFLOW_RESUMED follows them.
- * W3  A replan is a PLAN_CREATED while running; the state stays.
- * W4  A workflow that is cancelling begins nothing. It is left for cancelled, once the end of each such call is known.
+ * 3.  A replan is a PLAN_CREATED while running; the state stays.
+ * 4.  A workflow that is cancelling begins nothing. It is left for cancelled, once the end of each such call is known.
  */
 import { setup } from "xstate";
 

@@ -2,9 +2,9 @@
  * createKernel: which part fills which port.
  *
  * Owns: assembling, opening and stopping. Never: does anything itself; every method is a Signal, a read, or a wait.
- * K1  A kernel holds no global state; two in one process do not meet.
- * K2  Nothing is served before the ledger is open; unfinished work that nobody holds is taken up at once.
- * K3  `stop` leaves no timer, handle or subscription behind.
+ * 1.  A kernel holds no global state; two in one process do not meet.
+ * 2.  Nothing is served before the ledger is open; unfinished work that nobody holds is taken up at once.
+ * 3.  `stop` leaves no timer, handle or subscription behind.
  */
 
 import { allMachines, definitionOf } from "../machines/definitions.ts";

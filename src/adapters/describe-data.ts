@@ -1,12 +1,12 @@
 /**
- * Who wrote a placeholder that a plan holds: the plan's author, or what the author was given (B-05).
+ * Who wrote a placeholder that a plan holds: the plan's author, or what the author was given.
  *
  * A plan function puts its inputs into params as it likes, and text keeps no trace of where it came from. So the function
  * is asked a second time, with every brace of the data replaced by a character that nobody writes: a placeholder that
  * still opens with two braces is the author's. What runs is the first answer; the second is only compared with it.
- * D1  Nothing is asked twice where no brace of the data could have begun a reference, or the plan has no placeholder.
- * D2  What cannot be told apart is data: a text that came out otherwise, or a second answer that did not come.
- * D3  A planner is not asked twice: there a placeholder that also stands in what it was given is data.
+ * 1.  Nothing is asked twice where no brace of the data could have begun a reference, or the plan has no placeholder.
+ * 2.  What cannot be told apart is data: a text that came out otherwise, or a second answer that did not come.
+ * 3.  A planner is not asked twice: there a placeholder that also stands in what it was given is data.
  * What a function decodes by itself (from base64, from percent signs) has no braces to replace; it is marked with `text`.
  */
 import { isPlainObject } from "../contract/json.ts";

@@ -1,4 +1,4 @@
-/** The default scorers: small, deterministic, replaceable; and the guard around a host's own. */
+/** The default scorers: small, deterministic, replaceable; and the guard around a host's own. */
 import { z } from "zod";
 import { callAside } from "../contract/maybe-promise.ts";
 import type { Scorers } from "../ports/perception.ts";

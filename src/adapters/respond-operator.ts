@@ -1,5 +1,5 @@
 /**
- * The built-in operator that speaks a direct response: no side effect, recorded like any other (C-14).
+ * The built-in operator that speaks a direct response: no side effect, recorded like any other.
  */
 import { z } from "zod";
 import type { Operator } from "../contract/operator.ts";

@@ -1,13 +1,13 @@
 /**
  * Signed approvals, checked from the ledger's events alone: no kernel, no host, no network.
  *
- * V1  A signature is good when its stored key made it, over the claims that its own event says, and it is the first of its
+ * 1.  A signature is good when its stored key made it, over the claims that its own event says, and it is the first of its
  *     kind in the stream; with trusted keys also when the key is one of the approver's.
- * V2  At a gate that asks for signatures a counted decision without one is as bad as a bad one; a decision that votes
+ * 2.  At a gate that asks for signatures a counted decision without one is as bad as a bad one; a decision that votes
  *     carry is good with as many standing votes as the gate takes, of those it names. What cannot be read is bad.
- * V3  A signed word is bound to what its gate shows: digests are computed again from what the gate holds, and not taken from
+ * 3.  A signed word is bound to what its gate shows: digests are computed again from what the gate holds, and not taken from
  *     what the decision says. A call behind a gate that asks for signatures has the payload that was approved there.
- * V4  What a signed decision said became of a call is what its ACTION_SETTLED says, result and all. Claims of earlier
+ * 4.  What a signed decision said became of a call is what its ACTION_SETTLED says, result and all. Claims of earlier
  *     releases named neither result nor targets: the header of later ones says `claims: 2`, and nothing can be added to those.
  * Limits: without trusted keys this shows that the entry is whole, not that the key belonged to whom it names: who writes
  * the whole chain anew can sign it anew with a key of their own. A signature says who decided what (the claims), not their

@@ -3,9 +3,9 @@
  * option that no method has, is refused with every problem.
  *
  * Never: reads requests and records, which the methods read as JSON; decides who may, or what exists.
- * C1  Once the kernel has stopped, its ledger is closed: a method that would read it says that the kernel has stopped.
- * C2  An argument after the last one is refused: it is an option that the method would ignore.
- * C3  A promise rejects, a stream throws when its first item is requested, and an immediate answer throws.
+ * 1.  Once the kernel has stopped, its ledger is closed: a method that would read it says that the kernel has stopped.
+ * 2.  An argument after the last one is refused: it is an option that the method would ignore.
+ * 3.  A promise rejects, a stream throws when its first item is requested, and an immediate answer throws.
  */
 import { z } from "zod";
 import type { CapabilityDefinition } from "../contract/capability.ts";

@@ -1,6 +1,5 @@
 /**
- * The action ledger: one record per idempotency key and what came of it. Source: seed 003 sections 6.3, 7; seed 002
- * section 8 for attempts.
+ * The action ledger: one record per idempotency key and what came of it.
  */
 import { z } from "zod";
 import { KernelError } from "./error.ts";
@@ -64,7 +63,7 @@ export const ActionRecord = z.object({
 });
 export type ActionRecord = z.infer<typeof ActionRecord>;
 
-/** What the invoker answers: done, failed, or still running elsewhere with a handle (seed 003 section 7.1). */
+/** What the invoker answers: done, failed, or still running elsewhere with a handle. */
 export type OperatorResult =
   | {
       readonly status: "succeeded";

@@ -1,8 +1,8 @@
 /**
- * The question whether a token may run, and its answer (seed 001; C-23). The details are those of the token events.
+ * The question whether a token may run, and its answer. The details are those of the token events.
  *
  * Owns: the shapes. Never: the decision (T5's admission).
- * INV-1  An admission carries the accounts as they are afterwards; a refusal carries none, for they are as they were.
+ * 1.  An admission carries the accounts as they are afterwards; a refusal carries none, for they are as they were.
  */
 import type {
   CapabilityEntry,

@@ -1,9 +1,9 @@
 /**
  * What an approver signs: the decision and all that it binds to, as canonical JSON (RFC 8785).
  *
- * INV-1  The claims of a decision can be computed again from its ledger event alone, so that a signature can be checked
+ * 1.  The claims of a decision can be computed again from its ledger event alone, so that a signature can be checked
  *        without a kernel.
- * INV-2  Whatever of a decision changes what happens is in them; its comment is not. A key is there only where the decision
+ * 2.  Whatever of a decision changes what happens is in them; its comment is not. A key is there only where the decision
  *        has the thing: claims of a plain decision are what they always were.
  */
 import { canonicalJson, digest } from "./digest.ts";

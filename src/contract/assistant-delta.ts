@@ -1,6 +1,5 @@
 /**
- * A piece of the assistant channel: a delta, an artifact, a question to a person, or the closing text (seed 003
- * section 4.3). A projection for people, never a source of truth.
+ * A piece of the assistant channel: a delta, an artifact, a question to a person, or the closing text. A projection for people, never a source of truth.
  */
 import { z } from "zod";
 

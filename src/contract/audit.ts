@@ -1,9 +1,8 @@
 /**
- * The audit record: how each decision of policy or of a person came out, in one of five forms (seed 001, "RLHF Audit
- * Records"; C-06, C-10, C-12, A-29).
+ * The audit record: how each decision of policy or of a person came out, in one of five forms.
  *
- * INV-1  `interaction_id` is the id of the event of the decision; in a review pipeline by itself it is the submitter's.
- * INV-2  Entries are frozen; a log of them only grows.
+ * 1.  `interaction_id` is the id of the event of the decision; in a review pipeline by itself it is the submitter's.
+ * 2.  Entries are frozen; a log of them only grows.
  */
 import { z } from "zod";
 import { PrincipalId } from "./ids.ts";

@@ -1,5 +1,5 @@
 /**
- * What a caller may do, decided once per call by T5. Source: seed 003 sections 2.2 and 5.1.
+ * What a caller may do, decided once per call by T5.
  */
 import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
@@ -37,7 +37,7 @@ const Context = z.object({
   data_policy: DataPolicy,
 });
 
-/** AuthContext; on input `data_access_policy` is read as `data_policy` (C-33). */
+/** AuthContext; on input `data_access_policy` is read as `data_policy`. */
 export const AuthContext = z.preprocess((raw) => {
   if (typeof raw !== "object" || raw === null || !("data_access_policy" in raw)) return raw;
   const { data_access_policy, ...rest } = raw as Record<string, unknown>;

@@ -1,11 +1,10 @@
 /**
- * Budgets. The request budget: abstract cost units, monotonic, checked before and charged after (seed 002 section 13; A-50,
- * A-51). Scoped budgets: what a tenant, principal, workflow or operator may use in all, reserved before a call and
- * settled after it (C-23).
+ * Budgets. The request budget: abstract cost units, monotonic, checked before and charged after. Scoped budgets: what a tenant, principal, workflow or operator may use in all, reserved before a call and
+ * settled after it.
  *
- * INV-1  Spent never decreases; a negative, non-finite or unbounded cost is refused. Sums are exact (`money.ts`).
- * INV-2  The check is `spent < limit`: a breach found after a step blocks the next node, not the step that was running.
- * INV-3  A scoped budget is never passed: the call that would exceed it is refused, the one that exactly reaches it is not.
+ * 1.  Spent never decreases; a negative, non-finite or unbounded cost is refused. Sums are exact (`money.ts`).
+ * 2.  The check is `spent < limit`: a breach found after a step blocks the next node, not the step that was running.
+ * 3.  A scoped budget is never passed: the call that would exceed it is refused, the one that exactly reaches it is not.
  */
 import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
@@ -159,7 +158,7 @@ export function checkBudget(spent: number, limit: number | null): KernelError | 
   });
 }
 
-/** The account of one request: `policy.recordStepCost` and `policy.recordCost` of seed 002. */
+/** The account of one request: `policy.recordStepCost` and `policy.recordCost`. */
 export interface BudgetAccount {
   readonly spent: () => number;
   readonly checkBudget: () => KernelError | null;

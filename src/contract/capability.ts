@@ -1,5 +1,5 @@
 /**
- * Capability packages: what the kernel runs by name (seed 003 sections 5, 9.1). Schemas inside are zod schemas of the
+ * Capability packages: what the kernel runs by name. Schemas inside are zod schemas of the
  * package's own; the kernel applies them and never reads meaning into them.
  */
 import { z } from "zod";

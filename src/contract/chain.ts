@@ -2,9 +2,9 @@
  * The chain of a stream: each row's hash covers its bytes and the hash of the row before it.
  *
  * Owns: the chain rule, and the words for where a chain is broken. Never: reads what a row says.
- * INV-1  hash = H(previous ‖ envelope bytes ‖ H(body bytes)), over the bytes stored. The first row's previous hash is
+ * 1.  hash = H(previous ‖ envelope bytes ‖ H(body bytes)), over the bytes stored. The first row's previous hash is
  *        `genesisHash`, and its envelope names the stream.
- * INV-2  A row without a body is damaged: no event records that a body was erased.
+ * 2.  A row without a body is damaged: no event records that a body was erased.
  */
 import { sha256 } from "./digest.ts";
 import { kernelError } from "./error-codes.ts";

@@ -1,5 +1,5 @@
 /**
- * The context bundle: references and compact summaries, never contents (seed 003 sections 2.3, 5.3), and the records
+ * The context bundle: references and compact summaries, never contents, and the records
  * of the two ledgers it reads: typed memory and documents.
  */
 import { z } from "zod";

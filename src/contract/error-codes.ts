@@ -4,9 +4,9 @@
  * Owns: category, severity, retry decision, HTTP status, JSON-RPC code and the next step for a person.
  * Never: holds a code that no part of the kernel emits. The digit of a code names the tier that owns the row.
  *
- * INV-1  Rows of category input are never retryable: a corrected request is a new one.
- * INV-2  Rows of category policy are fatal and never retryable.
- * INV-3  HTTP status and JSON-RPC code follow from the category unless the row says otherwise.
+ * 1.  Rows of category input are never retryable: a corrected request is a new one.
+ * 2.  Rows of category policy are fatal and never retryable.
+ * 3.  HTTP status and JSON-RPC code follow from the category unless the row says otherwise.
  */
 
 import { busy, degraded, external, input, policy, processing, resource } from "./error-row.ts";

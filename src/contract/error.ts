@@ -1,5 +1,5 @@
-// What callers do with errors: the convenience factories, wrapping, escalation, and the executor's view (seeds 000, 003).
-// Owns: derived codes, the total mapping between KernelError and ExecutorError (C-01), the retry decision.
+// What callers do with errors: the convenience factories, wrapping, escalation, and the executor's view.
+// Owns: derived codes, the total mapping between KernelError and ExecutorError, the retry decision.
 // Never: throws, except raise(). The record itself lives in kernel-error.ts and is exported from here as well.
 // Invariants
 // 1. fromExecutorError and toExecutorError are total and keep code, message, details, hint and the retry decision.
@@ -33,7 +33,7 @@ export type ErrorOptions = {
   readonly retry?: boolean;
 };
 
-/** Category input, severity transient, code T<tier>_<MODULE>_INVALID_INPUT (seed 000, input_error). */
+/** Category input, severity transient, code T<tier>_<MODULE>_INVALID_INPUT. */
 export function inputError(
   message: string,
   source: ModuleRef,
@@ -44,7 +44,7 @@ export function inputError(
   return createError(code, "input", "transient", message, source, retry, detail, cause);
 }
 
-/** Category processing, severity degraded, code …_PROCESSING_FAILED (seed 000, processing_error). */
+/** Category processing, severity degraded, code …_PROCESSING_FAILED. */
 export function processingError(
   message: string,
   source: ModuleRef,
@@ -56,7 +56,7 @@ export function processingError(
   return createError(code, "processing", "degraded", message, source, retry, detail, cause ?? options.cause);
 }
 
-/** Category external; transient when it may be retried, else degraded; code …_EXTERNAL_FAILED (seed 000). */
+/** Category external; transient when it may be retried, else degraded; code …_EXTERNAL_FAILED. */
 export function externalError(
   message: string,
   source: ModuleRef,
@@ -68,7 +68,7 @@ export function externalError(
   return createError(code, "external", retry ? "transient" : "degraded", message, source, retry, detail, cause);
 }
 
-/** Category resource, severity fatal, code …_RESOURCE_EXHAUSTED (seed 000, resource_error). */
+/** Category resource, severity fatal, code …_RESOURCE_EXHAUSTED. */
 export function resourceError(
   message: string,
   source: ModuleRef,
@@ -79,7 +79,7 @@ export function resourceError(
   return createError(code, "resource", "fatal", message, source, retry, detail, cause);
 }
 
-/** Category policy, severity fatal, never retryable, code …_POLICY_VIOLATION (seed 000, policy_error). */
+/** Category policy, severity fatal, never retryable, code …_POLICY_VIOLATION. */
 export function policyError(
   message: string,
   source: ModuleRef,
@@ -99,8 +99,7 @@ function deriveCode(source: ModuleRef, reason: string): string {
 export type WrapOptions = { readonly unrecoverable?: boolean; readonly detail?: JsonObject | null };
 
 /**
- * The inner error as the cause of an outer one, which takes over category, severity and retry decision (seed 000,
- * wrap_error). Without a message it gets one that names the outer function and the inner failure.
+ * The inner error as the cause of an outer one, which takes over category, severity and retry decision. Without a message it gets one that names the outer function and the inner failure.
  */
 export function wrapError(
   outerCode: string,
@@ -129,7 +128,7 @@ const receivers: readonly (readonly [ErrorCode, string] | undefined)[] = [
 
 /**
  * The error as the next tier up receives it: wrapped once, with that tier as source. An error of T7 is returned as it
- * is, for there is nobody above (seed 000, error handling contract; C-46).
+ * is, for there is nobody above.
  */
 export function escalate(error: KernelError): KernelError {
   const tier = error.source.tier + 1;
@@ -155,7 +154,7 @@ export type ExecutorErrorCategory = z.infer<typeof ExecutorErrorCategory>;
 /** The longest pause that an operator may ask for before the next attempt: a year. */
 export const maxRetryAfterMs = 31_536_000_000;
 
-/** The operator's and executor's view of an error (seed 003, 8.1). retry_after_ms is in milliseconds. */
+/** The operator's and executor's view of an error. retry_after_ms is in milliseconds. */
 export const ExecutorError = z
   .object({
     code: z.string(),
@@ -170,7 +169,7 @@ export type ExecutorError = z.infer<typeof ExecutorError>;
 
 /**
  * May the call be tried again? A KernelError says so itself; of an ExecutorError the category decides: transient and
- * timeout yes, dependency by its flag, all others no (seed 003, 8.2).
+ * timeout yes, dependency by its flag, all others no.
  */
 export function isRetryable(error: KernelError | ExecutorError): boolean {
   if ("retry_eligible" in error) return error.retry_eligible;
@@ -187,7 +186,7 @@ const ExecutorTrace = z.object({
 });
 type ExecutorTrace = z.infer<typeof ExecutorTrace>;
 
-/** The executor's view of any KernelError (C-01). */
+/** The executor's view of any KernelError. */
 export function toExecutorError(error: KernelError): ExecutorError {
   const { trace, details } = readDetail(error.detail);
   return {
@@ -260,7 +259,7 @@ const kernelCodes: Readonly<Record<ExecutorErrorCategory, ErrorCode>> = {
 const operatorRef = moduleRef(4, "operator", "invoke");
 
 /**
- * The KernelError for an executor's error (C-01). A code that is a kernel code is kept, with its catalogue row where
+ * The KernelError for an executor's error. A code that is a kernel code is kept, with its catalogue row where
  * that agrees with the category; any other gets the category's code, or T4_OPERATOR_<CODE> when transient.
  */
 export function fromExecutorError(error: ExecutorError, source: ModuleRef = operatorRef): KernelError {

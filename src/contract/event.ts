@@ -1,7 +1,7 @@
 /**
  * Ledger events: the record that readers see, and an event before it has a place. The event catalogue (`events.ts`) lists
- * the types (seed 003 section 6.1).
- * INV-1  A workflow's sequence is dense, starts at 1 and is the id that streams resume from.
+ * the types.
+ * 1.  A workflow's sequence is dense, starts at 1 and is the id that streams resume from.
  */
 import { z } from "zod";
 import type { Ceiling } from "./budget.ts";

@@ -2,7 +2,7 @@
  * The event catalogue: one row per event type. Every set of event types in the kernel is derived from it.
  *
  * Owns: the closed list of event types and what is known of each. Never: loads a package, or any file but its groups.
- * INV-1  The list is closed per schema version; an unknown type is refused on append.
+ * 1.  The list is closed per schema version; an unknown type is refused on append.
  */
 import { actionEvents } from "./events/action-events.ts";
 import type { ChartName, EventRow } from "./events/event-row.ts";

@@ -1,11 +1,11 @@
 /**
  * Evidence: what an export of a workflow says beside its ledger rows, so that both can be given to somebody else together
- * (seed 001, "RLHF Audit Records"; RLH-05). One JSON line each: the rows unchanged, then the audit entries, the evaluation
+ * (RLH-05). One JSON line each: the rows unchanged, then the audit entries, the evaluation
  * reports and a closing line.
  *
- * INV-1  A line of evidence has the key `evidence`, which no row has.
- * INV-2  Each is chained to the one before it, the first to the head of the rows: hash = H(previous ‖ text without hash).
- * INV-3  An export names its own end: the closing line of each stream says how many lines there are, and the sequence and
+ * 1.  A line of evidence has the key `evidence`, which no row has.
+ * 2.  Each is chained to the one before it, the first to the head of the rows: hash = H(previous ‖ text without hash).
+ * 3.  An export names its own end: the closing line of each stream says how many lines there are, and the sequence and
  *        hash of the last row. Without one the export was cut.
  */
 import { z } from "zod";

@@ -1,11 +1,10 @@
 /**
- * Federated memory: a change that a replica made, the report of a merge, and who may change what (seed 001, "Federated
- * Memory Replication"; C-39, A-27).
+ * Federated memory: a change that a replica made, the report of a merge, and who may change what.
  *
  * Owns: the records, the three reasons for a rejection, the order of changes. Never: keeps or merges anything.
- * INV-1  Whether a change is rejected follows from the change, the registered replicas and the policy alone, so that it is
+ * 1.  Whether a change is rejected follows from the change, the registered replicas and the policy alone, so that it is
  *        the same whatever came before.
- * INV-2  `compareChanges` orders all changes of a key totally: two that are equal in it are the same change.
+ * 2.  `compareChanges` orders all changes of a key totally: two that are equal in it are the same change.
  */
 import { z } from "zod";
 import { canonicalJson } from "./digest.ts";
@@ -106,7 +105,7 @@ export const failedVerdict = (message: string): string => `forbidden by policy: 
 /**
  * Above zero where `a` is newer than `b` of the same key: by version, then by origin id. A sound replica never gives a
  * version twice; of two changes that share version and origin and still differ, the one with the greater canonical text
- * stands on every replica, whichever came first (B-07).
+ * stands on every replica, whichever came first.
  */
 export function compareChanges(a: FederatedChange, b: FederatedChange): number {
   if (a.version !== b.version) return a.version - b.version;

@@ -1,8 +1,8 @@
 /**
  * The feed: what changes in the workflows and gates of a tenant, for whoever keeps a list of them.
  *
- * INV-1  An item tells the state after its turn, whole: of two items of a workflow the later one counts.
- * INV-2  `position` is the ledger's; following goes on after it. It is null in a snapshot, which is told anew to whoever is
+ * 1.  An item tells the state after its turn, whole: of two items of a workflow the later one counts.
+ * 2.  `position` is the ledger's; following goes on after it. It is null in a snapshot, which is told anew to whoever is
  *        cut off before the bookmark that ends it.
  */
 import { z } from "zod";

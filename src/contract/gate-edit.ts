@@ -1,7 +1,7 @@
 /**
  * The edits of what a gate shows, as the fold reads them from the ledger.
  *
- * INV-1  An edit never tells a value that the payload of now has masked.
+ * 1.  An edit never tells a value that the payload of now has masked.
  */
 import { z } from "zod";
 import { PrincipalRef } from "./gate-vote.ts";

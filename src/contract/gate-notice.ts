@@ -1,7 +1,7 @@
 /**
  * What people are told of a gate: that it was opened, shows something else, is due soon, was escalated, still waits or was decided.
  *
- * INV-1  `notice_id` follows from what is told: whoever is told twice after a crash is told under the same id.
+ * 1.  `notice_id` follows from what is told: whoever is told twice after a crash is told under the same id.
  */
 import { z } from "zod";
 import { Gate } from "./gate.ts";

@@ -1,8 +1,8 @@
 /**
  * A gate as a plan declares it: who may decide, how many of them, in what time, and what follows when nobody does.
  *
- * INV-1  A gate that could never be satisfied is refused: here where it shows, by the compiler where the requester matters.
- * INV-2  Without a quorum one decision closes the gate. With one, approval takes `approvals` votes and rejection
+ * 1.  A gate that could never be satisfied is refused: here where it shows, by the compiler where the requester matters.
+ * 2.  Without a quorum one decision closes the gate. With one, approval takes `approvals` votes and rejection
  *        `rejections`: by default as many as leave too few approvers, or one where the approvers are not named.
  */
 import { z } from "zod";

@@ -1,10 +1,10 @@
 /**
  * What people say at a gate before it is decided: votes, delegations, and the signatures that votes may carry.
- * Source: seed 003 section 3.2; A-35.
  *
- * INV-1  A vote binds to what it was given on: outcome version, payload digest and policy version (GATE_VOTED holds them).
- * INV-2  An advisory vote is kept and never counted.
- * INV-3  Of a key only its public half is ever kept.
+ *
+ * 1.  A vote binds to what it was given on: outcome version, payload digest and policy version (GATE_VOTED holds them).
+ * 2.  An advisory vote is kept and never counted.
+ * 3.  Of a key only its public half is ever kept.
  */
 import { z } from "zod";
 import { PrincipalId } from "./ids.ts";

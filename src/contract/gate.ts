@@ -1,9 +1,9 @@
 /**
  * The human gate: the record that people decide on, and what they say to it. What a plan may ask for: gate-spec.ts.
- * Source: seed 003 sections 2.5, 3.2; A-32, A-35, C-12.
  *
- * INV-1  A gate is `gate-<step_id>`; an in-doubt action's is `gate-<step_id>_doubt<n>`.
- * INV-2  An approval binds to gate, outcome id and version, payload digest, basis and policy version.
+ *
+ * 1.  A gate is `gate-<step_id>`; an in-doubt action's is `gate-<step_id>_doubt<n>`.
+ * 2.  An approval binds to gate, outcome id and version, payload digest, basis and policy version.
  */
 import { z } from "zod";
 import { Basis } from "./basis.ts";

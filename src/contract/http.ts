@@ -1,4 +1,4 @@
-// HTTP bodies that the bridges make and read: success envelope, problem details, jobs (seed 000; RFC 7807; A-09, A-10).
+// HTTP bodies that the bridges make and read: success envelope, problem details, jobs.
 // Owns: the shapes. A status number belongs to ProblemDetails; a success says `success: true`.
 // Never: knows routes, headers or sockets.
 
@@ -27,7 +27,7 @@ export type ProblemCause = z.infer<typeof ProblemCause>;
 
 /**
  * RFC 9457. `retry_after` is -1 (do not retry), seconds where another attempt may help, or absent where the request has to be
- * mended; only values from 0 make a header (C-35). `errors` says what is wrong where, if a request did not hold its schema.
+ * mended; only values from 0 make a header. `errors` says what is wrong where, if a request did not hold its schema.
  * `extensions.chain` is the whole cause chain, outermost first; `next` is the next step for a person.
  */
 export const ProblemDetails = z

@@ -1,4 +1,4 @@
-// Ids: the one generator, the patterns, and the lossless uuid form (seeds 000, 003 and 004; C-07).
+// Ids: the one generator, the patterns, and the lossless uuid form.
 // Owns: prefixes by entity type, monotonic ULIDs on an injected clock and random source, the id schemas.
 // Never: reads the clock by itself, except through ambient.ts for the module-level generateId.
 // Invariants
@@ -132,7 +132,7 @@ function toUlidTime(ms: number): number {
 
 const ambientIds: IdSource = createIdSource({ now: ambientNow, random: ambientRandom });
 
-/** The ambient id source's next id: generateId("signal") is `sig_` and a monotonic ULID (seed 000, id_and_hash). */
+/** The ambient id source's next id: generateId("signal") is `sig_` and a monotonic ULID. */
 export function generateId(entityType: string): string {
   return ambientIds.next(entityType);
 }

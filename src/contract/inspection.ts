@@ -2,9 +2,9 @@
  * What an inspector is told: an actor that there is, an event that one was sent, the state that it then stands in.
  *
  * Owns: the three shapes, as version 0.7 of Stately's inspector reads them. An upgrade of it has this one place to look.
- * INV-1  Each `sessionId`, `parentId` and `sourceId` names an actor that was told before; the root alone has no parent.
- * INV-2  `definition` is the configuration of a statechart as JSON text, and each `snapshot` of its actor is one of it.
- * INV-3  What is told of an actor again, under its id, is in place of what was told of it before.
+ * 1.  Each `sessionId`, `parentId` and `sourceId` names an actor that was told before; the root alone has no parent.
+ * 2.  `definition` is the configuration of a statechart as JSON text, and each `snapshot` of its actor is one of it.
+ * 3.  What is told of an actor again, under its id, is in place of what was told of it before.
  */
 import { z } from "zod";
 import { JsonObject } from "./json.ts";

@@ -1,5 +1,5 @@
 /**
- * What intake hands on from tier to tier (seed 003 section 2.1): T0 begins it, T1 adds the intent, T6 says which pipeline, and
+ * What intake hands on from tier to tier: T0 begins it, T1 adds the intent, T6 says which pipeline, and
  * T4 notes it as INTENT_RECEIVED.
  */
 import type { EventPayloads } from "./event.ts";

@@ -1,6 +1,6 @@
 /**
  * What comes in and what it becomes: the submit request of an intake adapter, the canonical Intent, and the answer
- * that leaves as soon as the intent is in the ledger. Source: seed 003 sections 2.1, 3.1, 5.2.
+ * that leaves as soon as the intent is in the ledger.
  */
 import { z } from "zod";
 import { CorrelationId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";

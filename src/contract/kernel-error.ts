@@ -1,4 +1,4 @@
-// KernelError: the record of a failure, its maker, and the one Error class that carries it (seed 000).
+// KernelError: the record of a failure, its maker, and the one Error class that carries it.
 // Owns: the code convention, categories and severities, the frozen record, KernelErrorException.
 // Never: decides what happens next; retry_eligible informs the caller. The catalogue is error-codes.ts, the convenience
 // factories and the executor view are error.ts.
@@ -140,7 +140,7 @@ export function raise(error: KernelError): never {
 }
 
 /**
- * Builds a frozen KernelError; `detail` is frozen in place (seed 000, create_error). A code that breaks the convention
+ * Builds a frozen KernelError; `detail` is frozen in place. A code that breaks the convention
  * is refused with a KernelErrorException of category input.
  */
 export function createError(

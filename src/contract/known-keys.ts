@@ -1,10 +1,10 @@
 /**
- * Nothing unknown passes (B-10): reading what a host, a package or a planner wrote, where a key that nobody knows is an
+ * Nothing unknown passes: reading what a host, a package or a planner wrote, where a key that nobody knows is an
  * error that says what may have been meant.
  *
  * Owns: the words of such an error. Never: decides what is known; strict schemas do, and tables of options.
- * K1  Every problem has the path of what is wrong; for an unknown key the path ends in it.
- * K2  All problems are told at once, in the message and in `detail.problems`.
+ * 1.  Every problem has the path of what is wrong; for an unknown key the path ends in it.
+ * 2.  All problems are told at once, in the message and in `detail.problems`.
  */
 import type { z } from "zod";
 import { type ErrorCode, kernelError } from "./error-codes.ts";

@@ -2,9 +2,9 @@
  * A gate as lists over many workflows show it: a Gate whose long parts are cut, and which says so and whether the log says
  * the same.
  *
- * INV-1  Bounded: whatever a gate holds, its listed form has at most `maxListedGateChars` characters of JSON.
- * INV-2  `truncated` is true whenever anything is cut or left out: who decides then reads the gate itself.
- * INV-3  Listing what is listed changes nothing.
+ * 1.  Bounded: whatever a gate holds, its listed form has at most `maxListedGateChars` characters of JSON.
+ * 2.  `truncated` is true whenever anything is cut or left out: who decides then reads the gate itself.
+ * 3.  Listing what is listed changes nothing.
  */
 import { z } from "zod";
 import { cutText } from "./cut-text.ts";

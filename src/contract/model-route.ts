@@ -1,9 +1,8 @@
 /**
- * Model routing: the endpoints a model call may go to, what a call needs, and what was decided (seed 001, Deterministic
- * Model Routing; A-28).
+ * Model routing: the endpoints a model call may go to, what a call needs, and what was decided.
  *
- * INV-1  A decision names one endpoint and why: Primary, or BudgetFallback with the preferred endpoints it passed over.
- * INV-2  A lower weight is better. Budgets are limits over an endpoint's life; what is left out has no limit.
+ * 1.  A decision names one endpoint and why: Primary, or BudgetFallback with the preferred endpoints it passed over.
+ * 2.  A lower weight is better. Budgets are limits over an endpoint's life; what is left out has no limit.
  */
 import { z } from "zod";
 import type { KernelError } from "./kernel-error.ts";

@@ -2,9 +2,9 @@
  * Money, and abstract cost: decimal amounts in units of a millionth, exact in sums and comparisons.
  *
  * Owns: the unit, the bound, the arithmetic. Never: a currency; that is the host's.
- * INV-1  An amount is the double nearest to a decimal of at most six digits behind the point: it prints as that decimal.
- * INV-2  Sums are made in whole units, which are exact up to `maxSum`; no binary fraction adds up.
- * INV-3  What comes in with more digits is rounded up to the unit, so that no cost is lost; less than a thousandth of a
+ * 1.  An amount is the double nearest to a decimal of at most six digits behind the point: it prints as that decimal.
+ * 2.  Sums are made in whole units, which are exact up to `maxSum`; no binary fraction adds up.
+ * 3.  What comes in with more digits is rounded up to the unit, so that no cost is lost; less than a thousandth of a
  *        unit is what binary fractions add (0.1 + 0.2), and is no cost.
  */
 import { z } from "zod";

@@ -1,8 +1,8 @@
 /**
- * Operators: metadata (seed 002 section 15, seed 003 section 5.7), retry policies (seed 002 section 8) and the context
- * an operator runs in. A skill, a tool and a model call are all operators (C-04).
+ * Operators: metadata, retry policies and the context
+ * an operator runs in. A skill, a tool and a model call are all operators.
  *
- * INV-1  Metadata is normalised once at registration and frozen; nobody changes it afterwards.
+ * 1.  Metadata is normalised once at registration and frozen; nobody changes it afterwards.
  */
 import { z } from "zod";
 import type { Usage } from "./action.ts";

@@ -1,5 +1,5 @@
 /**
- * Outcomes: versioned drafts and finals, kept apart from action results. Source: seed 003 sections 3.3, 6.4; A-54.
+ * Outcomes: versioned drafts and finals, kept apart from action results.
  */
 import { z } from "zod";
 import { IntentId, OutcomeId, TenantId, WorkflowId } from "./ids.ts";

@@ -1,6 +1,5 @@
 /**
- * Plans: what a planner proposes (`ExecutionPlan`, seed 002 section 3) and what the compiler makes of it (`Plan`,
- * seed 003 sections 2.4, 5.4; fields by A-30). A planner may leave out all that the operators' metadata can fill.
+ * Plans: what a planner proposes (`ExecutionPlan`) and what the compiler makes of it (`Plan`). A planner may leave out all that the operators' metadata can fill.
  */
 import { z } from "zod";
 import { GateSpec } from "./gate-spec.ts";
@@ -56,7 +55,7 @@ export const PlanStepDraft = z.strictObject({
 export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
 
 /**
- * A planner's whole output; a key that is not known here fails it (B-10). Reasoning is required; `direct_response` stands
+ * A planner's whole output; a key that is not known here fails it. Reasoning is required; `direct_response` stands
  * for a plan without tools.
  */
 export const ExecutionPlan = z.strictObject({

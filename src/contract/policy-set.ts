@@ -2,9 +2,9 @@
  * Policy rules written as data (a YAML or JSON file): what such a rule may say, and what it may not say at once.
  * `definePolicySet` makes rules of it. The form is described with an example in `src/guide/policies.md`.
  *
- * INV-1  A field that is not known here is refused: a misspelt condition would hold for everything.
- * INV-2  A rule that could never hold, or whose answer its stage cannot honour, is refused.
- * INV-3  A rule that lifts a default rule names its operators in full, so that none that is installed later is lifted, too.
+ * 1.  A field that is not known here is refused: a misspelt condition would hold for everything.
+ * 2.  A rule that could never hold, or whose answer its stage cannot honour, is refused.
+ * 3.  A rule that lifts a default rule names its operators in full, so that none that is installed later is lifted, too.
  */
 import { z } from "zod";
 import { JsonValue } from "./json.ts";

@@ -1,5 +1,5 @@
 /**
- * Policy decisions: the five names of seed 003 section 5.5, the two short names rules may use, and what a rule sees.
+ * Policy decisions: their five names, the two short names rules may use, and what a rule sees.
  */
 import { z } from "zod";
 import type { AuthContext } from "./auth-context.ts";

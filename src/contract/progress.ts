@@ -1,6 +1,5 @@
 /**
- * Progress: a view over plan weights and step states, never a number of its own. Source: seed 003 sections 2.8, 6.2;
- * C-34, A-43.
+ * Progress: a view over plan weights and step states, never a number of its own.
  */
 import { z } from "zod";
 import { CorrelationId, TenantId, WorkflowId } from "./ids.ts";

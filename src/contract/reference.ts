@@ -1,12 +1,12 @@
 /**
- * References of a plan to what its steps will give: `{{look.output.card}}` (seed 002 section 4.2; B-05).
+ * References of a plan to what its steps will give: `{{look.output.card}}`.
  *
  * Owns: the grammar, the marks by which a plan's author says what is a reference and what is text, and the form in which
  * a stored plan keeps the difference. Never: resolves one (T4 does), guesses who wrote what (the planner's adapter does).
- * REF-1  A reference is read only in what the plan's author wrote. All else is a literal: text to the letter, for ever.
- * REF-2  A stored plan's params are as people read them; `literals` names the placeholders in them that are text.
- * REF-3  A mark is known by a symbol, which no JSON holds: nothing that comes from outside can pass for one.
- * REF-4  A default stands in the reference itself, as JSON: `{{look.output.card ?? "none"}}`. It takes the place of an output that
+ * 1.  A reference is read only in what the plan's author wrote. All else is a literal: text to the letter, for ever.
+ * 2.  A stored plan's params are as people read them; `literals` names the placeholders in them that are text.
+ * 3.  A mark is known by a symbol, which no JSON holds: nothing that comes from outside can pass for one.
+ * 4.  A default stands in the reference itself, as JSON: `{{look.output.card ?? "none"}}`. It takes the place of an output that
  *        is not there; of one that is null it does not. `?? undefined` leaves the member out.
  */
 import { z } from "zod";

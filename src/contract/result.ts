@@ -1,4 +1,4 @@
-// Result: what every kernel function returns (seed 000).
+// Result: what every kernel function returns.
 // Owns: the status, the metrics, the four makers, and the check that status, signals and error agree.
 // Never: decides what a consumer does with it.
 // Invariant: ok has no error; partial has signals and an error; error has an error; skip has neither.
@@ -24,7 +24,7 @@ export const Metrics = z
   .readonly();
 export type Metrics = z.infer<typeof Metrics>;
 
-/** `reason` says why a function was skipped (A-03); other results do not have the key. */
+/** `reason` says why a function was skipped; other results do not have the key. */
 export const Result = z
   .object({
     status: ResultStatus,
@@ -44,25 +44,25 @@ export function metricsOf(ref: ModuleRef, measured: Partial<Omit<Metrics, "modul
   return Object.freeze({ duration_ms, token_count, cache_hit, module_ref: ref });
 }
 
-/** A full success (seed 000, ok). */
+/** A full success. */
 export function ok(signals: readonly Signal[], metrics: Metrics): Result {
   const given = Object.isFrozen(signals) ? signals : Object.freeze([...signals]);
   return Object.freeze({ status: "ok", signals: given, error: null, metrics });
 }
 
-/** Some signals and the error that kept the rest back (seed 000, partial). */
+/** Some signals and the error that kept the rest back. */
 export function partial(signals: readonly Signal[], error: KernelError, metrics: Metrics): Result {
   return Object.freeze({ status: "partial", signals: Object.freeze([...signals]), error, metrics });
 }
 
 const none: readonly Signal[] = Object.freeze([]);
 
-/** A failure, without signals (seed 000, fail). */
+/** A failure, without signals. */
 export function fail(error: KernelError, metrics: Metrics): Result {
   return Object.freeze({ status: "error", signals: none, error, metrics });
 }
 
-/** Not run on purpose; the reason stays readable as `reason` (seed 000, skip; A-03). */
+/** Not run on purpose; the reason stays readable as `reason`. */
 export function skip(reason: string, metrics: Metrics): Result {
   return Object.freeze({ status: "skip", signals: none, error: null, metrics, reason });
 }
@@ -71,7 +71,7 @@ const validateRef = moduleRef(0, "validation", "validate_result");
 
 /**
  * The same reference when the Result is consistent and each of its signals validates; else, without throwing, an input
- * KernelError (seed 000, validate_result). A failing signal's error is the cause, and detail names its id and index.
+ * KernelError. A failing signal's error is the cause, and detail names its id and index.
  */
 export function validateResult(result: Result): Result | KernelError {
   const problem = findShapeProblem(result) ?? findStatusProblem(result);

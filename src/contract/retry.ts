@@ -1,5 +1,5 @@
 /**
- * Running again and ending early: the requests of retry and cancel. Source: seed 003 section 3.4; A-37 to A-39.
+ * Running again and ending early: the requests of retry and cancel.
  */
 import { z } from "zod";
 import { CapabilityVersion } from "./capability.ts";

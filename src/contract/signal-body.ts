@@ -1,4 +1,4 @@
-// Signal bodies: what each kind must hold (seed 000, body conventions; C-32, C-40).
+// Signal bodies: what each kind must hold.
 // Owns: the five kinds, a schema for each body, and the hand-written check that tier doors run on every Signal.
 // Invariant: the schemas and the hand-written check accept the same bodies. Further keys are always allowed.
 

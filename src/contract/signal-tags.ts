@@ -1,4 +1,4 @@
-// Tags: string metadata that any module reads without opening the body (seed 000, tag conventions).
+// Tags: string metadata that any module reads without opening the body.
 // Owns: which standard tags have closed values, and the check that every value is text.
 // Never: says who may write a tag; that belongs to the tiers.
 

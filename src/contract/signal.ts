@@ -1,4 +1,4 @@
-// Signal: the atomic, immutable unit that tiers say to one another, and the only ways to get one (seed 000).
+// Signal: the atomic, immutable unit that tiers say to one another, and the only ways to get one.
 // Owns: the envelope schema, the brand, the seven factories, revival from JSON, and validation.
 // Never: routes anything. Bodies by kind are signal-body.ts, tags are signal-tags.ts.
 // Invariants
@@ -93,7 +93,7 @@ export function isSignal(value: unknown): value is Signal {
 /** What the seed's short signatures cannot say. */
 export type SignalOptions = { readonly tags?: Tags | null; readonly parentId?: string | null };
 
-/** The seven factories of seed 000, on one source of ids and time. All throw an input KernelErrorException on bad tags. */
+/** The seven factories of Signals, on one source of ids and time. All throw an input KernelErrorException on bad tags. */
 export type SignalFactory = {
   createSignal(
     kind: SignalKind,
@@ -214,7 +214,7 @@ function tagsOf(origin: ModuleRef): Tags {
   return tags;
 }
 
-// A-02: the origin's tags first, the caller's win.
+// The origin's tags come first; those of the caller win.
 function mergeTags(origin: ModuleRef, tags: Tags | null | undefined): Tags {
   if (!tags) return tagsOf(origin);
   const problem = findTagProblem(tags);
@@ -229,19 +229,19 @@ function mergeTags(origin: ModuleRef, tags: Tags | null | undefined): Tags {
 /** The factories on the ambient clock and random source; a kernel binds its own. */
 export const ambientSignals: SignalFactory = createSignalFactory({ ids: { next: generateId }, now: ambientNow });
 
-/** createSignal(kind, body, origin, traceId, tags?, parentId?): the universal factory (seed 000, create_signal). */
+/** createSignal(kind, body, origin, traceId, tags?, parentId?): the universal factory. */
 export const createSignal: SignalFactory["createSignal"] = ambientSignals.createSignal;
-/** Body {text} (seed 000, create_text_signal). */
+/** Body {text}. */
 export const createTextSignal: SignalFactory["createTextSignal"] = ambientSignals.createTextSignal;
-/** Body {data, schema}, and count when data is a list (seed 000, create_data_signal). */
+/** Body {data, schema}, and count when data is a list. */
 export const createDataSignal: SignalFactory["createDataSignal"] = ambientSignals.createDataSignal;
-/** Body {file_id, file_type, path}: a reference, never content (seed 000, create_file_signal). */
+/** Body {file_id, file_type, path}: a reference, never content. */
 export const createFileSignal: SignalFactory["createFileSignal"] = ambientSignals.createFileSignal;
-/** Body {...payload, action, target} (seed 000, create_command_signal). */
+/** Body {...payload, action, target}. */
 export const createCommandSignal: SignalFactory["createCommandSignal"] = ambientSignals.createCommandSignal;
-/** Body {data: error, schema: "KernelError"}, tag source_type system (seed 000, create_error_signal; A-06). */
+/** Body {data: error, schema: "KernelError"}, tag source_type system. */
 export const createErrorSignal: SignalFactory["createErrorSignal"] = ambientSignals.createErrorSignal;
-/** Body {chunk, sequence, final}, and encoding "base64" for bytes (A-07). */
+/** Body {chunk, sequence, final}, and encoding "base64" for bytes. */
 export const createStreamSignal: SignalFactory["createStreamSignal"] = ambientSignals.createStreamSignal;
 
 /** The chunk of a STREAM Signal as it was given: text or bytes. */
@@ -266,7 +266,7 @@ const validateRef = moduleRef(0, "validation", "validate_signal");
 
 /**
  * The same reference when envelope and body conform, else, without throwing, an input KernelError with code
- * T0_VALIDATION_SCHEMA_MISMATCH whose detail lists the `missing` and the `invalid` keys (seed 000, validate_signal).
+ * T0_VALIDATION_SCHEMA_MISMATCH whose detail lists the `missing` and the `invalid` keys.
  * An unbranded object is checked in full; that it conforms does not make it a Signal.
  */
 export function validateSignal(signal: Signal): Signal | KernelError {

@@ -1,6 +1,6 @@
 /**
- * What a step yields (seed 002 section 9) and how it stands. The step machine is the source; StepStatus, DAG lists and
- * action status are views of it (C-30).
+ * What a step yields and how it stands. The step machine is the source; StepStatus, DAG lists and
+ * action status are views of it.
  */
 import { z } from "zod";
 import type { Json } from "./json.ts";
@@ -35,7 +35,7 @@ export const textOf = (data: Json): string => (typeof data === "string" ? data :
 const hasShape = (value: Json): boolean =>
   typeof value === "object" && value !== null && "status" in value && Object.keys(value).length === 3;
 
-/** A JSON-safe text of at most `limit` characters, for traces (A-48: 500). What was shown before, functions and throws are named. */
+/** A JSON-safe text of at most `limit` characters, for traces. What was shown before, functions and throws are named. */
 export function tracePreview(value: unknown, limit = 500): string {
   try {
     return (stringifyShown(value, limit) ?? "null").slice(0, limit);

@@ -3,8 +3,8 @@
  * AggregateError.
  *
  * Never: throws, whatever getters and proxies the thrown value has. Stacks are for the debug log alone.
- * INV-1  It is plain JSON and bounded: at most `maxErrors` errors, each text cut; a chain that leads back to itself ends.
- * INV-2  Secrets that can be told by their form are taken out of every text.
+ * 1.  It is plain JSON and bounded: at most `maxErrors` errors, each text cut; a chain that leads back to itself ends.
+ * 2.  Secrets that can be told by their form are taken out of every text.
  */
 import { capText, messageOf } from "./kernel-error.ts";
 import { scrubSecrets } from "./secret.ts";

@@ -2,9 +2,9 @@
  * Snapshots of a token kernel: each holds the whole state at one moment and the hash of the one before (EVT-14).
  *
  * Owns: what a snapshot contains, and the chain. Never: makes or restores the state (the token kernel does).
- * INV-1  hash = digest of everything else in the entry, the previous hash included; the first follows 64 zeros.
+ * 1.  hash = digest of everything else in the entry, the previous hash included; the first follows 64 zeros.
  *        The hash of the events up to its time is part of it, so a snapshot vouches for the stream as well.
- * INV-2  Nothing is rewritten: going back to a snapshot appends an entry that names it.
+ * 2.  Nothing is rewritten: going back to a snapshot appends an entry that names it.
  */
 import { z } from "zod";
 import { digest, sha256 } from "./digest.ts";

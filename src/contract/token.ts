@@ -1,10 +1,9 @@
 /**
- * Tokens: units of scheduled work, what they may use, and the events that tell what became of them (seed 001; C-02, C-03,
- * C-05). A token event is no ledger event: it has a virtual time, eleven kinds and no workflow.
+ * Tokens: units of scheduled work, what they may use, and the events that tell what became of them. A token event is no ledger event: it has a virtual time, eleven kinds and no workflow.
  *
  * Owns: the words of the token kernel. Never: decides whether a token runs (T5's admission does), nor in which order.
- * INV-1  Every quantity is a whole number of at least 0; null as a limit means no ceiling.
- * INV-2  A token event has exactly five keys, in one order; only `custom` has a label (A-21).
+ * 1.  Every quantity is a whole number of at least 0; null as a limit means no ceiling.
+ * 2.  A token event has exactly five keys, in one order; only `custom` has a label.
  */
 import { z } from "zod";
 import { digest } from "./digest.ts";
@@ -166,6 +165,6 @@ export type GovernorLimits = z.infer<typeof GovernorLimits>;
 
 const account = z.object({ limit: quantity.nullable(), consumed: quantity });
 
-/** The accounts over all tokens, by resource. Nothing is ever given back (A-25). */
+/** The accounts over all tokens, by resource. Nothing is ever given back. */
 export const GovernorUsage = z.object({ cpu: account, memory: account, network: account, tokens: account });
 export type GovernorUsage = z.infer<typeof GovernorUsage>;

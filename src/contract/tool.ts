@@ -1,4 +1,4 @@
-// Tool calls and tool results, in MCP's shapes (seed 000; C-45).
+// Tool calls and tool results, in MCP's shapes.
 // Owns: the request's name and arguments, and the content items a tool may answer with.
 // Never: translates them; protocol/signal-to-tool-call.ts and protocol/tool-result-to-signal.ts do.
 

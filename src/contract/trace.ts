@@ -1,5 +1,5 @@
 /**
- * Traces: what a run did, folded from its ledger. Source: seed 002 section 14; A-64 for response statuses.
+ * Traces: what a run did, folded from its ledger.
  */
 import { z } from "zod";
 import { KernelError } from "./error.ts";

@@ -3,10 +3,10 @@
  * deciding received from outside while it handled the input.
  *
  * Owns: the form of recorded inputs and answers. Never: decides which answers are recorded (`recorded-answers.ts`).
- * I1  Inputs and answers stand in the order in which they were handled and received. An answer stands in the input that it
+ * 1.  Inputs and answers stand in the order in which they were handled and received. An answer stands in the input that it
  *     was received for: the inputs of one row may ask the same question, and receive other answers.
- * I2  Subtrees that stand in an event of the same row are references (`event-reference.ts`).
- * I3  An edit and a signature stand here as digests only; what policy let through of an edit stands in the answers.
+ * 2.  Subtrees that stand in an event of the same row are references (`event-reference.ts`).
+ * 3.  An edit and a signature stand here as digests only; what policy let through of an edit stands in the answers.
  */
 import { z } from "zod";
 import { JsonValue } from "./json.ts";

@@ -4,11 +4,11 @@
  * the row to the previous row of the stream.
  *
  * Owns: the byte format of a row. Never: touches a store.
- * INV-1  Hashes are over the stored bytes (chain.ts).
- * INV-2  Readers see single events; nobody outside this file knows that a row holds several.
- * INV-3  No row holds an event whose type is not in the closed list.
- * INV-4  A member that has its documented default is left out (row-defaults.ts), and read back with it.
- * INV-5  A row that is not as it was sealed is refused: T0_LEDGER_CORRUPT names stream and sequence. That holds for its
+ * 1.  Hashes are over the stored bytes (chain.ts).
+ * 2.  Readers see single events; nobody outside this file knows that a row holds several.
+ * 3.  No row holds an event whose type is not in the closed list.
+ * 4.  A member that has its documented default is left out (row-defaults.ts), and read back with it.
+ * 5.  A row that is not as it was sealed is refused: T0_LEDGER_CORRUPT names stream and sequence. That holds for its
  *        spelling as well: envelope and body are the text that JSON.stringify gives of their content.
  */
 import { type ChainBreak, chainHash, checkBytes, genesisHash, refuseDamage, standsAt } from "./chain.ts";

@@ -1,5 +1,5 @@
 /**
- * A workflow as callers see it: what `kernel.workflow()` answers. Source: seed 003 sections 2.7, 3.
+ * A workflow as callers see it: what `kernel.workflow()` answers.
  *
  * Owns: the shape. `viewWorkflow` of T4 fills it from the folded record (workflow.ts).
  */

@@ -1,8 +1,8 @@
 /**
  * A workflow as lists show it: what the ledger's index knows of it. The whole of it: workflow-state.ts, by its id.
  *
- * INV-1  Bounded: whatever a workflow holds, its summary has a few hundred characters, `maxTitleChars` of them its title.
- * INV-2  A list is newest first, by `created_at`, then `workflow_id`.
+ * 1.  Bounded: whatever a workflow holds, its summary has a few hundred characters, `maxTitleChars` of them its title.
+ * 2.  A list is newest first, by `created_at`, then `workflow_id`.
  */
 import { z } from "zod";
 import { cutToLine } from "./cut-text.ts";

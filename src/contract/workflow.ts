@@ -2,7 +2,7 @@
  * A workflow as folded from its ledger: the record that decisions are made on. What callers see: workflow-state.ts.
  *
  * Owns: the shape. `machines/fold.ts` fills it; nothing else writes it.
- * INV-1  Everything here can be rebuilt from the workflow's events alone.
+ * 1.  Everything here can be rebuilt from the workflow's events alone.
  */
 import type { ActionRecord } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
@@ -192,7 +192,7 @@ export function isRunnable({ steps, standing }: Pick<WorkflowRecord, "steps" | "
   return state === "queued" && standing.places.has(step.step_id) && unmetOf({ steps }, step) === undefined;
 }
 /**
- * How much of the plan's weight is done, rounded; 100 exactly when all is, short of it below (seed 003 section 2.8; C-34).
+ * How much of the plan's weight is done, rounded; 100 exactly when all is, short of it below.
  * Counted: steps that succeeded in any round, and those of the newest plan that were not dropped.
  */
 export function percentOf({ state, standing: { done, total } }: Pick<WorkflowRecord, "standing" | "state">): number {

@@ -1,5 +1,5 @@
 /**
- * Defining an operator: typed by its zod schemas, normalised metadata, frozen. Source: seed 002 section 15, seed 003 5.7.
+ * Defining an operator: typed by its zod schemas, normalised metadata, frozen.
  */
 import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
@@ -197,7 +197,7 @@ function nameIn(kind: string, options: unknown): string {
   }
 }
 
-/** A tool of a tool server as an operator. Its work is done through `client`, bridged by T0 (C-04, OPR-06). */
+/** A tool of a tool server as an operator. Its work is done through `client`, bridged by T0 (OPR-06). */
 export interface ToolOptions
   extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "check" | "kind" | "input"> {
   /** The tool's name at its server. */
@@ -269,7 +269,7 @@ const operatorMembers = {
   doubt: OperatorDoubt.optional(),
 } satisfies KeysOf<Operator>;
 
-/** How an operator fails with intent (seed 003 section 8.1). Throw what this returns. */
+/** How an operator fails with intent. Throw what this returns. */
 export interface OperatorErrorOptions {
   /** The operator's own word for it, in capitals with underscores. */
   readonly code: string;

@@ -1,11 +1,11 @@
 /**
  * Policy rules from data: checked as a whole, then made into ordinary rules.
  *
- * INV-1  A set that is wrong anywhere gives no rule at all; the error names rule and field of everything that is wrong.
- * INV-2  All conditions of a rule must hold. A condition on something that is not there (an amount that is missing or no
+ * 1.  A set that is wrong anywhere gives no rule at all; the error names rule and field of everything that is wrong.
+ * 2.  All conditions of a rule must hold. A condition on something that is not there (an amount that is missing or no
  *        number, an effect that is not stated) counts as holding where the rule restricts, and as not holding where it
  *        allows or lifts a default rule.
- * INV-3  Times are those of the question's `now`; there is no clock here.
+ * 3.  Times are those of the question's `now`; there is no clock here.
  */
 import type { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";

@@ -3,9 +3,9 @@
  *
  * Owns: what the compiler knows of a step, and the plain step that comes of it. Never: checks at run time; the planner's
  * compiler checks every plan, however it was made.
- * S1  What `step` gives is the plain step that was told: its `output` is no data and is stored nowhere.
- * S2  A step depends on those that its params refer to, beside those that `depends_on` and `applies` name.
- * S3  A member that the operator may do without is left out where its reference gives nothing.
+ * 1.  What `step` gives is the plain step that was told: its `output` is no data and is stored nowhere.
+ * 2.  A step depends on those that its params refer to, beside those that `depends_on` and `applies` name.
+ * 3.  A member that the operator may do without is left out where its reference gives nothing.
  */
 import { z } from "zod";
 import type { OperatorList, OutcomeSchemas } from "../contract/capability.ts";

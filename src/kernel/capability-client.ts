@@ -3,7 +3,7 @@
  *
  * Owns: the types, and the check that a workflow is of this package. Never: decides anything; each call is one of the
  * kernel's own.
- * C1  A workflow of another intent, or of another major version of this one, is refused: its types would be wrong.
+ * 1.  A workflow of another intent, or of another major version of this one, is refused: its types would be wrong.
  */
 import { z } from "zod";
 import type { Caller } from "../contract/auth-context.ts";

@@ -2,9 +2,9 @@
  * Compares the gates on a page of a list with the logs of their workflows.
  *
  * Owns: which of them are checked. Never: writes an index anew.
- * C1  A gate that was checked is shown as its log says, whatever the index says of it.
- * C2  One page reads no more of logs than a number of characters; what lies beyond is shown as the index has it, and says so.
- * C3  A gate that was not checked has no digest: nobody decides on it before they have read the gate itself.
+ * 1.  A gate that was checked is shown as its log says, whatever the index says of it.
+ * 2.  One page reads no more of logs than a number of characters; what lies beyond is shown as the index has it, and says so.
+ * 3.  A gate that was not checked has no digest: nobody decides on it before they have read the gate itself.
  */
 import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";

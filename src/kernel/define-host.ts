@@ -2,7 +2,7 @@
  * A host's options as a module exports them for the command line (`--host`).
  *
  * Owns: which options of `createKernel` belong to the host, and which one belongs to each command.
- * INV-1  What `createKernel` refuses is refused here, when the module is loaded and before anything is opened.
+ * 1.  What `createKernel` refuses is refused here, when the module is loaded and before anything is opened.
  */
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";

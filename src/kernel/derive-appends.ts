@@ -2,7 +2,7 @@
  * From the rows of a log to the appends that wrote them, indexes included, by the derivation that their writers used.
  *
  * Owns: the records of workflows under way, so that each row is folded once. Never: writes, or knows what rows are for.
- * INV-1  Rows come in the order of their stream. One that cannot be read gives null, and so do those behind it.
+ * 1.  Rows come in the order of their stream. One that cannot be read gives null, and so do those behind it.
  */
 import type { EventDraft, LedgerEvent } from "../contract/event.ts";
 import { openEnvelope, type TurnRow } from "../contract/turn.ts";

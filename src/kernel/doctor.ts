@@ -2,8 +2,8 @@
  * The doctor: which workflows that have not ended cannot run with what is registered here, before anybody meets it.
  *
  * Owns: what stands in a workflow's way, and what can be done. Never: runs, writes, or asks an operator's own check.
- * D1  What it finds is what the workflow, or a decision on it, would be refused with (check-runnable.ts of T4).
- * D2  One workflow and one page of heads are in memory at a time; a log that cannot be read is a finding.
+ * 1.  What it finds is what the workflow, or a decision on it, would be refused with (check-runnable.ts of T4).
+ * 2.  One workflow and one page of heads are in memory at a time; a log that cannot be read is a finding.
  */
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";

@@ -65,7 +65,7 @@ export interface Verification {
   readonly broken: readonly ChainBreak[];
 }
 
-/** The token view: projections of the ledger, with the ceilings of this kernel (seed 001). */
+/** The token view: projections of the ledger, with the ceilings of this kernel. */
 export interface KernelTokens {
   /** What happened to its tokens, in order. */
   readonly events: (workflowId: string, caller?: Caller) => Promise<readonly TokenEvent[]>;

@@ -2,12 +2,12 @@
  * The kernel's lists: workflows and open gates, newest first. Indexes say what is on a page.
  *
  * Owns: what the filters mean. Never: folds a workflow of a list of workflows.
- * L1  An item is bounded, whatever its workflow or gate holds; the gates of one workflow alone are shown whole.
- * L2  `after` goes on in the list (to what is older), `before` goes back. A cursor that the list could not have given is
+ * 1.  An item is bounded, whatever its workflow or gate holds; the gates of one workflow alone are shown whole.
+ * 2.  `after` goes on in the list (to what is older), `before` goes back. A cursor that the list could not have given is
  *     refused.
- * L3  What no index answers (text, a role, "mine") is looked for a segment at a time, others running between, in no more
+ * 3.  What no index answers (text, a role, "mine") is looked for a segment at a time, others running between, in no more
  *     than `limits.maxListScanned` items.
- * L4  A gate is shown as its workflow's log says, as far as the logs of a page are short (check-listed.ts): people decide on
+ * 4.  A gate is shown as its workflow's log says, as far as the logs of a page are short (check-listed.ts): people decide on
  *     what they see there.
  */
 

@@ -4,9 +4,9 @@
  *
  * Owns: the order of it: verified, moved, verified again.
  * Never: moves what the log does not tell: sessions of browsers, deliveries that are under way, who holds what.
- * M1  Nothing is moved from a ledger that is not sound, or while a process works on it. A backup is the log as it stood when
+ * 1.  Nothing is moved from a ledger that is not sound, or while a process works on it. A backup is the log as it stood when
  *     it began, whoever works on it: up to any position a log is one.
- * M2  What was broken off goes on where it was: a row that is there already is passed over. Another ledger's is refused.
+ * 2.  What was broken off goes on where it was: a row that is there already is passed over. Another ledger's is refused.
  */
 import { z } from "zod";
 import { raise } from "../contract/error.ts";

@@ -1,6 +1,6 @@
 /**
  * What `createKernel` takes, key by key: a key that nobody knows, and a value that no option can be, is refused before
- * anything is opened (B-10). Ports are checked for what they are called by; what they do is the host's.
+ * anything is opened. Ports are checked for what they are called by; what they do is the host's.
  *
  * Owns: the shape. Never: a default.
  */

@@ -143,7 +143,7 @@ export interface KernelOptions {
     /** An answer that rests less on what the steps gave carries a warning. */
     readonly grounding?: number;
   };
-  /** Checks all of an output in windows of 5000 characters, not just the first (C-36). */
+  /** Checks all of an output in windows of 5000 characters, not just the first. */
   readonly checkAllOutput?: boolean;
   /** Names this process in leases. */
   readonly owner?: string;

@@ -2,7 +2,7 @@
  * From the policies a host names, rules and sets mixed, to what the engine evaluates: the rules in order, and one version
  * for all of them, which every decision records and every approval binds to.
  *
- * V1  The version names each set in order, then `code-<hash of the names and lifts>` for rules that stand in no set, then the default
+ * 1.  The version names each set in order, then `code-<hash of the names and lifts>` for rules that stand in no set, then the default
  *     stance: `2026-11+code-1f0a9c3e+default-1`. A rule in code that changes under its old name does not show: put it into
  *     a set with a version of its own, or state `policyVersion`.
  */

@@ -1,6 +1,6 @@
 /**
  * Evaluation reports: opaque to the kernel, kept in the tenant's ledger as documents of their workflow, so that they share
- * storage with the events and the audit, and are exported with them (RLH-05, A-29).
+ * storage with the events and the audit, and are exported with them (RLH-05).
  */
 import type { Caller } from "../contract/auth-context.ts";
 import { DocumentRecord } from "../contract/context-bundle.ts";

@@ -1,8 +1,8 @@
 /**
  * Who may have somebody's work cancelled or gone on with: the scope, whose work it is, and what the work uses.
  *
- * Q1  `workflow:cancel:own` and `workflow:retry:own` reach the workflows that the principal has asked for, under any of their names.
- * Q2  A role that is held to operators, effects or capabilities commands no workflow that uses others, unless whoever asked for
+ * 1.  `workflow:cancel:own` and `workflow:retry:own` reach the workflows that the principal has asked for, under any of their names.
+ * 2.  A role that is held to operators, effects or capabilities commands no workflow that uses others, unless whoever asked for
  *     the work may not use them either.
  */
 import type { Same } from "../../machines/quorum.ts";

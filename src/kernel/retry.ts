@@ -1,5 +1,5 @@
 /**
- * Retrying, with the three cases that are a new workflow: regenerating what has ended (A-38), doing it again under the
+ * Retrying, with the three cases that are a new workflow: regenerating what has ended, doing it again under the
  * same keys, so that stored results answer and only what never succeeded runs, and doing so under another version.
  */
 
@@ -25,7 +25,7 @@ interface Again extends ReachParts {
   readonly request: Parameters<Kernel["retry"]>[1];
 }
 
-/** Regenerating or replaying what has ended begins a new workflow, linked to the old one and carrying its intent. */
+/** Regenerating or replaying what has ended begins a new workflow, linked to the old one and carrying its intent. */
 export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"]> {
   const { gateway, reading, workflowId } = again;
   const request = takeJson(again.request, { what: "request", source: retryRef }) as unknown as RetryRequest;

@@ -2,11 +2,11 @@
  * One idempotency key over all workflows that share it: those of a scope for an apply key, and for any key a workflow and
  * those that do its work again.
  *
- * S1  Each call that may take effect has a number, counted over them all; the store gives a number to one workflow only, with
+ * 1.  Each call that may take effect has a number, counted over them all; the store gives a number to one workflow only, with
  *     the row of the call's start. The next number is free once the call before it has failed for certain. A start that
  *     made no call, because a hook refused it, uses up its number for all of them, its own workflow included.
- * S2  A workflow that no other could share a key with when it ran has no number for its calls: its own record is asked.
- * S3  A call that was answered with what is of no use was made: it gives its failure to all that share the key, but to whoever
+ * 2.  A workflow that no other could share a key with when it ran has no number for its calls: its own record is asked.
+ * 3.  A call that was answered with what is of no use was made: it gives its failure to all that share the key, but to whoever
  *     was begun or restarted by somebody who knew of it.
  */
 import { claimedKey } from "../contract/action.ts";

@@ -2,9 +2,9 @@
  * Verifying a ledger: the chain of each stream, what its rows say, the signed approvals in it, and the indexes beside it.
  *
  * Owns: the pass over the store for the chains, and the read of each stream for what its rows say. Never: writes to it.
- * V1  A damaged row breaks its stream and no other. What was damaged first is what is told of a stream.
- * V2  Every body is parsed, whatever its text looks like.
- * V3  Indexes are verified with the whole ledger, up to the position at which they were read: others may write meanwhile.
+ * 1.  A damaged row breaks its stream and no other. What was damaged first is what is told of a stream.
+ * 2.  Every body is parsed, whatever its text looks like.
+ * 3.  Indexes are verified with the whole ledger, up to the position at which they were read: others may write meanwhile.
  */
 import { type SignatureCheck, verifySignatures } from "../adapters/verify-signatures.ts";
 import { type ChainBreak, damageIn, genesisHash, verifyChain } from "../contract/chain.ts";

@@ -1,10 +1,10 @@
 /**
  * The port of deliveries: what each notifier has still to tell, and how far it has come in the log.
  *
- * INV-1  What is enqueued is there with the cursor that has passed its row, or not at all; an id is enqueued once.
- * INV-2  `take` gives a delivery to one owner until its lease runs out, and of each gate only the earliest that is pending.
- * INV-3  Only its present owner settles a delivery.
- * INV-4  The receipts of a gate are kept, however old they are, until its decision was delivered.
+ * 1.  What is enqueued is there with the cursor that has passed its row, or not at all; an id is enqueued once.
+ * 2.  `take` gives a delivery to one owner until its lease runs out, and of each gate only the earliest that is pending.
+ * 3.  Only its present owner settles a delivery.
+ * 4.  The receipts of a gate are kept, however old they are, until its decision was delivered.
  */
 import type { NoticeKind } from "../contract/gate-notice.ts";
 

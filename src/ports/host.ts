@@ -1,9 +1,9 @@
 /**
  * The host port: where and when workflows are driven. A drive takes a workflow from waking to resting, in one process.
  *
- * INV-1  The ledger is the truth: a host that forgets all it was told finds in it what has to go on.
- * INV-2  A host decides nothing about a workflow; whoever drives has claimed it, and a drive too many finds nothing to do.
- * INV-3  Nothing that a host does is waited for by a caller: what was accepted is in the ledger.
+ * 1.  The ledger is the truth: a host that forgets all it was told finds in it what has to go on.
+ * 2.  A host decides nothing about a workflow; whoever drives has claimed it, and a drive too many finds nothing to do.
+ * 3.  Nothing that a host does is waited for by a caller: what was accepted is in the ledger.
  */
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { Clock } from "./clock.ts";

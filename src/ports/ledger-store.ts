@@ -2,12 +2,12 @@
  * The ledger port: where turns are kept. The event log is primary; heads, open gates, keys, memory and documents are
  * indexes written in the same transaction as the turn that changes them.
  *
- * INV-1  `append` is one transaction for the whole batch. Each entry is applied wholly or refused wholly; a refused
+ * 1.  `append` is one transaction for the whole batch. Each entry is applied wholly or refused wholly; a refused
  *        entry does not fail its neighbours. It resolves after the commit is durable; after a mere commit where all of
  *        its entries are `lazy`.
- * INV-2  Positions rise, in a stream and in the log; they are not dense. Once a row is shown none appears before it.
- * INV-3  Every read that takes a tenant returns that tenant's records only.
- * INV-4  Failures reject with KernelErrorException (T0_LEDGER_*), never with a driver's error.
+ * 2.  Positions rise, in a stream and in the log; they are not dense. Once a row is shown none appears before it.
+ * 3.  Every read that takes a tenant returns that tenant's records only.
+ * 4.  Failures reject with KernelErrorException (T0_LEDGER_*), never with a driver's error.
  */
 
 import type { Ceiling, Charge } from "../contract/budget.ts";

@@ -1,5 +1,5 @@
 /**
- * Custom middleware: hooks around an operator call, placed between Approval and Timeout (A-49). The four fixed ones are
+ * Custom middleware: hooks around an operator call, placed between Approval and Timeout. The four fixed ones are
  * the kernel's own and cannot be moved or replaced.
  */
 import type { OperatorMetadata } from "../contract/operator.ts";

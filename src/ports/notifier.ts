@@ -1,10 +1,10 @@
 /**
  * The port of those who tell people that they are asked. What is told decides nothing.
  *
- * INV-1  `deliver` resolves once the notice was taken by whoever passes it on, and rejects otherwise: it is then called
+ * 1.  `deliver` resolves once the notice was taken by whoever passes it on, and rejects otherwise: it is then called
  *        again, after a pause, with the same `notice_id`. Notices of one gate come in their order.
- * INV-2  It ends when `signal` aborts.
- * INV-3  The receipts of a gate's notices are given with each later notice of that gate, after a restart too, until its
+ * 2.  It ends when `signal` aborts.
+ * 3.  The receipts of a gate's notices are given with each later notice of that gate, after a restart too, until its
  *        decision was delivered. They are kept for a notifier alone that is told of decisions.
  */
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";

@@ -1,4 +1,4 @@
-/** What perception and judgement ask of a host: classifying, scoring, validating, all pure or nearly so (A-17, A-46). */
+/** What perception and judgement ask of a host: classifying, scoring, validating, all pure or nearly so. */
 
 /** Types a request that carries no hint. `confidence` is 0 to 1. */
 export interface Classifier {
@@ -35,7 +35,7 @@ export type Verdict<T> =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: string; readonly sanitized?: T };
 
-/** The three validations of seed 002 section 10; `validateChunk` lets streams pass before the whole output is checked. */
+/** The three validations; `validateChunk` lets streams pass before the whole output is checked. */
 export interface Security {
   /** Checks the text of a request before it is classified. */
   readonly validate: (userInput: string) => Verdict<string> | Promise<Verdict<string>>;

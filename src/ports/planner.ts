@@ -1,6 +1,6 @@
 /**
- * The planner port: an intent in its context becomes a plan with what planning cost (C-48). A placeholder of the plan that
- * also stands in what the planner was given is text (B-05); a `ref` as a whole param, or in a `text`, is a
+ * The planner port: an intent in its context becomes a plan with what planning cost. A placeholder of the plan that
+ * also stands in what the planner was given is text; a `ref` as a whole param, or in a `text`, is a
  * reference in any case.
  */
 import type { AuthContext } from "../contract/auth-context.ts";

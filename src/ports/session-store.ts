@@ -2,9 +2,9 @@
  * The port of browsers' sessions: where login codes and sessions are kept, so that they outlive a process and are the same
  * in all that share the store.
  *
- * INV-1  What is kept leads to no code and to no secret: `name` is a digest.
- * INV-2  Of all who redeem one code at once, in whatever processes, one is told true.
- * INV-3  Of each kind at most so many stay; those that were used longest ago go.
+ * 1.  What is kept leads to no code and to no secret: `name` is a digest.
+ * 2.  Of all who redeem one code at once, in whatever processes, one is told true.
+ * 3.  Of each kind at most so many stay; those that were used longest ago go.
  */
 import type { ScopedCaller } from "../contract/auth-context.ts";
 

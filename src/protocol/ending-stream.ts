@@ -1,9 +1,9 @@
 /**
  * The body of an answer that is read for long: what has to know when it is over, and what may end it from outside.
  *
- * E1  `onEnd` runs once, however the stream ends: at its end, by its failure, because nobody reads it any more, or by `until`.
- * E2  Nothing is taken from the body before its reader asks: a slow reader holds nothing more than it did.
- * E3  What is ended from outside closes as at its end if its reader waits; a reader that takes nothing is cut off.
+ * 1.  `onEnd` runs once, however the stream ends: at its end, by its failure, because nobody reads it any more, or by `until`.
+ * 2.  Nothing is taken from the body before its reader asks: a slow reader holds nothing more than it did.
+ * 3.  What is ended from outside closes as at its end if its reader waits; a reader that takes nothing is cut off.
  */
 
 export interface Ending {

@@ -1,10 +1,10 @@
 // The JSON-RPC 2.0 envelope: making, checking and matching messages, and the rendering of Signals and Results
-// (seed 004; C-02).
+//.
 // Owns: the rules which message is which, and toEnvelope / fromEnvelope.
 // Never: sends or waits; matchResponseToRequest looks into a pool and leaves it as it is.
 // Invariants
 // 1. Every Signal and Result has a rendering that validates and from which it is rebuilt.
-// 2. An invalid message is refused with an error response of code -32600; batches and mixed shapes are invalid (A-14).
+// 2. An invalid message is refused with an error response of code -32600; batches and mixed shapes are invalid.
 
 import { kernelError } from "../contract/error-codes.ts";
 import { generateId, type IdSource } from "../contract/ids.ts";
@@ -30,14 +30,14 @@ export class ErrorResponseException extends Error {
   }
 }
 
-/** The message, typed by which of method, id, result and error it has. Throws ErrorResponseException (seed 004). */
+/** The message, typed by which of method, id, result and error it has. Throws ErrorResponseException. */
 export function validateMessageEnvelope(raw: unknown): RpcMessage {
   const checked = tryValidateMessageEnvelope(raw);
   if ("message" in checked) return checked.message;
   throw new ErrorResponseException(checked.refusal);
 }
 
-/** The same, returning the refusal in place of throwing it (C-18). */
+/** The same, returning the refusal in place of throwing it. */
 export function tryValidateMessageEnvelope(
   raw: unknown,
 ): { readonly message: RpcMessage } | { readonly refusal: RpcErrorResponse } {
@@ -75,7 +75,7 @@ function refuse(raw: JsonObject | null, reason: string, invalid: readonly string
   return createErrorResponse(id, invalidRequest, `invalid request: ${reason}`, { invalid, keys });
 }
 
-/** A Request with a fresh id of the entity type (default "request"); params only when given (seed 004). */
+/** A Request with a fresh id of the entity type (default "request"); params only when given. */
 export function createRequest(
   method: string,
   params?: JsonObject | null,
@@ -86,17 +86,17 @@ export function createRequest(
   return { jsonrpc: "2.0", id, method, ...(params != null && { params }) };
 }
 
-/** A Notification: no id, params only when given (seed 004). */
+/** A Notification: no id, params only when given. */
 export function createNotification(method: string, params?: JsonObject | null): RpcNotification {
   return { jsonrpc: "2.0", method, ...(params != null && { params }) };
 }
 
-/** The success answer to that request (seed 004). */
+/** The success answer to that request. */
 export function createSuccessResponse(requestId: string, result: JsonObject): RpcSuccess {
   return { jsonrpc: "2.0", id: requestId, result };
 }
 
-/** The error answer to that request, or to an unidentifiable one: then the id is null (seed 004). */
+/** The error answer to that request, or to an unidentifiable one: then the id is null. */
 export function createErrorResponse(
   requestId: string | null,
   code: number,
@@ -106,7 +106,7 @@ export function createErrorResponse(
   return { jsonrpc: "2.0", id: requestId, error: { code, message, ...(data !== undefined && { data }) } };
 }
 
-/** The first answer in the pool with that id, by reference, or null when none has arrived (seed 004). */
+/** The first answer in the pool with that id, by reference, or null when none has arrived. */
 export function matchResponseToRequest(
   requestId: string,
   responsePool: readonly RpcMessage[],
@@ -124,7 +124,7 @@ export function matchResponseToRequest(
  */
 export type EnvelopeOptions = { readonly expectsReply?: boolean; readonly requestId?: string; readonly ids?: IdSource };
 
-/** A Signal as Request or Notification, a Result as success or error response (C-02). */
+/** A Signal as Request or Notification, a Result as success or error response. */
 export function toEnvelope(value: Signal | Result, options: EnvelopeOptions = {}): RpcMessage {
   if (!isSignal(value)) return renderResult(value, options);
   const { expectsReply = false } = options;

@@ -1,4 +1,4 @@
-// A KernelError as a JSON-RPC error object (seed 000, error_to_jsonrpc_error; C-21).
+// A KernelError as a JSON-RPC error object.
 // Owns: the code, of the catalogue's row or of the category, and the one reserved key data.kernel, by which a reader tells
 // a policy denial from a bad request although both may say -32600.
 

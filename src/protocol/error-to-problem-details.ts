@@ -1,4 +1,4 @@
-// A KernelError as RFC 9457 problem details (seed 000, error_to_problem_details; C-35, A-10).
+// A KernelError as RFC 9457 problem details.
 // Owns: type, title, status and the retry hint by severity.
 // Never: sends a header; the HTTP edge does, and only for hints from 0 upwards.
 

@@ -1,9 +1,9 @@
 /**
  * What a gate's preview leaves out: the fields of the payload that run and that the preview does not say.
  *
- * H1  Long texts that stand in the preview whole are said there, and so is the one that is the preview. All else is left
+ * 1.  Long texts that stand in the preview whole are said there, and so is the one that is the preview. All else is left
  *     out: a short value that also occurs in a long one (a folder that a letter mentions) says nothing of its field.
- * H2  A preview that begins with the payload itself, on lines of its own, leaves nothing out.
+ * 2.  A preview that begins with the payload itself, on lines of its own, leaves nothing out.
  */
 import type { Json } from "../contract/json.ts";
 

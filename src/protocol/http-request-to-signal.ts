@@ -1,4 +1,4 @@
-// An HTTP request body as the entry Signal of a request (seed 000, http_request_to_signal).
+// An HTTP request body as the entry Signal of a request.
 // Owns: telling a JobRequest (TEXT) from any other structured body (DATA).
 // Never: authenticates or submits. The Signal has no parent: every chain of parents ends here.
 

@@ -1,10 +1,10 @@
 /**
  * The body of a request as text and as JSON, for every face that is spoken to over HTTP.
  *
- * B1  No more than `maxBodyBytes` is ever read, whatever the request says of its length.
- * B2  The text is read as `parse-json.ts` reads it: nothing is lost or replaced on the way.
- * B3  A body that was encoded is refused, whatever by: nothing is unpacked here, so that nothing grows while it is read.
- * B4  Bytes that are not UTF-8, text that is not JSON, and trees that are too deep are input errors; nothing is guessed.
+ * 1.  No more than `maxBodyBytes` is ever read, whatever the request says of its length.
+ * 2.  The text is read as `parse-json.ts` reads it: nothing is lost or replaced on the way.
+ * 3.  A body that was encoded is refused, whatever by: nothing is unpacked here, so that nothing grows while it is read.
+ * 4.  Bytes that are not UTF-8, text that is not JSON, and trees that are too deep are input errors; nothing is guessed.
  */
 import { kernelError } from "../contract/error-codes.ts";
 import { NotJson } from "../contract/json.ts";

@@ -2,7 +2,7 @@
  * YAML, of which JSON is a part, as plain data: what rules are written in, whichever way they come.
  *
  * Owns: what counts as YAML here, and that a field is written once. Never: knows what the data mean, or where they are from.
- * Y1  A field that is written twice is refused, under a quoted name or an alias, too. All fields are looked at once: the
+ * 1.  A field that is written twice is refused, under a quoted name or an alias, too. All fields are looked at once: the
  *     parser's own look compares each with each, and a large file kept a process from all else for minutes.
  */
 import type { Document } from "yaml";

@@ -1,4 +1,4 @@
-// A Result as an HTTP body (seed 000, result_to_http_response; A-09).
+// A Result as an HTTP body.
 // Owns: the success envelope and the job's envelope. Errors go through error-to-problem-details.ts.
 
 import { processingError } from "../contract/error.ts";

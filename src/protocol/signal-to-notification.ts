@@ -1,4 +1,4 @@
-// A Signal as a JSON-RPC notification for the artifact bus (seed 000, signal_to_notification; A-11).
+// A Signal as a JSON-RPC notification for the artifact bus.
 // Owns: the method name kernel/signal/<kind>. It has no id: nobody waits for an answer.
 
 import type { RpcNotification } from "../contract/rpc.ts";

@@ -1,4 +1,4 @@
-// A DATA Signal as an MCP tool call (seed 000, signal_to_tool_call; C-32).
+// A DATA Signal as an MCP tool call.
 // Owns: which body keys say the tool and its arguments.
 // Never: yields a bad request: what does not conform is an input error.
 
@@ -17,7 +17,7 @@ export function signalToToolCall(signal: Signal): ToolCallRequest {
   return isKernelError(call) ? raise(call) : call;
 }
 
-/** The same, returning the KernelError in place of throwing it (C-18). */
+/** The same, returning the KernelError in place of throwing it. */
 export function trySignalToToolCall(signal: Signal): ToolCallRequest | KernelError {
   const { kind, body } = signal;
   if (kind !== "data") return refuse(signal, "a tool call is a data signal", ["kind"]);

@@ -1,4 +1,4 @@
-// An MCP tool result as Signals, one per content item (seed 000, tool_result_to_signal; C-45, A-12).
+// An MCP tool result as Signals, one per content item.
 // Owns: which content becomes TEXT, DATA or FILE, and the marks source_type tool and is_error.
 // Never: puts file content into a Signal: inline bytes go to putArtifact, and the Signal holds the reference.
 // Invariants

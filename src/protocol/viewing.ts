@@ -1,7 +1,7 @@
 /**
  * What one reader follows live: an iterator that can be left at any time, also while it waits for what comes next.
  *
- * V1  Nothing is opened before the first item is asked for; with the reader everything goes that was opened for it.
+ * 1.  Nothing is opened before the first item is asked for; with the reader everything goes that was opened for it.
  */
 export type Viewing<T> = AsyncIterableIterator<T, void, void> & AsyncGenerator<T, void, void>;
 

@@ -2,8 +2,8 @@
  * Waits until a workflow rests: it has ended, or waits for a person. By its own channel, which ends with the signal. All
  * faces that answer when the work is done wait so.
  *
- * W1  Nothing of a wait is left once it is over, however it ends: no listener, no timer.
- * W2  The wait ends with the connection or the request; the workflow does not.
+ * 1.  Nothing of a wait is left once it is over, however it ends: no listener, no timer.
+ * 2.  The wait ends with the connection or the request; the workflow does not.
  */
 import type { Caller } from "../contract/auth-context.ts";
 import type { KernelProgress } from "../contract/progress.ts";

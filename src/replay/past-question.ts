@@ -2,8 +2,8 @@
  * The question that a recorded policy decision answered, put together again from the ledger.
  *
  * Owns: where each part of the question lies. Never: guesses; a payload counts only if it has the digest on record.
- * Q1  What is not in the ledger (older ledgers say less) is named, in place of a question.
- * Q2  The record is folded up to the decision and not beyond; later events serve as keepers of payloads only.
+ * 1.  What is not in the ledger (older ledgers say less) is named, in place of a question.
+ * 2.  The record is folded up to the decision and not beyond; later events serve as keepers of payloads only.
  */
 import { digest } from "../contract/digest.ts";
 import type { EventPayloads, LedgerEvent } from "../contract/event.ts";

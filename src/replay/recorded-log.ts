@@ -3,7 +3,7 @@
  * instant from there.
  *
  * Owns: the position in the record. Never: decides, writes.
- * L1  The first event that differs ends the replay: what follows from it would differ for that reason alone.
+ * 1.  The first event that differs ends the replay: what follows from it would differ for that reason alone.
  */
 import { acceptsEvent } from "../../machines/charts.ts";
 import { foldWorkflow } from "../../machines/fold.ts";

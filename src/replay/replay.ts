@@ -1,11 +1,11 @@
 /**
  * Replay: from one workflow's ledger alone, with its recorded inputs and answers, deciding comes to the same events, ids,
- * hashes and chain head, or the first event that differs is named (C-37).
+ * hashes and chain head, or the first event that differs is named.
  *
  * Owns: what a replay is made with, and its judgement. Never: runs an operator, asks a tier, a rule or a host, reads a clock,
  * opens a store, writes.
- * R1  Inputs are given in the order in which the record holds them; an answer is given where its question is put.
- * R2  A wrong record is refused before anything is replayed; a foreign or damaged one ends in a named difference.
+ * 1.  Inputs are given in the order in which the record holds them; an answer is given where its question is put.
+ * 2.  A wrong record is refused before anything is replayed; a foreign or damaged one ends in a named difference.
  */
 import { foldEvents } from "../../machines/fold.ts";
 import { verifyChain } from "../contract/chain.ts";

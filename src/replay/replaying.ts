@@ -1,8 +1,8 @@
 /**
  * The replay of a record: its inputs and answers are given to the function that decided live, in their order.
  *
- * P1  A question is answered by the row that holds its answer; where the row says so, by a later input.
- * P2  A process that began with nothing but the ledger is a new run. A process that does not own the workflow is a run of its
+ * 1.  A question is answered by the row that holds its answer; where the row says so, by a later input.
+ * 2.  A process that began with nothing but the ledger is a new run. A process that does not own the workflow is a run of its
  *     own, also once it owns it. A process that lost an append race goes on as the run that it was.
  */
 import type { Json } from "../contract/json.ts";

@@ -3,9 +3,9 @@
  * answer would be another.
  *
  * Owns: the walk over workflows, the comparison, the counts. Never: appends, runs a workflow, or changes a record.
- * W1  Each decision is judged by itself, on what did happen: a denial that would have been does not stop what came after.
- * W2  A decision that cannot be asked again is told as unknown with a reason; none is left out silently.
- * W3  One workflow's events and one page of heads are in memory at a time.
+ * 1.  Each decision is judged by itself, on what did happen: a denial that would have been does not stop what came after.
+ * 2.  A decision that cannot be asked again is told as unknown with a reason; none is left out silently.
+ * 3.  One workflow's events and one page of heads are in memory at a time.
  */
 import { z } from "zod";
 import { foldWorkflow } from "../../machines/fold.ts";

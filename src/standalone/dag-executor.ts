@@ -1,16 +1,16 @@
 /**
- * The DAG executor: runs steps in dependency order, a bounded number at a time (seed 002 section 11).
+ * The DAG executor: runs steps in dependency order, a bounded number at a time.
  *
  * Owns: bounds, cascade cancellation; the ready queue has the order: priority, then place in the plan. Never: what a step
  * does, nor where its state is kept.
- * D1  A step starts only after all it depends on completed, and at most once per offer.
- * D2  A failed or blocked step cancels its transitive dependents, unstarted; independent branches go on.
- * D3  The budget is asked before each start; a refusal, or a check that fails, starts nothing more and cancels what has
+ * 1.  A step starts only after all it depends on completed, and at most once per offer.
+ * 2.  A failed or blocked step cancels its transitive dependents, unstarted; independent branches go on.
+ * 3.  The budget is asked before each start; a refusal, or a check that fails, starts nothing more and cancels what has
  *     not started.
- * D4  A parked step (it waits for a person) is neither done nor failed; `resume` offers it again.
- * D5  Nothing is rethrown: a throw of `executeFn` is a FAILED result.
- * D6  Nothing is forgotten: a step that can never start, for want of what it depends on, is cancelled.
- * D7  While paused nothing starts and nothing is cancelled for it; a run that ends paused leaves the rest open.
+ * 4.  A parked step (it waits for a person) is neither done nor failed; `resume` offers it again.
+ * 5.  Nothing is rethrown: a throw of `executeFn` is a FAILED result.
+ * 6.  Nothing is forgotten: a step that can never start, for want of what it depends on, is cancelled.
+ * 7.  While paused nothing starts and nothing is cancelled for it; a run that ends paused leaves the rest open.
  */
 
 import { isPromise } from "../contract/maybe-promise.ts";

@@ -2,8 +2,8 @@
  * Federated memory by itself: one replica's records in this process, with its clock and the replicas it knows. In a kernel
  * the same merge runs over the tenant's memory ledger (sync-memory.ts).
  *
- * E1  A call is checked whole before any of it is applied.
- * E2  The clock is never behind a version that was let in, merged or stale.
+ * 1.  A call is checked whole before any of it is applied.
+ * 2.  The clock is never behind a version that was let in, merged or stale.
  */
 import { z } from "zod";
 import { KernelErrorException, raise } from "../contract/error.ts";
@@ -59,7 +59,7 @@ const Batch = z.array(FederatedChange);
 const Registration = z.object({ id: z.string().min(1).max(256), capabilities: z.array(z.string().min(1).max(256)) });
 
 /**
- * A replica of federated memory (seed 001, `SemanticMemoryBus`).
+ * A replica of federated memory.
  * @throws KernelErrorException, from it and from its functions: T0_VALIDATION_SCHEMA_MISMATCH for what is no change or no
  * JSON, T0_VALIDATION_PAYLOAD_TOO_LARGE, T5_AUTHZ_FORBIDDEN for a write of its own that its registration or the policy
  * does not allow. Nothing is applied then.

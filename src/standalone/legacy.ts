@@ -1,4 +1,4 @@
-// Conversions for the production types that the kernel types replace (seed 000, "how it maps to existing code").
+// Conversions for the production types that the kernel types replace.
 // Owns: five of the eight rows. The other three are the bridges themselves: ToolResult is tool-result-to-signal.ts,
 // ProblemDetails is error-to-problem-details.ts (the HTTP view of KernelError), and JSONRPCRequest stays the external
 // protocol, bridged both ways here.

@@ -1,12 +1,12 @@
 /**
  * The review pipeline by itself: interactions are judged by their policies and their score, what is doubtful is queued for
- * a reviewer, and every step is an audit entry (seed 001, `RLHFPipeline`; RLH-01, RLH-02, A-29). In a kernel the ledger
+ * a reviewer, and every step is an audit entry (RLH-01, RLH-02). In a kernel the ledger
  * keeps the same records (project-audit.ts).
  *
- * W1  The log only grows, in order; entries are frozen.
- * W2  A measured score beats a claimed one; where a threshold is set, no score at all is below it.
- * W3  The next reviewer follows from the log alone, so that a pipeline that goes on from an export assigns as before.
- * W4  A review is decided once, by whom it was assigned to or somebody of the same role.
+ * 1.  The log only grows, in order; entries are frozen.
+ * 2.  A measured score beats a claimed one; where a threshold is set, no score at all is below it.
+ * 3.  The next reviewer follows from the log alone, so that a pipeline that goes on from an export assigns as before.
+ * 4.  A review is decided once, by whom it was assigned to or somebody of the same role.
  */
 import { z } from "zod";
 import { AuditEntry, type AuditOutcome } from "../contract/audit.ts";
@@ -91,7 +91,7 @@ const refuse = (code: ErrorCode, message: string, detail = {}): never =>
   raise(kernelError(code, message, pipelineRef, { detail }));
 
 /**
- * A review pipeline (seed 001).
+ * A review pipeline.
  * @throws KernelErrorException, from it and from its functions: T0_VALIDATION_SCHEMA_MISMATCH, T0_LEDGER_CORRUPT for a log
  * that is not as it was exported, T5_REVIEWER_UNKNOWN, T5_REVIEW_NOT_FOUND, T5_REVIEW_CONFLICT, T5_AUTHZ_FORBIDDEN,
  * T0_VALIDATION_PAYLOAD_TOO_LARGE for a full log. Nothing is recorded then.

@@ -4,7 +4,7 @@
  * Owns: the opening and closing around each test, and what the life of a store promises. The rest of the port's
  * promises are in ledger-log-suite.ts, ledger-lease-suite.ts and ledger-index-suite.ts.
  * Never: imports a runner, sleeps, or looks behind the port.
- * INV-1  Each test opens a store of its own with `create` and closes it.
+ * 1.  Each test opens a store of its own with `create` and closes it.
  */
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { addIndexTests } from "./ledger-index-suite.ts";

@@ -2,11 +2,11 @@
  * Waiting until nothing can run any more without time passing: what tests do instead of sleeping.
  *
  * Owns: what counts as under way. Never: moves a clock, looks at the machine's time.
- * Q1  Under way is what has been put off to the next turn of the event loop (immediates), and what was asked of files, of
+ * 1.  Under way is what has been put off to the next turn of the event loop (immediates), and what was asked of files, of
  *     cryptography or of names and is not answered yet. Promises need no mention: between two turns all that can run has run.
- * Q2  What a socket or another process will say nobody here can know: while one is open, some more turns are given to it.
+ * 2.  What a socket or another process will say nobody here can know: while one is open, some more turns are given to it.
  *     What was asked by way of `letAnswer` is waited for.
- * Q3  The wait is bounded: what goes on for ever, or hangs, is not waited for.
+ * 3.  The wait is bounded: what goes on for ever, or hangs, is not waited for.
  */
 import { createHook, type HookCallbacks } from "node:async_hooks";
 import { setTimeout } from "node:timers";

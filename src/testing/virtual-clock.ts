@@ -3,8 +3,8 @@
  * that can run without time passing is let run.
  *
  * Owns: virtual time. Never: moves by itself.
- * C1  Time does not move while a call is under way that something outside may answer (`calls-under-way.ts`).
- * C2  Upkeep (beats of leases, looks at what others may have written) is not stepped through: what is due of it is done once
+ * 1.  Time does not move while a call is under way that something outside may answer (`calls-under-way.ts`).
+ * 2.  Upkeep (beats of leases, looks at what others may have written) is not stepped through: what is due of it is done once
  *     whenever time has moved, all of it begun before anything of it goes on, so that who lives says so before others look.
  */
 import type { Clock } from "../ports/clock.ts";

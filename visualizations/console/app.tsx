@@ -1,7 +1,7 @@
 /**
  * The frame of every view: where one can go, who one is, whether the page is live, what is announced.
  *
- * F1  A session that is about to end says so a minute before, and goes on by one word.
+ * 1.  A session that is about to end says so a minute before, and goes on by one word.
  */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";

@@ -1,8 +1,8 @@
 /**
  * What the inspector's stream has told so far: the actors, and what each was sent.
  *
- * I1  What is told of an actor again is in place of what was told before.
- * I2  Bounded: of messages the newest are kept; an actor beyond the limit is counted and not shown.
+ * 1.  What is told of an actor again is in place of what was told before.
+ * 2.  Bounded: of messages the newest are kept; an actor beyond the limit is counted and not shown.
  */
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";

@@ -1,8 +1,8 @@
 /**
  * Answers that the server has not taken: they are kept in this tab until their author sends them again or dismisses them.
  *
- * U1  Nothing is sent again by itself. U2  An answer is shown to the person who gave it, and sent in nobody else's name.
- * U3  An answer is sent again under the same idempotency key: one that had arrived after all counts once.
+ * 1.  Nothing is sent again by itself. U2  An answer is shown to the person who gave it, and sent in nobody else's name.
+ * 3.  An answer is sent again under the same idempotency key: one that had arrived after all counts once.
  */
 import { computed, signal } from "@preact/signals";
 import type { Gate, GateResponse } from "../../src/contract/gate.ts";

@@ -1,8 +1,8 @@
 /**
  * The doors of a tier, made from the messages that it answers and one handler for each.
  *
- * M1  The compiler checks that each message has a handler, and that the handler answers the declared shape.
- * M2  The body of a Signal becomes the question here and nowhere else.
+ * 1.  The compiler checks that each message has a handler, and that the handler answers the declared shape.
+ * 2.  The body of a Signal becomes the question here and nowhere else.
  */
 import type { KernelError } from "../../contract/error.ts";
 import { follow } from "../../contract/maybe-promise.ts";

@@ -3,9 +3,9 @@
  * would otherwise run the host code of all in the context of whoever came first.
  *
  * Owns: taking a context, and running work in one. Never: reads or sets a value of a host's storage.
- * X1  A workflow's host code runs in the context of its submit for as long as the workflow stays in memory from then on.
+ * 1.  A workflow's host code runs in the context of its submit for as long as the workflow stays in memory from then on.
  *     A workflow that is read back, after a rest or a restart, runs in no caller's context.
- * X2  Work that is shared or belongs to the kernel itself runs in no caller's context.
+ * 2.  Work that is shared or belongs to the kernel itself runs in no caller's context.
  */
 import { AsyncResource } from "node:async_hooks";
 

@@ -2,10 +2,10 @@
  * The bus: every Signal and every Result between tiers, in one order for everybody.
  *
  * Owns: the drain queue, the routes, the asks that wait for an answer. Never: looks into a body, keeps history.
- * B1  One queue, drained by one loop: what is published while an item is being delivered comes after it, for every
+ * 1.  One queue, drained by one loop: what is published while an item is being delivered comes after it, for every
  *     subscriber.
- * B2  A subscriber that throws, at once or later, is logged; it stops neither the loop nor the process.
- * B3  Only a branded Signal is let on; an ask is answered exactly once, by a Result.
+ * 2.  A subscriber that throws, at once or later, is logged; it stops neither the loop nor the process.
+ * 3.  Only a branded Signal is let on; an ask is answered exactly once, by a Result.
  */
 import { Observable, type Observer, Subject, type Subscription } from "rxjs";
 import type { KernelError } from "../../contract/error.ts";
@@ -19,7 +19,7 @@ import { currentContext, type RunIn } from "./async-context.ts";
 export const tiers = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 export type Tier = (typeof tiers)[number];
 
-/** Addressing stays outside the Signal: who gets it, and whose ask the final answer belongs to. */
+/** Addressing stays outside the Signal: who gets it, and whose ask the final answer belongs to. */
 export interface Delivery {
   readonly to: Tier;
   readonly signal: Signal;

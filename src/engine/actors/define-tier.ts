@@ -2,10 +2,10 @@
  * A tier: a live actor whose inbox is guarded.
  *
  * Owns: the door (what is let in, what may come out) and the static route of what comes out. Never: the work behind it.
- * T1  A handler sees branded, valid Signals of a kind its tier declares; anything else is answered with an error.
- * T2  Whatever a handler does, exactly one valid Result leaves: returned, or made from what was thrown.
- * T3  A raw throw is a crash: the Result is T0_TIER_CRASHED and the supervisor restarts the tier.
- * T4  A dormant tier answers SKIP to all but `activate`.
+ * 1.  A handler sees branded, valid Signals of a kind its tier declares; anything else is answered with an error.
+ * 2.  Whatever a handler does, exactly one valid Result leaves: returned, or made from what was thrown.
+ * 3.  A raw throw is a crash: the Result is T0_TIER_CRASHED and the supervisor restarts the tier.
+ * 4.  A dormant tier answers SKIP to all but `activate`.
  */
 import { type AnyActorLogic, type AnyActorRef, createActor } from "xstate";
 import { tierMachine } from "../../../machines/tier.ts";
@@ -20,7 +20,7 @@ import type { Runtime } from "./runtime.ts";
 import { stopActor } from "./stop-actor.ts";
 import { messageOf } from "./within.ts";
 
-/** One kind of Signal that a tier answers. `next` is the static route of its result (A-01); without it the asker gets it. */
+/** One kind of Signal that a tier answers. `next` is the static route of its result; without it the asker gets it. */
 export interface Door {
   readonly module: string;
   readonly function: string;

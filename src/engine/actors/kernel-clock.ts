@@ -1,8 +1,8 @@
 /**
  * The clock of one kernel, over the host's.
  *
- * K1  An instant is written as whole milliseconds: a host's clock may tell parts of them.
- * K2  Once the kernel has ended, what still waits for a time keeps no process alive: a host's function that has not answered
+ * 1.  An instant is written as whole milliseconds: a host's clock may tell parts of them.
+ * 2.  Once the kernel has ended, what still waits for a time keeps no process alive: a host's function that has not answered
  *     is nobody's any more.
  */
 import type { Clock } from "../../ports/clock.ts";

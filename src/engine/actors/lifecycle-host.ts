@@ -3,9 +3,9 @@
  * workflow. They receive each event once it is committed.
  *
  * Owns: creating, waking at a folded state, and letting go of lifecycle actors. Never: decides, appends.
- * H1  Actors are made with `createActor(logic, { parent })`: cost does not grow with the number of siblings.
- * H2  With an inspector the actors run the statecharts themselves; without one the compiled tables of the same charts.
- * H3  A workflow that parks or ends leaves no actor behind. With an inspector one that parks keeps its actors: they are the
+ * 1.  Actors are made with `createActor(logic, { parent })`: cost does not grow with the number of siblings.
+ * 2.  With an inspector the actors run the statecharts themselves; without one the compiled tables of the same charts.
+ * 3.  A workflow that parks or ends leaves no actor behind. With an inspector one that parks keeps its actors: they are the
  *     same ones over its whole life, and alive while a person is asked.
  */
 import { type AnyActorRef, type AnyStateMachine, createActor, type StateValue } from "xstate";

@@ -1,12 +1,12 @@
 /**
  * The queue of what waits to run: by priority, first come first served inside one, and nothing before what it depends on
- * (seed 001; C-49). Plans are ordered by it, and the token kernel, the DAG executor and a workflow's turns take from it.
+ *. Plans are ordered by it, and the token kernel, the DAG executor and a workflow's turns take from it.
  *
  * Owns: which entry is next. Never: runs it, nor knows what became of it but for `complete`.
- * Q1  An entry is ready when each of its dependencies was completed; how often it names one does not matter.
- * Q2  The next is the ready entry of the highest priority, among equals that of the lowest sequence: a total order, so
+ * 1.  An entry is ready when each of its dependencies was completed; how often it names one does not matter.
+ * 2.  The next is the ready entry of the highest priority, among equals that of the lowest sequence: a total order, so
  *     the same calls give the same answers.
- * Q3  Adding, taking and removing cost the logarithm of what is ready; completing costs what waited for it.
+ * 3.  Adding, taking and removing cost the logarithm of what is ready; completing costs what waited for it.
  */
 interface QueueEntry<Id> {
   readonly id: Id;

@@ -2,10 +2,10 @@
  * The registry: capability packages and operators by name and version. The kernel holds no list of its own (REG-04).
  *
  * Owns: what is registered, frozen. Never: what any of it means.
- * R1  A name without a version resolves to the newest; a workflow keeps the version it was planned with.
- * R2  Registering a name and version again with another definition is refused.
+ * 1.  A name without a version resolves to the newest; a workflow keeps the version it was planned with.
+ * 2.  Registering a name and version again with another definition is refused.
  *     A package that is refused is not there; those of its operators that were taken are.
- * R3  An operator is copied as it is registered; what its maker changes afterwards changes nothing here.
+ * 3.  An operator is copied as it is registered; what its maker changes afterwards changes nothing here.
  */
 import { type CapabilityDefinition, CapabilityPackage, capabilityRef } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
@@ -24,7 +24,7 @@ export interface Registry {
   readonly findOperator: (name: string, version?: string) => Operator | null;
   readonly capabilities: () => readonly CapabilityDefinition[];
   readonly operators: () => readonly Operator[];
-  /** Operator names by declared skill capability (seed 002, cap_index). */
+  /** Operator names by declared skill capability. */
   readonly capIndex: (capability: string) => readonly string[];
   /** Whether the capability's list names the operator. */
   readonly mayUse: (capability: CapabilityDefinition, operator: string) => boolean;

@@ -1,7 +1,7 @@
 /**
  * The runtime: what every tier is handed. A tier reaches the world through this and through nothing else.
  *
- * Owns: the limits by name, and reading a Result the way seed 000 says (ok and partial are consumed, error is raised).
+ * Owns: the limits by name, and the reading of a Result: ok and partial are consumed, an error is raised.
  */
 import type { KernelError } from "../../contract/error.ts";
 import { raise } from "../../contract/error.ts";

@@ -1,8 +1,8 @@
 /**
  * The host's word on who is the same person, asked safely.
  *
- * P1  It only ever takes away: a seat, a second vote, a decision on what one asked for. It gives nobody a seat.
- * P2  What cannot be answered closes what it was asked for.
+ * 1.  It only ever takes away: a seat, a second vote, a decision on what one asked for. It gives nobody a seat.
+ * 2.  What cannot be answered closes what it was asked for.
  */
 import { isSamePrincipal, type Same } from "../../../machines/quorum.ts";
 import { raise } from "../../contract/error.ts";

@@ -2,10 +2,10 @@
  * Supervision: the root actor, the eight tiers under it, and what happens when one of them crashes.
  *
  * Owns: starting, restarting and stopping tier actors. Never: what a tier does.
- * S1  Every actor's error is observed; none takes the process down.
- * S2  A crashed tier is replaced by a fresh actor before the next Signal is delivered to it; after
+ * 1.  Every actor's error is observed; none takes the process down.
+ * 2.  A crashed tier is replaced by a fresh actor before the next Signal is delivered to it; after
  *     `limits.maxTierRestarts` restarts the tier stays down and says so.
- * S3  An actor cannot be stopped from within its own delivery: the replacement waits for the end of it, and what arrives
+ * 3.  An actor cannot be stopped from within its own delivery: the replacement waits for the end of it, and what arrives
  *     meanwhile is held in order.
  */
 import { type ActorRefFrom, type AnyActorRef, createActor, type InspectionEvent, type Observer } from "xstate";

@@ -2,7 +2,7 @@
  * Timers: deadlines of running workflows on the injected clock, and the one alarm for what rests in the ledger.
  *
  * Owns: what is armed now. Never: the truth of a deadline (the ledger has it).
- * M1  `clear` leaves nothing armed.
+ * 1.  `clear` leaves nothing armed.
  */
 import type { Clock } from "../../ports/clock.ts";
 import { outside } from "./async-context.ts";

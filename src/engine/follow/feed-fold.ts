@@ -2,8 +2,8 @@
  * The fold of the feed: rows of many workflows, as they were committed, become what the feed tells of each.
  *
  * Owns: the records of workflows that are under way. Never: decides what is told of a turn; the projection does.
- * F1  What is told of a row follows from the rows up to it and from nothing else.
- * F2  Records whose logs are longer than `maxChars` together are not kept: the one unused longest is let go, and read
+ * 1.  What is told of a row follows from the rows up to it and from nothing else.
+ * 2.  Records whose logs are longer than `maxChars` together are not kept: the one unused longest is let go, and read
  *     again when its workflow goes on. A workflow that has ended is let go at once; a refused request never was one.
  */
 import type { LedgerEvent } from "../../contract/event.ts";

@@ -3,9 +3,9 @@
  * it is told.
  *
  * Owns: which tails there are, and how many read them. Never: knows what a reader asked for.
- * T1  Rows of tenants that nobody follows are passed over: their bodies are not parsed.
- * T2  A damaged row takes its own workflow out of the feed from there on, and no other: its own reads tell the damage.
- * T3  With the last reader of a tenant its tail goes, and with the last tenant the tail of the rows.
+ * 1.  Rows of tenants that nobody follows are passed over: their bodies are not parsed.
+ * 2.  A damaged row takes its own workflow out of the feed from there on, and no other: its own reads tell the damage.
+ * 3.  With the last reader of a tenant its tail goes, and with the last tenant the tail of the rows.
  */
 import type { FeedWorkflow } from "../../contract/feed.ts";
 import type { Gate } from "../../contract/gate.ts";

@@ -1,7 +1,7 @@
 /**
  * The feed: who wants to know that a workflow's log has grown. It carries no events, only the news; readers read the log.
  *
- * F1  A listener that throws is dropped from nothing and harms nobody.
+ * 1.  A listener that throws is dropped from nothing and harms nobody.
  */
 export interface Feed {
   /** Tells listeners of this workflow, and of all workflows, that something was committed. */

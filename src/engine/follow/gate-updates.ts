@@ -2,8 +2,8 @@
  * What a row of the log did to gates that people should be told of.
  *
  * Owns: which change is which notice, and when somebody is reminded. Never: touches a store or a clock.
- * N1  The same row gives the same news under the same ids, in every process.
- * N2  What was opened and decided in one row was never asked of anybody: only the decision is told.
+ * 1.  The same row gives the same news under the same ids, in every process.
+ * 2.  What was opened and decided in one row was never asked of anybody: only the decision is told.
  */
 import { sha256 } from "../../contract/digest.ts";
 import type { LedgerEvent } from "../../contract/event.ts";

@@ -1,9 +1,9 @@
 /**
  * Reading the ledger for callers: folded records, single events, live tails, with the tenant checked on every way in.
  *
- * R1  Nothing is read but what is committed.
- * R2  Another tenant's workflow does not exist.
- * R3  Those who follow a workflow live read its log together (workflow-tails.ts); who asks for what is there now reads it
+ * 1.  Nothing is read but what is committed.
+ * 2.  Another tenant's workflow does not exist.
+ * 3.  Those who follow a workflow live read its log together (workflow-tails.ts); who asks for what is there now reads it
  *     by themselves, a page at a time.
  */
 import { foldEvents } from "../../../machines/fold.ts";
@@ -49,7 +49,7 @@ export interface LedgerReading {
     caller: Caller | undefined,
     make: (record: WorkflowRecord, events: readonly LedgerEvent[]) => T,
   ) => Promise<T>;
-  /** The fold of the committed events (seed 003 section 5.8). */
+  /** The fold of the committed events. */
   readonly readWorkflowState: (workflowId: string, caller?: Caller) => Promise<WorkflowRecord>;
   /** A workflow's events as the projection tells them. What is given is shared between readers, and frozen. */
   readonly channel: <T>(

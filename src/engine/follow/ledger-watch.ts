@@ -3,8 +3,8 @@
  *
  * Owns: one look at the store's position for all who follow anything, as often as `pollMs` says.
  * Never: reads a row.
- * W1  What is committed here is told at once (the feed); what others commit, at the next look.
- * W2  Where nobody listens there is no timer; where nothing is committed nobody is told.
+ * 1.  What is committed here is told at once (the feed); what others commit, at the next look.
+ * 2.  Where nobody listens there is no timer; where nothing is committed nobody is told.
  */
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";

@@ -2,7 +2,7 @@
  * From the log to deliveries: each row that changed a gate is enqueued for one notifier, behind a cursor in the store.
  *
  * Owns: how far the log was read. Never: delivers.
- * C1  Nothing is left out and nothing enqueued twice, over restarts and by several processes: the cursor moves with what it
+ * 1.  Nothing is left out and nothing enqueued twice, over restarts and by several processes: the cursor moves with what it
  *     has passed, and only from where this process left it.
  */
 

@@ -2,11 +2,11 @@
  * Telling people: what the log did to gates becomes deliveries, and each notifier is given its own until it has taken them.
  *
  * Owns: the loop of each notifier, its pauses and its limits. Never: is waited for by a workflow; decides anything.
- * D1  Deliveries come from the log alone, behind a cursor in the store: what happened while nobody ran is told later, and
+ * 1.  Deliveries come from the log alone, behind a cursor in the store: what happened while nobody ran is told later, and
  *     what was not settled before a crash is told again under the same id.
- * D2  Of one gate the next is told when the one before it was taken, or has failed for good.
- * D3  What fails is tried again after a pause that doubles, up to `maxDeliveryAttempts`; each failure is logged and marked.
- * D4  `stop` ends what is under way; it is then pending again.
+ * 2.  Of one gate the next is told when the one before it was taken, or has failed for good.
+ * 3.  What fails is tried again after a pause that doubles, up to `maxDeliveryAttempts`; each failure is logged and marked.
+ * 4.  `stop` ends what is under way; it is then pending again.
  */
 
 import type { KernelError } from "../../contract/error.ts";

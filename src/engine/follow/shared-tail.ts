@@ -3,9 +3,9 @@
  *
  * Owns: the newest segments of the log (the ring), the one pull that is under way, the wake-up of those who wait.
  * Never: knows what an item is, or who may see it.
- * T1  It is pulled on demand: where nobody is at its end, nothing is read.
- * T2  The ring holds at most `maxChars`, and the newest segment always.
- * T3  A reader is a cursor, never a queue. Who is slow falls out of the ring and reads the log by itself until it is back.
+ * 1.  It is pulled on demand: where nobody is at its end, nothing is read.
+ * 2.  The ring holds at most `maxChars`, and the newest segment always.
+ * 3.  A reader is a cursor, never a queue. Who is slow falls out of the ring and reads the log by itself until it is back.
  */
 import { singleFlight } from "../../contract/single-flight.ts";
 import { outside } from "../actors/async-context.ts";

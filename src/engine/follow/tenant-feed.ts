@@ -3,10 +3,10 @@
  *
  * Owns: how one reader follows, and the snapshot that it begins with where it has no cursor. What readers share is in
  *       feed-tails.ts.
- * T1  After a position, nothing is left out and nothing told twice, whichever process is asked.
- * T2  A snapshot is taken from the indexes while others write. It ends with a bookmark: what was told until then is the
+ * 1.  After a position, nothing is left out and nothing told twice, whichever process is asked.
+ * 2.  A snapshot is taken from the indexes while others write. It ends with a bookmark: what was told until then is the
  *     state at its position, and what follows goes on from there.
- * T3  A cursor that this ledger has not reached is of another one: its reader begins anew.
+ * 3.  A cursor that this ledger has not reached is of another one: its reader begins anew.
  */
 import type { FeedBookmark } from "../../contract/feed.ts";
 import type { FeedOptions } from "../../contract/follow.ts";

@@ -2,8 +2,8 @@
  * The tails of workflows that are followed now: one reading of a log, and one projection of each kind, for all readers.
  *
  * Owns: which tails there are, and who uses them. Never: checks who may read.
- * W1  A tail lives as long as somebody reads it; with the last reader its listeners go.
- * W2  A tail begins at the first event, so that whether the workflow has ended is read, not guessed.
+ * 1.  A tail lives as long as somebody reads it; with the last reader its listeners go.
+ * 2.  A tail begins at the first event, so that whether the workflow has ended is read, not guessed.
  */
 import type { LedgerEvent } from "../../contract/event.ts";
 import { typesWhere } from "../../contract/events.ts";

@@ -2,7 +2,7 @@
  * What a replay made, held against what the record holds, byte by byte.
  *
  * Owns: what counts as the same, and the words for what does not. Never: replays anything.
- * D1  Events are compared as they lie in a body; rows are sealed again with the recorded partition and chained from the
+ * 1.  Events are compared as they lie in a body; rows are sealed again with the recorded partition and chained from the
  *     genesis hash: the head is equal only if every byte is.
  */
 import type { EventDraft } from "../../contract/event.ts";

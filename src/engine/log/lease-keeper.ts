@@ -3,9 +3,9 @@
  * at what other processes wrote.
  *
  * Owns: the beat's and the tail's alarm, the wake-up. Never: wakes a workflow, decides anything about one.
- * K1  Both alarms rest while nothing is awake; the next commit arms them.
- * K2  Who has lost a lease hears it before anything else of its workflow is begun here.
- * K3  What is held here and not worked on, whatever became of it, is given back.
+ * 1.  Both alarms rest while nothing is awake; the next commit arms them.
+ * 2.  Who has lost a lease hears it before anything else of its workflow is begun here.
+ * 3.  What is held here and not worked on, whatever became of it, is given back.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { callAside } from "../../contract/maybe-promise.ts";

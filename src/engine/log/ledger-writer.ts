@@ -2,12 +2,12 @@
  * The ledger writer: group commit over all workflows in flight.
  *
  * Owns: which appends share a transaction. Never: what is in them.
- * W1  An append resolves after COMMIT has returned, never before; what is not `lazy` is durable then.
- * W2  Appends keep their order; one transaction is under way at a time.
- * W3  A failed transaction rejects each of its appends with the store's coded error; nothing of it was written.
- * W4  A transaction has at most `maxBatch` appends, and of those who waited for it at most `maxBurst` are told in one turn
+ * 1.  An append resolves after COMMIT has returned, never before; what is not `lazy` is durable then.
+ * 2.  Appends keep their order; one transaction is under way at a time.
+ * 3.  A failed transaction rejects each of its appends with the store's coded error; nothing of it was written.
+ * 4.  A transaction has at most `maxBatch` appends, and of those who waited for it at most `maxBurst` are told in one turn
  *     of the event loop: whoever is told goes on at once, and others run in between.
- * W5  A kernel whose time has run out appends nothing before it has asked whether it is still known.
+ * 5.  A kernel whose time has run out appends nothing before it has asked whether it is still known.
  */
 import type { Append, AppendReceipt, LedgerStore } from "../../ports/ledger-store.ts";
 import { outside } from "../actors/async-context.ts";

@@ -1,7 +1,7 @@
 /**
  * The part of a turn that is in memory before its row is in the ledger: the decided events, and the row in the making.
  *
- * N1  An event is written as JSON when it is noted: a value that JSON does not have is refused then, and no commit fails for it.
+ * 1.  An event is written as JSON when it is noted: a value that JSON does not have is refused then, and no commit fails for it.
  */
 import type { Actor, EventDraft, LedgerEvent } from "../../contract/event.ts";
 import { instantText } from "../../contract/instant.ts";

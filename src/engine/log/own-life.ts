@@ -4,9 +4,9 @@
  * Owns: how long that is still so, by the kernel's own clock: by its wall or by what has elapsed, whichever says more. A wall
  *       that is set back makes no dead one alive, and a machine that slept has aged.
  * Never: holds a workflow; logs do.
- * O1  Nothing is appended, and nothing that was appended is gone on from, by a kernel whose time has run out: it asks first
+ * 1.  Nothing is appended, and nothing that was appended is gone on from, by a kernel whose time has run out: it asks first
  *     whether it is still known.
- * O2  Who is known no more has lost everything that it held, and hears so before anything else of it goes on.
+ * 2.  Who is known no more has lost everything that it held, and hears so before anything else of it goes on.
  */
 import { singleFlight } from "../../contract/single-flight.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";

@@ -2,7 +2,7 @@
  * Reading back what turns have left: rows become events, and events a record.
  *
  * Owns: what becomes of a row that cannot be read. Never: touches a store.
- * R1  Whatever a ledger file holds, reading it gives a value or T0_LEDGER_CORRUPT with the stream that is damaged; a row
+ * 1.  Whatever a ledger file holds, reading it gives a value or T0_LEDGER_CORRUPT with the stream that is damaged; a row
  *     that somebody wrote with a fitting hash, and with contents that no kernel writes, is damage as well.
  */
 import { foldWorkflow } from "../../../machines/fold.ts";

@@ -2,9 +2,9 @@
  * Logs of workflows that wait for a person, folded as they were left, for who decides soon: the last few.
  *
  * Owns: which are kept. Never: says whether the ledger still stands where one of them does; who takes one asks the store.
- * R1  What is kept has at most `maxEvents` events in all; the longest untouched goes first. A workflow that rests for long
+ * 1.  What is kept has at most `maxEvents` events in all; the longest untouched goes first. A workflow that rests for long
  *     costs no memory.
- * R2  Once somebody else has written to the store nothing is believed of what was folded before, nor of what was awake then.
+ * 2.  Once somebody else has written to the store nothing is believed of what was folded before, nor of what was awake then.
  */
 import type { WorkflowLog } from "./workflow-log.ts";
 

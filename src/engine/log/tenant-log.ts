@@ -2,9 +2,9 @@
  * A tenant's own log: what is recorded outside any workflow (memory and documents that a host feeds in, changes of other
  * replicas).
  *
- * T1  One stream per tenant, chained like a workflow's. Here its writers take turns; one of another process clashes and
+ * 1.  One stream per tenant, chained like a workflow's. Here its writers take turns; one of another process clashes and
  *     tries again.
- * T2  A turn is one row. It is decided after the stream's end was read, so that whoever lost decides again on what stands.
+ * 2.  A turn is one row. It is decided after the stream's end was read, so that whoever lost decides again on what stands.
  */
 
 import { genesisHash } from "../../contract/chain.ts";

@@ -1,9 +1,9 @@
 /**
  * Where a turn gets what is not deterministic: its instant and its ids. A replay reads both from the record.
  *
- * T1  A turn reads the clock once, when its first input comes: all its events, the instants inside their payloads, and what
+ * 1.  A turn reads the clock once, when its first input comes: all its events, the instants inside their payloads, and what
  *     counts as due while they are decided, are that one.
- * T2  Nothing else of a turn is free: the same record, inputs, instant and ids give the same events.
+ * 2.  Nothing else of a turn is free: the same record, inputs, instant and ids give the same events.
  */
 import { idAfter } from "../../contract/ids.ts";
 import type { Runtime } from "../actors/runtime.ts";

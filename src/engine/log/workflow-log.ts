@@ -3,14 +3,14 @@
  *
  * Owns: the turn's order: note (check, give id and sequence, fold) → flush (seal one row, append, then tell the listener).
  * Never: decides anything, waits for anything.
- * L1  Memory may run ahead of the disk between `note` and the listener's `committed`, never outside a turn.
- * L2  One row is under way at a time; what is noted meanwhile is the next row.
- * L3  When somebody else's append came first (a decision of another process), everything that is not in the ledger is
+ * 1.  Memory may run ahead of the disk between `note` and the listener's `committed`, never outside a turn.
+ * 2.  One row is under way at a time; what is noted meanwhile is the next row.
+ * 3.  When somebody else's append came first (a decision of another process), everything that is not in the ledger is
  *     forgotten, and the log stands where the ledger does; whoever decided it decides again.
- * L4  After a failed append the log is lost: every later use throws, and the workflow is folded again from the ledger.
- * L5  A log that its mailbox has left to rest takes nothing more. It is handed over only then, and only once all that was
+ * 4.  After a failed append the log is lost: every later use throws, and the workflow is folded again from the ledger.
+ * 5.  A log that its mailbox has left to rest takes nothing more. It is handed over only then, and only once all that was
  *     noted is in the ledger.
- * L6  What waits for a row is told of it while the kernel stands: where its time ran out meanwhile, the store is asked first.
+ * 6.  What waits for a row is told of it while the kernel stands: where its time ran out meanwhile, the store is asked first.
  */
 import { acceptsEvent } from "../../../machines/charts.ts";
 import { foldWorkflow } from "../../../machines/fold.ts";
@@ -195,7 +195,7 @@ export class WorkflowLog {
     for (const draft of drafts) this.#noteOne(draft, actor);
   }
 
-  /** The ledger service of seed 003 section 5.8: each call gives the id of what it stored. Durable with the next commit. */
+  /** The ledger service: each call returns the id of the record that it stored. Durable with the next commit. */
   appendEvent(draft: EventDraft): string {
     return this.#noteOne(draft, system);
   }

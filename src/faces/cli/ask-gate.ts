@@ -2,9 +2,9 @@
  * Asks the person at the terminal about one gate: on a screen of its own, or by a question where nothing can be redrawn.
  *
  * Owns: which keys there are, and what they lead to. Never: decides; the answer goes to the kernel with the digest shown.
- * INV-1  A decision takes two keys: the second after what it will do was told.
- * INV-2  An edit counts once it was shown as the change it makes, and was then approved.
- * INV-3  An edit that was not sent is dropped only by a person who was asked, or who broke off with Ctrl-C.
+ * 1.  A decision takes two keys: the second after what it will do was told.
+ * 2.  An edit counts once it was shown as the change it makes, and was then approved.
+ * 3.  An edit that was not sent is dropped only by a person who was asked, or who broke off with Ctrl-C.
  */
 import { InvalidArgumentError } from "commander";
 import type { Gate, GateRequest } from "../../contract/gate.ts";

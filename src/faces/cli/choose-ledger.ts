@@ -2,8 +2,8 @@
  * The ledger that `--db` names: a file, or a Postgres database by its URL.
  *
  * Owns: which store a name stands for, and how the name is shown.
- * INV-1  A password is never shown: what is printed names the database without it (PGPASSWORD gives it to what is typed next).
- * INV-2  Without `create` a ledger that is not there is refused.
+ * 1.  A password is never shown: what is printed names the database without it (PGPASSWORD gives it to what is typed next).
+ * 2.  Without `create` a ledger that is not there is refused.
  */
 import { existsSync } from "node:fs";
 import { raise } from "../../contract/error.ts";

@@ -1,9 +1,9 @@
 /**
  * `create [DIR]`: a folder with a package of workflows, a host that runs it, and a test; what `npm create countersign` runs.
  *
- * INV-1  Nothing that is there is written over: a folder that is not empty is refused before anything is written.
- * INV-2  Of a folder that cannot be made whole nothing is left.
- * INV-3  What is printed works as printed: from a checkout the folder depends on that checkout by its path, and a checkout that
+ * 1.  Nothing that is there is written over: a folder that is not empty is refused before anything is written.
+ * 2.  Of a folder that cannot be made whole nothing is left.
+ * 3.  What is printed works as printed: from a checkout the folder depends on that checkout by its path, and a checkout that
  *        is not built is built first.
  * Never: installs anything or asks the network; it prints what to run next.
  */

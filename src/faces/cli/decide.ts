@@ -2,8 +2,8 @@
  * `approve`, `reject`, `retry` and `cancel`: a person's word on one workflow, which then runs to its next rest here
  * unless another process runs it already.
  *
- * INV-1  No other unfinished work of the ledger is taken up.
- * INV-2  `--digest` binds a decision to the payload that was looked at; what changed meanwhile is refused. A signature
+ * 1.  No other unfinished work of the ledger is taken up.
+ * 2.  `--digest` binds a decision to the payload that was looked at; what changed meanwhile is refused. A signature
  *        (`--sign`) binds it too.
  */
 import { type Command, Option } from "commander";

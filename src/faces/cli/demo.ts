@@ -2,8 +2,8 @@
  * `demo`: release notes of a real git repository, from the request to the file, with a person in between.
  *
  * Owns: the story. Never: writes a file itself; the workflow does, once it is approved.
- * INV-1  Without --yes and without a terminal it stops at the gate, says how to approve, and ends well.
- * INV-2  --yes approves what is shown, to the digest; it never answers for a call in doubt.
+ * 1.  Without --yes and without a terminal it stops at the gate, says how to approve, and ends well.
+ * 2.  --yes approves what is shown, to the digest; it never answers for a call in doubt.
  */
 import { join, resolve } from "node:path";
 import type { Command } from "commander";

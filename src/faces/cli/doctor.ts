@@ -1,7 +1,7 @@
 /**
  * `doctor`: which workflows that have not ended cannot run with the packages that are loaded. Only reads.
  *
- * INV-1  Exit 0 where all can run, 1 where one cannot: a deployment asks before it replaces what runs.
+ * 1.  Exit 0 where all can run, 1 where one cannot: a deployment asks before it replaces what runs.
  */
 import type { Command } from "commander";
 import { raise } from "../../contract/error.ts";

@@ -1,8 +1,8 @@
 /**
  * `draw CAPABILITY|WF`: the picture of a package's plan, or of a run as it stands, as SVG or Mermaid.
  *
- * INV-1  Calls no operator and writes nothing but the file that is named; a plan function is asked as a kernel would ask it.
- * INV-2  A package is drawn without a ledger.
+ * 1.  Calls no operator and writes nothing but the file that is named; a plan function is asked as a kernel would ask it.
+ * 2.  A package is drawn without a ledger.
  */
 import { writeFileSync } from "node:fs";
 import { type Command, Option } from "commander";

@@ -3,9 +3,9 @@
  * set. A text is edited as a text, all else as JSON.
  *
  * Owns: the temporary file, which is gone afterwards; which member of a value is its text.
- * INV-1  A text that is as it was is no edit (null).
- * INV-2  What is shown as the change is made from what will be sent.
- * INV-3  A text that cannot be read is handed back with the error, so that it can be corrected.
+ * 1.  A text that is as it was is no edit (null).
+ * 2.  What is shown as the change is made from what will be sent.
+ * 3.  A text that cannot be read is handed back with the error, so that it can be corrected.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,8 +1,8 @@
 /**
  * `events WF` and `export WF`: the ledger's events as people read them, and its rows as they lie there with the evidence.
  *
- * INV-1  Without --follow the command ends with the last event there is; with it, when the workflow has ended.
- * INV-2  An export is what `verify --file` needs and nothing else: one row a line, unchanged, then audit entries,
+ * 1.  Without --follow the command ends with the last event there is; with it, when the workflow has ended.
+ * 2.  An export is what `verify --file` needs and nothing else: one row a line, unchanged, then audit entries,
  *        evaluation reports and the closing line.
  */
 import { setTimeout as sleep } from "node:timers/promises";

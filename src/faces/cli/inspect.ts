@@ -1,9 +1,9 @@
 /**
  * `inspect WF`: plays a ledger into Stately's inspector, from the beginning and then live, or from an export.
  *
- * INV-1  Runs nothing. Without --payloads no more is told than ids, states, digests, counts and instants.
- * INV-2  Serves a page of this machine until the program is interrupted; with --json the messages are printed instead.
- * INV-3  --export opens no ledger; rows whose chain is broken are refused, and nothing of them is told.
+ * 1.  Runs nothing. Without --payloads no more is told than ids, states, digests, counts and instants.
+ * 2.  Serves a page of this machine until the program is interrupted; with --json the messages are printed instead.
+ * 3.  --export opens no ledger; rows whose chain is broken are refused, and nothing of them is told.
  */
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";

@@ -1,7 +1,7 @@
 /**
  * How the person at hand runs this program: what printed commands begin with, so that they work as printed.
  *
- * INV-1  `countersign` only where a shell would find this very program; `npx countersign` where npm would; else by its path.
+ * 1.  `countersign` only where a shell would find this very program; `npx countersign` where npm would; else by its path.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join, relative, resolve } from "node:path";

@@ -2,7 +2,7 @@
  * `--host`: the options of `createKernel` that a module exports as `host`.
  *
  * Owns: what counts as a host. Never: opens its ledger or calls anything of it.
- * INV-1  A module without a host, or with options that `createKernel` refuses, is refused before anything is opened.
+ * 1.  A module without a host, or with options that `createKernel` refuses, is refused before anything is opened.
  */
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";

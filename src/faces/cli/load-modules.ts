@@ -5,7 +5,7 @@
  * Owns: telling them apart by their shape, and finding a module by path or package name from the current folder.
  * Never: checks what is inside of a module; the kernel does when it registers it.
  * Besides them a module may export what has to be closed, such as the operators of an MCP server: those are given, too.
- * INV-1  A rule file that is wrong anywhere is wrong usage: told with file, rule and field, and nothing of it applies.
+ * 1.  A rule file that is wrong anywhere is wrong usage: told with file, rule and field, and nothing of it applies.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";

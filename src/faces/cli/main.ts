@@ -2,7 +2,7 @@
  * The command line: builds the program, runs one command, answers with its exit code.
  *
  * Owns: the list of commands. Each is a thin mapping over the in-process API; their files say what they do.
- * INV-1  Never ends the process itself: the exit code is returned, and output that is under way gets out; 0 only once
+ * 1.  Never ends the process itself: the exit code is returned, and output that is under way gets out; 0 only once
  *        it is out.
  */
 import { Command, Help, type Option } from "commander";

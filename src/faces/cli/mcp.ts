@@ -1,8 +1,8 @@
 /**
  * `mcp`: the kernel as an MCP server over stdio, for the program that started this one, until it closes the pipe.
  *
- * INV-1  Nothing but protocol is written to stdout; what is to be told goes to stderr.
- * INV-2  The end of the input, or a message beyond the limit, ends the connection, and then stops the kernel; unfinished work waits in the ledger.
+ * 1.  Nothing but protocol is written to stdout; what is to be told goes to stderr.
+ * 2.  The end of the input, or a message beyond the limit, ends the connection, and then stops the kernel; unfinished work waits in the ledger.
  */
 import type { Command } from "commander";
 import type { Logger } from "../../index.ts";

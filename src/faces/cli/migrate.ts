@@ -3,8 +3,8 @@
  * it, while others work on it.
  *
  * Owns: nothing but the words: `moveLedger` and `backupLedger` do it, and verify.
- * INV-1  A copy in a file that is new has its name once it is whole and verified; until then it is FILE.part.
- * INV-2  An interruption is heard between two pages; the same command goes on where it was broken off.
+ * 1.  A copy in a file that is new has its name once it is whole and verified; until then it is FILE.part.
+ * 2.  An interruption is heard between two pages; the same command goes on where it was broken off.
  */
 import { existsSync, renameSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";

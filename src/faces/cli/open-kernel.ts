@@ -3,10 +3,10 @@
  *
  * Owns: what a command's kernel is made of: the ledger, the shipped packages or those of `--host`, what `--capabilities` and
  *       `--policies` bring.
- * INV-1  Without `recover` nothing unfinished is taken up and nobody is notified: a command that reads runs nothing.
- * INV-2  Only commands that start work make a ledger (`create`); the others refuse a place where there is none. A host's own
+ * 1.  Without `recover` nothing unfinished is taken up and nobody is notified: a command that reads runs nothing.
+ * 2.  Only commands that start work make a ledger (`create`); the others refuse a place where there is none. A host's own
  *        ledger is opened as the host made it.
- * INV-3  An interruption ends the work at once, but for work that ends in an order of its own; the kernel is then stopped
+ * 3.  An interruption ends the work at once, but for work that ends in an order of its own; the kernel is then stopped
  *        before the program ends.
  */
 

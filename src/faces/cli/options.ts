@@ -2,7 +2,7 @@
  * Options that all commands share, and the readers of option values.
  *
  * Owns: the defaults (ledger file, tenant, principal) and the words for a value that cannot be read.
- * INV-1  A value that cannot be read is wrong usage (exit 2), told before anything is opened.
+ * 1.  A value that cannot be read is wrong usage (exit 2), told before anything is opened.
  */
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";

@@ -1,7 +1,7 @@
 /**
  * The rows of an export: JSON Lines as `export` writes them, the evidence behind them left out.
  *
- * INV-1  Nothing is read from an export that is damaged or cut: the first line that is wrong is named.
+ * 1.  Nothing is read from an export that is damaged or cut: the first line that is wrong is named.
  */
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";

@@ -1,7 +1,7 @@
 /**
  * Findings that come one by one, with a report at their end: as JSON Lines while they come, or the first so many kept.
  *
- * INV-1  With --json each finding is a line, and the last line is the report (`kind` is "report").
+ * 1.  With --json each finding is a line, and the last line is the report (`kind` is "report").
  */
 import type { CommonOptions, Session } from "./options.ts";
 import { toJsonText } from "./render-text.ts";

@@ -1,8 +1,8 @@
 /**
  * The lines of a file of JSON Lines.
  *
- * INV-1  Lines end with LF and nothing else, as they are written; a line that is no UTF-8 comes as what is no JSON.
- * INV-2  A file that cannot be read is wrong usage.
+ * 1.  Lines end with LF and nothing else, as they are written; a line that is no UTF-8 comes as what is no JSON.
+ * 2.  A file that cannot be read is wrong usage.
  */
 import { createReadStream, statSync } from "node:fs";
 import { UsageError } from "./report-error.ts";

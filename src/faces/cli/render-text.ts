@@ -1,7 +1,7 @@
 /**
  * Text for people: cut, indented, and times told relative to now.
  *
- * INV-1  What came from outside is shown by `showText` and `showLine` (src/protocol/visible-text.ts), once: every character
+ * 1.  What came from outside is shown by `showText` and `showLine` (src/protocol/visible-text.ts), once: every character
  *        of it can be seen, and none of it can stand where the program itself speaks.
  */
 import { wrapAnsi } from "fast-wrap-ansi";

@@ -1,8 +1,8 @@
 /**
  * `replay WF`: whether the workflow comes out of its ledger again, byte for byte; where not, the first event that differs.
  *
- * INV-1  Runs no operator and writes to no ledger; a difference ends with exit 1.
- * INV-2  `--file` reads an export and opens no ledger.
+ * 1.  Runs no operator and writes to no ledger; a difference ends with exit 1.
+ * 2.  `--file` reads an export and opens no ledger.
  */
 import type { Command } from "commander";
 import { raise } from "../../contract/error.ts";

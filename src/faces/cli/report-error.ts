@@ -1,8 +1,8 @@
 /**
  * How a command ends badly: the message on stderr and the exit code.
  *
- * INV-1  1: the kernel refused, or the workflow failed. 2: wrong usage. 128 + n: ended by signal n.
- * INV-2  With --json the message is one line of problem details, of wrong usage too; else what happened, the code, and
+ * 1.  1: the kernel refused, or the workflow failed. 2: wrong usage. 128 + n: ended by signal n.
+ * 2.  With --json the message is one line of problem details, of wrong usage too; else what happened, the code, and
  *        the next step. An interruption is told in words.
  */
 import { CommanderError } from "commander";

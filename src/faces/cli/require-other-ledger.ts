@@ -2,7 +2,7 @@
  * A ledger is not copied or moved onto itself, by whatever name: nothing would be kept, and the copy would be told as sound.
  *
  * Never: opens or connects to either.
- * INV-1  Two paths of one file are one place, and so are two URLs in which the driver reads one host, port and database, and
+ * 1.  Two paths of one file are one place, and so are two URLs in which the driver reads one host, port and database, and
  *        which name one schema.
  */
 import { existsSync, statSync } from "node:fs";

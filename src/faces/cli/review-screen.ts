@@ -2,9 +2,9 @@
  * A gate on one screen: the head stays, the middle pages, the foot says which keys there are. Pure.
  *
  * Owns: what stands in which part, and where lines are wrapped.
- * INV-1  No line is wider than the screen, and no word is broken that fits on a line.
- * INV-2  Text from outside never begins at the margin: in the middle the margin is empty, or marks a line that goes on.
- * INV-3  What is not on the screen is counted.
+ * 1.  No line is wider than the screen, and no word is broken that fits on a line.
+ * 2.  Text from outside never begins at the margin: in the middle the margin is empty, or marks a line that goes on.
+ * 3.  What is not on the screen is counted.
  */
 import { wrapAnsi } from "fast-wrap-ansi";
 import type { Gate } from "../../contract/gate.ts";

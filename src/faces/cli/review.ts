@@ -2,8 +2,8 @@
  * `review` and `resume WF`: the gates that wait, one after another, and a workflow taken up where it stands.
  *
  * Owns: the order, what is told of each decision, and how to go on when a person leaves.
- * INV-1  A decision goes out with the gate's id and the digests of what was on the screen.
- * INV-2  Without a terminal nothing is asked: the gates are shown with the commands that decide them.
+ * 1.  A decision goes out with the gate's id and the digests of what was on the screen.
+ * 2.  Without a terminal nothing is asked: the gates are shown with the commands that decide them.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";

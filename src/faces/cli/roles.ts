@@ -2,7 +2,7 @@
  * `roles`: the SQL that gives a ledger in Postgres a role for kernels and one for readers.
  *
  * Owns: nothing but the words. Never: runs it: that is for whoever may give rights.
- * INV-1  The ledger is made by the role that asks: it owns the tables from then on.
+ * 1.  The ledger is made by the role that asks: it owns the tables from then on.
  */
 import type { Command } from "commander";
 import { postgresRoles } from "../../ledger/postgres/roles.ts";

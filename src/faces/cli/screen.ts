@@ -2,8 +2,8 @@
  * A screen of one's own on the terminal: shown whole, left as it was found, and the keys that are pressed meanwhile.
  *
  * Owns: the alternate buffer, the cursor and the raw mode, each given back by `close`, also where the program dies.
- * INV-1  Only lines that were guarded get here (terminal.ts).
- * INV-2  Ctrl-C is a key here, and no signal; a signal, as where the terminal goes away, is that key.
+ * 1.  Only lines that were guarded get here (terminal.ts).
+ * 2.  Ctrl-C is a key here, and no signal; a signal, as where the terminal goes away, is that key.
  */
 import { emitKeypressEvents } from "node:readline";
 import type { ReadStream, WriteStream } from "node:tty";

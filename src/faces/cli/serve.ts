@@ -1,11 +1,11 @@
 /**
  * `serve`: the HTTP API of one ledger, on this machine unless told otherwise, until the program is interrupted.
  *
- * INV-1  Nobody calls without a token; where none is given, one is made and told once. It submits, runs and reads.
- * INV-2  A browser comes in by a link that is told once, is good once, and soon is not.
- * INV-3  Gates are decided by a person: in a browser's session, or with the approver's token.
- * INV-4  What happens is logged to stderr as JSON lines, without what callers wrote; stdout says where it listens.
- * INV-5  Told to end, it first says that it is not ready, takes no more requests, answers those under way, cuts the streams
+ * 1.  Nobody calls without a token; where none is given, one is made and told once. It submits, runs and reads.
+ * 2.  A browser comes in by a link that is told once, is good once, and soon is not.
+ * 3.  Gates are decided by a person: in a browser's session, or with the approver's token.
+ * 4.  What happens is logged to stderr as JSON lines, without what callers wrote; stdout says where it listens.
+ * 5.  Told to end, it first says that it is not ready, takes no more requests, answers those under way, cuts the streams
  *        off, and then stops the kernel, which gives up what it holds: within `--linger`, `--drain` and a few seconds. A
  *        SIGTERM that was followed ends with 0.
  */

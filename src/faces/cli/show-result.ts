@@ -1,8 +1,8 @@
 /**
  * How commands end that move a workflow: wait for its next rest, show it, and say what is left to do.
  *
- * INV-1  A failed workflow is shown on stdout, and its error ends the command (exit 1).
- * INV-2  With --json the document is the workflow's state with the command's own fields beside it.
+ * 1.  A failed workflow is shown on stdout, and its error ends the command (exit 1).
+ * 2.  With --json the document is the workflow's state with the command's own fields beside it.
  */
 import { raise } from "../../contract/error.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";

@@ -2,12 +2,12 @@
  * The terminal as commands see it: where text goes, how wide it is, whether anybody can answer, and when to stop.
  *
  * Owns: colours (only on a terminal, never against NO_COLOR), the closed pipe, the interruption, and what is told of it.
- * INV-1  A reader that went away ends the program quietly; it never throws. Output that cannot be written, as on a full
+ * 1.  A reader that went away ends the program quietly; it never throws. Output that cannot be written, as on a full
  *        disk, is an OutputError, which `settle` tells at the latest.
- * INV-2  `interactive` is false wherever a question could wait for nobody.
- * INV-3  Nothing reaches a terminal but characters that can be seen, line feeds, and our own colours: whatever a command
+ * 2.  `interactive` is false wherever a question could wait for nobody.
+ * 3.  Nothing reaches a terminal but characters that can be seen, line feeds, and our own colours: whatever a command
  *        forgot to name is named here.
- * INV-4  A terminal that shows ASCII alone gets nothing else: our symbols have a form in it, other characters are named.
+ * 4.  A terminal that shows ASCII alone gets nothing else: our symbols have a form in it, other characters are named.
  *        TERM=dumb is never redrawn and has no colours.
  */
 import { once } from "node:events";

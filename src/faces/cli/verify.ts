@@ -1,8 +1,8 @@
 /**
  * `verify`: checks the hash chain of a ledger, of one workflow, or of an export without any ledger.
  *
- * INV-1  The first broken entry is named by line, stream and sequence; a broken chain ends with exit 1.
- * INV-2  The file check opens no ledger and runs nothing: only `verifyEvidence` over the file's lines.
+ * 1.  The first broken entry is named by line, stream and sequence; a broken chain ends with exit 1.
+ * 2.  The file check opens no ledger and runs nothing: only `verifyEvidence` over the file's lines.
  */
 import type { Command } from "commander";
 import type { SignatureCheck } from "../../adapters/verify-signatures.ts";

@@ -2,7 +2,7 @@
  * Follows a workflow to its next rest and tells its progress: a bar on a terminal, plain lines elsewhere, nothing with
  * --json. Progress is the kernel's; nothing is counted here.
  *
- * INV-1  A workflow that another process runs is followed too: by looking at the ledger now and then.
+ * 1.  A workflow that another process runs is followed too: by looking at the ledger now and then.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KernelProgress } from "../../contract/progress.ts";

@@ -1,8 +1,8 @@
 /**
  * `whatif`: which past decisions another policy set would have taken otherwise. Only reads: nothing runs, nothing is written.
  *
- * INV-1  Exit 0 whether or not anything differs; stdout carries what was found, stderr how fast.
- * INV-2  With --json each finding is a line, and the last line is the report (`kind` is "report").
+ * 1.  Exit 0 whether or not anything differs; stdout carries what was found, stderr how fast.
+ * 2.  With --json each finding is a line, and the last line is the report (`kind` is "report").
  */
 import type { Command } from "commander";
 import type { WhatIfFinding, WhatIfReport } from "../../index.ts";

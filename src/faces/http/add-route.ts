@@ -2,13 +2,13 @@
  * One way to add a route: what it is, as the document of the API tells it, beside what it does.
  *
  * Owns: the list of routes that an app has. The document, the authorization matrix and the fuzzer read it.
- * R1  A route that is not in the list does not exist; one that is answers what its `answers` name, or a problem. A mount is
+ * 1.  A route that is not in the list does not exist; one that is answers what its `answers` name, or a problem. A mount is
  *     no route: another protocol, which tells of itself.
- * R2  What stands after the question mark holds the route's `query`, before the route runs: no other name, and none twice that
+ * 2.  What stands after the question mark holds the route's `query`, before the route runs: no other name, and none twice that
  *     is no list.
- * R3  An address that takes no body refuses one: what it says would be passed over.
- * R4  Reads of one caller take turns with those of others, and what clients leave unread is bounded.
- * R5  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
+ * 3.  An address that takes no body refuses one: what it says would be passed over.
+ * 4.  Reads of one caller take turns with those of others, and what clients leave unread is bounded.
+ * 5.  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
  */
 import { z } from "zod";
 import type { Offered } from "../../api/operation.ts";

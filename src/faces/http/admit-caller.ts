@@ -2,8 +2,8 @@
  * What every request but those to open addresses passes: who it is, whether its page may ask, and how often.
  *
  * Owns: the order of these questions, and the allowances. Never: knows a route or a role.
- * M1  Who is not known is told so (401), and when too many are, to wait (429); known callers do not wait for strangers.
- * M2  Each caller has an allowance of their own, whatever credential they come with.
+ * 1.  Who is not known is told so (401), and when too many are, to wait (429); known callers do not wait for strangers.
+ * 2.  Each caller has an allowance of their own, whatever credential they come with.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";

@@ -1,8 +1,8 @@
 /**
  * A stream as the answer to a request: server-sent events, of a channel that is followed or of work that goes on.
  *
- * S1  What is refused is refused before anything is streamed.
- * S2  A stream takes one of the places that there are, and gives it back however it ends.
+ * 1.  What is refused is refused before anything is streamed.
+ * 2.  A stream takes one of the places that there are, and gives it back however it ends.
  */
 import type { Call, Edge } from "./edge.ts";
 import { messagesOf, type SseMessages, type ToldItems } from "./sse-messages.ts";

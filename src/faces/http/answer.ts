@@ -1,8 +1,8 @@
 /**
  * Answers: JSON, and errors as problem details (RFC 9457).
  *
- * P1  What is no KernelError tells the caller nothing of itself; the log gets it.
- * P2  Retry-After is sent for errors that another attempt may mend, and only from 0 upwards (C-35).
+ * 1.  What is no KernelError tells the caller nothing of itself; the log gets it.
+ * 2.  Retry-After is sent for errors that another attempt may mend, and only from 0 upwards.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { type KernelError, KernelErrorException } from "../../contract/kernel-error.ts";

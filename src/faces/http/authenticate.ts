@@ -2,14 +2,14 @@
  * Who calls: the host's hook, then a bearer (static tokens, then JWTs), then the cookie of a session; the first that knows
  * the caller wins.
  *
- * A1  What cannot be read, and a hook that throws, is nobody. Nothing says which part of a credential was wrong.
- * A2  A token is compared by its digest, in constant time, with every token there is.
- * A3  A request that carries a bearer is the bearer's, whatever cookie comes with it: what it may do does not depend on
+ * 1.  What cannot be read, and a hook that throws, is nobody. Nothing says which part of a credential was wrong.
+ * 2.  A token is compared by its digest, in constant time, with every token there is.
+ * 3.  A request that carries a bearer is the bearer's, whatever cookie comes with it: what it may do does not depend on
  *     what a browser adds.
- * A4  Tokens that a host chose may be guessed: while the allowance for failed calls is spent, those that were used here
+ * 4.  Tokens that a host chose may be guessed: while the allowance for failed calls is spent, those that were used here
  *     before go through and no others. Signatures and secrets of 256 bits cannot be guessed, and go through.
- * A5  What a page asks by itself keeps no session from being idle: it opens a stream, or says `session-use: none`.
- * A6  Who is known is known until the credential ends: by its own time, by a word (signing out, revoking), or because the host's
+ * 5.  What a page asks by itself keeps no session from being idle: it opens a stream, or says `session-use: none`.
+ * 6.  Who is known is known until the credential ends: by its own time, by a word (signing out, revoking), or because the host's
  *     hook, asked again every `recheckMs` while a stream is open, knows the caller no more, or otherwise.
  */
 import { hash, timingSafeEqual } from "node:crypto";

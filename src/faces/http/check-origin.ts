@@ -2,9 +2,9 @@
  * Whether a request that a browser may have been made to send was sent by a page of ours.
  *
  * Owns: the origin of this API, and what a request must show. Never: knows who calls.
- * O1  Bearer requests are not asked: no page of another origin can send one without being let.
- * O2  What a browser says of itself (`Sec-Fetch-Site`, `Origin`) must be right wherever it is said.
- * O3  A cookie's request must show its CSRF token, or, where its host has none, say where it comes from.
+ * 1.  Bearer requests are not asked: no page of another origin can send one without being let.
+ * 2.  What a browser says of itself (`Sec-Fetch-Site`, `Origin`) must be right wherever it is said.
+ * 3.  A cookie's request must show its CSRF token, or, where its host has none, say where it comes from.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import { kernelError } from "../../contract/error-codes.ts";

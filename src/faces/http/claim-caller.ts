@@ -1,5 +1,5 @@
 /**
- * A body on behalf of its caller: tenant and principal in a body are claims, which must match who calls (A-40).
+ * A body on behalf of its caller: tenant and principal in a body are claims, which must match who calls.
  */
 import { z } from "zod";
 import { requireCredentialScope as requireScopeOf } from "../../contract/auth-context.ts";

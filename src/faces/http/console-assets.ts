@@ -2,7 +2,7 @@
  * The built console, read once into memory: which files there are, their bytes, and the same made small.
  *
  * Owns: where the build lies, seen from the sources and from the package. Never: builds it.
- * A1  Only files that the build left are found: a name is looked up, and no path is made of it.
+ * 1.  Only files that the build left are found: a name is looked up, and no path is made of it.
  */
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";

@@ -3,9 +3,9 @@
  * Response.
  *
  * Owns: the order of what every request passes: id, safe headers, authentication, its route, its error.
- * H1  Everything but the routes that say `open` is for callers that are known.
- * H2  A stream ends with the credential that it was opened with.
- * H3  Whatever goes wrong is answered with problem details.
+ * 1.  Everything but the routes that say `open` is for callers that are known.
+ * 2.  A stream ends with the credential that it was opened with.
+ * 3.  Whatever goes wrong is answered with problem details.
  */
 
 import { Hono } from "hono";

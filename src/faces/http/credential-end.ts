@@ -2,7 +2,7 @@
  * When a credential ends: what was opened with it, and is still being read, ends with it.
  *
  * Owns: the kinds of ends: an instant, a word of whoever knows, a question asked again. Never: knows what ends.
- * E1  What is told of an end is told once, and who forgets it is told no more: no timer and no listener is left.
+ * 1.  What is told of an end is told once, and who forgets it is told no more: no timer and no listener is left.
  */
 import type { Clock } from "../../index.ts";
 

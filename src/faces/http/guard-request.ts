@@ -1,8 +1,8 @@
 /**
  * What node's parser lets through and another server might read otherwise: such a request is refused before anybody reads it.
  *
- * G1  A header that must stand once stands once; a body has one length; a target names the host that the request is for.
- * G2  An answer that its client does not take is cut off.
+ * 1.  A header that must stand once stands once; a body has one length; a target names the host that the request is for.
+ * 2.  An answer that its client does not take is cut off.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";

@@ -1,8 +1,8 @@
 /**
  * The commands of the catalogue as callers give them over HTTP, by whichever address.
  *
- * C1  All execution begins at submit; a JobRequest is one more way to submit (API-07).
- * C2  A command is given in its caller's name: the credential's scope first, then the claims of the body.
+ * 1.  All execution begins at submit; a JobRequest is one more way to submit (API-07).
+ * 2.  A command is given in its caller's name: the credential's scope first, then the claims of the body.
  */
 import { submit } from "../../api/commands.ts";
 import type { WorkflowCommand } from "../../api/operation.ts";

@@ -1,5 +1,5 @@
 /**
- * The keys of what the HTTP edge may be told, at every depth: one that nobody knows is refused (B-10). A credential whose
+ * The keys of what the HTTP edge may be told, at every depth: one that nobody knows is refused. A credential whose
  * `scopes` were misspelt would otherwise do all that its role may.
  */
 import { z } from "zod";

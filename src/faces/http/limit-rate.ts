@@ -2,8 +2,8 @@
  * How often: token buckets on the injected clock, one for each caller and one for all who are not known.
  *
  * Owns: the buckets, in this process's memory. Never: knows who may do what.
- * R1  A bucket holds `burst` requests and gains `perSecond` of them each second; an empty one refuses.
- * R2  At most `maxTracked` buckets are kept. The one that was used longest ago is forgotten: it is full again the soonest.
+ * 1.  A bucket holds `burst` requests and gains `perSecond` of them each second; an empty one refuses.
+ * 2.  At most `maxTracked` buckets are kept. The one that was used longest ago is forgotten: it is full again the soonest.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";

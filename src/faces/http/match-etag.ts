@@ -1,7 +1,7 @@
 /**
  * Whether a reader has what would be sent: `If-None-Match` of RFC 9110, section 13.1.2.
  *
- * E1  A list is read entry by entry, tags compare weakly, and `*` names whatever is there. What is no list of tags names nothing.
+ * 1.  A list is read entry by entry, tags compare weakly, and `*` names whatever is there. What is no list of tags names nothing.
  */
 
 /** The answer 304, as the document tells it. */

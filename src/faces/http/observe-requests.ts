@@ -1,8 +1,8 @@
 /**
  * Tells the host of each request that was answered: what a log and measurements need.
  *
- * O1  Nothing is told that a caller could have put a secret into: no address, header, parameter or body.
- * O2  An observer that throws, at once or later, harms no answer and no process.
+ * 1.  Nothing is told that a caller could have put a secret into: no address, header, parameter or body.
+ * 2.  An observer that throws, at once or later, harms no answer and no process.
  */
 import { matchedRoutes } from "hono/route";
 import { callAside } from "../../contract/maybe-promise.ts";

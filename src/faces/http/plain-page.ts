@@ -1,7 +1,7 @@
 /**
  * A page of HTML to read: one style for all of them, in the colours of the console, and what a browser may load for it.
  *
- * P1  No script runs and nothing is taken from elsewhere; the style is the one that the policy names by its digest.
+ * 1.  No script runs and nothing is taken from elsewhere; the style is the one that the policy names by its digest.
  */
 import { hash } from "node:crypto";
 import { html, raw } from "hono/html";

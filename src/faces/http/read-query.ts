@@ -2,7 +2,7 @@
  * What stands after the question mark: filters, cursors and page sizes.
  *
  * Owns: the schemas of queries, and the one reading of them (`addRoute` does it for every route).
- * Q1  A name that the schema does not have is refused, and so is a value that it does not read: a filter that were passed
+ * 1.  A name that the schema does not have is refused, and so is a value that it does not read: a filter that were passed
  *     over would show what nobody asked for.
  */
 import { z } from "zod";

@@ -3,10 +3,10 @@
  * everybody else's answers.
  *
  * Owns: how many reads of one caller run at once and wait, and whose is next.
- * T1  Callers take turns: whoever waits comes before the next read of whoever has just had one.
- * T2  Within one round of the event loop a caller has no more reads than may run at once: in between, commands, streams and
+ * 1.  Callers take turns: whoever waits comes before the next read of whoever has just had one.
+ * 2.  Within one round of the event loop a caller has no more reads than may run at once: in between, commands, streams and
  *     other connections are served.
- * T3  What a caller has waiting is bounded; a further read is refused.
+ * 3.  What a caller has waiting is bounded; a further read is refused.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";

@@ -1,7 +1,7 @@
 /**
  * Refusals by Node's own parser, before there is a request: problem documents like all others, written to the socket itself.
  *
- * U1  Nothing is written into an answer that has begun; such a connection is closed.
+ * 1.  Nothing is written into an answer that has begun; such a connection is closed.
  */
 import type { Duplex } from "node:stream";
 import { type ErrorCode, errorCodes, kernelError } from "../../contract/error-codes.ts";

@@ -3,10 +3,10 @@
  *
  * Owns: the keys of one app, in this process's memory. What must outlast it is the ledger's: a submit's key, a gate
  *       decided twice, a step run twice are answered from there.
- * K1  A key counts for one tenant, principal, operation and workflow.
- * K2  The same key with another body is refused (422); while the first request is under way, so is the same body (409).
- * K3  At most `maxKeptAnswers` are kept, the newest; one that is under way is never forgotten.
- * K4  A refusal is not kept: it has changed nothing, and the key may come again with what mends it.
+ * 1.  A key counts for one tenant, principal, operation and workflow.
+ * 2.  The same key with another body is refused (422); while the first request is under way, so is the same body (409).
+ * 3.  At most `maxKeptAnswers` are kept, the newest; one that is under way is never forgotten.
+ * 4.  A refusal is not kept: it has changed nothing, and the key may come again with what mends it.
  */
 import { digest } from "../../contract/digest.ts";
 import { kernelError } from "../../contract/error-codes.ts";

@@ -1,8 +1,8 @@
 /**
  * The methods of JSON-RPC: the same calls as the addresses, made of the same catalogue.
  *
- * M1  What concerns a workflow names it as `workflow_id`; what is else in `params` is what a body or a query would hold.
- * M2  A method asks for the scope that its address asks for, before it reads or does anything.
+ * 1.  What concerns a workflow names it as `workflow_id`; what is else in `params` is what a body or a query would hold.
+ * 2.  A method asks for the scope that its address asks for, before it reads or does anything.
  */
 import { z } from "zod";
 import { submit, workflowCommands } from "../../api/commands.ts";

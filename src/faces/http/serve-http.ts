@@ -1,8 +1,8 @@
 /**
  * An app on an address of this machine: the one place that opens a socket.
  *
- * V1  Whatever is refused here, before there is a request, is a problem document too (refuse-unparsed.ts).
- * V2  Connections are counted, and have so long to send what they began; who is slower, or one too many, is cut off.
+ * 1.  Whatever is refused here, before there is a request, is a problem document too (refuse-unparsed.ts).
+ * 2.  Connections are counted, and have so long to send what they began; who is slower, or one too many, is cut off.
  */
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";

@@ -1,9 +1,9 @@
 /**
  * The cookie that carries a session's secret.
  *
- * C1  Scripts cannot read it, other sites' requests do not carry it, and over https it is bound to this very host.
- * C2  Only the name that fits the way the request came is read, so that nobody can slip a cookie in by the other.
- * C3  Browsers send a host's cookies to all of its ports: the name tells which server's it is.
+ * 1.  Scripts cannot read it, other sites' requests do not carry it, and over https it is bound to this very host.
+ * 2.  Only the name that fits the way the request came is read, so that nobody can slip a cookie in by the other.
+ * 3.  Browsers send a host's cookies to all of its ports: the name tells which server's it is.
  */
 import { secretPattern } from "./sessions.ts";
 

@@ -2,13 +2,13 @@
  * Browser sessions: a code that is used once becomes a secret that a cookie carries.
  *
  * Owns: when a code or a session ends, and who is told. Never: keeps them (the store does), nor a secret itself.
- * S1  Code and secret are 256 random bits. A code is good once, and until it expires; a session ends when it was idle too
+ * 1.  Code and secret are 256 random bits. A code is good once, and until it expires; a session ends when it was idle too
  *     long, when it is too old, and when its holder says so. All of that holds over restarts, and in all processes that
  *     share the store.
- * S2  Both are bounded: beyond the limit the one that was used longest ago goes.
- * S3  What was opened with a session is told when it ends, however it does: at once in this process, within `recheckMs` in
+ * 2.  Both are bounded: beyond the limit the one that was used longest ago goes.
+ * 3.  What was opened with a session is told when it ends, however it does: at once in this process, within `recheckMs` in
  *     another. Only requests keep a session from being idle, and of those none that says it is nobody's doing.
- * S4  The CSRF token follows from the secret and does not lead back to it.
+ * 4.  The CSRF token follows from the secret and does not lead back to it.
  */
 import { hash, randomBytes } from "node:crypto";
 import { canonicalJson } from "../../contract/digest.ts";

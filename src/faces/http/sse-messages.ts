@@ -1,8 +1,8 @@
 /**
  * The messages of one stream of server-sent events, made of the items of its channel.
  *
- * M1  A message is one `id:` where following can go on after it, one `event:` and one `data:` line of JSON.
- * M2  A stream may always hold a message of one piece. A larger one is counted with `hold` from when it is given until the
+ * 1.  A message is one `id:` where following can go on after it, one `event:` and one `data:` line of JSON.
+ * 2.  A stream may always hold a message of one piece. A larger one is counted with `hold` from when it is given until the
  *     next is asked for, or the stream ends. One that is refused there, or is larger than any may be, is an error.
  */
 import { kernelError } from "../../contract/error-codes.ts";

@@ -1,13 +1,13 @@
 /**
  * Server-sent events over a numbered channel: one message an item, read from the channel only as the client reads.
  *
- * S1  A message is handed to the client in pieces, and others are served between two of them.
- * S2  Nothing is taken from the channel before the client has room for it: a slow reader holds at most one message here,
+ * 1.  A message is handed to the client in pieces, and others are served between two of them.
+ * 2.  Nothing is taken from the channel before the client has room for it: a slow reader holds at most one message here,
  *     and no heartbeat waits behind another.
- * S3  However a stream ends, its channel and its timers end with it.
- * S4  A client that takes nothing for `maxStallMs` while something is there for it is cut off; it goes on elsewhere, or
+ * 3.  However a stream ends, its channel and its timers end with it.
+ * 4.  A client that takes nothing for `maxStallMs` while something is there for it is cut off; it goes on elsewhere, or
  *     later, from the last id that it read.
- * S5  A channel that fails ends the stream; the client comes back and is told why by an answer.
+ * 5.  A channel that fails ends the stream; the client comes back and is told why by an answer.
  */
 import type { Clock } from "../../index.ts";
 import { pieceBytes, type SseMessages } from "./sse-messages.ts";

@@ -1,8 +1,8 @@
 /**
  * A large value as a body that is written as it is read: one piece is held for its reader, and no more.
  *
- * S1  Between two pieces the event loop serves others, however fast the reader is.
- * S2  However the body ends, its watch ends with it.
+ * 1.  Between two pieces the event loop serves others, however fast the reader is.
+ * 2.  However the body ends, its watch ends with it.
  */
 import type { Clock } from "../../index.ts";
 import { nextTurn, writeJson } from "./write-json.ts";

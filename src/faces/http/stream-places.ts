@@ -2,7 +2,7 @@
  * How many streams may be open: of all callers together, and of each.
  *
  * Owns: the count of one app. Never: knows what is streamed.
- * P1  A place is given back once, however its stream ends; a caller without streams is forgotten.
+ * 1.  A place is given back once, however its stream ends; a caller without streams is forgotten.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";

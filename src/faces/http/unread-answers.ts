@@ -2,8 +2,8 @@
  * Answers that are not read yet: a large one is written in pieces as its client takes them, is counted while its value is
  * held, and is dropped when its client takes nothing.
  *
- * U1  What is held for unread answers is bounded, of one caller and of all (unread-bytes.ts).
- * U2  A client that takes nothing for `maxStallMs` is cut off, and what was held for it is free.
+ * 1.  What is held for unread answers is bounded, of one caller and of all (unread-bytes.ts).
+ * 2.  A client that takes nothing for `maxStallMs` is cut off, and what was held for it is free.
  */
 import type { Clock } from "../../index.ts";
 import { largeBodyOf } from "./answer.ts";

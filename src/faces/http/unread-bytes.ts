@@ -2,8 +2,8 @@
  * The bytes that are held for clients who have not read them yet.
  *
  * Owns: the count of all callers and of each. Never: knows what is held.
- * B1  What is held is bounded, of one caller and of all. Each may hold one thing, whatever its size.
- * B2  A thing that several clients hold counts once, of one caller and of all.
+ * 1.  What is held is bounded, of one caller and of all. Each may hold one thing, whatever its size.
+ * 2.  A thing that several clients hold counts once, of one caller and of all.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";

@@ -1,9 +1,9 @@
 /**
  * JWT bearers over jose: signature, issuer, audience, expiry.
  *
- * J1  The algorithms are the host's list, and never the token's word: `none` is no algorithm, and a public key is never
+ * 1.  The algorithms are the host's list, and never the token's word: `none` is no algorithm, and a public key is never
  *     taken for a shared one.
- * J2  A token without expiry or subject is refused, and so is one whose claims make no caller: a `scope` that can be read as
+ * 2.  A token without expiry or subject is refused, and so is one whose claims make no caller: a `scope` that can be read as
  *     nothing narrows nothing, and must therefore be nobody's.
  */
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";

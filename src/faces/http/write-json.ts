@@ -1,9 +1,9 @@
 /**
  * JSON text in pieces: the text of a large value never exists as a whole, and others are served between two pieces.
  *
- * J1  The pieces, put together, are the text that JSON.stringify returns.
- * J2  A piece has about `pieceChars` characters, however long one text or one list of the value is.
- * J3  Measuring a value gives way to others as well, and needs no text.
+ * 1.  The pieces, put together, are the text that JSON.stringify returns.
+ * 2.  A piece has about `pieceChars` characters, however long one text or one list of the value is.
+ * 3.  Measuring a value gives way to others as well, and needs no text.
  */
 import { setImmediate } from "node:timers";
 

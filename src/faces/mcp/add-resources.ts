@@ -1,8 +1,8 @@
 /**
  * Workflows as resources: `countersign://workflows/{id}`, and `/events`, `/outcomes`, `/explain` below it.
  *
- * R1  Every read needs `outcome:read`; a workflow of another tenant is one that is not there.
- * R2  Lists are pages of summaries, newest first.
+ * 1.  Every read needs `outcome:read`; a workflow of another tenant is one that is not there.
+ * 2.  Lists are pages of summaries, newest first.
  */
 import type { Server } from "@modelcontextprotocol/server";
 import { kernelError } from "../../contract/error-codes.ts";

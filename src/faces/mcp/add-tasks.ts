@@ -2,8 +2,8 @@
  * Tasks: calls that answer at once with a handle, and what may be asked of it. Both generations: tasks/get, result, list and
  * cancel of 2025-11-25, and tasks/get, update and cancel of the extension of 2026-07-28. The SDK brings the words only.
  *
- * T1  A task is a workflow; every answer is read from the ledger. Restarts and other processes change nothing.
- * T2  tasks/update is a decision by the caller, bound to what the question showed. Who may not answer gates is not asked.
+ * 1.  A task is a workflow; every answer is read from the ledger. Restarts and other processes change nothing.
+ * 2.  tasks/update is a decision by the caller, bound to what the question showed. Who may not answer gates is not asked.
  */
 import {
   type JSONRPCRequest,

@@ -1,10 +1,10 @@
 /**
  * tools/list and tools/call: the tools of the kernel and one for each capability, as they are registered now.
  *
- * L1  The list is made anew each time; where it has changed since a client was told, the client is told that.
- * L2  What is registered is told to those who may read workflows or begin one, as over HTTP; to others, the kernel's own.
- * L3  The tool that decides gates is told of, and there, where the connection may answer them.
- * L4  What a tool refuses is its result; what is no call of a tool at all is an error of the protocol.
+ * 1.  The list is made anew each time; where it has changed since a client was told, the client is told that.
+ * 2.  What is registered is told to those who may read workflows or begin one, as over HTTP; to others, the kernel's own.
+ * 3.  The tool that decides gates is told of, and there, where the connection may answer them.
+ * 4.  What a tool refuses is its result; what is no call of a tool at all is an error of the protocol.
  */
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import { kernelError } from "../../contract/error-codes.ts";

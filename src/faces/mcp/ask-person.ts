@@ -1,11 +1,11 @@
 /**
  * A gate as a question to the person at the other end (elicitation), and their answer as a decision.
  *
- * Q1  The question shows all that the gate shows, and its key names what is shown: gate, opening, payload, basis, and where
+ * 1.  The question shows all that the gate shows, and its key names what is shown: gate, opening, payload, basis, and where
  *     those who approved would have it applied. An answer counts for that and nothing else.
- * Q2  Accepting without a decision decides nothing. Declining rejects, but does not say what became of a call in doubt:
+ * 2.  Accepting without a decision decides nothing. Declining rejects, but does not say what became of a call in doubt:
  *     that gate stays open, as any does whose question is dismissed.
- * Q3  Only who may decide is asked. Who else may not (separation, seats, signatures) is the kernel's to say.
+ * 3.  Only who may decide is asked. Who else may not (separation, seats, signatures) is the kernel's to say.
  */
 import { type InputRequest, inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { z } from "zod";

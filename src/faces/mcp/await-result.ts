@@ -2,8 +2,8 @@
  * tasks/result of 2025-11-25: waits until the workflow has ended; at a gate it asks the person, if the client can, else it
  * waits for whoever decides. It ends with its request.
  *
- * A1  A question that is no longer open, because somebody else decided or what it showed has changed, is taken back.
- * A2  An answer that comes too late decides nothing: what is open now is asked anew.
+ * 1.  A question that is no longer open, because somebody else decided or what it showed has changed, is taken back.
+ * 2.  An answer that comes too late decides nothing: what is open now is asked anew.
  */
 
 import { RELATED_TASK_META_KEY, type Result, type Server, type ServerContext } from "@modelcontextprotocol/server";

@@ -1,8 +1,8 @@
 /**
  * What a program says of its call in `_meta`: under which key, and how long it waits. Our own client says both.
  *
- * K1  A member with our prefix that is not known is refused, with the one that may have been meant.
- * K2  A key that submit would not take (too long, not ASCII) stands for itself by its digest: it is no less a key.
+ * 1.  A member with our prefix that is not known is refused, with the one that may have been meant.
+ * 2.  A key that submit would not take (too long, not ASCII) stands for itself by its digest: it is no less a key.
  */
 import { z } from "zod";
 import { digest } from "../../contract/digest.ts";

@@ -3,8 +3,8 @@
  * request is what the request says. `Mcp-Method` and `Mcp-Name` are checked by the SDK; these it checks only for servers
  * that keep their tools with it.
  *
- * P1  A property of a tool's input with `x-mcp-header`, however deep, is in its header wherever it is in the arguments.
- * P2  A header in the Base64 form is decoded first; one that cannot be is refused as one that differs is.
+ * 1.  A property of a tool's input with `x-mcp-header`, however deep, is in its header wherever it is in the arguments.
+ * 2.  A header in the Base64 form is decoded first; one that cannot be is refused as one that differs is.
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";

@@ -1,9 +1,9 @@
 /**
  * createMcpHandler: MCP over streamable HTTP, for one address of the HTTP face, behind its authentication.
  *
- * H1  Host and Origin are checked first: a page that a browser shows cannot reach a server of this machine.
- * H2  A message is read once, within the limits; batches are refused.
- * H3  Clients of 2025-11-25 and before have sessions; since 2026-07-28 each request stands for itself.
+ * 1.  Host and Origin are checked first: a page that a browser shows cannot reach a server of this machine.
+ * 2.  A message is read once, within the limits; batches are refused.
+ * 3.  Clients of 2025-11-25 and before have sessions; since 2026-07-28 each request stands for itself.
  */
 import {
   createMcpHandler as createSdkHandler,

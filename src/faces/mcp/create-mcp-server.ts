@@ -2,8 +2,8 @@
  * createMcpServer: a kernel as an MCP server, for one connection that speaks for one caller.
  *
  * Owns: what the server says it can do. It holds no state of any workflow; the kernel is the host's to stop.
- * M1  Whoever connects, every call is the caller's: tenant, principal, role and the scopes of the credential.
- * M2  One server serves one connection, in the revision that its client opens with: 2025-11-25 and before, or 2026-07-28.
+ * 1.  Whoever connects, every call is the caller's: tenant, principal, role and the scopes of the credential.
+ * 2.  One server serves one connection, in the revision that its client opens with: 2025-11-25 and before, or 2026-07-28.
  */
 import type { Server, ServerCapabilities } from "@modelcontextprotocol/server";
 import type { ScopedCaller } from "../../contract/auth-context.ts";

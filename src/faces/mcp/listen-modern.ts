@@ -1,8 +1,8 @@
 /**
  * subscriptions/listen of 2026-07-28 over HTTP: a stream that says which of the named workflows have changed.
  *
- * L1  Each stream has a bus of its own, fed by what its caller may read: nobody hears of another tenant's workflows.
- * L2  Streams are bounded in number, over all callers and of each, and their addresses in each; all ends with the stream.
+ * 1.  Each stream has a bus of its own, fed by what its caller may read: nobody hears of another tenant's workflows.
+ * 2.  Streams are bounded in number, over all callers and of each, and their addresses in each; all ends with the stream.
  */
 import {
   createMcpHandler as createSdkHandler,

@@ -2,7 +2,7 @@
  * subscriptions/listen of 2026-07-28 over stdio: the SDK keeps the subscriptions and routes what the server sends; this
  * follows the workflows that they name, so that there is something to send.
  *
- * S1  A listening follows what its caller may read; it ends when it is cancelled, and all end with the connection.
+ * 1.  A listening follows what its caller may read; it ends when it is cancelled, and all end with the connection.
  */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { z } from "zod";

@@ -1,8 +1,8 @@
 /**
  * What everything of one connection shares: the kernel, who asks, the options.
  *
- * D1  Every call of the kernel is made in the caller's name; a connection never speaks for its host.
- * D2  A gate is answered by a person, where the host lets people do so over MCP, whatever the credential would reach.
+ * 1.  Every call of the kernel is made in the caller's name; a connection never speaks for its host.
+ * 2.  A gate is answered by a person, where the host lets people do so over MCP, whatever the credential would reach.
  */
 import {
   type CommandScope,

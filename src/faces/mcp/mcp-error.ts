@@ -1,7 +1,7 @@
 /**
  * Errors as MCP tells them: of a tool as its result, which a model can read and act on; of the protocol as JSON-RPC errors.
  *
- * E1  What is no KernelError tells the caller nothing of itself; the log gets it.
+ * 1.  What is no KernelError tells the caller nothing of itself; the log gets it.
  */
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { processingError } from "../../contract/error.ts";

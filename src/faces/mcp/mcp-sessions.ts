@@ -1,10 +1,10 @@
 /**
  * Sessions over streamable HTTP, for clients of 2025-11-25 and before: one server and one transport each.
  *
- * S1  A session is its caller's, with the scopes it was begun with; to anybody else it is not there.
- * S2  There are at most `maxSessions`, and of one principal so many that others find a place; one that nobody spoke or listened in for `sessionIdleMs` is ended. What ends leaves
+ * 1.  A session is its caller's, with the scopes it was begun with; to anybody else it is not there.
+ * 2.  There are at most `maxSessions`, and of one principal so many that others find a place; one that nobody spoke or listened in for `sessionIdleMs` is ended. What ends leaves
  *     no timer.
- * S3  The end of a session ends nothing that it began: workflows go on.
+ * 3.  The end of a session ends nothing that it began: workflows go on.
  */
 import {
   isInitializeRequest,

@@ -1,9 +1,9 @@
 /**
  * What a question carries to the client and back (`requestState`): which workflow it is of, and what it was put for.
  *
- * S1  Sealed under the server's key, and to its caller: nobody makes one, changes one, or uses another's.
- * S2  It answers one question of one tool. Sent back to another tool, or with answers to another gate, it is refused.
- * S3  It is good for as long as a person may take over a question (`limits.elicitationMs`).
+ * 1.  Sealed under the server's key, and to its caller: nobody makes one, changes one, or uses another's.
+ * 2.  It answers one question of one tool. Sent back to another tool, or with answers to another gate, it is refused.
+ * 3.  It is good for as long as a person may take over a question (`limits.elicitationMs`).
  */
 import {
   createRequestStateCodec,

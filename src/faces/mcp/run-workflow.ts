@@ -1,10 +1,10 @@
 /**
  * A tool call that is a workflow: submitted, followed to its rest, and put to the person where it waits for one.
  *
- * R1  The work is durable: a call that is cancelled or cut off ends the waiting, never the workflow.
- * R2  Under one key of `_meta` a call is one workflow, however often it is sent. What a program is answered under
+ * 1.  The work is durable: a call that is cancelled or cut off ends the waiting, never the workflow.
+ * 2.  Under one key of `_meta` a call is one workflow, however often it is sent. What a program is answered under
  *     "countersign/until" is an end; what did not end as it was asked for is an error.
- * R3  A question that comes back answered names its workflow, under seal, and goes on with that; nothing is submitted
+ * 3.  A question that comes back answered names its workflow, under seal, and goes on with that; nothing is submitted
  *     twice, and no other question is answered by it.
  */
 import { inputRequired, type ServerContext } from "@modelcontextprotocol/server";

@@ -1,8 +1,8 @@
 /**
  * MCP over this process's own stdin and stdout: one connection, for one caller.
  *
- * IO1  Nothing but protocol is written to stdout.
- * IO2  The connection ends when its input does, when nobody reads its output, and at a message beyond the limit; the kernel is the host's to stop.
+ * 1.  Nothing but protocol is written to stdout.
+ * 2.  The connection ends when its input does, when nobody reads its output, and at a message beyond the limit; the kernel is the host's to stop.
  */
 import type { Readable, Writable } from "node:stream";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";

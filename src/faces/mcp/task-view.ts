@@ -2,8 +2,8 @@
  * A workflow as a task: in the words of 2025-11-25, where work that failed is a failed task, and in those of the Tasks
  * extension of 2026-07-28, where it is a completed one whose result is an error.
  *
- * V1  A task's id is its workflow's: any process on the ledger can tell of it, and only to its tenant.
- * V2  What a task is is read from the ledger each time; nothing of it is kept here, so it never runs out (ttl null).
+ * 1.  A task's id is its workflow's: any process on the ledger can tell of it, and only to its tenant.
+ * 2.  What a task is is read from the ledger each time; nothing of it is kept here, so it never runs out (ttl null).
  */
 import type { Task } from "@modelcontextprotocol/server";
 import type { WorkflowStateName } from "../../contract/progress.ts";

@@ -3,8 +3,8 @@
  *
  * Owns: taking up what nobody holds, waking what falls due, folding again what was lost.
  * Never: decides anything about a workflow.
- * H1  Recovery takes only what nobody holds.
- * H2  `stop` leaves no timer behind.
+ * 1.  Recovery takes only what nobody holds.
+ * 2.  `stop` leaves no timer behind.
  */
 import { callAside } from "../../contract/maybe-promise.ts";
 import { beatMs } from "../../engine/log/own-life.ts";

@@ -3,10 +3,10 @@
  *
  * Owns: what Restate is asked for and when: a drive for each word that was committed, one for what falls due, and the sweep.
  * Never: keeps an intention that is not in the ledger; takes a workflow from a process that is alive.
- * R1  Whatever is not sent, or is lost with Restate, is found by the sweep: it waits, and is not lost.
- * R2  A drive claims its workflow as any other does. Where Restate calls a second process while the first is alive, the
+ * 1.  Whatever is not sent, or is lost with Restate, is found by the sweep: it waits, and is not lost.
+ * 2.  A drive claims its workflow as any other does. Where Restate calls a second process while the first is alive, the
  *     second is refused and tried again: no call of the first is put in doubt.
- * R3  While Restate is away its absence is told once, and looked at again after a second, then ever less often.
+ * 3.  While Restate is away its absence is told once, and looked at again after a second, then ever less often.
  */
 import { type KernelError, type KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";

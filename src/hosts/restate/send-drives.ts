@@ -2,8 +2,8 @@
  * Asks Restate for drives, through its ingress.
  *
  * Owns: what waits to be sent. Never: keeps what could not be sent; it is in the ledger, where the sweep finds it.
- * A1  So many at once, and so many that wait; what comes then is left to the sweep.
- * A2  Where one is not taken, those behind it are dropped with it: Restate is away, and is asked again by the sweep.
+ * 1.  So many at once, and so many that wait; what comes then is left to the sweep.
+ * 2.  Where one is not taken, those behind it are dropped with it: Restate is away, and is asked again by the sweep.
  */
 import { connect, HttpCallError, type Ingress, SendOpts } from "@restatedev/restate-sdk-clients";
 import type { KernelError } from "../../contract/error.ts";

@@ -2,7 +2,7 @@
  * Where Restate reaches this process: an HTTP/2 server without TLS, as it stands behind a balancer or a mesh.
  *
  * Owns: the server and its connections. Never: answers anything but Restate's discovery and its calls of drives.
- * S1  Who stops takes no new connection, and says so on those it has: what comes next is called elsewhere.
+ * 1.  Who stops takes no new connection, and says so on those it has: what comes next is called elsewhere.
  */
 import { once } from "node:events";
 import { createServer, type ServerHttp2Session } from "node:http2";

@@ -3,8 +3,8 @@
  *
  * Never: uses the context for anything but its key. A drive's course lies in the ledger, so its journal holds the input and
  * the output alone: there is nothing in it that another course could contradict, and nothing that waits for Restate.
- * O1  A drive takes as long as its calls: Restate's timeouts of inactivity do not end it.
- * O2  A drive that fails is tried again, and in the end dropped rather than paused: a paused one would keep its workflow
+ * 1.  A drive takes as long as its calls: Restate's timeouts of inactivity do not end it.
+ * 2.  A drive that fails is tried again, and in the end dropped rather than paused: a paused one would keep its workflow
  *     from all that follow, and the sweep finds in the ledger what has to go on.
  */
 import { handlers, object, RetryableError, TerminalError } from "@restatedev/restate-sdk";

@@ -3,11 +3,11 @@
  *
  * Owns: what is sent when. tables/plan-batch.ts decides what is written.
  * Never: reads a turn's bytes.
- * INV-1  The row of each stream is locked before it is read, in the order of streams; no other transaction appends to it
+ * 1.  The row of each stream is locked before it is read, in the order of streams; no other transaction appends to it
  *        until this one ends. So is the row of its workflow, which claims change too.
- * INV-2  Keys are put in before anything is read: of two transactions with one key, one waits for the other.
- * INV-3  Two that meet are undone and tried again; nothing of a batch that is tried again was committed.
- * INV-4  A transaction that got its id before another one that committed first is late: its rows would come before what they
+ * 2.  Keys are put in before anything is read: of two transactions with one key, one waits for the other.
+ * 3.  Two that meet are undone and tried again; nothing of a batch that is tried again was committed.
+ * 4.  A transaction that got its id before another one that committed first is late: its rows would come before what they
  *        rest on, and the whole batch is tried again.
  */
 import type { ClientBase, QueryResult } from "pg";

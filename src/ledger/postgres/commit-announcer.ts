@@ -2,7 +2,7 @@
  * Announcements of commits: what was committed here is told to the other processes, after it is.
  *
  * Owns: how often one is sent. Never: is waited for, or fails anything: who misses it looks at the ledger by himself.
- * INV-1  One is sent at most twenty times a second, for all that was committed since.
+ * 1.  One is sent at most twenty times a second, for all that was committed since.
  */
 import type { Runner } from "./query.ts";
 import { statement } from "./statements.ts";

@@ -3,10 +3,10 @@
  *
  * Owns: how they are configured, and that a lost one is opened anew when it is next needed.
  * Never: takes a connection out of a host's pool: it connects as that pool does.
- * INV-1  What is appended is appended one batch after another; the connection that appends is shared with nobody.
- * INV-2  No connection waits for ever: for another's lock, for an answer, or to be opened.
- * INV-3  A connection that fails while nobody uses it takes nothing down; one on which anything failed is not used again.
- * INV-4  What is closed ends within a time, whether or not the server answers.
+ * 1.  What is appended is appended one batch after another; the connection that appends is shared with nobody.
+ * 2.  No connection waits for ever: for another's lock, for an answer, or to be opened.
+ * 3.  A connection that fails while nobody uses it takes nothing down; one on which anything failed is not used again.
+ * 4.  What is closed ends within a time, whether or not the server answers.
  */
 import { Socket } from "node:net";
 import type { ClientBase, ClientConfig, Pool, PoolConfig } from "pg";

@@ -2,7 +2,7 @@
  * The index tables as they stand, for whoever computes them again from the log.
  *
  * Owns: which columns the log tells, and how they are spelled for the comparison: as every store spells them.
- * INV-1  All of it is one snapshot, at a position up to which the tail shows all rows, and beyond which it shows none.
+ * 1.  All of it is one snapshot, at a position up to which the tail shows all rows, and beyond which it shows none.
  */
 import type { StoredIndexes } from "../../ports/ledger-store.ts";
 import { parseCell } from "../tables/columns.ts";

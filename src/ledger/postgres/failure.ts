@@ -3,7 +3,7 @@
  *
  * Owns: the table from SQLSTATE to T0_LEDGER_ codes.
  * Never: lets a driver's error out, or tells a password.
- * INV-1  Whatever is thrown becomes a KernelErrorException with a T0_LEDGER_ code.
+ * 1.  Whatever is thrown becomes a KernelErrorException with a T0_LEDGER_ code.
  */
 import { KernelErrorException } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";

@@ -3,9 +3,9 @@
  *
  * Owns: the order of the transaction. Works with any ledger: the tables may be in another database than it.
  * Never: makes the table of keys (`hostTransactionTable` is for the host's own migrations), or forgets a key.
- * INV-1  Of calls under one key, in whatever processes, one takes effect, and each gives its result.
- * INV-2  What is aborted, or throws, is rolled back with its key: the same call may be made again.
- * INV-3  A connection that ends while it is lent fails the call, and nothing else; lost in its COMMIT, the key says what
+ * 1.  Of calls under one key, in whatever processes, one takes effect, and each gives its result.
+ * 2.  What is aborted, or throws, is rolled back with its key: the same call may be made again.
+ * 3.  A connection that ends while it is lent fails the call, and nothing else; lost in its COMMIT, the key says what
  *        became of it.
  */
 import type { OperatorCall } from "../../contract/operator.ts";

@@ -3,7 +3,7 @@
  *
  * Owns: the options and what they are when absent.
  * Never: loads the driver before `open`, so that the package can be imported where nobody needs a database.
- * INV-1  The schema is the ledger's alone: it is made when it is not there, and refused when others' tables are in it.
+ * 1.  The schema is the ledger's alone: it is made when it is not there, and refused when others' tables are in it.
  * Neighbours: store.ts is the port's face, connect.ts connects, append.ts writes.
  */
 import { z } from "zod";

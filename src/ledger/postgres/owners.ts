@@ -2,12 +2,12 @@
  * Who may write workflows' turns, and who of those is alive.
  *
  * Owns: the holder's columns outside an append, and the table of owners.
- * INV-1  The epoch rises with each claim, also with a repeated one by the same owner.
- * INV-2  An owner that is struck off has lost all it held: it is told so by its next beat, and begins anew. What of it is
+ * 1.  The epoch rises with each claim, also with a repeated one by the same owner.
+ * 2.  An owner that is struck off has lost all it held: it is told so by its next beat, and begins anew. What of it is
  *        under way in the database is undone, so that nobody waits for the locks of one that hangs.
- * INV-3  Until when an owner is alive is judged by the database's clock: what callers read on theirs is put right by how far
+ * 3.  Until when an owner is alive is judged by the database's clock: what callers read on theirs is put right by how far
  *        the machine's is off. One that is off by more than a minute takes nothing up.
- * INV-4  A name is one process's: another gets it when that one is gone.
+ * 4.  A name is one process's: another gets it when that one is gone.
  */
 import type { LedgerStore, TakenUp } from "../../ports/ledger-store.ts";
 import { readableHead } from "../tables/columns.ts";

@@ -2,9 +2,9 @@
  * Positions: where a row lies in the order of the whole ledger. They rise and are not dense.
  *
  * Owns: how a position is made of a transaction's id, and up to which position everything is told.
- * INV-1  position = base + id * 1024 + place in the batch. A later position in a stream has a later id.
- * INV-2  What lies below the horizon never changes: each transaction with a lower id has ended.
- * INV-3  A ledger that was restored into another cluster, whose ids begin low, goes on above its highest position: the base
+ * 1.  position = base + id * 1024 + place in the batch. A later position in a stream has a later id.
+ * 2.  What lies below the horizon never changes: each transaction with a lower id has ended.
+ * 3.  A ledger that was restored into another cluster, whose ids begin low, goes on above its highest position: the base
  *        is raised when it is opened.
  */
 import type { ClientBase } from "pg";

@@ -3,10 +3,10 @@
  *
  * Owns: one connection whose session holds a lock under the owner's name, and hears announcements.
  * Never: rings inside a commit: a NOTIFY in a transaction makes all commits of a cluster wait for one another.
- * INV-1  A session's lock ends with its process or its connection, whatever ends them; who finds it gone frees what its
+ * 1.  A session's lock ends with its process or its connection, whatever ends them; who finds it gone frees what its
  *        owner held, once. An owner that lives on is fenced by it, and has lost what it held, never done it twice.
- * INV-2  Who has lost its connection alone enters again at once; gone is who is missed at two looks, one after another.
- * INV-3  It is no lease: without it, or behind a pooler that has no sessions, what an owner held is free when its last beat
+ * 2.  Who has lost its connection alone enters again at once; gone is who is missed at two looks, one after another.
+ * 3.  It is no lease: without it, or behind a pooler that has no sessions, what an owner held is free when its last beat
  *        has run out (owners.ts).
  */
 import { sha256 } from "../../contract/digest.ts";

@@ -2,7 +2,7 @@
  * Short ways to ask Postgres.
  *
  * Owns: named statements, and several of them sent at once.
- * INV-1  Of statements that are sent at once, all have ended when the promise settles.
+ * 1.  Of statements that are sent at once, all have ended when the promise settles.
  */
 import type { ClientBase, QueryResult } from "pg";
 import type { Columns } from "../tables/columns.ts";

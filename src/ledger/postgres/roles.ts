@@ -2,9 +2,9 @@
  * Roles for those who use a ledger: the kernel's, which cannot change what was recorded, and one that reads.
  *
  * Owns: the SQL. Never: runs it: who may give rights is the host's affair.
- * INV-1  The kernel's role may neither change nor remove a row of the log, whatever its triggers say.
- * INV-2  A reader sees what belongs to a tenant, and nothing of what is nobody's: sessions, deliveries, who is alive.
- * INV-3  It may be run again, as after a migration that has brought a table.
+ * 1.  The kernel's role may neither change nor remove a row of the log, whatever its triggers say.
+ * 2.  A reader sees what belongs to a tenant, and nothing of what is nobody's: sessions, deliveries, who is alive.
+ * 3.  It may be run again, as after a migration that has brought a table.
  */
 import { z } from "zod";
 import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";

@@ -3,10 +3,10 @@
  *
  * Owns: the schema, its version, and the base that positions are counted from (both in `meta`).
  * Never: changes the tables of an existing ledger; `npm run convert` writes its events into a new one.
- * INV-1  The tables are created in one transaction, under a lock that every creator takes first.
- * INV-2  The database itself refuses to change, remove or truncate a row of `events`.
- * INV-3  Ids are compared byte by byte: in the order of every other store, whatever the database's language.
- * INV-4  What a host names is kept as JSON text: 1 and "1" are different, and no character is refused.
+ * 1.  The tables are created in one transaction, under a lock that every creator takes first.
+ * 2.  The database itself refuses to change, remove or truncate a row of `events`.
+ * 3.  Ids are compared byte by byte: in the order of every other store, whatever the database's language.
+ * 4.  What a host names is kept as JSON text: 1 and "1" are different, and no character is refused.
  */
 import type { ClientBase } from "pg";
 import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";

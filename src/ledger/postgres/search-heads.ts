@@ -2,7 +2,7 @@
  * The search for a text in a list of workflows.
  *
  * Owns: what is read for it: of what is looked at the words alone, of what is found the whole head.
- * INV-1  A text is found whatever its case, by the same rule as in every other store: the database's own lower() follows the
+ * 1.  A text is found whatever its case, by the same rule as in every other store: the database's own lower() follows the
  *        language that it was made with.
  */
 import type { HeadPlace, HeadSearch, HeadsFound, ListedHead } from "../../ports/ledger-store.ts";

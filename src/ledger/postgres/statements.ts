@@ -3,8 +3,8 @@
  *
  * Owns: all fixed SQL text. Queries that depend on their filter are in tables/list-queries.ts.
  * Never: names the schema: connections look into it alone.
- * INV-1  The conditions of due, abandoned and held repeat those of their partial indexes word for word.
- * INV-2  What several transactions may change at once is locked, and written, in the order of its key.
+ * 1.  The conditions of due, abandoned and held repeat those of their partial indexes word for word.
+ * 2.  What several transactions may change at once is locked, and written, in the order of its key.
  */
 import { nameOfSession } from "./connect.ts";
 import { horizon, ownPosition } from "./position.ts";

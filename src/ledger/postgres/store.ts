@@ -2,8 +2,8 @@
  * A Postgres ledger as the port sees it.
  *
  * Owns: the life of the connections, and the port's face over the functions of this folder.
- * INV-1  Every failure leaves as a KernelErrorException with a T0_LEDGER_ code.
- * INV-2  A connection that was lost while it committed has said nothing of what became of it: the append fails, and who
+ * 1.  Every failure leaves as a KernelErrorException with a T0_LEDGER_ code.
+ * 2.  A connection that was lost while it committed has said nothing of what became of it: the append fails, and who
  *        appended reads the ledger. One that was lost before has kept nothing: the append is made on another.
  */
 import type { KernelErrorException } from "../../contract/error.ts";

@@ -3,7 +3,7 @@
  *
  * Owns: the order of these three, and the connection's pragmas.
  * Never: writes to a file that is not ours or has another schema; it is looked at through a read-only connection.
- * INV-1  `synchronous` is set with exec before any statement exists: it takes effect when a statement is prepared.
+ * 1.  `synchronous` is set with exec before any statement exists: it takes effect when a statement is prepared.
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";

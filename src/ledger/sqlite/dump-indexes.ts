@@ -3,7 +3,7 @@
  *
  * Owns: which tables are indexes, and which of their columns no row of the log tells.
  * Never: names a table or a column that migrations may add: what is there is read from the schema.
- * INV-1  All of it is one snapshot, and so is the position that it stands at.
+ * 1.  All of it is one snapshot, and so is the position that it stands at.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { IndexTable, StoredIndexes } from "../../ports/ledger-store.ts";

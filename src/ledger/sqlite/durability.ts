@@ -3,7 +3,7 @@
  *
  * Owns: the level of `PRAGMA synchronous`, and up to where all is durable.
  * Never: makes a ledger that was opened with `synchronous: "normal"` sync anything.
- * S1  The level is set with exec, between transactions: it takes effect when the pragma is prepared.
+ * 1.  The level is set with exec, between transactions: it takes effect when the pragma is prepared.
  */
 import type { DatabaseSync } from "node:sqlite";
 

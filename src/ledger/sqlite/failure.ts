@@ -3,7 +3,7 @@
  *
  * Owns: the table from SQLite's result codes to T0_LEDGER_ codes.
  * Never: lets a driver's error out, or tells the whole path of a file (its base name only).
- * INV-1  Whatever is thrown becomes a KernelErrorException with a T0_LEDGER_ code.
+ * 1.  Whatever is thrown becomes a KernelErrorException with a T0_LEDGER_ code.
  */
 import { accessSync, constants, existsSync } from "node:fs";
 import { basename, dirname } from "node:path";

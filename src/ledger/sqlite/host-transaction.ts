@@ -3,8 +3,8 @@
  *
  * Owns: the order of the transaction. Works with any ledger.
  * Never: waits inside the transaction: one connection has one at a time, and others would write into it.
- * INV-1  Of calls under one key, in whatever processes, one takes effect, and each gives its result.
- * INV-2  What throws is rolled back with its key: the same call may be made again.
+ * 1.  Of calls under one key, in whatever processes, one takes effect, and each gives its result.
+ * 2.  What throws is rolled back with its key: the same call may be made again.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { raise } from "../../contract/error.ts";

@@ -3,9 +3,9 @@
  *
  * Owns: the options and what they are when absent.
  * Never: loads the driver before `open`, so that the package can be imported where nobody needs a file.
- * INV-1  Without a path, or with ":memory:", the ledger lives in memory and ends with `close`. Nothing else does: the driver
+ * 1.  Without a path, or with ":memory:", the ledger lives in memory and ends with `close`. Nothing else does: the driver
  *        takes "" for a file that goes away, so it is refused.
- * INV-2  The path is that of the file, for every look at it: the driver reads "file:" as a URI, so that is refused.
+ * 2.  The path is that of the file, for every look at it: the driver reads "file:" as a URI, so that is refused.
  * Neighbours: store.ts is the port's face, connect.ts opens, append.ts writes.
  */
 import { z } from "zod";

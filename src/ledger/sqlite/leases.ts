@@ -3,10 +3,10 @@
  *
  * Owns: the holder's columns outside an append, and the table of owners.
  * Never: looks at a clock; `now` comes in.
- * INV-1  The epoch rises with each claim, also with a repeated one by the same owner.
- * INV-2  An owner is gone from the instant `expires_at` on. Whoever looks for work then strikes it off and frees, in the same
+ * 1.  The epoch rises with each claim, also with a repeated one by the same owner.
+ * 2.  An owner is gone from the instant `expires_at` on. Whoever looks for work then strikes it off and frees, in the same
  *        transaction, all that it held: an owner has kept everything, or nothing.
- * INV-3  A name is one process's: another gets it when that one is gone.
+ * 3.  A name is one process's: another gets it when that one is gone.
  */
 import type { Lease, TakenUp, TakeUpKind } from "../../ports/ledger-store.ts";
 import { readableHead, toHead } from "../tables/columns.ts";

@@ -4,7 +4,7 @@
  *
  * Owns: the comparison of the open files (the database and its write-ahead log) with what lies at their paths.
  * Never: opens a file.
- * INV-1  The write-ahead log is looked at only when its folder has changed, or may have in the instant of the last look:
+ * 1.  The write-ahead log is looked at only when its folder has changed, or may have in the instant of the last look:
  *        whoever asks for the times of a file makes its next sync write them too, a fifth of what a commit costs.
  */
 import { realpathSync, type Stats, statSync } from "node:fs";

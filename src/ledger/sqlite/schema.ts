@@ -3,9 +3,9 @@
  *
  * Owns: the schema, its version (PRAGMA user_version) and the mark of a Countersign file (PRAGMA application_id).
  * Never: changes the tables of an existing file; `npm run convert` writes its events into a new one.
- * INV-1  The tables are created in one transaction: a file has all of them or none.
- * INV-2  The database itself refuses to change, remove or replace a row of `events`.
- * INV-3  Ids that a host may give as number or text are kept as JSON text: 1 and "1" are different tenants.
+ * 1.  The tables are created in one transaction: a file has all of them or none.
+ * 2.  The database itself refuses to change, remove or replace a row of `events`.
+ * 3.  Ids that a host may give as number or text are kept as JSON text: 1 and "1" are different tenants.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { type FailurePlace, ledgerFailure } from "./failure.ts";

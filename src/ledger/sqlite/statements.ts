@@ -3,7 +3,7 @@
  *
  * Owns: all fixed SQL text. Queries that depend on their filter are in read-heads.ts and list-queries.ts.
  * Never: runs anything.
- * INV-1  The conditions of due, abandoned and held repeat those of their partial indexes word for word.
+ * 1.  The conditions of due, abandoned and held repeat those of their partial indexes word for word.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 

@@ -3,7 +3,7 @@
  *
  * Owns: the life of the connection, and the port's face over the functions of this folder.
  * Never: opens a file by itself; `connect` comes in.
- * INV-1  Every failure leaves as a KernelErrorException with a T0_LEDGER_ code.
+ * 1.  Every failure leaves as a KernelErrorException with a T0_LEDGER_ code.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";

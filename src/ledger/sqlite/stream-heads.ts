@@ -4,11 +4,11 @@
  *
  * Owns: the cache and the rule when it may be believed.
  * Never: answers outside a write transaction.
- * INV-1  Inside a write transaction nothing else can change the tables; what others committed before it shows in
+ * 1.  Inside a write transaction nothing else can change the tables; what others committed before it shows in
  *        PRAGMA data_version, and then the whole cache is dropped.
- * INV-2  The streams that are kept take at most `maxBytes`; the one written longest ago goes first. A workflow that nobody
+ * 2.  The streams that are kept take at most `maxBytes`; the one written longest ago goes first. A workflow that nobody
  *        holds is not kept: what is parked or over costs no memory.
- * INV-3  After a rollback the cache is empty.
+ * 3.  After a rollback the cache is empty.
  */
 
 import type { StreamHead } from "../tables/decide-append.ts";

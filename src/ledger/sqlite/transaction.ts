@@ -3,8 +3,8 @@
  *
  * Owns: the connection with its prepared statements and stream heads; BEGIN, COMMIT and ROLLBACK.
  * Never: retries; a lock was already waited for by SQLite's busy timeout.
- * INV-1  A body that throws, or a COMMIT that fails, leaves no trace in the file nor in the cache.
- * INV-2  Nothing is committed to a file that does not lie at its path any more.
+ * 1.  A body that throws, or a COMMIT that fails, leaves no trace in the file nor in the cache.
+ * 2.  Nothing is committed to a file that does not lie at its path any more.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { Durability } from "./durability.ts";

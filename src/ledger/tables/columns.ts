@@ -3,7 +3,7 @@
  *
  * Owns: the text form of ids and keys, and the record of a head and of a turn.
  * Never: parses a turn; its envelope and body are bytes here.
- * INV-1  idText is injective: JSON text tells 1 from "1", and escapes what UTF-8 could not hold.
+ * 1.  idText is injective: JSON text tells 1 from "1", and escapes what UTF-8 could not hold.
  */
 import { type Charge, noCharge } from "../../contract/budget.ts";
 import { raise } from "../../contract/error.ts";

@@ -2,9 +2,9 @@
  * Whether an append may be written, and who holds its workflow then: one truth for every store that keeps tables.
  *
  * Owns: the checks before an entry, in their order. Pure: what the tables say comes in, nothing is read or written here.
- * INV-1  A turn continues its stream exactly: first sequence = last + 1, previous hash = last hash.
- * INV-2  Everything in an entry belongs to the entry's tenant, and so does the stream it continues.
- * INV-3  A lease that is no longer the workflow's is fenced; the epoch rises with each claim.
+ * 1.  A turn continues its stream exactly: first sequence = last + 1, previous hash = last hash.
+ * 2.  Everything in an entry belongs to the entry's tenant, and so does the stream it continues.
+ * 3.  A lease that is no longer the workflow's is fenced; the epoch rises with each claim.
  */
 import { addCharge, type Charge, fieldBeyond } from "../../contract/budget.ts";
 import { genesisHash } from "../../contract/chain.ts";

@@ -3,7 +3,7 @@
  *
  * Owns: queries whose text depends on what is given, so that a database can choose an index by it. A `?` is a bound value.
  * Never: puts a value into the text. Never reads a workflow's events or a gate's whole record.
- * INV-1  Within a tenant a page of workflows, and one of gates by operator, is read off an index in its own order: what
+ * 1.  Within a tenant a page of workflows, and one of gates by operator, is read off an index in its own order: what
  *        is passed over is what the other terms leave out, and nothing is sorted (list-plans.test.ts).
  */
 import type { GatePageFilter, GateSelection, HeadFilter, HeadPage, HeadSelection } from "../../ports/ledger-store.ts";

@@ -5,7 +5,7 @@
  * Owns: the order of the entries (each is judged on what the entries before it left), and one row of each table a key, as
  *       the last entry leaves it. The rows of a table are sorted by key, so that two transactions lock in one order.
  * Never: asks a database.
- * INV-1  A refused entry leaves nothing; decide-append.ts says whether it is refused.
+ * 1.  A refused entry leaves nothing; decide-append.ts says whether it is refused.
  */
 import { addCharge, type Charge } from "../../contract/budget.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";

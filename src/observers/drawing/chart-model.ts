@@ -2,8 +2,8 @@
  * A machine as the drawings see it: states in the order they are written, and who leads where on what.
  *
  * Owns: the reading of a machine's definition, which is plain data: pages read it too. Never: a drawing (render-*.ts).
- * V1  Order is the source's order: the same machine always gives the same drawings, byte for byte.
- * V2  Transitions between the same two states are one arrow with several labels.
+ * 1.  Order is the source's order: the same machine always gives the same drawings, byte for byte.
+ * 2.  Transitions between the same two states are one arrow with several labels.
  */
 import { wrapText } from "./text-size.ts";
 

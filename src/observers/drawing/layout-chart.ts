@@ -3,8 +3,8 @@
  * arrows that go down run on its right, arrows that go up on its left. All arrows into one state share a lane.
  *
  * Owns: coordinates, in pixels. Never: marks on the page (render-chart-svg.ts).
- * L1  Every arrow leaves its box in rows of its own, so that labels never lie on one another.
- * L2  The states inside a state are a level of their own, drawn inside its box.
+ * 1.  Every arrow leaves its box in rows of its own, so that labels never lie on one another.
+ * 2.  The states inside a state are a level of their own, drawn inside its box.
  */
 import type { Arrow, ChartState } from "./chart-model.ts";
 import { textWidth } from "./text-size.ts";

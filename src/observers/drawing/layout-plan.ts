@@ -2,8 +2,8 @@
  * Where everything of a plan's picture stands: steps in rows, each below those that it waits for, with lines between them.
  *
  * Owns: coordinates, in pixels. Never: marks on the page.
- * P1  No box lies on another, and no line runs through a box: a line that passes rows has a place of its own in each.
- * P2  The same plan gives the same picture.
+ * 1.  No box lies on another, and no line runs through a box: a line that passes rows has a place of its own in each.
+ * 2.  The same plan gives the same picture.
  */
 import type { PlanModel, PlanNode } from "./plan-model.ts";
 import { depthsOf } from "./step-depths.ts";

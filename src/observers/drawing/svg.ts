@@ -1,8 +1,8 @@
 /**
  * Marks of an SVG, as text; and the colours of all drawings, in light and in dark.
  *
- * S1  Text is text: whatever it holds, it ends up between tags and is never one.
- * S2  A drawing is whole by itself: no script, no font, no address.
+ * 1.  Text is text: whatever it holds, it ends up between tags and is never one.
+ * 2.  A drawing is whole by itself: no script, no font, no address.
  */
 export interface Place {
   readonly x: number;

@@ -2,8 +2,8 @@
  * The actors that an inspector knows: each told before it is used, each with the state and the context that it stands in.
  *
  * Owns: the messages. Never: knows what an event means.
- * A1  An actor is told with its definition and its first state; begun again, it is told again under its id.
- * A2  A final state, and any state once `end` was said, is `done`: nothing stays alive that nothing can move.
+ * 1.  An actor is told with its definition and its first state; begun again, it is told again under its id.
+ * 2.  A final state, and any state once `end` was said, is `done`: nothing stays alive that nothing can move.
  */
 import { actionMachine } from "../../../machines/action.ts";
 import { lifecycleCharts } from "../../../machines/charts.ts";

@@ -2,11 +2,11 @@
  * inspectKernel: a kernel's workflows as viewers see them, live.
  *
  * Owns: what is subscribed to, and for how long. Never: stores anything; who comes late reads the ledger.
- * I1  Nothing is subscribed while nobody views, and nothing again once the last has left.
- * I2  A viewer gets the kernel and its tiers, then each workflow from its first event on, then what comes.
- * I3  What is read is read for the caller, with the scope that every read needs. Signals carry what belongs to other
+ * 1.  Nothing is subscribed while nobody views, and nothing again once the last has left.
+ * 2.  A viewer gets the kernel and its tiers, then each workflow from its first event on, then what comes.
+ * 3.  What is read is read for the caller, with the scope that every read needs. Signals carry what belongs to other
  *     tenants: they are for the host alone.
- * I4  A sample keeps whole workflows. One that would make too many actors is told when there is room again, as a whole.
+ * 4.  A sample keeps whole workflows. One that would make too many actors is told when there is room again, as a whole.
  */
 import type { Caller } from "../../contract/auth-context.ts";
 import { sha256 } from "../../contract/digest.ts";

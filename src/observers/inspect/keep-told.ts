@@ -1,8 +1,8 @@
 /**
  * A source that can be read once, kept for viewers that come later: each gets it from the beginning.
  *
- * K1  It is read as far as the fastest viewer asks, and by nobody twice.
- * K2  So many messages are kept; a source that gives more ends with an error.
+ * 1.  It is read as far as the fastest viewer asks, and by nobody twice.
+ * 2.  So many messages are kept; a source that gives more ends with an error.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";

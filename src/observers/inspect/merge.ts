@@ -1,9 +1,9 @@
 /**
  * Several sources as one, in the order in which their items come.
  *
- * M1  Of each source at most one item is held here: who reads slowly makes them wait.
- * M2  It ends when the sources that are read to their end have ended; those beside them are then let go.
- * M3  A queue holds so many items; what comes beyond them is counted, not kept.
+ * 1.  Of each source at most one item is held here: who reads slowly makes them wait.
+ * 2.  It ends when the sources that are read to their end have ended; those beside them are then let go.
+ * 3.  A queue holds so many items; what comes beyond them is counted, not kept.
  */
 export interface Source<T> {
   readonly next: () => Promise<IteratorResult<T, unknown>>;

@@ -2,9 +2,9 @@
  * How fast a ledger is played: at once, or with the pauses that its events had.
  *
  * Owns: the waiting, on the injected clock. Never: what is told.
- * W1  A pause is what lies between two events' instants, divided by the speed. What took longer than two seconds takes two,
+ * 1.  A pause is what lies between two events' instants, divided by the speed. What took longer than two seconds takes two,
  *     unless the pauses are to be `real`.
- * W2  A signal ends a pause at once, and the play with it.
+ * 2.  A signal ends a pause at once, and the play with it.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";

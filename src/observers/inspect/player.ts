@@ -3,10 +3,10 @@
  * live is needed: the same events give the same messages, from a kernel, afterwards, or from an export.
  *
  * Owns: which actors there are, by the kinds that are shown. Never: waits, reads a clock, does IO.
- * P1  Every actor is told before it is used, parents first; every event has a source that was told.
- * P2  States are the fold's: the charts move them, by the table that the live actors share (machines/addresses.ts).
- * P3  What is not shown is no actor: whoever contains it stands for it as a source, and what it would hear is not told.
- * P4  Of an event, no more is told than `redact` gives.
+ * 1.  Every actor is told before it is used, parents first; every event has a source that was told.
+ * 2.  States are the fold's: the charts move them, by the table that the live actors share (machines/addresses.ts).
+ * 3.  What is not shown is no actor: whoever contains it stands for it as a source, and what it would hear is not told.
+ * 4.  Of an event, no more is told than `redact` gives.
  */
 import { type Address, addressesOf, type Begun } from "../../../machines/addresses.ts";
 import { kernelError } from "../../contract/error-codes.ts";

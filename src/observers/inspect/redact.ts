@@ -2,8 +2,8 @@
  * What of an event an inspector shows: by default ids, states, digests, counts and instants.
  *
  * Never: passes on what people, models or programs wrote: no payload, no title, no message, no text.
- * R1  A field is shown because it is listed here, inside a record that is listed here; a field that comes later is not.
- * R2  The code of an error is shown if it is the kernel's own: operators choose theirs.
+ * 1.  A field is shown because it is listed here, inside a record that is listed here; a field that comes later is not.
+ * 2.  The code of an error is shown if it is the kernel's own: operators choose theirs.
  */
 import { isErrorCode } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";

@@ -1,8 +1,8 @@
 /**
  * The relay's page: Stately's inspector in a frame, given what the relay tells; or a word on where else to look.
  *
- * P1  Messages go to the frame alone and to its own origin alone; each time that it says it is there, it gets all of them.
- * P2  The page loads nothing, and frames nothing but that one.
+ * 1.  Messages go to the frame alone and to its own origin alone; each time that it says it is there, it gets all of them.
+ * 2.  The page loads nothing, and frames nothing but that one.
  */
 import { hash } from "node:crypto";
 

@@ -2,10 +2,10 @@
  * serveInspector: a relay on this machine, from what is told to viewers that connect: Stately's page, or its receiver.
  *
  * Owns: the address, who may connect, and how slow a viewer may be. Never: keeps what an Inspector can tell again.
- * R1  Each viewer is told all from the beginning, a message a frame, as fast as it reads.
- * R2  It listens on the loopback address, for programs of this machine and for its own page: a page of another origin, and
+ * 1.  Each viewer is told all from the beginning, a message a frame, as fast as it reads.
+ * 2.  It listens on the loopback address, for programs of this machine and for its own page: a page of another origin, and
  *     one that came by another name, is refused.
- * R3  A viewer that takes nothing for `maxStallMs` is cut off, and with it what was opened for it.
+ * 3.  A viewer that takes nothing for `maxStallMs` is cut off, and with it what was opened for it.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

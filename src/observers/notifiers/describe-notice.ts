@@ -1,10 +1,10 @@
 /**
  * A notice in words, for whatever shows text to people.
  *
- * T1  Whatever came from inputs, outputs or people is shown as a person can see it; nothing of it begins a line of ours.
- * T2  What is cut says how much was left out, and `cut` names it, so that the message says where it is shown whole; what is
+ * 1.  Whatever came from inputs, outputs or people is shown as a person can see it; nothing of it begins a line of ours.
+ * 2.  What is cut says how much was left out, and `cut` names it, so that the message says where it is shown whole; what is
  *     withheld says where it is shown.
- * T3  A notice that comes after the decision, or after a change of what it shows, says so first and asks for nothing.
+ * 3.  A notice that comes after the decision, or after a change of what it shows, says so first and asks for nothing.
  */
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";

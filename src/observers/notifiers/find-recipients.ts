@@ -2,7 +2,7 @@
  * Who is told of a gate: the host's word, or those who may decide on it, by the addresses that the host gave for roles and
  * people.
  *
- * R1  A named approver is found by name, but for who asked where the gate separates the two; a gate that names roles goes to
+ * 1.  A named approver is found by name, but for who asked where the gate separates the two; a gate that names roles goes to
  *     these; one that names nobody to all. Roles that an escalation added are told as well.
  */
 

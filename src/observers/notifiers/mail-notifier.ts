@@ -1,9 +1,9 @@
 /**
  * Notices as e-mail, over SMTP: text, and the same as HTML without anything that could act.
  *
- * M1  The Message-ID is made of the notice's id: what comes twice is known as the same, and the mails of a gate are one thread.
- * M2  No text of a gate reaches a header but the subject, on one line. No text becomes markup.
- * M3  Delivered is what the server took for at least one recipient; of the others the log is told.
+ * 1.  The Message-ID is made of the notice's id: what comes twice is known as the same, and the mails of a gate are one thread.
+ * 2.  No text of a gate reaches a header but the subject, on one line. No text becomes markup.
+ * 3.  Delivered is what the server took for at least one recipient; of the others the log is told.
  */
 import { z } from "zod";
 import { sha256 } from "../../contract/digest.ts";

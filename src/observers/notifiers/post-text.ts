@@ -1,10 +1,10 @@
 /**
  * A text is posted to an address of the host's choosing, and to no other.
  *
- * P1  A redirect is followed to the same origin only, and only where it keeps method and body.
- * P2  Where private addresses are not allowed, the address that is connected to is the one that was checked: a name may not
+ * 1.  A redirect is followed to the same origin only, and only where it keeps method and body.
+ * 2.  Where private addresses are not allowed, the address that is connected to is the one that was checked: a name may not
  *     point elsewhere a moment later. Plain http is for private addresses.
- * P3  No message names more of an address than its host: what follows may be a secret.
+ * 3.  No message names more of an address than its host: what follows may be a secret.
  */
 import { lookup } from "node:dns";
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";

@@ -1,10 +1,10 @@
 /**
  * Messages in a channel of Slack by the Web API: posted with a bot token, and replaced later where they stand.
  *
- * C1  A receipt names a message by channel and timestamp: whoever has it can replace the message, in another process too.
- * C2  A message that is no longer there needs no replacement. One that cannot be replaced keeps no other from being
+ * 1.  A receipt names a message by channel and timestamp: whoever has it can replace the message, in another process too.
+ * 2.  A message that is no longer there needs no replacement. One that cannot be replaced keeps no other from being
  *     replaced; a pause that Slack asks for is kept before the next call.
- * C3  What was replaced for a notice is not replaced again when that notice is tried again in the same process.
+ * 3.  What was replaced for a notice is not replaced again when that notice is tried again in the same process.
  */
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";

@@ -1,11 +1,11 @@
 /**
  * What a button in Slack sends, and what comes of it.
  *
- * I1  Nothing is read of what does not carry Slack's signature over these bytes, made within the last five minutes.
- * I2  Who decides is whom the host names for this user of this workspace; without a name nothing is decided.
- * I3  What is decided is the payload whose digest the button carries: the kernel refuses it if the gate shows another by now.
- * I4  The answer goes to the one who pressed, and to no other host than Slack's.
- * I5  A pressed message whose gate is decided, or shows something else by now, is replaced by what is known now.
+ * 1.  Nothing is read of what does not carry Slack's signature over these bytes, made within the last five minutes.
+ * 2.  Who decides is whom the host names for this user of this workspace; without a name nothing is decided.
+ * 3.  What is decided is the payload whose digest the button carries: the kernel refuses it if the gate shows another by now.
+ * 4.  The answer goes to the one who pressed, and to no other host than Slack's.
+ * 5.  A pressed message whose gate is decided, or shows something else by now, is replaced by what is known now.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";

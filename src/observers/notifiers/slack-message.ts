@@ -1,11 +1,11 @@
 /**
  * The messages of the Slack notifier: what they show, and which of them have buttons.
  *
- * S1  Text of a gate is plain text: no markup, no mention, no link comes of it.
- * S2  Buttons stand only beneath a message that shows whole what would run, its preview, its title and each fact; one that
+ * 1.  Text of a gate is plain text: no markup, no mention, no link comes of it.
+ * 2.  Buttons stand only beneath a message that shows whole what would run, its preview, its title and each fact; one that
  *     is cut says so and where all of it is shown. They carry the digest of what is shown: they
  *     decide what was shown or nothing. Where a signature or a resolution is asked for there is a link alone.
- * S3  A message about a gate that is decided, or that shows something else by now, has no buttons.
+ * 3.  A message about a gate that is decided, or that shows something else by now, has no buttons.
  */
 import { isOpenGate } from "../../contract/gate.ts";
 import type { GateNotice } from "../../contract/gate-notice.ts";

@@ -1,11 +1,11 @@
 /**
  * Notices in a channel of Slack: a link, and buttons where the app's signing secret is given.
  *
- * N1  With a bot token each message about a gate is replaced once the gate is decided, or shows something else: its buttons
+ * 1.  With a bot token each message about a gate is replaced once the gate is decided, or shows something else: its buttons
  *     are gone, and it says who decided what, or what was changed. Such notices are taken whatever `kinds` says.
- * N2  A decision is posted as a message of its own only where there is no message to be replaced.
- * N3  With an incoming webhook nothing is replaced but the message whose button is pressed (slack-interactions.ts).
- * N4  Who presses a button is whoever the host says.
+ * 2.  A decision is posted as a message of its own only where there is no message to be replaced.
+ * 3.  With an incoming webhook nothing is replaced but the message whose button is pressed (slack-interactions.ts).
+ * 4.  Who presses a button is whoever the host says.
  */
 import { z } from "zod";
 import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";

@@ -1,10 +1,10 @@
 /**
  * Notices as signed webhooks, as Standard Webhooks says: id, timestamp and signature in headers, JSON as the body.
  *
- * W1  The id is the notice's: who has seen it passes over what comes again.
- * W2  What is signed is id, time of the attempt and body; with several secrets by each, so that one can be replaced.
- * W3  A gate is sent as lists show it: bounded, and `truncated` says so, also where its texts are withheld.
- * W4  `gate` is as it stood then; `gate_now` says how it stands while this is told, and who decided.
+ * 1.  The id is the notice's: who has seen it passes over what comes again.
+ * 2.  What is signed is id, time of the attempt and body; with several secrets by each, so that one can be replaced.
+ * 3.  A gate is sent as lists show it: bounded, and `truncated` says so, also where its texts are withheld.
+ * 4.  `gate` is as it stood then; `gate_now` says how it stands while this is told, and who decided.
  */
 import { createHmac } from "node:crypto";
 import { z } from "zod";

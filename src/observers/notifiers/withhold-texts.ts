@@ -2,7 +2,7 @@
  * A notice that carries nothing of what people, models or programs wrote: for those who may know that somebody is asked, by
  * ways on which what is asked may not travel.
  *
- * W1  A member is there because it is listed here; one that comes later is not.
+ * 1.  A member is there because it is listed here; one that comes later is not.
  */
 import { type Gate, plainGate } from "../../contract/gate.ts";
 import type { GateNotice } from "../../contract/gate-notice.ts";

@@ -2,9 +2,9 @@
  * createObserver: spans, metrics and a log of what a kernel commits. It is the kernel's `telemetry` option.
  *
  * Owns: which part hears what. Never: keeps a workflow from anything; asks the kernel for anything but gauges.
- * O1  What a tracer, a meter or a logger throws is counted and goes no further.
- * O2  Everything told rests on committed events and carries their instants.
- * O3  At most `maxLives` lives are held, of what is under way; after `stop` nothing is.
+ * 1.  What a tracer, a meter or a logger throws is counted and goes no further.
+ * 2.  Everything told rests on committed events and carries their instants.
+ * 3.  At most `maxLives` lives are held, of what is under way; after `stop` nothing is.
  */
 import { context, type Meter, type Tracer } from "@opentelemetry/api";
 import { z } from "zod";

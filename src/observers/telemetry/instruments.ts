@@ -1,9 +1,9 @@
 /**
  * The table of instruments: what is counted and measured, once for OpenTelemetry and for Prometheus.
  *
- * I1  Labels are few and closed, or names that the host registers; never an id. A label that takes more values than
+ * 1.  Labels are few and closed, or names that the host registers; never an id. A label that takes more values than
  *     `maxLabelValues` says "other" from then on. The tenant is a label only where the host asks for it.
- * I2  Durations are seconds; those of workflows, steps, calls and gates are between instants of the ledger.
+ * 2.  Durations are seconds; those of workflows, steps, calls and gates are between instants of the ledger.
  */
 export interface InstrumentRow {
   readonly kind: "counter" | "histogram" | "gauge";

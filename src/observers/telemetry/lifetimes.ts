@@ -3,11 +3,11 @@
  * both made of these.
  *
  * Owns: which event begins and ends a workflow's run, a step, an attempt (a call) and a gate. Never: reads a clock.
- * L1  What began before this process, or was forgotten, is found again in the folded record when it ends: nothing here is
+ * 1.  What began before this process, or was forgotten, is found again in the folded record when it ends: nothing here is
  *     needed for the truth.
- * L2  A life that was told to begin is told to end once, at the latest with its workflow's run; or it is forgotten.
- * L3  At most `maxLives` are remembered, those of the workflows that stirred last; of a run that has ended, none.
- * L4  What another process appended ends lives that are remembered here and begins none: that process tells of those.
+ * 2.  A life that was told to begin is told to end once, at the latest with its workflow's run; or it is forgotten.
+ * 3.  At most `maxLives` are remembered, those of the workflows that stirred last; of a run that has ended, none.
+ * 4.  What another process appended ends lives that are remembered here and begins none: that process tells of those.
  */
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import { factsOf, typesWhere } from "../../contract/events.ts";

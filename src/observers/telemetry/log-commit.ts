@@ -1,7 +1,7 @@
 /**
  * What people should know of what was committed, as lines of a log: gates, refusals, failures, calls in doubt.
  *
- * G1  A line has ids, codes and names; no payload, no message that an operator or a caller could have written into.
+ * 1.  A line has ids, codes and names; no payload, no message that an operator or a caller could have written into.
  */
 import type { LedgerEvent } from "../../contract/event.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";

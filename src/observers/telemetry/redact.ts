@@ -1,10 +1,10 @@
 /**
  * What may stand in a log: a list of what is let through. Everything else that a line brings is named and not shown.
  *
- * R1  A value is shown for the name it has in `plainNames`, if it is a number, a truth value, null or a short text.
- * R2  Of an error its class, code, place and frames are shown, and those of its causes; never its message or detail: what a
+ * 1.  A value is shown for the name it has in `plainNames`, if it is a number, a truth value, null or a short text.
+ * 2.  Of an error its class, code, place and frames are shown, and those of its causes; never its message or detail: what a
  *     caller, an operator or a model wrote may be in them.
- * R3  Tokens are taken out of every text that is shown, whatever its name.
+ * 3.  Tokens are taken out of every text that is shown, whatever its name.
  */
 import { hidden, scrubSecrets } from "../../contract/secret.ts";
 

@@ -1,8 +1,8 @@
 /**
  * What spans say: names of few kinds, ids, codes and counts.
  *
- * F1  No payload: nothing of what was asked, given back, shown or written, no name of a person, no message of an error.
- * F2  A model call is named and described as the `gen_ai` conventions of OpenTelemetry say.
+ * 1.  No payload: nothing of what was asked, given back, shown or written, no name of a person, no message of an error.
+ * 2.  A model call is named and described as the `gen_ai` conventions of OpenTelemetry say.
  */
 import type { Attributes } from "@opentelemetry/api";
 import type { Usage } from "../../contract/action.ts";

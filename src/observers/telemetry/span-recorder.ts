@@ -2,10 +2,10 @@
  * The spans: one for every life, started and ended at the instants of the ledger.
  *
  * Owns: which span belongs to which life, and what it is under. Never: holds a span that its life does not hold.
- * S1  All spans of a workflow are of one trace, which is derived from the workflow's id, in whatever process.
- * S2  With `ids` (which the SDK then has as well) their ids are derived too: a life that goes on in another process goes on
+ * 1.  All spans of a workflow are of one trace, which is derived from the workflow's id, in whatever process.
+ * 2.  With `ids` (which the SDK then has as well) their ids are derived too: a life that goes on in another process goes on
  *     under the same id, and its children find it. Without, a span that outlived its process begins again under a new one.
- * S3  What is forgotten is never ended here: it is no span until it has ended.
+ * 3.  What is forgotten is never ended here: it is no span until it has ended.
  */
 import {
   type Attributes,

@@ -2,7 +2,7 @@
  * Ids of spans, made of the ledger: every process gives the same workflow the same trace and the same life the same span.
  *
  * Owns: the derivation, and an id generator for the SDK that gives these ids to our spans and random ones to all others.
- * I1  An id is handed to the span that is being started and to no other; nothing is left behind.
+ * 1.  An id is handed to the span that is being started and to no other; nothing is left behind.
  */
 import { randomBytes } from "node:crypto";
 import { sha256 } from "../../contract/digest.ts";

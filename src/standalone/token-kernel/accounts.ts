@@ -2,8 +2,8 @@
  * What a token kernel knows: tokens and where they stand, the queue, the accounts, memory. It is what snapshots hold.
  *
  * Owns: the state, and its form as plain data. Never: decides; the chart, admission and the queue do.
- * B1  `restoreAccounts(accounts.capture())` go on as the accounts themselves would.
- * B2  Tokens that completed are forgotten, but for their id.
+ * 1.  `restoreAccounts(accounts.capture())` go on as the accounts themselves would.
+ * 2.  Tokens that completed are forgotten, but for their id.
  */
 import type { AdmissionState } from "../../contract/admission.ts";
 import type { Json } from "../../contract/json.ts";

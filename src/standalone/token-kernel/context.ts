@@ -1,10 +1,10 @@
 /**
- * What an executor is given beside its token (seed 001, `ExecutionContext`): the only way from inside a token to the
+ * What an executor is given beside its token: the only way from inside a token to the
  * kernel around it.
  *
  * Owns: the words that executors use. Never: state; every call goes to the kernel, which records it.
- * X1  A call after the token has ended is refused and leaves nothing.
- * X2  Chance is the kernel's seed and the token's id: what other tokens draw meanwhile does not matter.
+ * 1.  A call after the token has ended is refused and leaves nothing.
+ * 2.  Chance is the kernel's seed and the token's id: what other tokens draw meanwhile does not matter.
  */
 import { seededRandom } from "../../adapters/seeded-random.ts";
 import { digest } from "../../contract/digest.ts";

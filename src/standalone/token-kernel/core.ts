@@ -1,14 +1,14 @@
 /**
- * How a token kernel works: take, admit, record, execute, record (seed 001). `create-token-kernel.ts` shows it to hosts.
+ * How a token kernel works: take, admit, record, execute, record. `create-token-kernel.ts` shows it to hosts.
  *
  * Owns: the order of things. Never: which is next (the ready queue), whether it may (admission), whether an event may
  * follow (the chart in machines/token.ts), what a token does (the executor).
- * K1  No clock, no chance: the same submissions, seed and executor give the same events, byte for byte. Time is the
+ * 1.  No clock, no chance: the same submissions, seed and executor give the same events, byte for byte. Time is the
  *     position in the stream (EVT-02).
- * K2  Admission and `started` are synchronous and in order; only executors may take their time (A-22).
- * K3  A draft that is refused at submit leaves nothing, not even an id; a token that is refused at admission leaves its
+ * 2.  Admission and `started` are synchronous and in order; only executors may take their time.
+ * 3.  A draft that is refused at submit leaves nothing, not even an id; a token that is refused at admission leaves its
  *     event.
- * K4  Who depends on a token that failed, was refused or was cancelled is cancelled; who depends on one that yielded
+ * 4.  Who depends on a token that failed, was refused or was cancelled is cancelled; who depends on one that yielded
  *     waits for what it yielded.
  */
 import { compileChart, tokenMachine } from "../../../machines/index.ts";

@@ -1,8 +1,8 @@
 /**
- * What a token kernel is made with: seed, limits, executor; and what an executor may answer (seed 001).
+ * What a token kernel is made with: seed, limits, executor; and what an executor may answer.
  *
  * Owns: the defaults of the limits, and reading what a host hands in. Never: runs anything.
- * O1  Whatever comes from a host is copied as plain JSON and checked whole before any of it counts.
+ * 1.  Whatever comes from a host is copied as plain JSON and checked whole before any of it counts.
  */
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";

@@ -3,11 +3,11 @@
  * again, where it came in; everything else must follow by itself.
  *
  * Owns: reading JSON Lines, the order of feeding, and the comparison. Never: copies an event; each is made again.
- * R1  Submissions come from outside when their `scheduled` names no parent; they are fed at the same place in the stream,
+ * 1.  Submissions come from outside when their `scheduled` names no parent; they are fed at the same place in the stream,
  *     be it in the midst of another token's run.
- * R2  Limits and capabilities that nobody gives are read from the record: `started` shows the governor's ceilings, and a
+ * 2.  Limits and capabilities that nobody gives are read from the record: `started` shows the governor's ceilings, and a
  *     refusal what was left. A ceiling that nothing ever met stands nowhere, and makes no difference.
- * R3  Several asynchronous executors at once are started in the recorded order; what they do between is theirs (A-22).
+ * 3.  Several asynchronous executors at once are started in the recorded order; what they do between is theirs.
  */
 
 import { wallClock } from "../../adapters/wall-clock.ts";

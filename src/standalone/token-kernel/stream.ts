@@ -1,9 +1,9 @@
 /**
- * The events of a token kernel as they are recorded (seed 001).
+ * The events of a token kernel as they are recorded.
  *
  * Owns: virtual time, the running hash, and the text. Never: whether an event may happen (the core asks the chart).
- * V1  Time is the position in the stream: 1, 2, 3 …
- * V2  What was recorded is frozen.
+ * 1.  Time is the position in the stream: 1, 2, 3 …
+ * 2.  What was recorded is frozen.
  */
 import { deepFreeze } from "../../contract/json.ts";
 import { type TokenEvent, tokenEventToJson } from "../../contract/token.ts";

@@ -1,10 +1,10 @@
 /**
- * The gateway: where a caller's request becomes Signals (seed 003 sections 3.1, 3.2, 3.4).
+ * The gateway: where a caller's request becomes Signals.
  *
  * Owns: the shape and the size of what comes in, the ids of a new workflow, and turning Results into answers.
  * Never: executes, fetches, calls a model, interprets content.
- * G1  What a caller hands over is copied as plain JSON before anything looks at it.
- * G2  Once tenant and principal are known, a refused request leaves INTENT_REJECTED and nothing else; before that it is
+ * 1.  What a caller hands over is copied as plain JSON before anything looks at it.
+ * 2.  Once tenant and principal are known, a refused request leaves INTENT_REJECTED and nothing else; before that it is
  *     logged only.
  */
 import type { z } from "zod";

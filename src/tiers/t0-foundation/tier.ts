@@ -1,8 +1,8 @@
 /**
  * T0, foundation: where the kernel meets tools. A DATA Signal becomes a request, the answer becomes Signals again.
  *
- * Owns: the pool of answers that have come in, matched by id (seed 004). Never: repairs a request (T2), retries it (T4).
- * F1  An answer belongs to the request of its id, whatever the order they come in.
+ * Owns: the pool of answers that have come in, matched by id. Never: repairs a request (T2), retries it (T4).
+ * 1.  An answer belongs to the request of its id, whatever the order they come in.
  */
 import { z } from "zod";
 import { createError, type KernelError, KernelErrorException, raise } from "../../contract/error.ts";

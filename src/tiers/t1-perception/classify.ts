@@ -1,5 +1,5 @@
 /**
- * Typing a request that carries no hint (A-52): the classifier port over the registered packages' keywords.
+ * Typing a request that carries no hint: the classifier port over the registered packages' keywords.
  */
 import { z } from "zod";
 import { type KernelError, raise } from "../../contract/error.ts";

@@ -1,5 +1,5 @@
 /**
- * The intent normaliser (seed 003 section 5.2): one canonical Intent, whatever the source.
+ * The intent normaliser: one canonical Intent, whatever the source.
  */
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";

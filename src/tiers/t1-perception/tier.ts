@@ -113,7 +113,7 @@ function takeIn({ registry }: PerceptionTierOptions, question: NormalizeQuestion
   return new Reply(intake, { tags: { urgency, domain } });
 }
 
-/** Returns a failed external call, or a malformed message, as the error object that everybody can read (seed 004, RPC-14). */
+/** Returns a failed external call, or a malformed message, as the error object that everybody can read (RPC-14). */
 function formatFailure({ request_id, error }: ExternalFailure): RpcMessage {
   return createErrorResponse(request_id, rpcCodeByCategory.external, error.message, {
     kernel: { code: error.code, category: error.category, severity: error.severity },

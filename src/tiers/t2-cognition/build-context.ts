@@ -1,11 +1,11 @@
 /**
- * The context builder (seed 003 sections 2.3, 5.3): references and compact summaries from the ledgers.
+ * The context builder: references and compact summaries from the ledgers.
  *
- * X1  Deterministic: the same ledger state gives the same bundle and the same hash.
- * X2  Cached under the intent, who asks, the objective and the version of the ledgers it read; a hit reads nothing but that
+ * 1.  Deterministic: the same ledger state gives the same bundle and the same hash.
+ * 2.  Cached under the intent, who asks, the objective and the version of the ledgers it read; a hit reads nothing but that
  *     version.
- * X3  Personal fields are masked where the caller may not see them.
- * X4  The bundle stays under `limits.maxBundleChars`; contents never enter it.
+ * 3.  Personal fields are masked where the caller may not see them.
+ * 4.  The bundle stays under `limits.maxBundleChars`; contents never enter it.
  */
 
 import type { AuthContext } from "../../contract/auth-context.ts";

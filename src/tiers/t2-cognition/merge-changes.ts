@@ -1,9 +1,9 @@
 /**
- * The merge of federated memory: what a batch of changes does to the records that stand (seed 001; FED-02 to FED-05).
+ * The merge of federated memory: what a batch of changes does to the records that stand (FED-02 to FED-05).
  *
- * G1  Pure. A record is the greatest change of its key by `compareChanges` that was let in: the order, the batches and the
+ * 1.  Pure. A record is the greatest change of its key by `compareChanges` that was let in: the order, the batches and the
  *     repetition of changes make no difference to what stands in the end.
- * G2  A rejected change is compared with nothing and moves no clock.
+ * 2.  A rejected change is compared with nothing and moves no clock.
  */
 import type { ParsedMemoryRecord } from "../../contract/context-bundle.ts";
 import {
@@ -45,7 +45,7 @@ export function changeOf({ key, value, origin, version, capability }: ParsedMemo
     : { origin, key, value, version, capability: capability ?? "" };
 }
 
-/** A merged change as the ledger keeps it: of the tenant, of no thread, with its origin as source (C-39). */
+/** A merged change as the ledger keeps it: of the tenant, of no thread, with its origin as source. */
 export function recordOf(tenantId: string | number, change: FederatedChange): ParsedMemoryRecord {
   const { origin, key, value, version, capability } = change;
   const place = { tenant_id: tenantId, thread_id: null, workflow_id: null };

@@ -1,5 +1,5 @@
 /**
- * Curiosity: putting a refused request right, once, from what the refusal said (seed 004, C-21, A-16). It knows no tool; it
+ * Curiosity: putting a refused request right, once, from what the refusal said. It knows no tool; it
  * drops what was called unknown and converts what was called of the wrong type.
  */
 import type { Json } from "../../contract/json.ts";

@@ -1,11 +1,11 @@
 /**
- * The compiler: what a planner proposes becomes a Plan in which nothing is left to guess (A-30, C-13).
+ * The compiler: what a planner proposes becomes a Plan in which nothing is left to guess.
  *
- * L1  Steps are ordered topologically (stable), then a planner's plan is cut; a kept step never depends on a dropped one. A plan
+ * 1.  Steps are ordered topologically (stable), then a planner's plan is cut; a kept step never depends on a dropped one. A plan
  *     of a package's own code is never cut.
- * L2  An operator is registered and on the capability's list, or there is no plan.
- * L3  Nothing unknown passes: a key that no plan has fails it, whatever else is right (B-10).
- * L4  Ids are unique in a workflow: an id used before gets `_rN`, references follow; a step whose newest
+ * 2.  An operator is registered and on the capability's list, or there is no plan.
+ * 3.  Nothing unknown passes: a key that no plan has fails it, whatever else is right.
+ * 4.  Ids are unique in a workflow: an id used before gets `_rN`, references follow; a step whose newest
  *     version is completed is dropped.
  */
 import type { z } from "zod";

@@ -3,7 +3,7 @@ import type { PlanStep } from "../../contract/plan.ts";
 import { literalsOf, markText } from "../../contract/reference.ts";
 import type { CompileRequest } from "./compile-plan.ts";
 
-/** The built-in operator that speaks it; it has no side effect (C-14). */
+/** The built-in operator that speaks it; it has no side effect. */
 const respondOperator = "Kernel.Respond";
 
 export function respondStep({ used, identity }: Pick<CompileRequest, "used" | "identity">, text: string): PlanStep {

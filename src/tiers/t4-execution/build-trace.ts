@@ -1,4 +1,4 @@
-/** The RequestTrace and the views of a workflow, computed from the folded record (seed 002 section 14). */
+/** The RequestTrace and the views of a workflow, computed from the folded record. */
 
 import type { KernelProgress } from "../../contract/progress.ts";
 import { tracePreview } from "../../contract/step.ts";

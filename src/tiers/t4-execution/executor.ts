@@ -2,11 +2,11 @@
  * The executor: which workflows are awake in this process, and how one is brought to life from the ledger.
  *
  * Owns: the mailboxes. Never: what is decided in one.
- * E1  One mailbox a workflow; whatever comes to it goes through that one.
- * E2  A workflow that rests leaves memory; what comes next folds it again from the ledger. A few are kept as they were left,
+ * 1.  One mailbox a workflow; whatever comes to it goes through that one.
+ * 2.  A workflow that rests leaves memory; what comes next folds it again from the ledger. A few are kept as they were left,
  *     and gone on from where the ledger has nothing newer; head and lease are asked for in any case.
- * E3  A session (marks `session.open`, `session.close`) lasts from waking to resting; every ledger write of it is in it.
- * E4  Nobody works on a workflow without having claimed it: in the store before it goes on by itself, and in the row of
+ * 3.  A session (marks `session.open`, `session.close`) lasts from waking to resting; every ledger write of it is in it.
+ * 4.  Nobody works on a workflow without having claimed it: in the store before it goes on by itself, and in the row of
  *     what a person says to one that rests, where this process goes on with it.
  */
 import { KernelErrorException, raise } from "../../contract/error.ts";

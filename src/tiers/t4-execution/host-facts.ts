@@ -3,7 +3,7 @@
  * recorded with the input that read it first, so that a replay reads it from the record.
  *
  * Owns: the form of these facts, written and read. Never: decides when one is recorded (`input-journal.ts`).
- * H1  A fact holds no more than deciding reads, and leaves out what is as usual.
+ * 1.  A fact holds no more than deciding reads, and leaves out what is as usual.
  */
 import { isSamePrincipal } from "../../../machines/quorum.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";

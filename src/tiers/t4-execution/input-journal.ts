@@ -3,11 +3,11 @@
  * holds what they led to; and what this process knew of calls when that row was sealed.
  *
  * Owns: which inputs and answers a row records, and which inputs are decided again. Never: decides, writes.
- * J1  A row records each input that left an event, put a question, or changed what this process keeps between its turns, in
+ * 1.  A row records each input that left an event, put a question, or changed what this process keeps between its turns, in
  *     the order in which they were handled. A replay gives the same inputs and answers in that order.
- * J2  Inputs and answers are kept as they are, and become JSON when the row is sealed. What stands in an event of the row is
+ * 2.  Inputs and answers are kept as they are, and become JSON when the row is sealed. What stands in an event of the row is
  *     a reference.
- * J3  After a lost append race the knowledge of calls is that of the last row of this process, and the inputs from outside
+ * 3.  After a lost append race the knowledge of calls is that of the last row of this process, and the inputs from outside
  *     since then are decided again.
  */
 import type { EventDraft } from "../../contract/event.ts";

@@ -2,12 +2,12 @@
  * One workflow while it is awake: its mailbox, and the one interpreter of what its turns ask for.
  *
  * Owns: one input after another; turn, row, what waits for the row. Never: what an input means, how a call is made.
- * M1  An input is handled to its end before the next. Questions that are answered at once are part of the same turn.
- * M2  What a turn wants is performed once the row that holds what was decided before it is committed.
- * M3  Inputs from outside stay until their row is committed; where another process's append came first, they are decided
+ * 1.  An input is handled to its end before the next. Questions that are answered at once are part of the same turn.
+ * 2.  What a turn wants is performed once the row that holds what was decided before it is committed.
+ * 3.  Inputs from outside stay until their row is committed; where another process's append came first, they are decided
  *     again on what stands then, and every tier is asked anew.
- * M4  A mailbox is open until it rests, and takes nothing more then: it is handed an input in the moment it is found open.
- * M5  After a lost log nothing more is done, and who waits is told so; the workflow is folded again from the ledger.
+ * 4.  A mailbox is open until it rests, and takes nothing more then: it is handed an input in the moment it is found open.
+ * 5.  After a lost log nothing more is done, and who waits is told so; the workflow is folded again from the ledger.
  */
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";

@@ -1,5 +1,5 @@
 /**
- * Authority: who a caller is here, and whether a scope or an effect is theirs (seed 003 sections 2.2, 5.1).
+ * Authority: who a caller is here, and whether a scope or an effect is theirs.
  */
 import { AuthContext, grantsScope, lackedScope } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";

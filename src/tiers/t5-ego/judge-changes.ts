@@ -2,7 +2,7 @@
  * Which changes of other replicas may be merged: the caller's authority first, then for each change whether its origin is
  * registered, has the capability, and no policy forbids it (FED-04).
  *
- * J1  A rejected change takes nothing with it; a policy that throws or never answers forbids. All are judged side by side:
+ * 1.  A rejected change takes nothing with it; a policy that throws or never answers forbids. All are judged side by side:
  *     however many there are, a policy that never answers is waited for once.
  */
 import type { Caller } from "../../contract/auth-context.ts";

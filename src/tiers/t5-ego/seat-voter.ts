@@ -1,11 +1,11 @@
 /**
  * Who sits at a gate: whether somebody's vote counts, whose seat it takes, or that it is advice.
  *
- * V1  A seat is one's own (role, name, or a role that an escalation added; no requester's where the gate separates the two, under whatever name) or was lent by
+ * 1.  A seat is one's own (role, name, or a role that an escalation added; no requester's where the gate separates the two, under whatever name) or was lent by
  *     one who has it, and has not run out.
- * V2  A person takes one seat: their own where they have one.
- * V3  Nobody says anything at a gate of an operator, effect or capability that their role is not held to.
- * V4  An adviser's role never counts, whatever else the gate says of it.
+ * 2.  A person takes one seat: their own where they have one.
+ * 3.  Nobody says anything at a gate of an operator, effect or capability that their role is not held to.
+ * 4.  An adviser's role never counts, whatever else the gate says of it.
  */
 
 import { isSamePrincipal, isSeatTaken, requestersOf, type Same } from "../../../machines/quorum.ts";

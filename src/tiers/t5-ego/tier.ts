@@ -94,7 +94,7 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
   return { tier: 5, name: "ego", doors };
 }
 
-/** The activation passes on as the same object: identity holds, and the capability is theirs (C-20). */
+/** The activation passes on as the same object: identity holds, and the capability is theirs. */
 function admitActivation(intake: Pick<Intake, "auth" | "intent"> | undefined, signal: Signal): Result {
   if (intake === undefined) return ok([signal], metricsOf(refs.ego));
   const { auth, intent } = intake;
@@ -153,7 +153,7 @@ function checkPlanning(
   return { left: maxCost === null ? null : maxCost - spent };
 }
 
-/** One question per step: authority over the effect, the budget, and policy at stage action (C-47). */
+/** One question per step: authority over the effect, the budget, and policy at stage action. */
 function admitStep(
   question: StepQuestion,
   { engine, maxCost, capabilityRegistry }: EgoTierOptions,

@@ -2,7 +2,7 @@
  * The export of a workflow as evidence: its ledger rows as they lie there, then what the audit projects from them, what
  * evaluations said, and the closing line (RLH-05).
  *
- * W1  The audit entries come from the very rows that are exported.
+ * 1.  The audit entries come from the very rows that are exported.
  */
 
 import { genesisHash, rowText } from "../../contract/chain.ts";

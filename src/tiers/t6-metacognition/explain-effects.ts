@@ -1,8 +1,8 @@
 /**
  * From intent to effect: for each action, and each refusal, what led to it, told from ledger events and nothing else.
  *
- * H1  Every part names its event. What the ledger does not say is null.
- * H2  An approval is compared with what ran: the digest that was approved with the digest of the payload that was called.
+ * 1.  Every part names its event. What the ledger does not say is null.
+ * 2.  An approval is compared with what ran: the digest that was approved with the digest of the payload that was called.
  */
 import type { KernelError } from "../../contract/error.ts";
 import type { EventPayloads, GateDecided, LedgerEvent } from "../../contract/event.ts";

@@ -2,7 +2,7 @@
  * Judging the final text: the calibrator and the monitor write their tags, the noise gate reads them and nothing else
  * (SIG-11, SIG-12).
  *
- * N1  Below a threshold the text passes as PARTIAL with the error that says why, never as plain OK.
+ * 1.  Below a threshold the text passes as PARTIAL with the error that says why, never as plain OK.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";

@@ -1,13 +1,13 @@
 /**
- * The audit log of a workflow, projected from its ledger events and nothing else (RLH-01 to RLH-04; C-10, C-12, A-29).
+ * The audit log of a workflow, projected from its ledger events and nothing else (RLH-01 to RLH-04).
  *
- * D1  Each decision of policy and each end of a gate is one entry, in ledger order, with the event's id. A decision has one
- *     place (C-12): votes are no entries, the decision that they carried names them all.
- * D2  A gate that no policy asked for is queued where it opens; one that a policy asked for, where policy said so.
- * D3  Nobody decided what expired: it is Blocked or AutoApproved by the gate's own expiry.
- * D4  A decision that a service or an agent gave, or helped to carry, is no person's: it is AutoApproved, or Blocked by "gate
+ * 1.  Each decision of policy and each end of a gate is one entry, in ledger order, with the event's id. A decision has one
+ *     place: votes are no entries, the decision that they carried names them all.
+ * 2.  A gate that no policy asked for is queued where it opens; one that a policy asked for, where policy said so.
+ * 3.  Nobody decided what expired: it is Blocked or AutoApproved by the gate's own expiry.
+ * 4.  A decision that a service or an agent gave, or helped to carry, is no person's: it is AutoApproved, or Blocked by "gate
  *     decision". Each decision says what kind of principal gave it.
- * D5  An entry says what its gate asked for when it was queued, whatever became of the gate later.
+ * 5.  An entry says what its gate asked for when it was queued, whatever became of the gate later.
  */
 import { type AuditEntry, type AuditOutcome, unassigned } from "../../contract/audit.ts";
 import { type EventPayloads, type GateDecided, type LedgerEvent, payloadOf } from "../../contract/event.ts";

@@ -1,7 +1,7 @@
 /**
  * What the feed tells of a workflow: its state after a turn, and what the turn did to its gates.
  *
- * J1  A turn that changes neither state, nor steps, nor gates is not told, unless its events are asked for.
+ * 1.  A turn that changes neither state, nor steps, nor gates is not told, unless its events are asked for.
  */
 
 import type { FeedGate, FeedWorkflow } from "../../contract/feed.ts";

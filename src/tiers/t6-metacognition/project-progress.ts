@@ -1,9 +1,9 @@
 /**
  * Projections for people: progress and the assistant's narrative, computed from the folded ledger and nothing else
- * (seed 003 section 2.8; C-34, A-43).
+ *.
  *
- * J1  percent = rounded 100 × weight succeeded / weight of the effective plan; 100 exactly when completed.
- * J2  Sub-progress is labelled not final and changes no percent.
+ * 1.  percent = rounded 100 × weight succeeded / weight of the effective plan; 100 exactly when completed.
+ * 2.  Sub-progress is labelled not final and changes no percent.
  */
 import type { AssistantDelta } from "../../contract/assistant-delta.ts";
 import type { LedgerEvent } from "../../contract/event.ts";

@@ -1,10 +1,10 @@
 /**
- * The token view of a workflow (seed 001): which pieces of work were scheduled, admitted, refused and done, read from its
- * ledger and stored nowhere else (C-05).
+ * The token view of a workflow: which pieces of work were scheduled, admitted, refused and done, read from its
+ * ledger and stored nowhere else.
  *
- * T1  A token's id is the one that the fold gives: its place among those that were scheduled.
- * T2  Virtual time is the place in this stream; `sequence` in each detail leads to the ledger event.
- * T3  What a call used of capability and governor is counted here as the fold counts it; ceilings are the kernel's own.
+ * 1.  A token's id is the one that the fold gives: its place among those that were scheduled.
+ * 2.  Virtual time is the place in this stream; `sequence` in each detail leads to the ledger event.
+ * 3.  What a call used of capability and governor is counted here as the fold counts it; ceilings are the kernel's own.
  */
 import type { KernelError } from "../../contract/error.ts";
 import type { EventPayloads, LedgerEvent } from "../../contract/event.ts";

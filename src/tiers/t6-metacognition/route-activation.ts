@@ -1,5 +1,5 @@
 /**
- * The activation router (alias corporate router): how much of the kernel a request needs, by its tags (A-18).
+ * The activation router (alias corporate router): how much of the kernel a request needs, by its tags.
  *
  * Reads urgency and domain, sets complexity; the pipeline follows from a table.
  */

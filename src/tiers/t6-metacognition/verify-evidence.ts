@@ -3,11 +3,11 @@
  * given (signatures).
  *
  * Owns: which entry is the first that is broken. Never: reads a file, opens a ledger, runs anything.
- * V1  Each line is exactly as it was written: what parses to the same and reads otherwise is broken too.
- * V2  The audit is projected again from the rows and compared entry by entry.
- * V3  An export that lacks the closing line of one of its streams was cut: the last line that is left of the stream is named.
+ * 1.  Each line is exactly as it was written: what parses to the same and reads otherwise is broken too.
+ * 2.  The audit is projected again from the rows and compared entry by entry.
+ * 3.  An export that lacks the closing line of one of its streams was cut: the last line that is left of the stream is named.
  *     So is an export without any row.
- * V4  The checks of a stream run in order; the first that finds something speaks for the stream.
+ * 4.  The checks of a stream run in order; the first that finds something speaks for the stream.
  */
 
 import { damageIn, genesisHash, rowText } from "../../contract/chain.ts";

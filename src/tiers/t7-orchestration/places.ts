@@ -2,7 +2,7 @@
  * The places of a kernel: which workflows run, and which submits wait for one of them to rest or end.
  *
  * Owns: `limits.maxInFlight` with the shares of it, and the refusal beyond. Never: runs a workflow.
- * L1  A submit that finds a place takes it at once: those who wait could not take that one.
+ * 1.  A submit that finds a place takes it at once: those who wait could not take that one.
  */
 import type { KernelError } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";

@@ -1,10 +1,10 @@
 /**
- * Which deployment a model call goes to (seed 001, Deterministic Model Routing; A-28).
+ * Which deployment a model call goes to.
  *
  * Owns: the order of the candidates, and the refusal. Never: calls a model, reads a clock, draws from a stream of chance.
- * M1  A decision is a function of the endpoints, the seed, the request and what has been spent: asking changes nothing.
- * M2  The first candidate in the order of preference with budget left is taken; those before it are named.
- * M3  A refusal is an answer, never a throw; it names every candidate whose budget is spent.
+ * 1.  A decision is a function of the endpoints, the seed, the request and what has been spent: asking changes nothing.
+ * 2.  The first candidate in the order of preference with budget left is taken; those before it are named.
+ * 3.  A refusal is an answer, never a throw; it names every candidate whose budget is spent.
  */
 import { z } from "zod";
 import { digest } from "../../contract/digest.ts";
@@ -52,7 +52,7 @@ export interface ModelRouter {
 }
 
 /**
- * A router over these endpoints; seed 001 "Deterministic Model Routing".
+ * A router over these endpoints. The same request over the same endpoints gets the same route.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when the endpoints are not valid.
  */
 export function createModelRouter(options: ModelRouting): ModelRouter {

@@ -3,9 +3,9 @@
  *
  * Never: decides (route-model.ts does), keeps what is spent: that is what the ledger's counters say, which are written with
  * the events they count.
- * S1  Budgets are over all tenants and all processes of a ledger. A route that is decided counts as an invocation with its
+ * 1.  Budgets are over all tenants and all processes of a ledger. A route that is decided counts as an invocation with its
  *     row, and sets the tokens aside that the call may take; what it used instead, and its money, count when it has ended.
- * S2  Of two that are decided on the last of a budget the store takes one: the other is asked for again.
+ * 2.  Of two that are decided on the last of a budget the store takes one: the other is asked for again.
  */
 import type { Charge } from "../../contract/budget.ts";
 import { raise } from "../../contract/error.ts";

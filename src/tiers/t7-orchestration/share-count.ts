@@ -1,7 +1,7 @@
 /**
  * A count of workflows by tenant and principal, and the limit that keeps one more out.
  *
- * S1  A tenant and a principal may have a share of all places, so that others find some free however much one asks for.
+ * 1.  A tenant and a principal may have a share of all places, so that others find some free however much one asks for.
  */
 import type { Running } from "../../contract/messages/t7.ts";
 

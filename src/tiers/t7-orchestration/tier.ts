@@ -3,7 +3,7 @@
  * error nobody could handle ends.
  *
  * Owns: the places of running workflows, the model router. Never: runs a workflow, calls a model.
- * O1  Above `limits.maxInFlight`, and above the share of its tenant or principal, a submit waits for a place, and is refused,
+ * 1.  Above `limits.maxInFlight`, and above the share of its tenant or principal, a submit waits for a place, and is refused,
  *     retryable, before it has left a trace.
  */
 import { kernelError } from "../../contract/error-codes.ts";

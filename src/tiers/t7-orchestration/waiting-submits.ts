@@ -2,9 +2,9 @@
  * The submits that wait for a place: bounded in number and in time, and served in turn.
  *
  * Owns: the order in which those who wait get the places that become free. Never: knows which place is free for whom.
- * W1  A place goes to the tenants in turn, and within a tenant to its principals in turn, first come first served for each.
- * W2  One tenant and one principal may fill a share of the queue, as of the places, so that others find room to wait.
- * W3  A submit waits for `limits.submitWaitMs` at most, and is then refused with what refused it a place.
+ * 1.  A place goes to the tenants in turn, and within a tenant to its principals in turn, first come first served for each.
+ * 2.  One tenant and one principal may fill a share of the queue, as of the places, so that others find room to wait.
+ * 3.  A submit waits for `limits.submitWaitMs` at most, and is then refused with what refused it a place.
  */
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import type { Running } from "../../contract/messages/t7.ts";

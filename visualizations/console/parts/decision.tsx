@@ -1,9 +1,9 @@
 /**
  * A person's answer at a gate: what each would do, then the buttons.
  *
- * C1  Nothing here takes the focus by itself, and no key but Enter or Space on a button decides.
- * C2  While what is shown is not what stands now, nothing is approved.
- * C3  Who has no seat is told why, and sees no button that would be refused. A gate that wants signatures is decided where
+ * 1.  Nothing here takes the focus by itself, and no key but Enter or Space on a button decides.
+ * 2.  While what is shown is not what stands now, nothing is approved.
+ * 3.  Who has no seat is told why, and sees no button that would be refused. A gate that wants signatures is decided where
  *     keys are: the command is told.
  */
 import { useSignal } from "@preact/signals";

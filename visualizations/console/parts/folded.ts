@@ -1,7 +1,7 @@
 /**
  * How many lines of what is decided on are folded away, so that an approval can name them before it counts.
  *
- * F1  A text that repeats what stands elsewhere is left out by a context of null.
+ * 1.  A text that repeats what stands elsewhere is left out by a context of null.
  */
 import { type Signal, useSignal } from "@preact/signals";
 import { createContext } from "preact";

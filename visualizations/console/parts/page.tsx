@@ -1,7 +1,7 @@
 /**
  * The head of a view: its title, which gets the focus when one arrives, and says in the window's title where one is.
  *
- * P1  Focus goes to the heading and to nothing that decides.
+ * 1.  Focus goes to the heading and to nothing that decides.
  */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";

@@ -2,7 +2,7 @@
  * Who sent what to whom: a lane for each who took part, an arrow for each message. To a screen reader it is a list of
  * sentences.
  *
- * S1  Bounded: so many rows at a time, and as many lanes as fit.
+ * 1.  Bounded: so many rows at a time, and as many lanes as fit.
  */
 import { useSignal } from "@preact/signals";
 import type { Message } from "../inspected.ts";

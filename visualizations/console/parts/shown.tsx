@@ -2,7 +2,7 @@
  * Text from outside as a person can see it: text stays text, and each character that shows nothing, moves others or looks
  * like another is named in its place (src/protocol/visible-text.ts, the rule of the terminal too).
  *
- * S1  A long text is cut, says so, and is whole on a person's word.
+ * 1.  A long text is cut, says so, and is whole on a person's word.
  */
 import { useSignal } from "@preact/signals";
 import { showLine, showText } from "../../../src/protocol/visible-text.ts";

@@ -1,7 +1,7 @@
 /**
  * The ledger of a run, event by event: everything beside it is shown as it was then.
  *
- * S1  Where nothing is chosen the run is shown as it is, and goes on showing what comes.
+ * 1.  Where nothing is chosen the run is shown as it is, and goes on showing what comes.
  */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";

@@ -1,8 +1,8 @@
 /**
  * One gate: what is asked, why, what follows from each answer, and the answer.
  *
- * G1  What is on the screen stays until its reader asks for newer; then what differs is shown.
- * G2  A gate that is decided, here or elsewhere, says by whom and when, and has no buttons.
+ * 1.  What is on the screen stays until its reader asks for newer; then what differs is shown.
+ * 2.  A gate that is decided, here or elsewhere, says by whom and when, and has no buttons.
  */
 
 import { useSignal } from "@preact/signals";

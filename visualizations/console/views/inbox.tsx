@@ -2,9 +2,9 @@
  * What waits for whoever is signed in: what falls due first comes first, then what has waited longest.
  * A page of a hundred is shown at first, and every other gate on a person's word.
  *
- * I1  Only what one may decide is listed, and the count says how many there are, also of those that are not shown.
- * I2  What is decided meanwhile stays, greyed, with who and when, until one leaves.
- * I3  Several are approved at once only where they are alike and wholly shown; each by its own digest and request.
+ * 1.  Only what one may decide is listed, and the count says how many there are, also of those that are not shown.
+ * 2.  What is decided meanwhile stays, greyed, with who and when, until one leaves.
+ * 3.  Several are approved at once only where they are alike and wholly shown; each by its own digest and request.
  */
 import { useSignal } from "@preact/signals";
 import { useCallback, useEffect, useRef } from "preact/hooks";

@@ -2,7 +2,7 @@
  * A run: its plan as a graph, the lifecycles of workflow, step and gate with the current state lit, and what is chosen.
  * With a sequence, all of it as it was when that event had happened.
  *
- * R1  What is shown at a sequence is the server's fold; nothing is folded here.
+ * 1.  What is shown at a sequence is the server's fold; nothing is folded here.
  */
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";

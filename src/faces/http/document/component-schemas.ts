@@ -2,7 +2,7 @@
  * The zod schemas of all routes as JSON Schema, each told once and referred to by its name.
  *
  * Owns: names of schemas that belong to one operation alone; what of zod's JSON Schema a reader of OpenAPI has no use for.
- * S1  Two schemas never share a name. S2  Nothing is told that no route refers to.
+ * 1.  Two schemas never share a name. S2  Nothing is told that no route refers to.
  */
 import { z } from "zod";
 import type { JsonObject } from "../../../contract/json.ts";

@@ -3,7 +3,7 @@
  *
  * Owns: what all operations share: who may call, headers, problems, the order.
  * Never: says anything of a route that the route does not say.
- * D1  Every route is an operation, and nothing else is. D2  The same routes give the same bytes.
+ * 1.  Every route is an operation, and nothing else is. D2  The same routes give the same bytes.
  */
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Route } from "../add-route.ts";

@@ -1,7 +1,7 @@
 /**
  * The document of the API as one page of HTML: no script, nothing loaded from anywhere.
  *
- * P1  All that it shows is from the document, and escaped. P2  Each operation and each schema has an anchor.
+ * 1.  All that it shows is from the document, and escaped. P2  Each operation and each schema has an anchor.
  */
 import { html } from "hono/html";
 import type { JsonObject } from "../../../contract/json.ts";

@@ -1,8 +1,8 @@
 /**
  * The names of schemas in the document of the API: a record has the name that the public face exports it under.
  *
- * N1  A schema without a name here is described where it is used, or by the name of the operation that it belongs to.
- * N2  A request and an answer are different schemas: a default may be absent from one and is present in the other.
+ * 1.  A schema without a name here is described where it is used, or by the name of the operation that it belongs to.
+ * 2.  A request and an answer are different schemas: a default may be absent from one and is present in the other.
  */
 import { z } from "zod";
 import { ProblemCause } from "../../../contract/http.ts";

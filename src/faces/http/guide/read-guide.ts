@@ -2,7 +2,7 @@
  * The guide as it lies beside the sources: its pages in the order in which its index names them, and its pictures.
  *
  * Owns: where the files lie, seen from the sources and from the package.
- * R1  They are read once, when somebody first asks. R2  A name is looked up; no path is made of it.
+ * 1.  They are read once, when somebody first asks. R2  A name is looked up; no path is made of it.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { findFolder } from "../find-folder.ts";

@@ -1,9 +1,9 @@
 /**
  * A page of the guide as HTML: its Markdown, the list of all pages, and what is on this one.
  *
- * G1  Markup is what Markdown gives; HTML in the source is text, and its comments are left out.
- * G2  Links between pages lead to pages, whether they are read as files or here. A link leads on by https, or stays here.
- * G3  Headings have the anchors that code hosts give them.
+ * 1.  Markup is what Markdown gives; HTML in the source is text, and its comments are left out.
+ * 2.  Links between pages lead to pages, whether they are read as files or here. A link leads on by https, or stays here.
+ * 3.  Headings have the anchors that code hosts give them.
  */
 import GithubSlugger from "github-slugger";
 import { html, raw } from "hono/html";

@@ -1,8 +1,8 @@
 /**
  * A search as a route: findings as they are found, then the counts. What is examined is read; nothing is run or written.
  *
- * S1  It reads much: a caller has one at a time.
- * S2  Further findings than `most` are counted and not told.
+ * 1.  It reads much: a caller has one at a time.
+ * 2.  Further findings than `most` are counted and not told.
  */
 import { z } from "zod";
 import type { Search } from "../../../api/operation.ts";

@@ -2,8 +2,8 @@
  * The console: one page and the files it is made of. They hold no secret and are open; what the page shows it reads from
  * the API, as whoever has signed in.
  *
- * C1  Nothing is taken from elsewhere, nothing inline runs, and no text becomes markup: the policy says so to the browser.
- * C2  A file whose name holds its digest may be kept for ever; the page itself is asked for each time.
+ * 1.  Nothing is taken from elsewhere, nothing inline runs, and no text becomes markup: the policy says so to the browser.
+ * 2.  A file whose name holds its digest may be kept for ever; the page itself is asked for each time.
  */
 import { z } from "zod";
 import { kernelError } from "../../../contract/error-codes.ts";

@@ -1,8 +1,8 @@
 /**
  * The document of the API, for machines and for people.
  *
- * O1  It is open: it tells what any client must know and nothing of a tenant, a workflow or what is registered.
- * O2  It is made once, when it is first asked for: every route is in the list by then.
+ * 1.  It is open: it tells what any client must know and nothing of a tenant, a workflow or what is registered.
+ * 2.  It is made once, when it is first asked for: every route is in the list by then.
  */
 import { z } from "zod";
 import { JsonObject } from "../../../contract/json.ts";

@@ -1,8 +1,8 @@
 /**
  * The guide: what users of the package read, rendered from the Markdown that it ships with.
  *
- * U1  It is open: it tells nothing of a tenant, a workflow or what is registered.
- * U2  Each page is made once, when it is first asked for.
+ * 1.  It is open: it tells nothing of a tenant, a workflow or what is registered.
+ * 2.  Each page is made once, when it is first asked for.
  */
 import { z } from "zod";
 import { kernelError } from "../../../contract/error-codes.ts";

@@ -1,10 +1,10 @@
 /**
  * A job: a question that is answered when its workflow is done, if that is soon.
  *
- * J1  It is a submit like any other, and under its Idempotency-Key the same workflow: asked again it waits for that one,
+ * 1.  It is a submit like any other, and under its Idempotency-Key the same workflow: asked again it waits for that one,
  *     and answers as it stands then.
- * J2  The waiting ends with the workflow's rest, its time, or the client; the workflow goes on. It counts as a stream.
- * J3  What comes back are outcomes: who may not read them is refused before anything begins.
+ * 2.  The waiting ends with the workflow's rest, its time, or the client; the workflow goes on. It counts as a stream.
+ * 3.  What comes back are outcomes: who may not read them is refused before anything begins.
  */
 import { submit } from "../../../api/commands.ts";
 import { readScope } from "../../../api/reads.ts";

@@ -1,7 +1,7 @@
 /**
  * What was measured, as Prometheus scrapes it.
  *
- * M1  Measurements are over all tenants, so no role of a tenant reaches them: the credential itself must name the scope.
+ * 1.  Measurements are over all tenants, so no role of a tenant reaches them: the credential itself must name the scope.
  */
 import { hasScope } from "../../../contract/auth-context.ts";
 import { kernelError } from "../../../contract/error-codes.ts";

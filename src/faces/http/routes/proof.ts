@@ -1,8 +1,8 @@
 /**
  * What shows that a workflow's record is complete: its evidence, for others to verify, and its replay.
  *
- * P1  Each is of one workflow, and for who may read it. Audit and verification are views of it (reads.ts).
- * P2  A replay runs the deciding of a whole workflow again: a caller has one at a time.
+ * 1.  Each is of one workflow, and for who may read it. Audit and verification are views of it (reads.ts).
+ * 2.  A replay runs the deciding of a whole workflow again: a caller has one at a time.
  */
 import { reads } from "../../../api/reads.ts";
 import { addRoute, offer, type Route } from "../add-route.ts";

@@ -1,9 +1,9 @@
 /**
  * What callers may read: workflows, one workflow in its several views, open gates.
  *
- * R1  Every read needs `outcome:read`, of the credential and of the role; T5 says the latter.
- * R2  A workflow of another tenant is one that is not there.
- * R3  Lists are pages of summaries, newest first; `next` goes on, null says that this was all. The whole is read by its id.
+ * 1.  Every read needs `outcome:read`, of the credential and of the role; T5 says the latter.
+ * 2.  A workflow of another tenant is one that is not there.
+ * 3.  Lists are pages of summaries, newest first; `next` goes on, null says that this was all. The whole is read by its id.
  */
 import { z } from "zod";
 import { lists } from "../../../api/lists.ts";

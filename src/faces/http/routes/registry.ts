@@ -1,7 +1,7 @@
 /**
  * What the kernel runs and how: registered capabilities with their JSON Schemas, and the definitions of the machines.
  *
- * G1  The same for every tenant: what is registered belongs to the host. Who may read workflows may read it.
+ * 1.  The same for every tenant: what is registered belongs to the host. Who may read workflows may read it.
  */
 import { z } from "zod";
 import { readScope } from "../../../api/reads.ts";

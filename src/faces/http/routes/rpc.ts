@@ -1,12 +1,12 @@
 /**
  * JSON-RPC 2.0 at one address: the same calls as the other routes, by method (rpc-methods.ts).
  *
- * J1  What the envelope or the kernel refuses is an error of JSON-RPC under status 200; notifications alone get 204.
- * J2  A batch is done and answered in its order, each message for itself; each takes of the caller's allowance. Once its
+ * 1.  What the envelope or the kernel refuses is an error of JSON-RPC under status 200; notifications alone get 204.
+ * 2.  A batch is done and answered in its order, each message for itself; each takes of the caller's allowance. Once its
  *     answers are as large as a caller may leave unread, further messages that have an id are refused.
- * J3  Ids are texts in our records (A-14). Here every id that JSON-RPC knows is taken, and comes back as it was: a text, a
+ * 3.  Ids are texts in our records. Here every id that JSON-RPC knows is taken, and comes back as it was: a text, a
  *     number, even null, which is an id and no notification.
- * J4  Params are given by name; by position they are bad params, not a bad request.
+ * 4.  Params are given by name; by position they are bad params, not a bad request.
  */
 import { kernelError } from "../../../contract/error-codes.ts";
 import { isPlainObject, type JsonObject } from "../../../contract/json.ts";

@@ -1,10 +1,10 @@
 /**
  * A browser's way in and out: the link with its code, the session that it becomes, and who one is.
  *
- * L1  Opening the link shows a page and changes nothing: a preview or a prefetch does not use the code up. What is wrong
+ * 1.  Opening the link shows a page and changes nothing: a preview or a prefetch does not use the code up. What is wrong
  *     with it is said there already, and that it was used to whoever may have been robbed of it.
- * L2  The page needs no script, and nothing but this host may be sent its form, or show it.
- * L3  Only a page of this host may exchange a code, so that nobody is signed in as somebody else by another site.
+ * 2.  The page needs no script, and nothing but this host may be sent its form, or show it.
+ * 3.  Only a page of this host may exchange a code, so that nobody is signed in as somebody else by another site.
  */
 
 import { z } from "zod";

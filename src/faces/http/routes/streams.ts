@@ -1,11 +1,11 @@
 /**
  * The three streams of a workflow, what an inspector is told of one, and the feed of all workflows of a tenant, as
- * server-sent events (seed 003 section 4; A-42).
+ * server-sent events.
  *
- * T1  A stream goes on after `Last-Event-ID`, or `?after=`, without gap or repeat, whichever process answers.
- * T2  A workflow's stream closes after the terminal event; asked again from its end it answers 204, which ends a client's
+ * 1.  A stream goes on after `Last-Event-ID`, or `?after=`, without gap or repeat, whichever process answers.
+ * 2.  A workflow's stream closes after the terminal event; asked again from its end it answers 204, which ends a client's
  *     reconnecting. The feed never ends.
- * T3  Who may not read, and what is not there, is said before anything is streamed.
+ * 3.  Who may not read, and what is not there, is said before anything is streamed.
  */
 import { channels, readScope, reads } from "../../../api/reads.ts";
 import { Inspection } from "../../../contract/inspection.ts";

@@ -1,7 +1,7 @@
 /**
  * What another set of rules would have decided: findings as they are found, then the counts.
  *
- * W1  Rules are data (YAML, of which JSON is a part) and never code.
+ * 1.  Rules are data (YAML, of which JSON is a part) and never code.
  */
 import { z } from "zod";
 import { searches } from "../../../api/reads.ts";

@@ -2,9 +2,9 @@
  * Every registered capability as a tool of its own: its input schema, hints from the effects of its operators, and a call
  * that is a workflow.
  *
- * C1  A name is the intent type with underscores for dots; where that has more than 64 characters, its beginning and a
+ * 1.  A name is the intent type with underscores for dots; where that has more than 64 characters, its beginning and a
  *     digest. No two intent types share one.
- * C2  Hints are what operators declare; of an operator known by its name alone the worst is said.
+ * 2.  Hints are what operators declare; of an operator known by its name alone the worst is said.
  */
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import type { CapabilityDefinition } from "../../../contract/capability.ts";

@@ -2,7 +2,7 @@
  * The tools that every server has: submit, read, run again, end; and where people may answer gates: decide. Each offers one
  * operation of the catalogue, with a description for models.
  *
- * N1  Their names hold a dash, which no name made of an intent type does: they meet no capability's tool.
+ * 1.  Their names hold a dash, which no name made of an intent type does: they meet no capability's tool.
  */
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";

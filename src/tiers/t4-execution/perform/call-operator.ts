@@ -1,12 +1,12 @@
 /**
- * The operator boundary: one call, with its time (seed 003 sections 5.7 and 7.1).
+ * The operator boundary: one call, with its time.
  *
  * Owns: the timeout race, the reading of what an operator gave or threw. Never: retries, notes; each end is an input.
- * I1  A call is made once its start is committed; who was cancelled or overtaken meanwhile makes none. No key, no call.
- * I2  A success that arrives is the result, however late. Any other end after the time is in doubt, unless the call may be
- *     repeated or its operator says that it honours its abort (B-01).
- * I3  A plain throw of a call that may not be repeated leaves it in doubt: nobody knows what was done before it (B-02).
- * I4  An answer is an end: what cannot be read, kept or passed by the screening fails the call for good, and its error says
+ * 1.  A call is made once its start is committed; who was cancelled or overtaken meanwhile makes none. No key, no call.
+ * 2.  A success that arrives is the result, however late. Any other end after the time is in doubt, unless the call may be
+ *     repeated or its operator says that it honours its abort.
+ * 3.  A plain throw of a call that may not be repeated leaves it in doubt: nobody knows what was done before it.
+ * 4.  An answer is an end: what cannot be read, kept or passed by the screening fails the call for good, and its error says
  *     `answered`, for the effect is there. A call that may not be repeated is then in doubt: a person says what it gave.
  *     The operator's time is over with its answer: screening has a limit of its own.
  */

@@ -1,6 +1,6 @@
 /**
  * Calling a tool: a DATA Signal to T0's bridge, Signals back (OPR-06). A refused request is repaired once by T2's
- * curiosity and tried again within the same attempt; a policy denial under the same number never is (C-21).
+ * curiosity and tried again within the same attempt; a policy denial under the same number never is.
  */
 
 import { type KernelError, raise } from "../../../contract/error.ts";

@@ -2,8 +2,8 @@
  * The first answer to a submit key, from the ledger alone: whichever process gave it, and also if it died before it could.
  *
  * Owns: what a submit is answered with. Never: writes; the key is written with the workflow's first turn.
- * S1  A key is one principal's of one tenant; the workflow that holds it never changes.
- * S2  Under a known key another payload is refused, by its digest.
+ * 1.  A key is one principal's of one tenant; the workflow that holds it never changes.
+ * 2.  Under a known key another payload is refused, by its digest.
  */
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";

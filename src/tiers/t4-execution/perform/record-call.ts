@@ -1,9 +1,9 @@
 /**
  * What a running operator leaves in the ledger beside its result: events of its own, and what it has done so far, for the
- * attempt after this one (seed 001, ExecutionContext).
+ * attempt after this one.
  *
- * O1  It is written while the call's step runs and its own call is under way; later words are refused.
- * O2  Only JSON is kept, and no more of it than the limits say.
+ * 1.  It is written while the call's step runs and its own call is under way; later words are refused.
+ * 2.  Only JSON is kept, and no more of it than the limits say.
  */
 import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";

@@ -1,12 +1,12 @@
 /**
  * A call's way to a model endpoint: T7 decides, the ledger keeps the decision and counts what was used (ROU-03, ROU-06).
  *
- * C1  A decision is committed before the operator hears of it, and a refusal as well.
- * C2  An endpoint that an earlier attempt of the same action went to is asked for last: that attempt failed.
- * C3  An endpoint's budget is held where the decision is committed: one that came too late is asked for again.
+ * 1.  A decision is committed before the operator hears of it, and a refusal as well.
+ * 2.  An endpoint that an earlier attempt of the same action went to is asked for last: that attempt failed.
+ * 3.  An endpoint's budget is held where the decision is committed: one that came too late is asked for again.
  *     It asks behind what is noted: another call may be trying for the same, and a call that was made ahead of its row would
  *     have a refused row decided, itself made, and the same asked anew, for ever.
- * C4  A call whose attempt has ended routes no more; one attempt routes at most `limits.maxRoutes` times.
+ * 4.  A call whose attempt has ended routes no more; one attempt routes at most `limits.maxRoutes` times.
  */
 
 import { z } from "zod";

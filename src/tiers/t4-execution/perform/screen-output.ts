@@ -1,9 +1,9 @@
 /**
- * What leaves an operator passes here before it is recorded anywhere (seed 002 section 10).
+ * What leaves an operator passes here before it is recorded anywhere.
  *
- * O1  `validateOutput` sees at most the first 5000 characters, once per result; what it refuses becomes the marker.
- * O2  The status is kept, whatever happens to the text.
- * O3  What is longer than `limits.maxOutputChars` is not recorded.
+ * 1.  `validateOutput` sees at most the first 5000 characters, once per result; what it refuses becomes the marker.
+ * 2.  The status is kept, whatever happens to the text.
+ * 3.  What is longer than `limits.maxOutputChars` is not recorded.
  */
 
 import { raise } from "../../../contract/error.ts";

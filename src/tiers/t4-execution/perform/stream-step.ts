@@ -2,12 +2,12 @@
  * What a running operator says on its way: chunks for people and sub-progress, batched into STEP_STREAMED before anybody
  * sees them.
  *
- * S1  Nothing is shown that is not in the ledger; batches carry a sequence that rises over the workflow.
- * S2  With an output validator and no validateChunk, chunks are held until the output has passed, and dropped if it does
+ * 1.  Nothing is shown that is not in the ledger; batches carry a sequence that rises over the workflow.
+ * 2.  With an output validator and no validateChunk, chunks are held until the output has passed, and dropped if it does
  *     not (SEC-04).
  *     Text alone is taken, and no more of it than `limits.maxOutputChars` in all.
- * S3  What is said after the operator's end is told to nobody, however long its output is checked.
- * S4  With validateChunk each chunk waits for its own check; chunks keep their order, whichever check ends first.
+ * 3.  What is said after the operator's end is told to nobody, however long its output is checked.
+ * 4.  With validateChunk each chunk waits for its own check; chunks keep their order, whichever check ends first.
  */
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";

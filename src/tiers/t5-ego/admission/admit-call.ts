@@ -1,6 +1,6 @@
 /**
  * The one admission of a piece of work: capability, governor, token budget, then the scoped budgets; all are checked and
- * only then anything is set aside (C-23).
+ * only then anything is set aside.
  */
 import type { AdmissionRefusal } from "../../../contract/admission.ts";
 import type { Reservation } from "../../../contract/budget.ts";
@@ -16,7 +16,7 @@ import type { CapabilityRegistry } from "./capability-registry.ts";
 
 const admissionRef = moduleRef(5, "admission", "admit");
 
-/** Null when the work fits; the error has seed 001's detail. Nothing is set aside. */
+/** Null when the work fits; the error says what it exceeds. Nothing is set aside. */
 export function checkWork(capabilityRegistry: CapabilityRegistry, question: WorkQuestion): KernelError | null {
   const { name, cost, budget, resources, used, token_id } = question;
   const entry = capabilityRegistry.find(name);

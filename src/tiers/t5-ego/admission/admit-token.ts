@@ -1,13 +1,13 @@
 /**
- * May a token run: capability, then governor, then the token's own budget (seed 001; C-23).
+ * May a token run: capability, then governor, then the token's own budget.
  *
  * Owns: the order of the three, the arithmetic of ceilings, and the details that tell of it. Never: keeps the accounts;
  * they come in and go out as plain data.
- * A1  All checks first, then one commit: a refusal leaves every counter as it was.
- * A2  What would exceed a ceiling is refused, what reaches it exactly is not. A ceiling of null ends where counting in
+ * 1.  All checks first, then one commit: a refusal leaves every counter as it was.
+ * 2.  What would exceed a ceiling is refused, what reaches it exactly is not. A ceiling of null ends where counting in
  *     whole numbers does.
- * A3  A request is refused as a whole, with the first resource that it does not fit (A-26).
- * A4  Accounts are frozen: who reads them cannot change them.
+ * 3.  A request is refused as a whole, with the first resource that it does not fit.
+ * 4.  Accounts are frozen: who reads them cannot change them.
  */
 import type { Admission, AdmissionRefusal, AdmissionRequest, AdmissionState } from "../../../contract/admission.ts";
 import { deepFreeze } from "../../../contract/json.ts";

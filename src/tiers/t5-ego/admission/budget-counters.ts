@@ -2,9 +2,9 @@
  * What the counters of budgets stand at, as far as this process knows, and what is set aside of them.
  *
  * Owns: what was set aside for calls whose start is not in the ledger yet. Never: counts what is in the ledger; says what fits.
- * C1  What is known of a counter is what it stood at when it was read, with all that was set aside then and since, used or not.
+ * 1.  What is known of a counter is what it stood at when it was read, with all that was set aside then and since, used or not.
  *     What others charge meanwhile the store alone sees.
- * C2  Between the asking for counters and the answer what was let go is counted in what is known: whether they were read with or
+ * 2.  Between the asking for counters and the answer what was let go is counted in what is known: whether they were read with or
  *     without it, nobody can say.
  */
 import { addCharge, type Charge, noCharge, type Reservation } from "../../../contract/budget.ts";

@@ -3,11 +3,11 @@
  *
  * Owns: which counters a call touches, and whether it still fits. Never: counts what is in the ledger; the store does, in the
  * transaction that writes the event.
- * B1  Nothing is charged by asking: a refusal leaves every counter as it was.
- * B2  What is set aside counts at once, so that calls that ask at once never pass a ceiling together. What another process commits
+ * 1.  Nothing is charged by asking: a refusal leaves every counter as it was.
+ * 2.  What is set aside counts at once, so that calls that ask at once never pass a ceiling together. What another process commits
  *     meanwhile the store sees, which holds the reservation to its ceilings again where it is written.
- * B3  What was set aside and never begun is forgotten after a lease's time.
- * B4  Counters are read where a call would not fit beside what is known of them, and where what was set aside for it could
+ * 3.  What was set aside and never begun is forgotten after a lease's time.
+ * 4.  Counters are read where a call would not fit beside what is known of them, and where what was set aside for it could
  *     not be written.
  */
 import {

@@ -1,6 +1,6 @@
 /**
  * The kernel's registry of budgeted capabilities: loading a package or an operator puts its name here, with its ceilings
- * (C-03, REG-06). What is used of them is counted per workflow, in its record.
+ * (REG-06). What is used of them is counted per workflow, in its record.
  */
 import type { AdmissionState } from "../../../contract/admission.ts";
 import type { CapabilityEntry, CapabilityHandle, CapabilityLimits, GovernorLimits } from "../../../contract/token.ts";

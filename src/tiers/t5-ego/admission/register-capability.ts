@@ -1,9 +1,9 @@
 /**
- * The registered capabilities and the governor's accounts, as they are before the first token (seed 001, capability format).
+ * The registered capabilities and the governor's accounts, as they are before the first token.
  *
  * Owns: which handle a capability gets. Never: counts (admit-token.ts does).
- * S1  Handles are 1, 2, 3 …; a name keeps its handle, and nothing is ever taken out.
- * S2  A name that comes again with other limits is refused: nobody's ceiling moves under those who use it.
+ * 1.  Handles are 1, 2, 3 …; a name keeps its handle, and nothing is ever taken out.
+ * 2.  A name that comes again with other limits is refused: nobody's ceiling moves under those who use it.
  */
 import type { AdmissionState } from "../../../contract/admission.ts";
 import { canonicalJson } from "../../../contract/digest.ts";

@@ -1,5 +1,5 @@
 /**
- * The default v1 stance (seed 003 section 2.6, C-27, C-44): nothing leaves, nothing becomes final, no delegated credential
+ * The default v1 stance: nothing leaves, nothing becomes final, no delegated credential
  * is used, without what the stance asks for. Hosts may replace the set.
  */
 import { hasScope } from "../../../contract/auth-context.ts";

@@ -1,11 +1,11 @@
 /**
  * Evaluates a policy question in rounds, so that the payload that runs is a payload that every rule has judged.
  *
- * R1  What a transform or a redaction made is judged again by all rules, until a round changes nothing. Rules that do not
+ * 1.  What a transform or a redaction made is judged again by all rules, until a round changes nothing. Rules that do not
  *     settle within `maxRounds` changes deny (T5_POLICY_UNSETTLED).
- * R2  The decision is the strictest of all rounds: a rule that asked for a person because of the payload as it was requested
+ * 2.  The decision is the strictest of all rounds: a rule that asked for a person because of the payload as it was requested
  *     still asks, and a denial of what a transform made denies. Every rule that matched in any round is named, and every lift.
- * R3  The payload that the decision lets through is `redact(transform ?? payload, redactions)`, whatever the number of rounds.
+ * 3.  The payload that the decision lets through is `redact(transform ?? payload, redactions)`, whatever the number of rounds.
  */
 import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";

@@ -1,16 +1,16 @@
 /**
- * Evaluates all rules of a stage once, on one payload, and combines their answers into one decision (seed 003 section 5.5).
+ * Evaluates all rules of a stage once, on one payload, and combines their answers into one decision.
  *
- * P1  DENY > REQUIRE_HUMAN_APPROVAL > TRANSFORM and ALLOW_WITH_REDACTION > ALLOW; among equals the first one names decision
+ * 1.  DENY > REQUIRE_HUMAN_APPROVAL > TRANSFORM and ALLOW_WITH_REDACTION > ALLOW; among equals the first one names decision
  *     and reason. Every rule that matched is named, in the order of evaluation.
- * P2  A rule that throws, answers nonsense, never answers, or answers what its stage cannot honour denies. So does a
+ * 2.  A rule that throws, answers nonsense, never answers, or answers what its stage cannot honour denies. So does a
  *     redaction that finds no place. Nothing is let through by accident.
- * P3  A transform and all redactions of matching rules hold together, and also where approval is asked on top: first the
+ * 3.  A transform and all redactions of matching rules hold together, and also where approval is asked on top: first the
  *     payload is transformed, then masked. The answer holds nothing of what is masked.
- * P4  Rules see the payload of the question, never one another's changes. Two that transform it differently deny.
- * P5  A rule that lifts a default rule, and allows the call or asks a person, answers in its place (lift-rules.ts). The lift
+ * 4.  Rules see the payload of the question, never one another's changes. Two that transform it differently deny.
+ * 5.  A rule that lifts a default rule, and allows the call or asks a person, answers in its place (lift-rules.ts). The lift
  *     is recorded where the default rule matched, and holds for this round alone.
- * P6  A question is frozen, to the bottom: what a rule is shown is what runs, and no rule can change it.
+ * 6.  A question is frozen, to the bottom: what a rule is shown is what runs, and no rule can change it.
  */
 import { z } from "zod";
 import { digest } from "../../../contract/digest.ts";

@@ -1,9 +1,9 @@
 /**
  * Separates the default rules that a host's rule lifts from the answers that count.
  *
- * L1  Only a rule of the default stance itself is lifted, never a rule of a host that bears such a name.
- * L2  Only an answer that allows the call or asks a person lifts; a rule that denied or failed lifts nothing.
- * L3  A lift is recorded where the default rule matched; elsewhere there was nothing to lift.
+ * 1.  Only a rule of the default stance itself is lifted, never a rule of a host that bears such a name.
+ * 2.  Only an answer that allows the call or asks a person lifts; a rule that denied or failed lifts nothing.
+ * 3.  A lift is recorded where the default rule matched; elsewhere there was nothing to lift.
  */
 import type { PolicyLift } from "../../../contract/policy.ts";
 import { defaultRules } from "./default-rules.ts";

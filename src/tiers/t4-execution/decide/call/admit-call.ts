@@ -1,10 +1,10 @@
 /**
- * The token of a call: what it asks for, and T5's admission of it before the call begins (seed 001; C-23, C-49).
+ * The token of a call: what it asks for, and T5's admission of it before the call begins.
  *
- * C1  A call begins only as T5 found it to fit, with nothing admitted in between: what stood when it was asked is what
+ * 1.  A call begins only as T5 found it to fit, with nothing admitted in between: what stood when it was asked is what
  *     stands when the start is noted. What no ceiling concerns fits whatever stands.
- * C2  A refusal leaves one event and charges nothing.
- * C3  A call that the record answers asks for nothing.
+ * 2.  A refusal leaves one event and charges nothing.
+ * 3.  A call that the record answers asks for nothing.
  */
 import type { Usage } from "../../../../contract/action.ts";
 import { type BoundReservation, type Charge, checkBudget } from "../../../../contract/budget.ts";

@@ -1,11 +1,11 @@
 /**
- * What an idempotency key answers (seed 003 sections 5.7, 7.1): the one place that says whether an attempt is a call.
+ * What an idempotency key answers: the one place that says whether an attempt is a call.
  *
- * K1  An unseen key runs; a succeeded one answers from the record; a running one gives its handle; a failed one gives the
+ * 1.  An unseen key runs; a succeeded one answers from the record; a running one gives its handle; a failed one gives the
  *     same failure unless it may be begun again, by a restart or by a new plan. No key, no call.
- * K2  An allowance of attempts is a key's, in each plan: steps that share it wait for one another's calls, and are answered
+ * 2.  An allowance of attempts is a key's, in each plan: steps that share it wait for one another's calls, and are answered
  *     by them.
- * K3  A call whose end nobody knows is made again only if it may be repeated.
+ * 3.  A call whose end nobody knows is made again only if it may be repeated.
  */
 import type { Usage } from "../../../../contract/action.ts";
 import { type KernelError, raise } from "../../../../contract/error.ts";

@@ -1,9 +1,9 @@
 /**
- * Idempotency keys (seed 003 section 7.2; C-26, C-27).
+ * Idempotency keys.
  *
- * K1  Same intent, step and inputs give one key, whatever the order of members; anything else gives another.
- * K2  Inputs are those before a policy's TRANSFORM, so that a later rule cannot mint a new key.
- * K3  An apply key binds to the outcome version it makes final.
+ * 1.  Same intent, step and inputs give one key, whatever the order of members; anything else gives another.
+ * 2.  Inputs are those before a policy's TRANSFORM, so that a later rule cannot mint a new key.
+ * 3.  An apply key binds to the outcome version it makes final.
  */
 import { canonicalJson, sha256 } from "../../../../contract/digest.ts";
 import type { Outcome } from "../../../../contract/outcome.ts";

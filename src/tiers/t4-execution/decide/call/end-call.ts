@@ -1,10 +1,10 @@
 /**
  * The end of a call, as it comes: noted before anything follows from it.
  *
- * E1  A success, however late, is the call's result (B-01).
- * E2  An end that comes when the step has no ear for it any more is logged, not recorded: final states ignore events.
- * E3  A call that was told to stop fails because of that: its key stays running for whoever takes the workflow up.
- * E4  A call whose start was never kept had no effect (`durability: "effects"`): it is not heard, and made again.
+ * 1.  A success, however late, is the call's result.
+ * 2.  An end that comes when the step has no ear for it any more is logged, not recorded: final states ignore events.
+ * 3.  A call that was told to stop fails because of that: its key stays running for whoever takes the workflow up.
+ * 4.  A call whose start was never kept had no effect (`durability: "effects"`): it is not heard, and made again.
  */
 import type { Usage } from "../../../../contract/action.ts";
 import { isRetryable, type KernelError, toExecutorError } from "../../../../contract/error.ts";

@@ -1,9 +1,9 @@
 /**
- * The context of one attempt (seed 002 section 5), with one writer for each thing that may change.
+ * The context of one attempt, with one writer for each thing that may change.
  *
- * X1  Everything is read-only; a write from outside is refused with T4_MIDDLEWARE_VIOLATION and has no effect.
- * X2  `timeout` is written by the Timeout middleware alone, through `writeTimeout`.
- * X3  `is_retry` is derived from `attempt`.
+ * 1.  Everything is read-only; a write from outside is refused with T4_MIDDLEWARE_VIOLATION and has no effect.
+ * 2.  `timeout` is written by the Timeout middleware alone, through `writeTimeout`.
+ * 3.  `is_retry` is derived from `attempt`.
  */
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";

@@ -1,10 +1,10 @@
 /**
- * The key of a call that derives from its inputs, over all plans of a workflow (seed 003 section 7.2).
+ * The key of a call that derives from its inputs, over all plans of a workflow.
  *
  * Owns: which call of an earlier plan a step makes again. Never: what that call's key answers (answer-key.ts).
- * W1  A step of a new plan with the operator and the inputs of a step that has called keeps the key of that call, whatever
+ * 1.  A step of a new plan with the operator and the inputs of a step that has called keeps the key of that call, whatever
  *     it is called. Each call is kept by one step of the plan: two steps that are alike are two calls.
- * W2  A call has a new key where a person asked for the work anew (another draft version), where a plan goes on after a
+ * 2.  A call has a new key where a person asked for the work anew (another draft version), where a plan goes on after a
  *     success, or where nothing has an effect and another answer is wanted.
  */
 

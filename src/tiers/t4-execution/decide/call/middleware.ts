@@ -1,5 +1,5 @@
 /**
- * The middleware chain around every operator call (seed 002 section 6).
+ * The middleware chain around every operator call.
  *
  * Owns: the order. Never: the verdicts (T5 gives them), the call itself.
  * M1  before: Trace → Policy → Approval → custom → Timeout; after and on error: Timeout → custom → Approval → Policy →

@@ -1,9 +1,9 @@
 /**
- * What an operator or a hook threw, as the error that is kept (C-09, C-01): its own operator error, a KernelError, or a
+ * What an operator or a hook threw, as the error that is kept: its own operator error, a KernelError, or a
  * plain throw.
  *
- * R1  What it was is kept: name, code, causes and members, bounded and without secrets (`detail.failure`).
- * R2  An operator error with a member that is not valid keeps what the others say; the bad member is named.
+ * 1.  What it was is kept: name, code, causes and members, bounded and without secrets (`detail.failure`).
+ * 2.  An operator error with a member that is not valid keeps what the others say; the bad member is named.
  */
 import {
   boundError,

@@ -2,8 +2,8 @@
  * A vote, from its judgement to the ledger: at a gate that one person decides it is the decision; with a quorum it is an
  * event of its own, and the one that completes the quorum is followed by the decision in the same commit.
  *
- * V1  The decision names who carried it; an adviser's vote never leads to one.
- * V2  What the votes decide is decided in the row that brings the last of them: no gate is open whose votes decide.
+ * 1.  The decision names who carried it; an adviser's vote never leads to one.
+ * 2.  What the votes decide is decided in the row that brings the last of them: no gate is open whose votes decide.
  */
 
 import { apartFrom, countedVotes, verdictOf } from "../../../../../machines/quorum.ts";

@@ -3,9 +3,9 @@
  * when a vote is taken and before the first call. Where the gate does not show what they say now it is opened again on what
  * stands, and nothing is called.
  *
- * K1  A call that has begun may itself have changed what it rests on: repeated under its key it is not asked about again.
- * K2  What was said on another basis is no word on this one: where it has changed an approval names it.
- * K3  What policy says last counts. A denial refuses the vote, and denies the step before its call. A demand for a person is met
+ * 1.  A call that has begun may itself have changed what it rests on: repeated under its key it is not asked about again.
+ * 2.  What was said on another basis is no word on this one: where it has changed an approval names it.
+ * 3.  What policy says last counts. A denial refuses the vote, and denies the step before its call. A demand for a person is met
  *     by a gate that names the rule; another payload is met by none.
  */
 

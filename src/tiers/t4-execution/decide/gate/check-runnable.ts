@@ -2,7 +2,7 @@
  * Whether this process could run what a person is asked about: the package, the operators of the step and of those that are
  * still to come, the payload, the operator's own check.
  *
- * Q1  Nobody is asked about what cannot run, and nobody's approval of it is taken: the gate stays open for a process that can,
+ * 1.  Nobody is asked about what cannot run, and nobody's approval of it is taken: the gate stays open for a process that can,
  *     and for a rejection.
  */
 import { KernelErrorException, toExecutorError } from "../../../../contract/error.ts";

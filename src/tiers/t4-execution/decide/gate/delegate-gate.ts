@@ -1,8 +1,8 @@
 /**
  * What may be said at a gate beside deciding it: a vote is taken back, a seat is lent.
  *
- * L1  Both are for an open gate only; what it was decided by stays.
- * L2  Who owns a seat may take back the vote that was given in their place.
+ * 1.  Both are for an open gate only; what it was decided by stays.
+ * 2.  Who owns a seat may take back the vote that was given in their place.
  */
 
 import { isSamePrincipal, standingVote } from "../../../../../machines/quorum.ts";

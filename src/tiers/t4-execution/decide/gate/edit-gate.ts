@@ -1,10 +1,10 @@
 /**
  * A gate on a version that nobody has seen yet: a person changed what it shows, or policy did since it opened.
  *
- * E1  An edit is checked like any payload, and by policy, before anything of it is noted. One that changes nothing of what the
+ * 1.  An edit is checked like any payload, and by policy, before anything of it is noted. One that changes nothing of what the
  *     call gets is refused: at a gate whose step applies an outcome, the outcome's new version is what the call gets. What
  *     policy makes of it beyond a mask is shown before it is decided on.
- * E2  A decision under another policy than the gate's is refused; what the gate shows is put to the policy of now, and the
+ * 2.  A decision under another policy than the gate's is refused; what the gate shows is put to the policy of now, and the
  *     gate is opened again on what that lets through, or its step is denied. So it is where an expiry or the votes of
  *     before would approve it.
  */

@@ -1,5 +1,5 @@
 /**
- * Gates whose time is up: each does what it was opened with (A-32), as an event of its own, rung by rung where it has a
+ * Gates whose time is up: each does what it was opened with, as an event of its own, rung by rung where it has a
  * ladder. Without an expiry a gate waits for ever. Reminders fall due beside all that. While its workflow is awake, held back by
  * a command or not, the run keeps the time; the host does for one that rests.
  */
@@ -12,7 +12,7 @@ import { failStep, gateDenied } from "../run/end-step.ts";
 import { isOutdated, type Run, scopeOf } from "../run/run.ts";
 import { climb } from "./open-gate.ts";
 
-/** Notes what has fallen due, whoever comes next: whatever is said after a gate's time meets its expiry first (B-06). */
+/** Notes what has fallen due, whoever comes next: whatever is said after a gate's time meets its expiry first. */
 export function expireGates(run: Run): void {
   const { gates } = run.log.record;
   if (gates.size === 0) return;

@@ -1,10 +1,10 @@
 /**
- * A person's decision, from the request to the ledger (seed 003 section 3.2; A-35, house section 3).
+ * A person's decision, from the request to the ledger.
  *
- * J1  First decision wins; the same again gets the recorded answer; a contradicting one is refused (409).
- * J2  An edit makes a new version, is checked like any payload, and the gate is bound to it before it is approved.
- * J3  Nothing is answered before it is committed.
- * J4  Which gate a decision means: name-gate.ts. One that comes before its gate opens: keep-decision.ts.
+ * 1.  First decision wins; the same again gets the recorded answer; a contradicting one is refused (409).
+ * 2.  An edit makes a new version, is checked like any payload, and the gate is bound to it before it is approved.
+ * 3.  Nothing is answered before it is committed.
+ * 4.  Which gate a decision means: name-gate.ts. One that comes before its gate opens: keep-decision.ts.
  */
 
 import { agreesOnTargets, isSeatTaken, requestersOf, standingVote, tallyOf } from "../../../../../machines/quorum.ts";
@@ -260,7 +260,7 @@ function resolutionOf({ kind, gate_id }: Gate, { decision, payload }: ParsedGate
   return resolution === undefined ? "failed" : refuseAt(gate_id, "a rejection says itself that the call failed");
 }
 
-/** What a person knows about a lost call becomes its end (house section 3). */
+/** What a person knows about a lost call becomes its end. */
 function settleDoubt(
   run: Run,
   gate: Gate,

@@ -1,9 +1,9 @@
 /**
  * A decision that comes before its gate opens.
  *
- * K1  It is kept, from the moment that the workflow was accepted, if it names the gate and the digest of what the gate will
+ * 1.  It is kept, from the moment that the workflow was accepted, if it names the gate and the digest of what the gate will
  *     show. It holds if that is what opens, whoever asks for the gate: the plan, policy or the operator.
- * K2  What rests on what a gate shows beside its payload (an edit, a signature, an outcome, a basis) is not kept: it waits for
+ * 2.  What rests on what a gate shows beside its payload (an edit, a signature, an outcome, a basis) is not kept: it waits for
  *     the gate.
  */
 import type { AuthContext } from "../../../../contract/auth-context.ts";

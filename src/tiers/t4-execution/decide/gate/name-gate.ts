@@ -1,12 +1,12 @@
 /**
  * The gate that a request means, found in the record as it stands.
  *
- * N1  A request names its gate, or a decision names the payload that the gate shows. A request that names neither is refused:
+ * 1.  A request names its gate, or a decision names the payload that the gate shows. A request that names neither is refused:
  *     in process, the one open gate is named before the request comes here.
- * N2  A decision whose idempotency key is on record reaches the gate that it reached first, and no other.
- * N3  Of the gates that show the named payload an open one comes first. A closed gate answers only where no open one matches.
- * N4  A gate that was revised is decided by a request that names what it shows now.
- * N5  A decision that is decided again, because another process's append came first, is about the open gate that it met
+ * 2.  A decision whose idempotency key is on record reaches the gate that it reached first, and no other.
+ * 3.  Of the gates that show the named payload an open one comes first. A closed gate answers only where no open one matches.
+ * 4.  A gate that was revised is decided by a request that names what it shows now.
+ * 5.  A decision that is decided again, because another process's append came first, is about the open gate that it met
  *     before. It never reaches a gate that was opened while it waited, even if that gate shows the same payload.
  */
 import { decisionKeyOf } from "../../../../../machines/fold-gates.ts";

@@ -1,13 +1,13 @@
 /**
  * Opening a gate: the record a person decides on, complete before it is shown.
  *
- * G1  One gate per step; further triggers add reasons, not gates (C-12).
- * G2  A decision that was kept for this gate applies if it names the digest that opens and whoever gave it may decide
+ * 1.  One gate per step; further triggers add reasons, not gates.
+ * 2.  A decision that was kept for this gate applies if it names the digest that opens and whoever gave it may decide
  *     what opens; otherwise it is void. It is spent by the opening: no later version brings it back.
  *     What was said ahead was said on no basis: at a gate that rests on one it is void.
- * G3  What became of a gated call is said by those who were asked before it, or by the roles that its operator names, and by
+ * 3.  What became of a gated call is said by those who were asked before it, or by the roles that its operator names, and by
  *     nobody else.
- * G4  No gate opens on what this process could not run.
+ * 4.  No gate opens on what this process could not run.
  */
 
 import { agreesOnTargets, seatsOf, standingVote } from "../../../../../machines/quorum.ts";

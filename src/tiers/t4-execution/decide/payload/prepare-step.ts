@@ -3,10 +3,10 @@
  *
  * The result is the payload: policy judges it, a gate shows it, its digest is recorded, and previews, checks and all attempts
  * of the call are given it.
- * Q1  After an approval the payload is the one the person saw, to the digest; nothing is resolved or parsed anew. What was made
+ * 1.  After an approval the payload is the one the person saw, to the digest; nothing is resolved or parsed anew. What was made
  *     again since is not what they saw; a call that is made again is the one that they approved, whatever was made since.
- * Q2  Whatever changes the payload (a policy's transform, an edit) passes validateParams and the schema again.
- * Q3  A schema gives JSON, and leaves what it gave as it is: a payload that it would change is refused.
+ * 2.  Whatever changes the payload (a policy's transform, an edit) passes validateParams and the schema again.
+ * 3.  A schema gives JSON, and leaves what it gave as it is: a payload that it would change is refused.
  */
 
 import { canonicalJson, digest, sha256 } from "../../../../contract/digest.ts";

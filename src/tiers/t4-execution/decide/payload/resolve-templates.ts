@@ -1,5 +1,5 @@
 /**
- * Param templates: `{{step_1.output}}`, `{{step_1.output.field.sub}}`, alone or inside text (seed 002 section 4.2, A-45).
+ * Param templates: `{{step_1.output}}`, `{{step_1.output.field.sub}}`, alone or inside text.
  *
  * Owns: reading references in params. Never: evaluates anything; reads what a reference brought for another.
  * P1  Only own data properties and array indices of plain outputs are followed: no getter, no prototype, no call.

@@ -1,12 +1,12 @@
 /**
  * How a person ends a workflow: nothing is begun any more, and what may have happened outside is found out before the end.
  *
- * C1  A call that may have an effect and may not be repeated keeps its step open until its end is known. All other steps are
+ * 1.  A call that may have an effect and may not be repeated keeps its step open until its end is known. All other steps are
  *     skipped at once, with the gates that they held.
- * C2  While such a call is under way here the workflow waits for it, and a late end is recorded like any other.
- * C3  An end that nobody knows (a crash, a timeout, a throw) is asked of a person at the gate of its step, as everywhere. The
+ * 2.  While such a call is under way here the workflow waits for it, and a late end is recorded like any other.
+ * 3.  An end that nobody knows (a crash, a timeout, a throw) is asked of a person at the gate of its step, as everywhere. The
  *     answer is the end; nothing is called again.
- * C4  A call that has no effect, or may be repeated under its key, is waited for by nobody.
+ * 4.  A call that has no effect, or may be repeated under its key, is waited for by nobody.
  */
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";

@@ -1,9 +1,9 @@
 /**
  * The turn: one input, what it does to the record, what it asks for. Synchronous; reads nothing but the run it is given.
  *
- * T1  What comes from outside is noted first; then the workflow is taken on as far as it goes.
- * T2  A command is answered by what is committed; what it is refused with changes nothing but what policy said of it.
- * T3  What of deciding is a fault of the kernel's ends the workflow with a code.
+ * 1.  What comes from outside is noted first; then the workflow is taken on as far as it goes.
+ * 2.  A command is answered by what is committed; what it is refused with changes nothing but what policy said of it.
+ * 3.  What of deciding is a fault of the kernel's ends the workflow with a code.
  */
 
 import { type KernelError, KernelErrorException, raise } from "../../../../contract/error.ts";
@@ -66,7 +66,7 @@ const commandScope = (re: number): string => `command:${re}`;
 function handleCommand(run: Run, command: Commanding): void {
   const { re } = command;
   try {
-    // What is said after a gate's time meets its expiry first (B-06).
+    // What is said after a gate's time meets its expiry first.
     if (command.type === "decided" && !isTerminal(run.log.record.state)) expireGates(run);
     const through = run.scopes.pass(commandScope(re), () => {
       const data = command.type === "decided" ? handleDecision(run, command.word) : obey(run, command.command);

@@ -1,10 +1,10 @@
 /**
  * How a workflow ends: completed through T6's judgement, failed through the escalation to T7, cancelled by a person.
  *
- * E1  An error nobody could handle is escalated one tier at a time, T4 → T5 → T6 → T7, one event a hop; then, once, the
- *     workflow has failed (C-46).
- * E2  What a run on a thread has learned is written to memory in the same turn (LIF-08).
- * E3  A step never ends without an event: what has not run is skipped, by name.
+ * 1.  An error nobody could handle is escalated one tier at a time, T4 → T5 → T6 → T7, one event a hop; then, once, the
+ *     workflow has failed.
+ * 2.  What a run on a thread has learned is written to memory in the same turn (LIF-08).
+ * 3.  A step never ends without an event: what has not run is skipped, by name.
  */
 
 import { isKernelError, type KernelError, toExecutorError, wrapError } from "../../../../contract/error.ts";
@@ -92,7 +92,7 @@ function chainAbove(error: KernelError, tier: number): KernelError[] {
   return hops;
 }
 
-/** A response status is a view of the error (A-64). */
+/** A response status is a view of the error. */
 export function statusOf(error: KernelError): "empty_plan" | "blocked" | "failed" {
   if (error.code === "T3_PLAN_EMPTY") return "empty_plan";
   return isBlocking(error) ? "blocked" : "failed";

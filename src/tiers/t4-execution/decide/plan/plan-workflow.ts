@@ -1,9 +1,9 @@
 /**
  * From an accepted intent, or a failed round, to a recorded plan: context (T2), budget, planning (T3), policy (T5).
  *
- * P1  With the budget spent the planner is not asked (PLN-05, RPL-07).
- * P2  The plan passes policy before any of its steps runs (PLN-11).
- * P3  Steps of a planner's plan beyond the limit are dropped with an event each, and the state warns of it (C-13).
+ * 1.  With the budget spent the planner is not asked (PLN-05, RPL-07).
+ * 2.  The plan passes policy before any of its steps runs (PLN-11).
+ * 3.  Steps of a planner's plan beyond the limit are dropped with an event each, and the state warns of it.
  */
 
 import type { ChangedCall } from "../../../../contract/capability.ts";

@@ -1,12 +1,12 @@
 /**
- * Running again (seed 003 section 3.4; A-38, A-39, C-31).
+ * Running again.
  *
- * R1  resume_failed_steps, from failed only: FAILED and never-run steps, and those that the budget blocked. What policy or
+ * 1.  resume_failed_steps, from failed only: FAILED and never-run steps, and those that the budget blocked. What policy or
  *     a person denied is never run again.
- * R2  regenerate, from failed or waiting_for_user: named steps and their transitive dependents. A step that had succeeded
+ * 2.  regenerate, from failed or waiting_for_user: named steps and their transitive dependents. A step that had succeeded
  *     is done again under a new id `_rN`; one that had not keeps its id and follows the new inputs.
- * R3  Keys of what is done again change with the draft version; all others stay.
- * R4  A step whose call is in doubt is not done again before a person has said what became of that call.
+ * 3.  Keys of what is done again change with the draft version; all others stay.
+ * 4.  A step whose call is in doubt is not done again before a person has said what became of that call.
  */
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";

@@ -1,12 +1,12 @@
 /**
  * What of the plan can go on now; when nothing can: rest, plan again, or end.
  *
- * W1  waiting_for_user exactly when a gate is open and no step is running or ready (A-33).
- * W2  A failed step is replanned while rounds are left; a blocked one never (C-16), nor one whose effect nobody
+ * 1.  waiting_for_user exactly when a gate is open and no step is running or ready.
+ * 2.  A failed step is replanned while rounds are left; a blocked one never, nor one whose effect nobody
  *     knows, nor one whose call was answered, and had an effect, though its answer is of no use or was refused.
- * W3  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
- * W4  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
- * W5  A plan that continues is followed by another once all of it has succeeded, up to limits.maxRounds of them.
+ * 3.  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
+ * 4.  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
+ * 5.  A plan that continues is followed by another once all of it has succeeded, up to limits.maxRounds of them.
  */
 
 import { checkBudget } from "../../../../contract/budget.ts";
@@ -69,7 +69,7 @@ export function workPlan(run: Run): boolean {
   return mayGoOn(run) && !run.asleep && !isBusy(run) && settlePlan(run, stepsOf(run.log.record));
 }
 
-/** A direct response is one step of the kernel's own; the DAG is not entered (C-14). */
+/** A direct response is one step of the kernel's own; the DAG is not entered. */
 function markRound(run: Run): void {
   const { plan } = run.log.record;
   if (plan === null || run.workingOn === plan.plan_id) return;

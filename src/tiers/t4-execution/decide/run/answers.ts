@@ -3,8 +3,8 @@
  * planning, one for each command.
  *
  * Owns: the answers of passes that are not through. Never: puts a question itself.
- * P1  A question is put once a scope; its answer is there for every later pass, until the scope is through or forgotten.
- * P2  An answer that comes after its scope was forgotten is nobody's.
+ * 1.  A question is put once a scope; its answer is there for every later pass, until the scope is through or forgotten.
+ * 2.  An answer that comes after its scope was forgotten is nobody's.
  */
 import { raise } from "../../../../contract/error.ts";
 import type { Answered, Input } from "./input.ts";

@@ -1,11 +1,11 @@
 /**
  * Writing down what policy said, with all that a later reader needs to put the very same question again.
  *
- * N1  The question's instant is its turn's; where the answer is noted in a later turn it is written beside it.
- * N2  A payload that no other event holds is kept with the decision: the outline of a plan that was denied, a person's
+ * 1.  The question's instant is its turn's; where the answer is noted in a later turn it is written beside it.
+ * 2.  A payload that no other event holds is kept with the decision: the outline of a plan that was denied, a person's
  *     edit, masked as policy wants it, unless policy denied it, and what a schema made of params, where policy denied or
  *     transformed it: the plan holds the params alone.
- * N3  Of a workflow that has ended meanwhile nothing is noted: nothing follows from the answer any more.
+ * 3.  Of a workflow that has ended meanwhile nothing is noted: nothing follows from the answer any more.
  */
 import { digest } from "../../../../contract/digest.ts";
 import { raise } from "../../../../contract/error.ts";

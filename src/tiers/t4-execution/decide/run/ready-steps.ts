@@ -3,7 +3,7 @@
  * record. What happened since it was asked last is read from the record, not looked for in every step.
  *
  * Never: begins a step, nor changes the record.
- * V1  It follows from the record alone: another record, another plan, or a step that is queued again begins it anew.
+ * 1.  It follows from the record alone: another record, another plan, or a step that is queued again begins it anew.
  */
 import type { WorkflowRecord } from "../../../../contract/workflow.ts";
 import { ReadyQueue } from "../../../../engine/actors/ready-queue.ts";

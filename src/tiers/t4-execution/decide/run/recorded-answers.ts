@@ -2,9 +2,9 @@
  * The recording of answers: one row for each kind of question, next to the kinds themselves (`intention.ts`).
  *
  * Owns: which answers a ledger row leaves out, and what it keeps of the others. Never: records.
- * A1  An answer that equals the usual answer of its question is left out; a replay takes the usual answer in its place.
- * A2  What deciding does not read of an answer is not kept.
- * A3  Of an answer about a person's edit nothing of the edit is kept.
+ * 1.  An answer that equals the usual answer of its question is left out; a replay takes the usual answer in its place.
+ * 2.  What deciding does not read of an answer is not kept.
+ * 3.  Of an answer about a person's edit nothing of the edit is kept.
  */
 import type { Json } from "../../../../contract/json.ts";
 import type { SchemaReading } from "../../../../contract/schema-reading.ts";

@@ -3,7 +3,7 @@ import type { Json } from "../../../../contract/json.ts";
 import { redactedMarker } from "../../../../contract/redact.ts";
 
 export const sanitizedMarker = "[Output sanitized]";
-/** Characters of an output that one check sees (seed 002 section 10). */
+/** Characters of an output that one check sees. */
 export const checkedChars = 5000;
 
 /** Whether what is shown is the original, but for what was masked. */

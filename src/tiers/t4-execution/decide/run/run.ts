@@ -3,7 +3,7 @@
  *
  * Owns: the words of deciding, and readings of the record. Never: waits; what a question is not answered with at once ends
  * the pass, and the answer begins it anew.
- * R1  Everything here but the log can be derived from the record: after waking, and where an append came first.
+ * 1.  Everything here but the log can be derived from the record: after waking, and where an append came first.
  */
 
 import type { Same } from "../../../../../machines/quorum.ts";
@@ -248,7 +248,7 @@ const noVersions: readonly Outcome[] = [];
 /**
  * What a step's templates see of another: its output if it succeeded and the step rests on it; where an outcome was
  * drafted, its newest content. What merely happened to end earlier is not there, or the order of ends would decide what a
- * call gets (A-45). Undefined where there is nothing to see.
+ * call gets. Undefined where there is nothing to see.
  */
 export const outputsOf =
   (record: WorkflowRecord, of: PlanStep) =>

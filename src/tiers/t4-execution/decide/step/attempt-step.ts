@@ -1,9 +1,9 @@
 /**
- * One attempt of a step: the before-chain, and what its key answers (seed 002 section 6).
+ * One attempt of a step: the before-chain, and what its key answers.
  *
- * A1  Policy and Approval are asked before the first attempt, in the pass that begins it, and their answer, which is in the
+ * 1.  Policy and Approval are asked before the first attempt, in the pass that begins it, and their answer, which is in the
  *     ledger, stands for the rest: further attempts are the same call. What fails before both have passed ends the step.
- * A2  Nothing is called unless the whole before-chain has passed; the call is an intention behind its start.
+ * 2.  Nothing is called unless the whole before-chain has passed; the call is an intention behind its start.
  */
 
 import { type KernelError, raise } from "../../../../contract/error.ts";

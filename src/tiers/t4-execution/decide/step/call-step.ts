@@ -1,7 +1,7 @@
 /**
  * The step kind `call`: a step that calls an operator, under policy, budget, gates and an idempotency key.
  *
- * K1  A call that may have an effect and may not be repeated keeps its step open after a cancellation until its end is known.
+ * 1.  A call that may have an effect and may not be repeated keeps its step open after a cancellation until its end is known.
  */
 import { checkBudget } from "../../../../contract/budget.ts";
 import { draft } from "../../../../contract/event.ts";

@@ -1,8 +1,8 @@
 /**
  * One step, as far as it goes now: what it waits for is read from the record, and from nothing else.
  *
- * D1  One way in: a step that begins, comes back from a gate, a pause, a crash or another process is the same function.
- * D2  What a step's own deciding throws ends the step, not the workflow; what kept it from going on says nothing of a call
+ * 1.  One way in: a step that begins, comes back from a gate, a pause, a crash or another process is the same function.
+ * 2.  What a step's own deciding throws ends the step, not the workflow; what kept it from going on says nothing of a call
  *     that it had made before.
  */
 

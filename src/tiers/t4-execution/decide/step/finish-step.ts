@@ -1,8 +1,8 @@
 /**
  * A step whose call succeeded: its outcome is judged and recorded, then its success.
  *
- * F1  Outcome content is valid by its capability's schema and has passed policy before it is recorded (OUT-03, OUT-05).
- * F2  A step that applies an outcome makes the version that its call was made with final by adding a version; drafts stay
+ * 1.  Outcome content is valid by its capability's schema and has passed policy before it is recorded (OUT-03, OUT-05).
+ * 2.  A step that applies an outcome makes the version that its call was made with final by adding a version; drafts stay
  *     readable.
  */
 

@@ -1,10 +1,10 @@
 /**
- * What follows from an attempt that failed: another one, a question to a person, or the end of the step (seed 002 section 8).
+ * What follows from an attempt that failed: another one, a question to a person, or the end of the step.
  *
- * R1  T4 is the only retrier: an attempt is made iff the error is retryable, the call left no doubt (that is judged where it
+ * 1.  T4 is the only retrier: an attempt is made iff the error is retryable, the call left no doubt (that is judged where it
  *     ends, `perform/call-operator.ts`), and attempts are left; the pause is the larger of 2^attempt seconds and the
- *     operator's hint, and is a ledger fact (C-08, B-02).
- * R2  An action that may still take effect, or have taken it, is in doubt, not failed: its step asks a person and ends no
+ *     operator's hint, and is a ledger fact.
+ * 2.  An action that may still take effect, or have taken it, is in doubt, not failed: its step asks a person and ends no
  *     other way. A step that meets another's doubt fails, for only that one's answer can settle it.
  */
 
@@ -92,7 +92,7 @@ export function openDoubtGate(run: Run, stepId: string, reason: string): boolean
   return true;
 }
 
-/** The last attempt ended in a plain throw: the operator's own fault (C-09). */
+/** The last attempt ended in a plain throw: the operator's own fault. */
 const asOperatorBug = (error: KernelError, operator: string): KernelError =>
   kernelError("T4_OPERATOR_BUG", `${operator} kept throwing: ${error.message}`, oodaRef("run_step"), {
     detail: { operator, thrown: error.message },
