@@ -23,7 +23,7 @@ export const lifecycleCharts = {
   action: compileChart(actionMachine),
 } as const;
 
-/** Whether the charts let this event happen now. Facts always may. */
+/** Returns whether the charts let this event happen now. Facts always may. */
 export function acceptsEvent(record: WorkflowRecord, draft: EventDraft): boolean {
   const { subject } = movesOf(draft.type);
   if (subject === null) return true;
@@ -47,7 +47,7 @@ function acceptsGateEvent(record: WorkflowRecord, draft: EventDraft, event: Char
   return gate === undefined || fitsGate(gate, draft);
 }
 
-/** Whether the step of an approved gate has made no call since: one that is under way is not taken back. */
+/** Returns whether the step of an approved gate has made no call since: one that is under way is not taken back. */
 function mayReopen({ steps, actions }: WorkflowRecord, { step_id }: EventDraft, event: ChartEvent): boolean {
   const step = steps.get(step_id ?? "");
   if (step === undefined || lifecycleCharts.step.next(stepPath(step), event) === undefined) return false;

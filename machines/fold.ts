@@ -76,7 +76,7 @@ function moveAction(record: WorkflowRecord, actionId: string, event: ChartEvent)
   return entry;
 }
 
-/** Whether the step has just begun an attempt without a call: its failure is the attempt's alone. */
+/** Returns whether the step has just begun an attempt without a call: its failure is the attempt's alone. */
 const madeNoCall = ({ last_event }: WorkflowRecord, { step_id }: Folded): boolean =>
   last_event?.event_type === "ACTION_STARTED" &&
   last_event.step_id === step_id &&

@@ -58,7 +58,7 @@ const voteOnSeat = (gate: Seats, owner: PrincipalRef, same: Same): GateVote | un
     return !vote.advisory && (isSamePrincipal(seatOf(gate, voter), seatOf(gate, owner)) || same(voter, owner));
   });
 
-/** Whether this person's seat is taken by a counted vote. */
+/** Returns whether this person's seat is taken by a counted vote. */
 export const isSeatTaken = (gate: Seats, owner: PrincipalRef, same: Same = isSamePrincipal): boolean =>
   voteOnSeat(gate, owner, same) !== undefined;
 
@@ -75,7 +75,7 @@ const votersOf = ({ votes }: Pick<Gate, "votes">): readonly PrincipalRef[] =>
 export const apartFrom = (gate: Pick<Gate, "votes">): readonly PrincipalRef[] =>
   votersOf(gate).map(({ type, id }) => ({ type, id }));
 
-/** Whether a vote was held against all that stand now, also those that another process brought. */
+/** Returns whether a vote was held against all that stand now, also those that another process brought. */
 const isHeldAgainstAll = (gate: Gate, apart: readonly PrincipalRef[]): boolean =>
   votersOf(gate).every((voter) => apart.some((one) => isSamePrincipal(one, voter)));
 
@@ -90,7 +90,7 @@ const targetsOf = ({ apply_targets = [] }: Targeted): readonly string[] => apply
 const hasSameTargets = (one: Targeted, other: Targeted): boolean =>
   JSON.stringify(targetsOf(one)) === JSON.stringify(targetsOf(other));
 
-/** Whether a vote would have the outcome applied where those that approve would. */
+/** Returns whether a vote would have the outcome applied where those that approve would. */
 export const agreesOnTargets = (
   gate: Pick<Gate, "votes">,
   vote: Pick<GateVoted, "decision" | "apply_targets">,
@@ -113,14 +113,14 @@ export function verdictOf(gate: Pick<Gate, "votes" | "quorum">): GateVote["decis
 /** What a signature stands on: its header and claims. The rest of a JWS can be written in more than one way. */
 export const signedPart = (jws: string): string => jws.slice(0, jws.lastIndexOf("."));
 
-/** Whether this gate has seen a signature before, taken back or voided as it may be. */
+/** Returns whether this gate has seen a signature before, taken back or voided as it may be. */
 export const isSpent = ({ spent_signatures }: Pick<Gate, "spent_signatures">, jws: string): boolean =>
   spent_signatures.includes(signedPart(jws));
 
 const isUsed = (gate: Gate, signature: GateVoted["signature"] | undefined): boolean =>
   signature != null && isSpent(gate, signature.jws);
 
-/** Whether what is said fits the votes of the gate as it stands, and what it shows. */
+/** Returns whether what is said fits the votes of the gate as it stands, and what it shows. */
 export function fitsGate(gate: Gate, draft: EventDraft): boolean {
   switch (draft.type) {
     case "GATE_VOTED": {
@@ -146,7 +146,7 @@ export function fitsGate(gate: Gate, draft: EventDraft): boolean {
 
 type Binding = Pick<GateVoted, "payload_digest" | "policy_version" | "outcome_id" | "outcome_version" | "basis_digest">;
 
-/** Whether this was said on what the gate now shows (INV-2 of the gate record). */
+/** Returns whether this was said on what the gate now shows (INV-2 of the gate record). */
 const isBoundTo = ({ target, ...gate }: Gate, binding: Binding): boolean =>
   binding.payload_digest === gate.payload_digest &&
   binding.policy_version === gate.policy_version &&

@@ -87,7 +87,7 @@ function holdsPlaceholder(plan: ExecutionPlan | undefined): boolean {
 
 const isPlaceholderIn = (text: unknown): boolean => typeof text === "string" && text.search(placeholder) >= 0;
 
-/** Whether any text or key of the data could begin a reference. */
+/** Returns whether any text or key of the data could begin a reference. */
 function holdsBrace(data: unknown, left = maxDepth): boolean {
   if (typeof data === "string") return data.includes("{") && data.search(brace) >= 0;
   if (left === 0 || typeof data !== "object" || data === null) return false;
@@ -122,7 +122,7 @@ async function answerAgain<Q>(plan: PlanFunction<Q>, question: Q): Promise<reado
   }
 }
 
-/** Whether two texts differ in nothing but the braces that were replaced. */
+/** Returns whether two texts differ in nothing but the braces that were replaced. */
 function isTwin(text: string, twin: string): boolean {
   if (text.length !== twin.length) return false;
   for (let i = 0; i < text.length; i += 1)

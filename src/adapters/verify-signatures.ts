@@ -112,7 +112,7 @@ const boundBy = ({ payload, policy_version, target, basis }: Gate): Bound => ({
   ...(basis === undefined ? {} : { basis_digest: digest(basis) }),
 });
 
-/** Whether a decision or a vote names what its gate shows. */
+/** Returns whether a decision or a vote names what its gate shows. */
 function isBound(given: Bound, { bound }: SeenGate): boolean {
   const names = ["payload_digest", "policy_version", "outcome_id", "outcome_version", "basis_digest"] as const;
   return names.every((name) => given[name] === bound[name]);
@@ -155,7 +155,7 @@ async function checkVerdict(event: LedgerEvent, seen: Seen, check: SignatureChec
   return signature === null ? isCarried(event, gate) : isSound(event, seen, check);
 }
 
-/** Whether as many standing votes as the gate takes carry the decision. */
+/** Returns whether as many standing votes as the gate takes carry the decision. */
 function isCarried(event: LedgerEvent, { quorum, votes }: SeenGate): boolean {
   const { carried_by } = payloadOf(event, "USER_APPROVED");
   if (quorum === null || carried_by === undefined) return false;

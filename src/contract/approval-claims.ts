@@ -97,7 +97,7 @@ function textOf(bound: Bound, { principal: { type, id }, decision, apply_targets
 
 type Word = Pick<GateVote, "result" | "apply_targets"> & Pick<Partial<GateDecided>, "resolution" | "result_digest">;
 
-/** Whether a word that comes again says what was said: what it does not name is whatever that was. */
+/** Returns whether a word that comes again says what was said: what it does not name is whatever that was. */
 export function saysSame(word: Word, { payload }: Pick<ParsedGateRequest, "payload">): boolean {
   const { resolution, result, apply_targets } = payload;
   const given = word.result_digest ?? (word.result === undefined ? undefined : digest(word.result));

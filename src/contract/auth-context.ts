@@ -105,7 +105,7 @@ export type NarrowScope = keyof typeof widerScopes;
 const isNarrow = (scope: string): scope is NarrowScope => Object.hasOwn(widerScopes, scope);
 
 /**
- * How far a narrow scope reaches: `any` for every workflow of the tenant, `own` for those that the principal has asked for, null
+ * Returns how far a narrow scope reaches: `any` for every workflow of the tenant, `own` for those that the principal has asked for, null
  * for none. Naming the scope, or a word below it such as `workflow:cancel:own`, holds a role to what it names.
  */
 export function reachOf(scopes: readonly string[], scope: NarrowScope): "any" | "own" | null {
@@ -123,18 +123,18 @@ const wordsOf = (scopes: readonly string[], scope: NarrowScope): readonly string
 export const lackedScope = (scopes: readonly string[], needs: string): string =>
   isNarrow(needs) && wordsOf(scopes, needs).length === 0 ? widerScopes[needs] : needs;
 
-/** Whether these scopes allow what needs this one, for some workflow at least. */
+/** Returns whether these scopes allow what needs this one, for some workflow at least. */
 export const grantsScope = (scopes: readonly string[], needs: string): boolean =>
   isNarrow(needs) ? reachOf(scopes, needs) !== null : hasScope(scopes, needs);
 
-/** Whether a role is held to operators, effects or capabilities by name; nobody else need be asked what they may use. */
+/** Returns whether a role is held to operators, effects or capabilities by name; nobody else need be asked what they may use. */
 export const isHeldToNames = ({ scopes }: Pick<AuthContext, "scopes">): boolean =>
   Object.values(namePrefixes).some((prefix) => scopes.some((scope) => scope.startsWith(prefix)));
 
 const namePrefixes = { effect: "effect:", operator: "operator:", capability: "capability:" } as const;
 export type NamedKind = keyof typeof namePrefixes;
 
-/** Whether a principal may use this name of this kind. A role that names none of the kind is not restricted in it. */
+/** Returns whether a principal may use this name of this kind. A role that names none of the kind is not restricted in it. */
 export function mayUse({ scopes }: Pick<AuthContext, "scopes">, kind: NamedKind, name: string): boolean {
   const prefix = namePrefixes[kind];
   const named = scopes.filter((scope) => scope.startsWith(prefix));

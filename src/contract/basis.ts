@@ -17,7 +17,7 @@ export type Basis = readonly BasisEntry[];
 export const bindBasis = (basis: Basis, rested = false) =>
   basis.length === 0 && !rested ? {} : { basis: [...basis], basis_digest: digest(basis) };
 
-/** Whether both rest on the same, entry by entry. */
+/** Returns whether both rest on the same, entry by entry. */
 export const hasSameBasis = (
   a: { readonly basis_digest?: string | undefined },
   b: { readonly basis_digest?: string | undefined },

@@ -85,7 +85,7 @@ interface Linked {
   readonly count: number;
 }
 
-/** Whether a row with this envelope is where it says. The first of a stream names it. */
+/** Returns whether a row with this envelope is where it says. The first of a stream names it. */
 export function standsAt(row: TurnRow, { stream, first, count }: Linked, expectedFirst: number): boolean {
   const isWhole =
     first === expectedFirst && row.first_sequence === expectedFirst && row.last_sequence === expectedFirst + count - 1;

@@ -46,7 +46,7 @@ export type EvidenceContent = Unsealed<EvidenceLine>;
 export const sealEvidence = (previous: string, content: EvidenceContent): EvidenceLine =>
   ({ ...content, hash: sha256(previous + JSON.stringify(content)) }) as EvidenceLine;
 
-/** Whether a line follows the one whose hash is `previous`. */
+/** Returns whether a line follows the one whose hash is `previous`. */
 export const followsEvidence = (previous: string, { hash: own, ...content }: EvidenceLine): boolean =>
   sealEvidence(previous, content as EvidenceContent).hash === own;
 

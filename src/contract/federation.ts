@@ -82,7 +82,7 @@ export interface JudgedChange {
   readonly refusal: string | null;
 }
 
-/** Why the registered capabilities of its origin do not let this change in; undefined stands for an unknown replica. */
+/** Returns why the registered capabilities of its origin do not let this change in; undefined stands for an unknown replica. */
 export function refuseReplica(
   { origin, capability }: FederatedChange,
   registered: readonly string[] | undefined,
@@ -92,7 +92,7 @@ export function refuseReplica(
   return `replica ${origin} lacks the capability ${capability}`;
 }
 
-/** Why a policy's answer forbids a change; null where it allows it. */
+/** Returns why a policy's answer forbids a change; null where it allows it. */
 export function readVerdict(answer: unknown): string | null {
   if (answer === true || answer === null || answer === undefined) return null;
   if (answer === false) return "forbidden by policy";

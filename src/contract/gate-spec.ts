@@ -123,7 +123,7 @@ function firstUnreached({ escalation = [], expiry }: Pick<GateSpec, "escalation"
 const overlap = (a: Approver, b: Approver): boolean =>
   String(a.id) === String(b.id) && (a.type === undefined || b.type === undefined || a.type === b.type);
 
-/** Why so many seats (null: not named, hence not counted) can never decide this gate; null when they can. */
+/** Returns why so many seats (null: not named, hence not counted) can never decide this gate; null when they can. */
 export function whyUnsatisfiable({ quorum }: Pick<GateSpec, "quorum">, seats: number | null): string | null {
   if (seats === null) return null;
   const { approvals = 1, rejections = 1 } = quorum ?? {};

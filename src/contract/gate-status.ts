@@ -3,6 +3,6 @@
 export const gateStatuses = ["declared", "open", "suspended", "approved", "rejected", "expired", "voided"] as const;
 export type GateStatus = (typeof gateStatuses)[number];
 
-/** Whether a gate may still be decided: open, or suspended until a person does. */
+/** Returns whether a gate may still be decided: open, or suspended until a person does. */
 export const isOpenGate = ({ status }: { readonly status: GateStatus }): boolean =>
   status === "open" || status === "suspended";

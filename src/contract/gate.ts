@@ -213,7 +213,7 @@ export const plainGate = Object.freeze({
   decision: null,
 } satisfies Partial<Gate>);
 
-/** Whether a gate asks this role by name, from its opening on or since an escalation. */
+/** Returns whether a gate asks this role by name, from its opening on or since an escalation. */
 export const asksRole = ({ roles, added_roles = [] }: Pick<Gate, "roles" | "added_roles">, role: string): boolean =>
   roles?.includes(role) === true || added_roles.includes(role);
 
@@ -318,6 +318,6 @@ export const gateIdOf = (stepId: string): string => `gate-${stepId}`;
 export const gatesIn = (steps: readonly { readonly step_id: string; readonly gate: unknown }[]): string[] =>
   steps.filter(({ gate }) => gate !== null).map(({ step_id }) => gateIdOf(step_id));
 export const doubtGateIdOf = (stepId: string, n: number): string => `gate-${stepId}_doubt${n}`;
-/** Whether a gate is a step's own, or asks about a call of it. */
+/** Returns whether a gate is a step's own, or asks about a call of it. */
 export const isGateOf = (stepId: string, gateId: string): boolean =>
   gateId === gateIdOf(stepId) || gateId.startsWith(`${gateIdOf(stepId)}_doubt`);

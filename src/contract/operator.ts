@@ -20,7 +20,7 @@ export const effects = ["none", "read", "write_draft", "final_write", "external_
 export const Effect = z.enum(effects);
 export type Effect = z.infer<typeof Effect>;
 
-/** Whether a call of this effect changes nothing outside: it may be made again. */
+/** Returns whether a call of this effect changes nothing outside: it may be made again. */
 export const isHarmless = (effect: Effect): boolean => effect === "none" || effect === "read";
 
 /** Maximum attempts by policy name. */

@@ -48,7 +48,7 @@ export type AmountCondition = z.infer<typeof AmountCondition>;
 
 type Bounds = Omit<AmountCondition, "path">;
 
-/** Whether no number is within all of these bounds. */
+/** Returns whether no number is within all of these bounds. */
 function isEmptyRange(all: readonly Bounds[]): boolean {
   const from = Math.max(...all.map(({ above, at_least }) => at_least ?? above ?? Number.NEGATIVE_INFINITY));
   const to = Math.min(...all.map(({ below, at_most }) => at_most ?? below ?? Number.POSITIVE_INFINITY));

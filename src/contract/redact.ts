@@ -16,7 +16,7 @@ function maskPath(value: Json, [key, ...rest]: readonly string[], mask: string):
   return { ...value, [key]: maskPath((value as Record<string, Json>)[key] as Json, rest, mask) };
 }
 
-/** Whether a path leads to something that a mask can stand for. A part that is masked already, or an empty list, is such a place. */
+/** Returns whether a path leads to something that a mask can stand for. A part that is masked already, or an empty list, is such a place. */
 export const hasPlace = (value: Json, path: string): boolean => leadsOn(value, path.split("."));
 
 function leadsOn(value: Json, [key, ...rest]: readonly string[]): boolean {

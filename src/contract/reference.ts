@@ -209,7 +209,7 @@ export function mapTexts(value: unknown, change: ChangeText): unknown {
   return walk(value, "");
 }
 
-/** Whether `isIt` finds any text in the data, walked as `mapTexts` does; nothing is made on the way. @throws NotJson. */
+/** Returns whether `isIt` finds any text in the data, walked as `mapTexts` does; nothing is made on the way. @throws NotJson. */
 export function someText(value: unknown, isIt: (text: string | MarkedText | Reference) => boolean): boolean {
   let places = maxPlaces;
   const walk = (one: unknown, left: number): boolean => {

@@ -26,7 +26,7 @@ export const StepPhase = z.enum([
 ]);
 export type StepPhase = z.infer<typeof StepPhase>;
 
-/** Whether something is done for the step now; else it waits for a person, a time or the truth about a lost call. */
+/** Returns whether something is done for the step now; else it waits for a person, a time or the truth about a lost call. */
 export const isWorking = (phase: StepPhase | null): boolean =>
   phase === "judging" || phase === "calling" || phase === "finishing" || phase === "settling";
 

@@ -185,14 +185,14 @@ export const stepsOf = ({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">)
 /** The first of what a step depends on that has not succeeded. */
 export const unmetOf = ({ steps }: Pick<WorkflowRecord, "steps">, { depends_on }: PlanStep): string | undefined =>
   depends_on.find((id) => steps.get(id)?.state !== "succeeded");
-/** Whether a step can go on now, or start. */
+/** Returns whether a step can go on now, or start. */
 export function isRunnable({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">, of: StepRecord): boolean {
   const { state, phase, step } = of;
   if (state === "running") return isWorking(phase) || phase === "backing_off";
   return state === "queued" && standing.places.has(step.step_id) && unmetOf({ steps }, step) === undefined;
 }
 /**
- * How much of the plan's weight is done, rounded; 100 exactly when all is, short of it below.
+ * Returns how much of the plan's weight is done, rounded; 100 exactly when all is, short of it below.
  * Counted: steps that succeeded in any round, and those of the newest plan that were not dropped.
  */
 export function percentOf({ state, standing: { done, total } }: Pick<WorkflowRecord, "standing" | "state">): number {

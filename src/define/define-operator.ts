@@ -84,7 +84,7 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
   /** What a person sees at the gate of this call; reads at most, never writes. */
   readonly preview?: (question: OperatorQuestion<z.output<I>>) => Promise<GatePreview> | GatePreview;
   /**
-   * Whether this call could be made, beyond what the schema says; reads at most, never writes. Throws (`operatorError`) where
+   * Returns whether this call could be made, beyond what the schema says; reads at most, never writes. Throws (`operatorError`) where
    * it could not: then nobody is asked about it, and nobody's approval of it is taken.
    */
   readonly check?: (question: OperatorQuestion<z.output<I>>) => Promise<void> | void;

@@ -101,7 +101,7 @@ export const stepBuilderOf = (operators: OperatorList) => {
   return (draft: AnyDraft): Step => buildStep(draft, (at) => isOptionalIn(named.get(draft.operator), at));
 };
 
-/** Whether an input schema takes an object without the member at this JSON pointer. */
+/** Returns whether an input schema takes an object without the member at this JSON pointer. */
 function isOptionalIn(schema: z.ZodType | undefined, at: string): boolean {
   const [, name, ...deeper] = at.split("/");
   const member =

@@ -14,7 +14,7 @@ import { viewOf } from "./reads.ts";
 
 const settledRef = moduleRef(0, "kernel", "settled");
 
-/** How it rests, or the last that is known where the kernel stops. @throws KernelErrorException T0_KERNEL_STOPPED when nothing is. */
+/** Returns how it rests, or the last that is known where the kernel stops. @throws KernelErrorException T0_KERNEL_STOPPED when nothing is. */
 export async function awaitSettled(
   parts: KernelParts,
   workflowId: string,
@@ -76,7 +76,7 @@ function changesOf({ restWaiters, runtime }: KernelParts, workflowId: string) {
   };
 }
 
-/** Whether the ledger may say that the workflow rests although it is awake: host code may never end, a log may be lost. */
+/** Returns whether the ledger may say that the workflow rests although it is awake: host code may never end, a log may be lost. */
 const mayRest = ({ isBusy, log }: Mailbox): boolean =>
   log.lost !== null || (log.exists && (!isBusy || isTerminal(log.record.state)));
 

@@ -54,7 +54,7 @@ const describerOf =
   (gate: Gate): GateSeat | null =>
     isOpenGate(gate) ? { ...orWhyNot(() => tell(find(gate), caller)), ...tellVote(gate, caller, same) } : null;
 
-/** Whether a gate waits for the reader: they have a seat at it, not as an adviser, and no vote of that seat stands. */
+/** Returns whether a gate waits for the reader: they have a seat at it, not as an adviser, and no vote of that seat stands. */
 const waitsFor = (seat: GateSeat | null): boolean =>
   seat?.may === true && seat.advisory === undefined && seat.voted === undefined;
 

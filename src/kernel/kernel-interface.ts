@@ -115,7 +115,7 @@ export interface Kernel extends AsyncDisposable {
   actions(workflowId: string, caller?: Caller): Promise<readonly ActionRecord[]>;
   /** Its facts, from the ledger, then live. */
   events(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<LedgerEvent, void, void>;
-  /** How far it is, as events say so. */
+  /** Returns how far it is, as events say so. */
   progress(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<KernelProgress, void, void>;
   /** Text for whoever follows it. */
   assistant(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<AssistantDelta, void, void>;
@@ -148,7 +148,7 @@ export interface Kernel extends AsyncDisposable {
    * can be done; the return value counts. Only reads.
    */
   doctor(asked?: DoctorQuestion, caller?: Caller): AsyncGenerator<DoctorFinding, DoctorReport, void>;
-  /** How each decision of policy and of people came out, from the ledger alone. */
+  /** Returns how each decision of policy and of people came out, from the ledger alone. */
   audit(workflowId: string, caller?: Caller): Promise<readonly AuditEntry[]>;
   /**
    * The workflow's rows, audit entries and evaluation reports as JSON Lines (without line ends), for `verifyEvidence`.
@@ -228,7 +228,7 @@ export interface Kernel extends AsyncDisposable {
    * KernelErrorException T0_KERNEL_STOPPED, T0_LEDGER_* what keeps it from serving, within `limits.checkTimeoutMs`.
    */
   ready(): Promise<void>;
-  /** How far streams and feeds lie behind the ledger; zeros where it shows at once what is committed. */
+  /** Returns how far streams and feeds lie behind the ledger; zeros where it shows at once what is committed. */
   lag(): Promise<LedgerLag>;
   /** Live counts, for hosts that watch their process. */
   vitals(): {

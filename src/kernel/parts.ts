@@ -295,7 +295,7 @@ export async function openParts(parts: KernelParts): Promise<void> {
 export interface Stopping {
   /** How long what is under way may take. */
   readonly drainMs: number;
-  /** Whether a caller still waits for what it asked before. */
+  /** Returns whether a caller still waits for what it asked before. */
   readonly serves: () => boolean;
 }
 

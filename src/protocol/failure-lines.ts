@@ -7,7 +7,7 @@ import type { KernelError } from "../contract/kernel-error.ts";
 import { isSpent } from "../contract/spent-call.ts";
 import type { ThrownError } from "../contract/thrown.ts";
 
-/** Whether a call in doubt answered and its answer was refused: it has taken effect. */
+/** Returns whether a call in doubt answered and its answer was refused: it has taken effect. */
 export const hasAnswered = (error: KernelError | null): boolean => isSpent(error);
 
 /** Returns one line for each error on record, outermost first; what caused it begins with `caused by`. */

@@ -27,7 +27,7 @@ export function listHiddenFields(payload: Json, preview: string): readonly Hidde
   });
 }
 
-/** Whether a preview is the payload, or begins with all of it: `1` does not begin `12 cents`. */
+/** Returns whether a preview is the payload, or begins with all of it: `1` does not begin `12 cents`. */
 export const saysPayload = (preview: string, payload: Json): boolean =>
   `${preview}\n`.startsWith(`${JSON.stringify(payload, null, 2)}\n`);
 

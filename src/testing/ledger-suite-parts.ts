@@ -33,7 +33,7 @@ export async function appendOne(store: LedgerStore, entry: Append): Promise<Appe
 /** `true`, or the reason of the refusal. */
 export const verdict = (receipt: AppendReceipt): true | string => (receipt.ok ? true : receipt.reason);
 
-/** How many rows there are. Positions rise, and that is all that is promised of them. */
+/** Returns how many rows there are. Positions rise, and that is all that is promised of them. */
 export const countRows = async (store: LedgerStore): Promise<number> => (await store.tail(0, 100)).length;
 
 export async function judge(store: LedgerStore, entry: Append): Promise<true | string> {

@@ -123,7 +123,7 @@ export async function readSession(): Promise<void> {
   else session.value = null;
 }
 
-/** Whether a question was not answered; a refusal is an answer. */
+/** Returns whether a question was not answered; a refusal is an answer. */
 const isFailure = ({ status }: Problem): boolean => status === 0 || status === 429 || status >= 500;
 
 export async function signOut(): Promise<void> {

@@ -63,10 +63,10 @@ export async function sendMessage(message: Message): Promise<Answer<GateResponse
 
 export const dismiss = (key: string): void => keep(all.peek().filter(({ message }) => message.key !== key));
 
-/** Whether a problem says that the answer was not taken, instead of refused. */
+/** Returns whether a problem says that the answer was not taken, instead of refused. */
 export const isUnsent = ({ status }: Problem): boolean => [0, 401, 408, 429].includes(status) || status >= 500;
 
-/** Whether the gate's record already holds what the message says: it had arrived, and the answer to it was lost. */
+/** Returns whether the gate's record already holds what the message says: it had arrived, and the answer to it was lost. */
 export function hasArrived({ command, body }: Message, { decision, votes }: Gate): boolean {
   if (command !== "gate" || body.payload?.edit !== undefined) return false;
   if (decision !== null && decision.principal !== null && isMe(decision.principal))

@@ -32,7 +32,7 @@ export const tellState = (state: string): string =>
 /** `awaiting_approval` as people write it. */
 export const spaced = (word: string): string => word.replaceAll("_", " ");
 
-/** How a state looks: by its outcome, and never by colour alone. */
+/** Returns how a state looks: by its outcome, and never by colour alone. */
 export function toneOf(state: string): "good" | "bad" | "wait" | "busy" | "calm" {
   if (["completed", "succeeded", "approved"].includes(state)) return "good";
   if (["failed", "rejected", "expired", "in_doubt"].includes(state)) return "bad";
@@ -91,7 +91,7 @@ const statusWords: Readonly<Record<string, string>> = {
   voided: "no longer needed",
 };
 
-/** How a gate was decided, in a sentence without its end. */
+/** Returns how a gate was decided, in a sentence without its end. */
 export function tellDecided({ status, decision }: Pick<Gate, "status" | "decision">): string {
   const word = statusWords[status] ?? spaced(status);
   if (status === "approved" && decision === null) return `${word} by nobody: its time ran out`;

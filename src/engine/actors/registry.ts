@@ -26,7 +26,7 @@ export interface Registry {
   readonly operators: () => readonly Operator[];
   /** Operator names by declared skill capability. */
   readonly capIndex: (capability: string) => readonly string[];
-  /** Whether the capability's list names the operator. */
+  /** Returns whether the capability's list names the operator. */
   readonly mayUse: (capability: CapabilityDefinition, operator: string) => boolean;
   /** The retrieval provider, for operators that declare `deep_research` or `reasoning` (SKL-03). */
   readonly retrievalFor: (operator: Operator) => RetrievalProvider | undefined;

@@ -61,12 +61,12 @@ export class SharedTail<T> {
     this.#unlisten = source.listen(() => this.#hear());
   }
 
-  /** Whether all that is committed, as far as is known, lies at or before the cursor. */
+  /** Returns whether all that is committed, as far as is known, lies at or before the cursor. */
   isAtRest(cursor: number): boolean {
     return cursor >= this.#through && this.#restedAt === this.#news;
   }
 
-  /** Whether what the log tells of had ended where the tail stands. */
+  /** Returns whether what the log tells of had ended where the tail stands. */
   get ended(): boolean {
     return this.#ended;
   }

@@ -214,7 +214,7 @@ function segmentOf<T>(rows: readonly TurnRow[], told: Pick<Segment<T>, "items" |
 const begin = typesWhere(({ begins }) => begins === "workflow");
 const end = typesWhere(({ ends }) => ends === "workflow" || ends === "request");
 
-/** Whether these events leave the workflow ended. A fact that came after the end reopens nothing; a restart does. */
+/** Returns whether these events leave the workflow ended. A fact that came after the end reopens nothing; a restart does. */
 function hasEnded(events: readonly LedgerEvent[], before: boolean): boolean {
   const last = events.findLast(({ event_type: type }) => end.has(type) || begin.has(type));
   return last === undefined ? before : end.has(last.event_type);

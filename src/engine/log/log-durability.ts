@@ -21,7 +21,7 @@ export class LogDurability {
     this.#hearer = hearer;
   }
 
-  /** Whether a power cut can take back what stands at this sequence. */
+  /** Returns whether a power cut can take back what stands at this sequence. */
   isBehind(sequence: number): boolean {
     return this.#durable < sequence;
   }

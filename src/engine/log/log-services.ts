@@ -49,7 +49,7 @@ export interface LogListener {
   readonly committed: () => void;
   /** All that is committed is durable. */
   readonly synced: () => void;
-  /** Whether nothing outside waits for the row that is sealed now. */
+  /** Returns whether nothing outside waits for the row that is sealed now. */
   readonly mayBeLazy: () => boolean;
   /** The log stands where the ledger does; what was noted behind this sequence is gone. */
   readonly overtaken: (confirmed: number) => void;

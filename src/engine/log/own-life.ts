@@ -12,7 +12,7 @@ import { singleFlight } from "../../contract/single-flight.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { KernelClock } from "../actors/kernel-clock.ts";
 
-/** How often who holds workflows says that it lives, and others look for what nobody holds: twice before a lease runs out. */
+/** Returns how often who holds workflows says that it lives, and others look for what nobody holds: twice before a lease runs out. */
 export const beatMs = (leaseMs: number): number => Math.ceil(leaseMs / 3);
 
 export interface OwnLifeParts {
@@ -40,12 +40,12 @@ export class OwnLife {
     this.#lost = hear;
   }
 
-  /** Whether nobody can have taken this kernel for dead. */
+  /** Returns whether nobody can have taken this kernel for dead. */
   get stands(): boolean {
     return this.#toldAt !== null && this.ageMs < this.leaseMs;
   }
 
-  /** How long ago the store was told last, in ms; 0 before the first time. */
+  /** Returns how long ago the store was told last, in ms; 0 before the first time. */
   get ageMs(): number {
     if (this.#toldAt === null) return 0;
     const { clock } = this.#parts;

@@ -15,7 +15,7 @@ export interface RestWaiters {
   /** True when there is reason to look again, false when nobody will be told anything any more. */
   readonly next: (workflowId: string, wait?: Wait) => Promise<boolean>;
   readonly tell: (workflowId: string) => void;
-  /** How many workflows somebody waits for. */
+  /** Returns how many workflows somebody waits for. */
   readonly count: () => number;
   readonly close: () => void;
 }

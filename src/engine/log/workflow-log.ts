@@ -93,7 +93,7 @@ export class WorkflowLog {
     return this.#lease;
   }
 
-  /** Whether the store may have it that this kernel holds the workflow. */
+  /** Returns whether the store may have it that this kernel holds the workflow. */
   get mayBeHeld(): boolean {
     return this.#lease !== null || (this.#underWay > 0 && !this.#foreign);
   }
@@ -107,12 +107,12 @@ export class WorkflowLog {
     return this.#record === null ? null : dueOf(this.#record);
   }
 
-  /** Whether anything is noted that no row under way holds. */
+  /** Returns whether anything is noted that no row under way holds. */
   get isDirty(): boolean {
     return this.#turn.count > 0;
   }
 
-  /** Whether everything noted is in the ledger. */
+  /** Returns whether everything noted is in the ledger. */
   get isSettled(): boolean {
     return this.#turn.count === 0 && !this.#flushing;
   }
@@ -168,7 +168,7 @@ export class WorkflowLog {
     return this.#foreign;
   }
 
-  /** Whether the charts let this happen now. */
+  /** Returns whether the charts let this happen now. */
   accepts(draft: EventDraft): boolean {
     return this.#record !== null && acceptsEvent(this.#record, draft);
   }

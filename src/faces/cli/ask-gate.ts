@@ -149,13 +149,13 @@ function describeConsequence({ consequences }: Gate, act: Act, draft: Begun): st
   return `${draft.edit === null ? consequences.approve : consequences.edit}${unread}`;
 }
 
-/** Whether the person has written something that leaving the gate would lose. */
+/** Returns whether the person has written something that leaving the gate would lose. */
 const isBegun = ({ edit, unread }: Begun): boolean => edit !== null || unread !== null;
 
 const decisive: readonly Act[] = ["approve", "reject", "done", "retry", "failed"];
 const leaving: readonly Act[] = ["next", "back", "quit"];
 
-/** Whether a person is asked again: before a decision, and before an edit is dropped. */
+/** Returns whether a person is asked again: before a decision, and before an edit is dropped. */
 const asksAgain = (act: Act, draft: Draft): boolean =>
   decisive.includes(act) || (isBegun(draft) && leaving.includes(act));
 
@@ -215,7 +215,7 @@ function pressKey(key: string, spot: Spot, { choices, height, draft }: Keys): Ac
   return asksAgain(choice.act, draft) ? { ...spot, asked: choice } : choice.act;
 }
 
-/** How far a key moves. */
+/** Returns how far a key moves. */
 function stepOf(key: string, height: number): number {
   const page = Math.max(1, height - 1);
   const steps: Readonly<Record<string, number>> = {

@@ -215,7 +215,7 @@ export function findJsonError(text: string): number {
   return low - 1;
 }
 
-/** Whether a text can no longer become JSON by more characters at its end. The engine does not always say where. */
+/** Returns whether a text can no longer become JSON by more characters at its end. The engine does not always say where. */
 function isBroken(prefix: string): boolean {
   try {
     JSON.parse(prefix);

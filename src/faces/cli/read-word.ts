@@ -1,7 +1,7 @@
 /** The words that people answer a question with at a terminal. */
 
-/** Whether an answer is a yes; everything else is a no. */
+/** Returns whether an answer is a yes; everything else is a no. */
 export const isYes = (answer: string): boolean => ["y", "yes"].includes(answer.trim().toLowerCase());
 
-/** Whether an answer is a no, or leaves. */
+/** Returns whether an answer is a no, or leaves. */
 export const isNo = (answer: string): boolean => ["n", "no", "q", "quit"].includes(answer.trim().toLowerCase());

@@ -71,7 +71,7 @@ export const renderSections = (sections: readonly Section[], paint: Paint): stri
 
 type Shown = "not" | "in the changes" | "as a new file";
 
-/** Whether the lines that a diff keeps and adds are the preview, all of it. */
+/** Returns whether the lines that a diff keeps and adds are the preview, all of it. */
 function compareShown(diff: string, preview: string): Shown {
   const lines = diff.split("\n");
   const after = lines

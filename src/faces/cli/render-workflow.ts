@@ -87,7 +87,7 @@ const describePercent = ({ percent }: KernelProgress): string => `${String(perce
 const describeStage = ({ current_step, stage }: KernelProgress): string =>
   current_step === null ? stage.replaceAll("_", " ") : current_step.name;
 
-/** How far a step says it is, in whole steps of `by` percent; nothing at the beginning and the end. */
+/** Returns how far a step says it is, in whole steps of `by` percent; nothing at the beginning and the end. */
 function describeSub({ sub }: KernelProgress, by: number): string {
   const percent = Math.floor((sub?.percent ?? 0) / by) * by;
   return percent > 0 && percent < 100 ? ` (${percent} %)` : "";

@@ -235,7 +235,7 @@ async function printAll(lines: AsyncIterable<string>, signal: AbortSignal): Prom
   }
 }
 
-/** Why the waiting was left is the signal's to say, where it was aborted. */
+/** Returns the reason of the signal where it was aborted. */
 const rethrowFor =
   (signal: AbortSignal) =>
   (error: unknown): never => {

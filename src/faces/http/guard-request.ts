@@ -17,7 +17,7 @@ const single: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
-/** Why the request is ambiguous, or null. */
+/** Returns why the request is ambiguous, or null. */
 function findAmbiguity({ rawHeaders, headers, url = "" }: IncomingMessage): string | null {
   const names = rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
   const twice = names.find((name, i) => single.has(name) && names.indexOf(name) !== i);

@@ -19,7 +19,7 @@ interface Bucket {
   at: number;
 }
 
-/** Whether one more is in the bucket, which is one less then. */
+/** Returns whether one more is in the bucket, which is one less then. */
 function takeOne(bucket: Bucket, { perSecond, burst }: Rate, now: number): boolean {
   refill(bucket, { perSecond, burst }, now);
   if (bucket.left < 1) return false;

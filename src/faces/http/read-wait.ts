@@ -3,7 +3,7 @@
  * as the RFC says, and of two the first counts.
  */
 
-/** How long the caller would wait, in ms; undefined where nothing is said of it. */
+/** Returns how long the caller would wait, in ms; undefined where nothing is said of it. */
 export function readWait(header: string | undefined): number | undefined {
   const [, seconds] = /(?:^|,)\s*wait\s*=\s*"?(\d{1,6})"?\s*(?:[,;]|$)/i.exec(header ?? "") ?? [];
   return seconds === undefined ? undefined : Number(seconds) * 1_000;

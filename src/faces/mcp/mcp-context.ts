@@ -24,7 +24,7 @@ export interface McpContext {
 
 const contextRef = moduleRef(0, "mcp", "context");
 
-/** Whether gates may be answered over this connection at all. */
+/** Returns whether gates may be answered over this connection at all. */
 export const answersGates = ({ caller, options }: Pick<McpContext, "caller" | "options">): boolean =>
   options.answersGates && caller.principal.type === "user";
 

@@ -190,7 +190,7 @@ export class Appender {
     return next;
   }
 
-  /** Whether what a session holds stays with it. */
+  /** Returns whether what a session holds stays with it. */
   async hasSession(): Promise<boolean> {
     return (await this.#live()).hasSession;
   }

@@ -99,7 +99,7 @@ async function enter(on: Runner, owner: string, { name, session, lock, now, unti
   await on.query(statement("freeHeld", owner));
 }
 
-/** Whether anything was freed. */
+/** Returns whether anything was freed. */
 async function freeGone(on: Runner, now: number, { session }: Entered): Promise<boolean> {
   await on.query(statement("strikeOffGone", now, session));
   return ((await on.query(statement("freeOrphaned"))).rowCount ?? 0) > 0;

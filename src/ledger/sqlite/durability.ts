@@ -34,7 +34,7 @@ export class Durability {
     if (this.#level === "FULL") this.#synced = Math.max(this.#synced, position);
   }
 
-  /** Whether what lies at the position, whoever appended it, may still be lost. */
+  /** Returns whether what lies at the position, whoever appended it, may still be lost. */
   isBehind(position: number): boolean {
     return this.#maySync && this.#synced < position;
   }

@@ -14,7 +14,7 @@ export function markProcess(): string {
   return JSON.stringify([hostname(), process.pid, life, opened]);
 }
 
-/** Whether the process that made the mark has ended, as far as can be seen. */
+/** Returns whether the process that made the mark has ended, as far as can be seen. */
 export function isOver(mark: string): boolean {
   const [host, pid, itsLife] = mark === "" ? [] : (JSON.parse(mark) as readonly [string, number, string]);
   if (pid === undefined || host !== hostname()) return false;

@@ -71,7 +71,7 @@ export function layoutLevel(states: readonly ChartState[], arrows: readonly Arro
   return { width: margins.left + column + margins.right, height: last.y + last.height, boxes, lanes, initial };
 }
 
-/** Whether the arrow is this level's; the name of an inner state that it starts from goes into its label. */
+/** Returns whether the arrow is this level's; the name of an inner state that it starts from goes into its label. */
 function linkOf(arrow: Arrow, states: readonly ChartState[]): Link[] {
   const indexOf = (path: string) =>
     states.findIndex((state) => path === state.path || path.startsWith(`${state.path}.`));

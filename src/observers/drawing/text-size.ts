@@ -1,6 +1,6 @@
 /** How much room text takes in a font of one width, and how it is broken into lines. */
 
-/** How wide the widest of these lines is in a font of one width, in which signs of East Asia take two places. */
+/** Returns how wide the widest of these lines is in a font of one width, in which signs of East Asia take two places. */
 export const textWidth = (lines: readonly string[], perChar: number): number =>
   Math.max(0, ...lines.map((line) => countPlaces(line) * perChar));
 

@@ -46,7 +46,7 @@ function mayDecide({ gate }: GateNotice, { roles = {}, people = {} }: RecipientO
   return [...ofPeople, ...(gate.added_roles ?? []).flatMap(ofRole)];
 }
 
-/** Whether it is one of those who asked for what is shown, and may not decide on it. */
+/** Returns whether it is one of those who asked for what is shown, and may not decide on it. */
 const hasAsked = ({ separation, requesters, requester }: Gate, { type, id }: Approver): boolean =>
   separation &&
   (requesters ?? [requester]).some((one) => String(one?.id) === String(id) && (type ?? one?.type) === one?.type);

@@ -39,7 +39,7 @@ export const PostUrl = z
 /** The refusal of a plain http address that is not meant to be private. */
 export const needsHttps = "is https; plain http is for private addresses, with allowPrivate";
 
-/** Whether an address is https, or may be plain http because private addresses are meant; an absent one may. */
+/** Returns whether an address is https, or may be plain http because private addresses are meant; an absent one may. */
 export const isHttpsWhereNeeded = (url: URL | undefined, allowPrivate: boolean): boolean =>
   url === undefined || url.protocol === "https:" || allowPrivate;
 

@@ -233,12 +233,12 @@ export class Lifetimes {
   }
 }
 
-/** Whether this event is what ended the attempt, and not one of the same instant. */
+/** Returns whether this event is what ended the attempt, and not one of the same instant. */
 const isEndOf = (entry: AttemptTrace | undefined, { event_type }: LedgerEvent, how: Outcome): boolean =>
   entry !== undefined &&
   (entry.outcome === "succeeded") === (how.outcome === "succeeded") &&
   (entry.error !== null) === (event_type === "ACTION_FAILED");
 
-/** Whether the step had not ended before this event. */
+/** Returns whether the step had not ended before this event. */
 const isUnderWay = (step: StepRecord | undefined, { timestamp }: LedgerEvent): boolean =>
   step !== undefined && step.state !== "skipped" && (step.finished_at ?? timestamp) === timestamp;

@@ -72,7 +72,7 @@ export class TokenAccounts {
     return [...unmet];
   }
 
-  /** Whether one of `ids` is `target`, or waits for it. */
+  /** Returns whether one of `ids` is `target`, or waits for it. */
   reaches(ids: readonly TokenId[], target: TokenId): boolean {
     const seen = new Set<TokenId>();
     const open = [...ids];

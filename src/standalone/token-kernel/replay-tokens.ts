@@ -166,7 +166,7 @@ class TokenReplaying {
     return this.#recorded[this.core.stream.length];
   }
 
-  /** Whether all that was made so far is as it was recorded; each event is compared once. */
+  /** Returns whether all that was made so far is as it was recorded; each event is compared once. */
   #isSame(): boolean {
     const { stream } = this.core;
     while (this.#compared < stream.length) {

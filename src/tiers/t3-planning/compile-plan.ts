@@ -184,7 +184,7 @@ function renameUsed(
   }));
 }
 
-/** Whether each step stands behind all it depends on as it is. @throws for what depends on what is not there. */
+/** Returns whether each step stands behind all it depends on as it is. @throws for what depends on what is not there. */
 function requireDependencies(steps: readonly Draft[], completed: readonly string[]): boolean {
   const known = new Set(completed);
   const later = new Set(steps.map((s) => s.step_id));

@@ -298,7 +298,7 @@ interface Folded extends Pick<FoldedLog, "record" | "end"> {
 
 const goneOn = kernelError("T0_LEDGER_CONFLICT", "another log goes on from where this one rested", executorRef);
 
-/** Whether nothing of it can still end here. */
+/** Returns whether nothing of it can still end here. */
 const mayBeKept = ({ log, handles, interrupted }: Mailbox): boolean =>
   !interrupted && handles.size === 0 && log.lost === null && !log.foreign && log.isSettled && isParked(log);
 

@@ -241,7 +241,7 @@ const isDeciding = (input: Input, { commands }: RunMemory): boolean =>
 
 const ofMemory: ReadonlySet<string> = new Set(["sleep", "activate", "pivot"]);
 
-/** Whether anything came of an input, for the record or for what this process keeps between turns. */
+/** Returns whether anything came of an input, for the record or for what this process keeps between turns. */
 function isRecorded({ input, left, asks, answers }: Handled): boolean {
   if (left > 0 || asks.length > 0 || answers.length > 0) return true;
   if (input.type === "commanded") return ofMemory.has(input.command.kind);

@@ -22,7 +22,7 @@ interface SealedRow {
   readonly now: number;
   readonly drafts: readonly EventDraft[];
   readonly references: ReferenceWriter;
-  /** Whether the command under this number still waits for an answer. */
+  /** Returns whether the command under this number still waits for an answer. */
   readonly waits: (re: number) => boolean;
 }
 

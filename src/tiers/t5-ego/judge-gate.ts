@@ -25,7 +25,7 @@ export interface GateJudge {
 
 const judgeRef = moduleRef(5, "ego", "judge_gate");
 
-/** Whether this person may decide this gate, and how their word counts. */
+/** Returns whether this person may decide this gate, and how their word counts. */
 export function judgeDecision(
   asked: DecisionQuestion,
   runtime: Runtime,
@@ -55,7 +55,7 @@ export function judgeCall(
   return evaluatePolicies(engine, { stage: "action", ...question }, redacted);
 }
 
-/** Whether this person may lend their seat to that one. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED. */
+/** Returns whether this person may lend their seat to that one. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED. */
 export function judgeDelegation(
   asked: DelegationQuestion,
   { engine, same }: GateJudge,

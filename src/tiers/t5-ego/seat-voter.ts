@@ -63,7 +63,7 @@ export function requireReach(gate: Gate, { principal, auth, capability }: Voter,
     forbid(gate, `role ${auth.role} says what became of calls of its own work alone (gate:settle:own)`);
 }
 
-/** Why this person has no seat of their own; null where they have. */
+/** Returns why this person has no seat of their own; null where they have. */
 export function whyNoSeat(gate: Gate, { principal, auth: { role } }: Voter, same: Same): string | null {
   if (isRequester(gate, principal, same)) return whyNotOfRequester(gate, principal, same);
   if (gate.advisors.includes(role)) return `${role} advises and does not decide`;
@@ -83,7 +83,7 @@ function whyNotOfRequester({ edits = [], requester }: Gate, person: PrincipalRef
   return isEditor ? "who edited what it shows may not decide on it" : "who asked for the work may not decide on it";
 }
 
-/** Why a principal of this type decides nothing at the gate, in whoever's seat; null where it may. */
+/** Returns why a principal of this type decides nothing at the gate, in whoever's seat; null where it may. */
 export const whyNotOfType = ({ principal_types: types }: Gate, { type, id }: PrincipalRef): string | null =>
   types === undefined || types.includes(type)
     ? null

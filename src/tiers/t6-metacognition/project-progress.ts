@@ -28,7 +28,7 @@ export function progressOf(record: WorkflowRecord): KernelProgress {
   };
 }
 
-/** Whether an event changes what progress says; sub-progress comes as a labelled extra. */
+/** Returns whether an event changes what progress says; sub-progress comes as a labelled extra. */
 export function progressAfter(record: WorkflowRecord, event: LedgerEvent): KernelProgress | null {
   if (event.event_type === "STEP_STREAMED") {
     const { percent } = payloadOf(event, "STEP_STREAMED");

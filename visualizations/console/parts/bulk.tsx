@@ -14,7 +14,7 @@ import { Line } from "./shown.tsx";
 
 const mostAtOnce = 20;
 
-/** Whether the gate may be chosen beside those that are. */
+/** Returns whether the gate may be chosen beside those that are. */
 export function mayJoin(gate: ListedGate, picked: readonly ListedGate[]): boolean {
   const [first] = picked;
   if (gate.effect === "final_write" || gate.truncated || !gate.checked || gate.signed || gate.kind !== "approval")

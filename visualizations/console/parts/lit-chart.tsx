@@ -101,7 +101,7 @@ const Drawn = ({ level, lit, last }: DrawnProps) => (
   </>
 );
 
-/** Whether the lane leads into what is lit. */
+/** Returns whether the lane leads into what is lit. */
 const isTaken = ({ boxes }: Level, { target }: Lane, lit: string): boolean =>
   boxes.some(
     ({ state, x, y, width }) =>

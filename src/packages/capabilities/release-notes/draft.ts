@@ -37,7 +37,7 @@ export const versionOf = (named: string | null, tag: DraftRange["tag"], prefix: 
 const countListed = (groups: readonly ChangeGroup[]): number =>
   groups.reduce((sum, group) => sum + group.changes.length, 0);
 
-/** How many commits the document accounts for. */
+/** Returns how many commits the document accounts for. */
 export const countCommits = ({ groups, omitted }: Pick<DraftQuestion, "groups" | "omitted">): number =>
   countListed(groups) + omitted.length;
 

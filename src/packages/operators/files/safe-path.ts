@@ -60,7 +60,7 @@ function staysInside(inside: string): boolean {
 
 const entersGit = (path: string): boolean => path.split(sep).some(isGitName);
 
-/** Whether a file system may take a name for `.git`: in any case, as NTFS and HFS+ read it as well. */
+/** Returns whether a file system may take a name for `.git`: in any case, as NTFS and HFS+ read it as well. */
 export const isGitName = (name: string): boolean =>
   /^(?:\.git|git~\d)[ .]*(?::.*)?$/is.test(name.replace(ignoredByHfs, ""));
 const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
@@ -82,13 +82,13 @@ const gitFolders: readonly (readonly string[])[] = [
   ["HEAD", "commondir"],
 ];
 
-/** Whether names make a folder one of git. */
+/** Returns whether names make a folder one of git. */
 export const isGitFolder = (names: readonly string[]): boolean =>
   gitFolders.some((entries) =>
     entries.every((entry) => names.some((name) => name.toLowerCase() === entry.toLowerCase())),
   );
 
-/** Whether a folder above the path is one of git, or would be once the path stands. */
+/** Returns whether a folder above the path is one of git, or would be once the path stands. */
 async function isInGitFolder(target: string): Promise<boolean> {
   const [child, parent] = [basename(target), dirname(target)];
   if (parent === target) return false;

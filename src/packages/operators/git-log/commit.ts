@@ -29,7 +29,7 @@ const fieldsPerCommit = 7;
 const maxBodyChars = 2000;
 const maxFirstLineChars = 300;
 
-/** How many of a log's commits are in a piece of what git prints: each ends its fields with a NUL. */
+/** Returns how many of a log's commits are in a piece of what git prints: each ends its fields with a NUL. */
 export const countCommits = (piece: string): number => (piece.split("\0").length - 1) / fieldsPerCommit;
 
 /** The commits in what `git log -z` printed with `logFormat`, in git's order. */

@@ -159,7 +159,7 @@ async function readCommits({ program, input, range }: Reading, hear: (piece: str
   });
 }
 
-/** Whether somebody is new is told by all that was written before, in every folder. */
+/** Returns whether somebody is new is told by all that was written before, in every folder. */
 async function askContributors({ program, range }: Reading, since: string | null): Promise<Contributor[]> {
   const written = await runGit(program, [...shortlogArguments, ...range]);
   const before = since === null ? null : await runGit(program, [...shortlogArguments, since, "--"]);

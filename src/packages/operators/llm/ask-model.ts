@@ -168,7 +168,7 @@ const countOf = (tokens: number | undefined): number =>
 
 export type EndReason = "stop" | "length" | "content-filter" | "tool-calls" | "other";
 
-/** How the answer ended; `isEnough` says that there is one without text. @throws OperatorError where there is none. */
+/** Returns how the answer ended; `isEnough` says that there is one without text. @throws OperatorError where there is none. */
 export function requireEnd({ text, finish }: ModelAnswer, model: string, isEnough = false): EndReason {
   if (finish === null) return refuse("MODEL_STREAM_CUT", `${model}: the stream ended before the answer did`);
   const reason = finish.unified;

@@ -57,7 +57,7 @@ export class McpLine {
     return this.#broken;
   }
 
-  /** Why this side ended the connection, if it did so for what the server sent. */
+  /** Returns why this side ended the connection, if it did so for what the server sent. */
   get fault(): Error | null {
     return this.#fault;
   }

@@ -14,7 +14,7 @@ const mcpRef = moduleRef(4, "tool_execution", "mcp");
 export const mcpError = (code: ErrorCode, message: string, options: KernelErrorOptions = {}): KernelErrorException =>
   new KernelErrorException(kernelError(code, message, mcpRef, options));
 
-/** Whether a failure says nothing about the connection: the server answered, or was not asked. */
+/** Returns whether a failure says nothing about the connection: the server answered, or was not asked. */
 export const isAnswered = (thrown: unknown): boolean =>
   thrown instanceof KernelErrorException || thrown instanceof ProtocolError || isMisread(thrown);
 

@@ -187,7 +187,7 @@ function readUsage(reported: unknown, { metadata }: Operator): Usage {
 
 const timedOut = Symbol("timed out");
 
-/** How the call comes out, or that its time is over first. While it goes on it hears of its workflow's abort. */
+/** Returns how the call comes out, or that its time is over first. While it goes on it hears of its workflow's abort. */
 function firstOf(made: Made, work: Promise<Outcome>, cancel: () => void): Promise<Outcome | typeof timedOut> {
   const { abort, at } = made;
   const { signal } = at;

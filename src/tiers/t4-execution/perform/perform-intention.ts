@@ -39,7 +39,7 @@ export class Performer {
     this.#abort?.abort(new Error(reason));
   }
 
-  /** Whether the call was made and its operator has not ended. */
+  /** Returns whether the call was made and its operator has not ended. */
   isMade(callId: string): boolean {
     return this.#made.has(callId);
   }

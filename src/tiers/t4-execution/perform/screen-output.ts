@@ -53,7 +53,7 @@ interface Check {
   readonly validate: Security["validateOutput"];
 }
 
-/** Why the text may not be shown; null where it may. */
+/** Returns why the text may not be shown; null where it may. */
 function findRefusal(check: Check, from: number): string | null | Promise<string | null> {
   const { text, windows, validate } = check;
   for (let i = from; i < windows; i += 1) {

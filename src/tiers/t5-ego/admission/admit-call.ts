@@ -47,7 +47,7 @@ function refusalOf({ kind, detail }: AdmissionRefusal, { name, token_id }: WorkQ
   return kernelError("T5_BUDGET_EXHAUSTED", message, admissionRef, { detail: told });
 }
 
-/** Whether no ceiling concerns the work: then it fits whatever else is admitted. */
+/** Returns whether no ceiling concerns the work: then it fits whatever else is admitted. */
 export function isUnlimited(
   { find, governor }: CapabilityRegistry,
   { name, budget, resources }: WorkQuestion,

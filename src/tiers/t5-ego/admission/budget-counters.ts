@@ -74,7 +74,7 @@ export class BudgetCounters {
     this.#holds.set(name, { tenant_id, reservation, until: at + holdMs });
   }
 
-  /** Whether anything was set aside under the name, and not let go. */
+  /** Returns whether anything was set aside under the name, and not let go. */
   drop(name: string): boolean {
     return this.#holds.delete(name);
   }

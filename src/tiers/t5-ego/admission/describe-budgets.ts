@@ -75,6 +75,6 @@ function idIn(rest: string, tenant: Id): Id | null {
   }
 }
 
-/** How near to its ceiling, where it is nearest. */
+/** Returns how near to its ceiling, where it is nearest. */
 const shareOf = ({ amounts }: Counter, ceiling: BudgetStanding["ceiling"]): number =>
   Math.max(0, ...chargeFields.map((field) => amounts[field] / (ceiling[field] ?? Number.POSITIVE_INFINITY)));

@@ -58,7 +58,7 @@ export function keepAdmission(run: Run, stepId: string, { unlimited }: Admission
   if (!run.settings.reserves) run.admissions.set(stepId, unlimited ? null : run.log.record.admitted);
 }
 
-/** Whether what T5 found of the step's next call still stands. */
+/** Returns whether what T5 found of the step's next call still stands. */
 function isAdmitted(run: Run, stepId: string): boolean {
   const stamp = run.admissions.get(stepId);
   return stamp === null || stamp === run.log.record.admitted;

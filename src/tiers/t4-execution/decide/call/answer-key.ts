@@ -105,7 +105,7 @@ function sharedKey(run: Run, key: string): SharedKey | null {
   return ask(run, nameAsked(run, "shared", key), toHost("shared_key", { key }));
 }
 
-/** Whether nothing is called, so that nobody need be asked: the work was done by another workflow, or is refused by the key. */
+/** Returns whether nothing is called, so that nobody need be asked: the work was done by another workflow, or is refused by the key. */
 export function isCalledNoMore(run: Run, { hash }: Prepared, key: string): boolean {
   const entry = entryOf(run, key);
   if (entry !== null) return failsAlike(run, entry) || entry.record.payload_hash !== hash;
@@ -113,14 +113,14 @@ export function isCalledNoMore(run: Run, { hash }: Prepared, key: string): boole
   return shared !== null && shared.claim === null && shared.succeeded;
 }
 
-/** Whether a call may have taken effect, and nobody has said so yet; another step's question about it leaves it so. */
+/** Returns whether a call may have taken effect, and nobody has said so yet; another step's question about it leaves it so. */
 const isUnsettled = (entry: ActionEntry | null): boolean => entry?.seen === "running" || entry?.seen === "in_doubt";
 
 /** Returns whether the step's newest call may have taken effect, and nobody has said so yet. */
 export const hasUnsettledCall = ({ log }: Run, { action_id }: StepRecord): boolean =>
   isUnsettled(log.record.actions.get(action_id ?? "") ?? null);
 
-/** Whether a call under the key is under way, and no end of it is on record: one that a person settled may hang still. */
+/** Returns whether a call under the key is under way, and no end of it is on record: one that a person settled may hang still. */
 export const isRunning = (run: Run, key: string): boolean => isUnderWay(run, key) && isUnsettled(entryOf(run, key));
 
 /** The call of a key, of this step or of one that shares it, that may have taken effect and is not under way; else null. */
@@ -130,7 +130,7 @@ export function findDoubted(run: Run, { operator }: Prepared, key: string): stri
   return isUnsettled(entry) ? entry.record.action_id : null;
 }
 
-/** Whether whoever began or restarted this workflow knew that a call had been answered with what is of no use. */
+/** Returns whether whoever began or restarted this workflow knew that a call had been answered with what is of no use. */
 export const isKnownSpent = ({ log: { record } }: Run, actionId: string): boolean =>
   record.spent_calls.includes(actionId) || record.actions.get(actionId)?.seen.startsWith("failed") === true;
 
@@ -155,12 +155,12 @@ function readEntry(run: Run, { prepared, attempt, key }: Asking, entry: ActionEn
   }
 }
 
-/** How many calls of its allowance a key has had in the newest plan: steps that share it count together. */
+/** Returns how many calls of its allowance a key has had in the newest plan: steps that share it count together. */
 const callsMade = ({ log: { record } }: Run, actionId: string): number =>
   Math.max(0, ...stepsOf(record).map((step) => (step.action_id === actionId ? step.attempt : 0)));
 
 /**
- * Whether the call's failure is that of whoever makes it again: of steps of the plan that it failed in. A new plan makes it
+ * Returns whether the call's failure is that of whoever makes it again: of steps of the plan that it failed in. A new plan makes it
  * again, but for what applies a version: that waits for a restart, or for another version.
  */
 const failsAlike = (run: Run, { seen, record: { action_id, idempotency_key } }: ActionEntry): boolean =>

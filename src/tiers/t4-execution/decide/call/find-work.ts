@@ -76,7 +76,7 @@ function othersOf(record: WorkflowRecord, { step_id }: PlanStep): StepRecord[] {
 }
 
 /**
- * Whether a step may make the call of one that has another name: of one that has failed, or, where the plan before failed,
+ * Returns whether a step may make the call of one that has another name: of one that has failed, or, where the plan before failed,
  * of one that has succeeded and that the step does not rest on.
  */
 function mayStandFor(record: WorkflowRecord, step: PlanStep, other: StepRecord): boolean {
@@ -84,12 +84,12 @@ function mayStandFor(record: WorkflowRecord, step: PlanStep, other: StepRecord):
   return !hasGoneThrough(record, record.plans.at(-2) ?? null) && !restsOn(record, step, other.step.step_id);
 }
 
-/** Whether another step of the newest plan makes this call already. */
+/** Returns whether another step of the newest plan makes this call already. */
 function isTaken({ steps, plan }: WorkflowRecord, { step_id }: PlanStep, { record }: ActionEntry): boolean {
   const others = plan?.steps.filter((one) => one.step_id !== step_id) ?? [];
   return others.some((one) => steps.get(one.step_id)?.action_id === record.action_id);
 }
 
-/** Whether the call has given its answer and nothing else: a new plan asks for another one. */
+/** Returns whether the call has given its answer and nothing else: a new plan asks for another one. */
 const isAnswered = ({ operator }: Named, { seen, record }: ActionEntry): boolean =>
   isHarmless(operator.metadata.effect) && (seen === "succeeded" || isSpent(record.error));

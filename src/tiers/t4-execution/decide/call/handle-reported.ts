@@ -9,7 +9,7 @@ import { errorOf } from "../../../../engine/actors/within.ts";
 import type { CallOf, Input } from "../run/input.ts";
 import { oodaRef, type Run } from "../run/run.ts";
 
-/** Whether the step still runs this very attempt. */
+/** Returns whether the step still runs this very attempt. */
 export function isCurrent({ log }: Pick<Run, "log">, { step_id, attempt, run: round }: CallOf): boolean {
   if (log.lost !== null) return false;
   const step = log.record.steps.get(step_id);

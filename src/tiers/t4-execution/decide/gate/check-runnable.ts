@@ -19,7 +19,7 @@ export function checkRunnable(run: Run, prepared: Prepared): void {
   checkCall(run, prepared);
 }
 
-/** Whether this process knows what is left of the plan. */
+/** Returns whether this process knows what is left of the plan. */
 export function isRegistered(run: Run): boolean {
   try {
     requireRegistered(run);
@@ -38,7 +38,7 @@ function requireRegistered(run: Run): void {
     if (!isStepDone(steps.get(step.step_id)?.state ?? "queued")) findOperator(run, step);
 }
 
-/** Whether a decision ends what the gate shows as it stands. A rejection with an edit is checked as the edit is made. */
+/** Returns whether a decision ends what the gate shows as it stands. A rejection with an edit is checked as the edit is made. */
 export const isPlainRejection = ({ decision, payload }: Pick<ParsedGateRequest, "decision" | "payload">): boolean =>
   decision === "reject" && payload.edit === undefined;
 

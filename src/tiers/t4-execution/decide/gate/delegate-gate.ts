@@ -63,7 +63,7 @@ export function delegateGate(run: Run, request: ParsedDelegationRequest, auth: A
   return respond(run, gate_id, "delegated");
 }
 
-/** Whether the same was said before and still holds. */
+/** Returns whether the same was said before and still holds. */
 function isLent(run: Run, { delegations }: Gate, { principal, to, expires_at }: ParsedDelegationRequest): boolean {
   if (Date.parse(expires_at) <= run.now) return false;
   return delegations.some(

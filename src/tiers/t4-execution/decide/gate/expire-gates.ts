@@ -39,7 +39,7 @@ export function nextDue(run: Run): number {
   return next;
 }
 
-/** Whether a step waits for the end of a pause. */
+/** Returns whether a step waits for the end of a pause. */
 export function isBackingOff({ steps, standing }: WorkflowRecord): boolean {
   for (const id of standing.running) if (steps.get(id)?.phase === "backing_off") return true;
   return false;

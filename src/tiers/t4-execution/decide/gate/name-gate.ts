@@ -98,10 +98,10 @@ function onlyOpen(all: readonly Gate[]): Gate | undefined {
 const hasShown = ({ payload_digest, revised_from = [] }: Gate, digest: string): boolean =>
   payload_digest === digest || revised_from.includes(digest);
 
-/** Whether a decision is on what the gate shows: a gate that never showed anything else may be named alone. */
+/** Returns whether a decision is on what the gate shows: a gate that never showed anything else may be named alone. */
 export const isOnNewest = ({ payload_digest, revised_from = [] }: Gate, named: string | undefined): boolean =>
   named === undefined ? revised_from.length === 0 : named === payload_digest;
 
-/** Whether it could be on what the gate showed before it was revised. */
+/** Returns whether it could be on what the gate showed before it was revised. */
 export const isOnEarlier = ({ revised_from = [] }: Gate, named: string | undefined): boolean =>
   named === undefined ? revised_from.length > 0 : revised_from.includes(named);

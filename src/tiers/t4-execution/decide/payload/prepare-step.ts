@@ -100,11 +100,11 @@ export function findOperator(run: Run, step: PlanStep): Operator {
   );
 }
 
-/** Whether a lost call may be made again without asking. Of an operator that is not known here nobody can say so. */
+/** Returns whether a lost call may be made again without asking. Of an operator that is not known here nobody can say so. */
 export const isRepeatable = (operator: Operator | null): boolean =>
   operator !== null && (operator.metadata.idempotent || isHarmless(operator.metadata.effect));
 
-/** Whether a call may have an effect outside. Of an operator that is not known here nobody can rule it out. */
+/** Returns whether a call may have an effect outside. Of an operator that is not known here nobody can rule it out. */
 export const mayChange = (operator: Operator | null): boolean =>
   operator === null || !isHarmless(operator.metadata.effect);
 
@@ -176,7 +176,7 @@ export function readParams(run: Run, operator: Operator, { params, hash, isEdit 
 
 const changesJudged = "the schema would change the payload, which was judged as it is";
 
-/** Why an operator could not be called with a payload that was judged; null if it could. */
+/** Returns why an operator could not be called with a payload that was judged; null if it could. */
 export function whyUnfit(
   { input }: Operator,
   payload: Json,

@@ -33,7 +33,7 @@ import { type Phase, phaseOf } from "../step/read-phase.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
 import { warnOfLoop } from "./plan-workflow.ts";
 
-/** Whether anything of the workflow may be begun by this run. */
+/** Returns whether anything of the workflow may be begun by this run. */
 export const mayGoOn = ({ log, interrupted }: Run): boolean =>
   log.exists && log.lost === null && !log.foreign && !interrupted && !isTerminal(log.record.state);
 
@@ -101,7 +101,7 @@ const isMovable = ({ calls }: Run, { phase, step }: StepRecord): boolean =>
 
 const resting: ReadonlySet<Phase> = new Set(["waiting", "asking", "over"]);
 
-/** Whether a step runs, waits for an answer, or pauses. */
+/** Returns whether a step runs, waits for an answer, or pauses. */
 const isActive = (run: Run, step: StepRecord): boolean =>
   !resting.has(phaseOf(run, step)) || run.scopes.waits(scopeOf(step.step.step_id));
 

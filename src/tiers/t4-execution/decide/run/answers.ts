@@ -64,12 +64,12 @@ export class PassScopes {
     }
   }
 
-  /** Whether the scope has a question out. */
+  /** Returns whether the scope has a question out. */
   waits(name: string): boolean {
     return this.#hasOpen(name);
   }
 
-  /** Whether a pass of the scope has been made, and is not through. */
+  /** Returns whether a pass of the scope has been made, and is not through. */
   hasBegun(name: string): boolean {
     return this.#scopes.has(name);
   }
@@ -134,7 +134,7 @@ export class PassScopes {
     return this.#current;
   }
 
-  /** Whether an earlier pass has marked this already; counts the mark. */
+  /** Returns whether an earlier pass has marked this already; counts the mark. */
   isMarked(): boolean {
     const scope = this.#current;
     if (scope === null) return false;

@@ -7,7 +7,7 @@ import { draft } from "../../../../contract/event.ts";
 import type { Gate } from "../../../../contract/gate.ts";
 import { oodaRef, type Run } from "./run.ts";
 
-/** Whether an error is a no (by policy, a person, authority or the budget) and not a failure. */
+/** Returns whether an error is a no (by policy, a person, authority or the budget) and not a failure. */
 export const isBlocking = (error: KernelError): boolean =>
   error.category === "policy" || error.code === "T5_BUDGET_EXHAUSTED";
 
@@ -20,7 +20,7 @@ export function failStep(run: Run, stepId: string, error: KernelError): void {
 
 const approvalRef = oodaRef("approval");
 
-/** Why a gate that ended without an approval denies its step: a person rejected it, or nobody decided in time. */
+/** Returns why a gate that ended without an approval denies its step: a person rejected it, or nobody decided in time. */
 export function gateDenied({ gate_id, status }: Pick<Gate, "gate_id" | "status">): KernelError {
   const detail = { gate_id };
   return status === "expired"
@@ -28,6 +28,6 @@ export function gateDenied({ gate_id, status }: Pick<Gate, "gate_id" | "status">
     : kernelError("T5_HUMAN_DENIED", `${gate_id} was ${status}`, approvalRef, { detail });
 }
 
-/** Whether an error says that a gate ended without an approval: its workflow then ends as cancelled. */
+/** Returns whether an error says that a gate ended without an approval: its workflow then ends as cancelled. */
 export const isGateDenial = ({ code }: KernelError): boolean =>
   code === "T5_HUMAN_DENIED" || code === "T5_GATE_EXPIRED";

@@ -21,7 +21,7 @@ export class ReadySteps {
     return this.#queue.next();
   }
 
-  /** Whether a step has ended without success, or was queued, since this was asked last. */
+  /** Returns whether a step has ended without success, or was queued, since this was asked last. */
   hasDied(record: WorkflowRecord): boolean {
     this.#catchUp(record);
     const hasDied = this.#hasDied;

@@ -6,7 +6,7 @@ export const sanitizedMarker = "[Output sanitized]";
 /** Characters of an output that one check sees. */
 export const checkedChars = 5000;
 
-/** Whether what is shown is the original, but for what was masked. */
+/** Returns whether what is shown is the original, but for what was masked. */
 export function isMaskedCopy(shown: Json, original: Json): boolean {
   if (shown === original || shown === redactedMarker) return true;
   if (typeof shown !== "object" || typeof original !== "object" || shown === null || original === null) return false;

@@ -176,11 +176,11 @@ export function stepOf(run: Pick<Run, "log">, stepId: string) {
 /** A gate of the record as it stands now. */
 export const gateNow = ({ log }: Run, gateId: string): Gate => log.record.gates.get(gateId) as Gate;
 
-/** Whether the gate was opened under another policy than the one that holds now. A lost call has been made already. */
+/** Returns whether the gate was opened under another policy than the one that holds now. A lost call has been made already. */
 export const isOutdated = (run: Run, { kind, policy_version }: Gate): boolean =>
   kind === "approval" && policy_version !== run.settings.policyVersion;
 
-/** Whether a gate shows what its step would do now: of the newest draft, and of the inputs of this round. */
+/** Returns whether a gate shows what its step would do now: of the newest draft, and of the inputs of this round. */
 export function showsNewest(run: Pick<Run, "log">, { step_id, target, draft_version }: Gate): boolean {
   const { step } = stepOf(run, step_id);
   if (draft_version !== undefined && draft_version !== step.draft_version) return false;
@@ -199,7 +199,7 @@ export function approvedGate(run: Pick<Run, "log">, stepId: string): Gate | null
 export const callIdOf = ({ step_id, action_id, run, attempt }: CallOf): string =>
   `${step_id}/${action_id}/${run}/${attempt}`;
 
-/** Whether a call under this key goes on in this process. */
+/** Returns whether a call under this key goes on in this process. */
 export function isUnderWay({ handles }: Pick<Run, "handles">, key: string): boolean {
   for (const handle of handles.values()) if (handle.key === key) return true;
   return false;
@@ -259,7 +259,7 @@ export const outputsOf =
     return outcome === null ? step.output : outcome.content;
   };
 
-/** Whether a step depends on another, directly or through others; the nearest are looked at first. */
+/** Returns whether a step depends on another, directly or through others; the nearest are looked at first. */
 export function restsOn(record: WorkflowRecord, of: PlanStep, id: string): boolean {
   if (of.depends_on.includes(id)) return true;
   const found = new Set<string>(needsOf(of));
@@ -275,6 +275,6 @@ export function restsOn(record: WorkflowRecord, of: PlanStep, id: string): boole
 const needsOf = ({ depends_on, applies }: PlanStep): readonly string[] =>
   applies === null ? depends_on : [...depends_on, applies];
 
-/** Whether every step of a plan that another plan follows has succeeded. */
+/** Returns whether every step of a plan that another plan follows has succeeded. */
 export const hasGoneThrough = ({ steps }: WorkflowRecord, plan: Plan | null): boolean =>
   plan?.continues === true && plan.steps.every(({ step_id }) => steps.get(step_id)?.state === "succeeded");
