@@ -104,6 +104,7 @@ export type Recorded = Partial<TurnCause>;
 export class RowBuilder {
   readonly #shared: Shared;
   readonly #events: string[] = [];
+  #chars = 0;
   /** The instant of the row, epoch ms. */
   readonly now: number;
 
@@ -117,10 +118,17 @@ export class RowBuilder {
     return this.#events.length;
   }
 
+  /** The length of the events as they are written, in characters. */
+  get chars(): number {
+    return this.#chars;
+  }
+
   /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an unknown event type, and for a value that JSON does not have. */
   add(event: TurnEvent): void {
     if (!knownTypes.has(event.type)) refuseEvent(`there is no event type ${event.type}`);
-    this.#events.push(eventText(event));
+    const text = eventText(event);
+    this.#events.push(text);
+    this.#chars += text.length;
   }
 
   /** Seals the row behind the end of its stream. */

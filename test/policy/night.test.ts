@@ -43,15 +43,17 @@ const actions = async (t: TestKernel, id: string) =>
     .map(({ payload }) => payload["decision"]);
 
 describe("a rule that denies at night", () => {
-  it("refuses an approval at night with its reason and a next step; the gate stays, and is approved by day", async () => {
+  it("refuses an approval at night with its reason, writes the denial once, and keeps the gate, which is approved by day", async () => {
     const { t, pay, id } = await open({ gate: {} });
     await using _t = t;
     await t.clock.advance(11 * hour);
     const refused = await refusalOf(t.approve(id));
     expect([refused.code, refused.message]).toEqual(["T5_POLICY_DENIED", expect.stringContaining("nothing at night")]);
     expect((await t.kernel.workflow(id)).gates[0]?.status).toBe("open");
+    await t.clock.advance(hour);
+    expect((await refusalOf(t.approve(id))).code).toBe("T5_POLICY_DENIED");
     expect([await actions(t, id), pay.calls]).toEqual([["ALLOW", "DENY"], []]);
-    await t.clock.advance(9 * hour);
+    await t.clock.advance(8 * hour);
     await t.approve(id);
     expect((await t.rest(id)).state).toBe("completed");
     expect(pay.calls).toHaveLength(1);

@@ -169,6 +169,7 @@ const oddSizes = {
   maxRecentEvents: [0, 1],
   maxCachedBundles: [0, 1],
   maxBundleChars: [600],
+  maxRowChars: [1, 400, 4_000],
   tailPollMs: [100, 60_000],
 } as const satisfies Partial<Readonly<Record<keyof Limits, readonly number[]>>>;
 

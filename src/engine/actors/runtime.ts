@@ -78,6 +78,8 @@ export interface Limits {
   readonly maxListedLog: number;
   /** Restarts of one tier after crashes, before it stays down. */
   readonly maxTierRestarts: number;
+  /** Characters of events at which a row is written before its workflow decides further: a row is read and hashed in one piece. */
+  readonly maxRowChars: number;
   /** Rows of one transaction. */
   readonly maxBatch: number;
   /** Rows after whose commit their workflows go on before anything else of the process runs. */
@@ -156,6 +158,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxListScanned: 100_000,
   maxListedLog: 1_000_000,
   maxTierRestarts: 1_000,
+  maxRowChars: 500_000,
   maxBatch: 64,
   maxBurst: 16,
   plannerTimeoutMs: 30_000,

@@ -4,7 +4,7 @@
  * 1.  Nothing is read but what is committed.
  * 2.  Another tenant's workflow does not exist.
  * 3.  Those who follow a workflow live read its log together (workflow-tails.ts); who asks for what is there now reads it
- *     by themselves, a page at a time.
+ *     by themselves, a page at a time. Others run between two pages, and between two rows of a large page.
  */
 import { foldEvents } from "../../../machines/fold.ts";
 import { type Caller, tenantOf } from "../../contract/auth-context.ts";
@@ -12,9 +12,10 @@ import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { openTurns, type TurnRow } from "../../contract/turn.ts";
+import { endOf, openTurns, streamStart, type TurnRow } from "../../contract/turn.ts";
 import { type WorkflowRecord, workflowNotFound } from "../../contract/workflow.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
+import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
 import { readable } from "../log/read-turns.ts";
 import { type Segment, TailReader } from "./shared-tail.ts";
 import {
@@ -23,6 +24,7 @@ import {
   ownerOf,
   ownerOfRow,
   type Projection,
+  rowsPerPage,
   type WorkflowTails,
 } from "./workflow-tails.ts";
 
@@ -75,25 +77,19 @@ interface Asked {
 
 export function createLedgerReading(parts: ChannelParts): LedgerReading {
   const { store } = parts;
-  const read = async (workflowId: string, caller?: Caller): Promise<readonly TurnRow[]> => {
-    const rows = await store.read(workflowId);
-    const [first] = rows;
-    if (first === undefined) return refuseWorkflow(workflowId);
-    if (caller !== undefined) requireOwner(await ownerOfRow(store, first), workflowId, caller);
-    return rows;
-  };
+  const read = (workflowId: string, caller?: Caller): Promise<OpenedLog> =>
+    readLog(store, workflowId, async (first) => {
+      if (first === undefined) return refuseWorkflow(workflowId);
+      if (caller !== undefined) requireOwner(await ownerOfRow(store, first), workflowId, caller);
+    });
   const events = async (workflowId: string, caller?: Caller): Promise<readonly LedgerEvent[]> =>
-    openTurns(await read(workflowId, caller));
+    (await read(workflowId, caller)).events;
   const tell: LedgerReading["tell"] = async (workflowId, caller, make) => {
     const found = await events(workflowId, caller);
     return readable(workflowId, () => make(foldEvents(found) ?? refuseRejected(workflowId), found));
   };
   return {
-    async rows(workflowId, caller) {
-      const rows = await read(workflowId, caller);
-      openTurns(rows);
-      return rows;
-    },
+    rows: async (workflowId, caller) => (await read(workflowId, caller)).rows,
     events,
     requireOwn: async (workflowId, caller) => requireOwner(await ownerOf(store, workflowId), workflowId, caller),
     tell,
@@ -104,6 +100,50 @@ export function createLedgerReading(parts: ChannelParts): LedgerReading {
     },
   };
 }
+
+interface OpenedLog {
+  readonly rows: readonly TurnRow[];
+  readonly events: readonly LedgerEvent[];
+}
+
+/** Characters of rows that are opened before others run: some milliseconds of work. */
+const maxSliceChars = 500_000;
+const rowsOfFirstPage = 32;
+
+/**
+ * Reads and opens a whole log. A small one takes one read, and no turn of the event loop beside it.
+ * @param admit is called with the first row before any is opened, and throws for a caller who may not read it.
+ */
+async function readLog(
+  store: Pick<LedgerStore, "read">,
+  workflowId: string,
+  admit: (first: TurnRow | undefined) => Promise<void>,
+): Promise<OpenedLog> {
+  const rows: TurnRow[] = [];
+  const events: LedgerEvent[] = [];
+  let end = streamStart;
+  let limit = rowsOfFirstPage;
+  let chars = 0;
+  for (;;) {
+    const page = await store.read(workflowId, end.last, limit);
+    if (rows.length === 0) await admit(page[0]);
+    for (const row of page) {
+      if (chars > maxSliceChars) {
+        await yieldToEventLoop();
+        chars = 0;
+      }
+      events.push(...openTurns([row], end));
+      rows.push(row);
+      end = endOf(row);
+      chars += lengthOf(row);
+    }
+    if (page.length < limit) return { rows, events };
+    const ofPage = page.reduce((sum, row) => sum + lengthOf(row), 0);
+    limit = Math.min(rowsPerPage, Math.max(1, Math.floor((maxSliceChars * limit) / ofPage)));
+  }
+}
+
+const lengthOf = ({ envelope, body }: TurnRow): number => envelope.length + (body?.length ?? 0);
 
 /** From the log, then live, without gap or repeat: news only says "look", the log is what is read. */
 async function* followTail<T>(

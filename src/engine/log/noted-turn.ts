@@ -50,6 +50,11 @@ export class NotedTurn {
     return this.events.length;
   }
 
+  /** The length of its events as they are written, in characters. */
+  get chars(): number {
+    return this.#row?.chars ?? 0;
+  }
+
   /** The instant of the row, epoch ms. */
   get now(): number {
     return this.#row?.now ?? 0;

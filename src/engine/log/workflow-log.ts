@@ -112,6 +112,11 @@ export class WorkflowLog {
     return this.#turn.count > 0;
   }
 
+  /** Returns whether what is noted is to be written before more is decided. */
+  get isFull(): boolean {
+    return !this.#foreign && this.#lost === null && this.#turn.chars >= this.#services.runtime.limits.maxRowChars;
+  }
+
   /** Returns whether everything noted is in the ledger. */
   get isSettled(): boolean {
     return this.#turn.count === 0 && !this.#flushing;
@@ -267,20 +272,13 @@ export class WorkflowLog {
     this.#source.end();
     this.#underWay = events.length;
     const indexes = this.#indexes(drafts, now);
-    const entry: { -readonly [K in keyof Append]: Append[K] } = {
-      tenant_id: this.identity.tenant_id,
-      row,
-      now,
-      indexes,
-    };
-    if (this.#isLazy()) entry.lazy = true;
+    const { tenant_id } = this.identity;
+    const entry: { -readonly [K in keyof Append]: Append[K] } = { tenant_id, row, now, indexes };
+    const { mayBeLazy } = this.#services;
+    if (mayBeLazy && this.#waiting.length === 0 && this.#listener?.mayBeLazy() === true) entry.lazy = true;
     if (this.#lease !== null) entry.lease = this.#lease;
     else if (!this.#foreign) entry.claim = this.#services.life.owner;
     return { entry, events, known: headAfter(this.#known, indexes) };
-  }
-
-  #isLazy(): boolean {
-    return this.#services.mayBeLazy && this.#waiting.length === 0 && this.#listener?.mayBeLazy() === true;
   }
 
   #indexes(drafts: readonly EventDraft[], now: number): AppendIndexes {

@@ -216,11 +216,11 @@ export class Mailbox extends RunMemory implements Run, Calling {
   }
 
   #handleAll(): void {
-    for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#handle(next);
+    while (this.#inputs.length > 0 && !this.log.isFull) this.#handle(this.#inputs.shift() as Input);
   }
 
   #callEarly(): boolean {
-    const call = this.#intentions.takeEarly();
+    const call = this.log.isFull ? undefined : this.#intentions.takeEarly();
     if (call !== undefined) this.#perform(call);
     return call !== undefined;
   }
@@ -239,7 +239,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   #mayPark(): boolean {
     const { log } = this;
-    if (!log.isDirty || log.foreign || !log.exists || !this.#rests) return false;
+    if (!log.isDirty || log.foreign || !log.exists || !this.#rests || this.#inputs.length > 0) return false;
     return this.handles.size === 0 && this.#users === 0 && !this.asleep && !this.scopes.anyWaits();
   }
 

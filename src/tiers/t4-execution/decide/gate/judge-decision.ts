@@ -13,7 +13,7 @@ import type { PolicyDecision } from "../../../../contract/policy.ts";
 import { askedOfShown, shownCall } from "../call/admit-payload.ts";
 import type { Prepared } from "../payload/prepare-step.ts";
 import { askPolicy, noteDecision } from "../run/note-decision.ts";
-import type { Run } from "../run/run.ts";
+import { type Run, stepOf } from "../run/run.ts";
 
 export interface Deciding extends Signing {
   readonly principal: Principal;
@@ -51,8 +51,20 @@ export function judgeDecision(
   const callAt = (now: string) => (call === null ? null : shownCall(run, call, now));
   const by = { decision, principal, auth };
   const { answer, isNew, now } = judgeAt(run, gate, { key, message: t5.judgeDecision, data, callAt, by });
-  if (isNew && call !== null && answer.call !== null) noteDecision(run, answer.call, { ...askedOfShown(call), now });
+  if (isNew && call !== null && answer.call !== null) noteJudgement(run, call, { decision: answer.call, now });
   return answer;
+}
+
+/** Writes down what policy says of a call at a vote. A denial that stands already is not written again with each vote. */
+function noteJudgement(
+  run: Run,
+  call: Prepared,
+  { decision, now }: { readonly decision: PolicyDecision; readonly now: string },
+): void {
+  const { decision: standing } = stepOf(run, call.step.step_id);
+  const isSame = standing?.payload_hash === call.hash && standing.reason === decision.reason;
+  if (isSame && standing.decision === "DENY" && decision.decision === "DENY") return;
+  noteDecision(run, decision, { ...askedOfShown(call), now });
 }
 
 interface Delegating extends Pick<Deciding, "principal" | "auth">, Pick<ParsedDelegationRequest, "to" | "expires_at"> {}
