@@ -30,7 +30,7 @@ export const submit: Command = {
 
 type CommandName = "decideGate" | "withdrawVote" | "delegateGate" | "retry" | "cancel";
 
-/** What a declaration adds. The schemas are of the types that the method has. */
+/** The members that a declaration adds. The schemas are of the types that the method has. */
 interface Declaring<N extends CommandName> extends Omit<WorkflowCommand, "takes" | "answers" | "run"> {
   readonly request: z.ZodObject & z.ZodType<unknown, Parameters<Kernel[N]>[1]>;
   readonly answer: z.ZodType<Awaited<ReturnType<Kernel[N]>>>;

@@ -35,7 +35,9 @@ export type MethodName<T> = {
   [K in keyof T & string]: T[K] extends (...given: never[]) => unknown ? K : never;
 }[keyof T & string];
 
-/** One declaration for each method: a method without one fails the type check, and so does one that answers otherwise. */
+/**
+ * One declaration for each method: a method without one fails the type check, and so does one that answers otherwise.
+ */
 export type Declared<T> = { readonly [K in MethodName<T>]: Operation<MannerOf<T[K]>> };
 
 /** A part of the declarations of `T`: a row without its method fails the type check. */
@@ -46,7 +48,7 @@ export const streamed = (takes: Arguments): Operation<"stream"> => ({ takes, ans
 export const immediate = (takes: Arguments): Operation<"value"> => ({ takes, answers: "value" });
 export const lasting = (takes: Arguments): Operation<"promise"> => ({ ...promised(takes), isLasting: true });
 
-/** What every face shows of an operation that callers reach from outside. */
+/** The part of an operation that every face shows to callers from outside. */
 export interface Offered {
   /** The name in lists of operations: the operationId of OpenAPI, and the MCP tool with dashes. */
   readonly id: string;
@@ -69,7 +71,10 @@ export interface Command extends Operation<"promise">, Offered {
   readonly example: JsonObject;
   /** Whether sending the same request again changes nothing further. */
   readonly isIdempotent?: boolean;
-  /** Whether the ledger keeps the Idempotency-Key of the request: it may begin a workflow, or reach another gate when it is repeated. */
+  /**
+   * Whether the ledger keeps the Idempotency-Key of the request: it may begin a workflow, or reach another gate when it
+   * is repeated.
+   */
   readonly isKeyed?: boolean;
   /** Whether a caller outside the process must name the gate. */
   readonly namesGate?: boolean;

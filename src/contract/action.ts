@@ -17,7 +17,7 @@ export const TokenCount = z
   .refine((t) => t.total === t.in + t.out, "total must equal in plus out");
 export const ProviderTrace = z.object({ trace_id: z.string(), trace_type: z.string() });
 
-/** What an operator call used; an operator reports it through `usage(...)`. */
+/** The usage of an operator call; an operator reports it through `usage(...)`. */
 export const Usage = z.object({
   tokens: TokenCount.optional(),
   cost: z.object({ total: Money }).optional(),
@@ -37,7 +37,10 @@ export function addUsage(one: Usage, other: Usage): Usage {
   return { ...one, ...other, ...(tokens === undefined ? {} : { tokens }), ...(cost === undefined ? {} : { cost }) };
 }
 
-/** As which call of a key an action is indexed: each that may take effect is one, and no two workflows make the same one. */
+/**
+ * As which call of a key an action is indexed: each that may take effect is one, and no two workflows make the same
+ * one.
+ */
 export const claimedKey = (key: string, claim: number): string => (claim === 1 ? key : `${key}#${claim}`);
 
 /** One call of an operator, from its start to its end. */
@@ -63,7 +66,7 @@ export const ActionRecord = z.object({
 });
 export type ActionRecord = z.infer<typeof ActionRecord>;
 
-/** What the invoker answers: done, failed, or still running elsewhere with a handle. */
+/** The answer of the invoker: done, failed, or still running elsewhere with a handle. */
 export type OperatorResult =
   | {
       readonly status: "succeeded";

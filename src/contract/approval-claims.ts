@@ -17,13 +17,13 @@ export interface ApprovalClaims extends Pick<Gate, "gate_id" | "tenant_id" | "wo
   readonly outcome_id: string | null;
   readonly outcome_version: number | null;
   readonly policy_version: string;
-  /** What the preview rested on; only of a gate that names it. */
+  /** The digest of the basis of the preview; only of a gate that names it. */
   readonly basis_digest?: string;
   /** Of a call in doubt only: what became of it. */
   readonly resolution?: "done" | "retry" | "failed";
   /** Of a call that is told to be done, always: SHA-256 of what it gave, of `null` where nothing is said of that. */
   readonly result_digest?: string;
-  /** Where any are named: SHA-256 of the list. */
+  /** SHA-256 of the list of targets, if any are named. */
   readonly apply_targets_digest?: string;
 }
 
@@ -33,7 +33,7 @@ export interface ApprovalClaims extends Pick<Gate, "gate_id" | "tenant_id" | "wo
  */
 export const claimsVersion = 2;
 
-/** Who decides what, as in the request. */
+/** A decision and its principal, as in the request. */
 export interface Signing {
   readonly principal: PrincipalRef;
   readonly decision: "approve" | "reject";
@@ -41,11 +41,14 @@ export interface Signing {
   readonly resolution?: "done" | "retry" | "failed" | null | undefined;
   /** With `done`: what the call gave, as JSON. */
   readonly result?: unknown;
-  /** Where the outcome is to be applied, if the decision names that. */
+  /** The places where the outcome is to be applied, if the decision names them. */
   readonly apply_targets?: readonly string[] | undefined;
 }
 
-/** The text that an approver signs for this decision on the gate as it now stands. Source: `gate` of `kernel.workflow()`. */
+/**
+ * The text that an approver signs for this decision on the gate as it now stands. Source: `gate` of
+ * `kernel.workflow()`.
+ */
 export function signingInput(
   gate: Pick<
     Gate,

@@ -30,11 +30,14 @@ export const AuditEntry = z.object({
   outcome: AuditOutcome,
   /** Names of the policies that matched, in evaluation order. */
   policies: z.array(z.string()),
-  /** Who decided, where a person did and is known. */
+  /** The person who decided, if one did and is known. */
   decided_by: PrincipalId.optional(),
   /** The type of that principal, such as `user`, `service` or `agent`. */
   decided_by_type: text.optional(),
-  /** Of a decision that votes carried: whose, in their order; the last of them is who decided. A vote is no entry of its own. */
+  /**
+   * Of a decision that votes carried: whose, in their order; the last of them is who decided. A vote is no entry of its
+   * own.
+   */
   carried_by: z.array(PrincipalId).optional(),
   /** The kinds of those principals, in the same order. */
   carried_by_types: z.array(text).optional(),

@@ -11,10 +11,10 @@ import { type ModuleRef, moduleRef } from "./module-ref.ts";
 /** The scopes that public operations ask for; hosts add their own words (`operator:<name>`, `effect:<effect>`, …). */
 export const publicScopes = ["intent:submit", "workflow:execute", "outcome:read", "gate:approve"] as const;
 
-/** What an agent's credential is for: to submit, run and read. Gates are for people. */
+/** The scopes of an agent's credential: to submit, run and read. Gates are for people. */
 export const agentScopes = publicScopes.filter((scope) => scope !== "gate:approve");
 
-/** What a person's token is for who decides on what others submit. */
+/** The scopes of the token of a person who decides on what others submit. */
 export const approverScopes = [
   "gate:approve",
   "outcome:read",
@@ -50,13 +50,13 @@ export const Caller = z.strictObject(
   {
     /** The tenant whose workflows are meant. */
     tenant_id: TenantId,
-    /** Who calls. */
+    /** The principal who calls. */
     principal: z.strictObject({
       /** Such as `user`, `agent` or `service`. */
       type: z.string(),
       /** Unique within its type. */
       id: PrincipalId,
-      /** What they may do: a name of the role table. */
+      /** The role of the caller: a name of the role table. */
       role: z.string(),
     }),
   },
@@ -86,7 +86,7 @@ export function tenantOf(caller: Caller | undefined): Caller["tenant_id"] | unde
 
 /** A caller with a credential. Without `scopes` they may do what the kernel grants the role. */
 export const ScopedCaller = Caller.extend({
-  /** What the credential is for; it only narrows what the role may do. */
+  /** The scopes of the credential; they only narrow what the role may do. */
   scopes: z.array(z.string()).readonly().optional(),
 });
 export type ScopedCaller = z.infer<typeof ScopedCaller>;
@@ -127,21 +127,27 @@ export const lackedScope = (scopes: readonly string[], needs: string): string =>
 export const grantsScope = (scopes: readonly string[], needs: string): boolean =>
   isNarrow(needs) ? reachOf(scopes, needs) !== null : hasScope(scopes, needs);
 
-/** Returns whether a role is held to operators, effects or capabilities by name; nobody else need be asked what they may use. */
+/**
+ * Returns whether a role is held to operators, effects or capabilities by name; nobody else need be asked what they may
+ * use.
+ */
 export const isHeldToNames = ({ scopes }: Pick<AuthContext, "scopes">): boolean =>
   Object.values(namePrefixes).some((prefix) => scopes.some((scope) => scope.startsWith(prefix)));
 
 const namePrefixes = { effect: "effect:", operator: "operator:", capability: "capability:" } as const;
 export type NamedKind = keyof typeof namePrefixes;
 
-/** Returns whether a principal may use this name of this kind. A role that names none of the kind is not restricted in it. */
+/**
+ * Returns whether a principal may use this name of this kind. A role that names none of the kind is not restricted in
+ * it.
+ */
 export function mayUse({ scopes }: Pick<AuthContext, "scopes">, kind: NamedKind, name: string): boolean {
   const prefix = namePrefixes[kind];
   const named = scopes.filter((scope) => scope.startsWith(prefix));
   return named.length === 0 || hasScope(named, prefix + name) || scopes.includes("*");
 }
 
-/** What a command needs, of the credential and of the role, whichever face it is said at. */
+/** The scope that each command needs, of the credential and of the role, at every face. */
 export const commandScopes = {
   submit: "intent:submit",
   gate: "gate:approve",

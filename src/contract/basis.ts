@@ -9,11 +9,13 @@ import { digest } from "./digest.ts";
 export const BasisEntry = z.strictObject({ name: z.string().min(1).max(4096), digest: z.string().min(1).max(256) });
 export type BasisEntry = Readonly<z.infer<typeof BasisEntry>>;
 
-/** What a preview was made against. */
+/** The records against which a preview was made. */
 export const Basis = z.array(BasisEntry).max(1000);
 export type Basis = readonly BasisEntry[];
 
-/** What of a gate binds its basis; nothing for a preview that rests on nothing, unless it rested on something before. */
+/**
+ * What of a gate binds its basis; nothing for a preview that rests on nothing, unless it rested on something before.
+ */
 export const bindBasis = (basis: Basis, rested = false) =>
   basis.length === 0 && !rested ? {} : { basis: [...basis], basis_digest: digest(basis) };
 

@@ -17,7 +17,7 @@ import { CapabilityLimits, GovernorLimits } from "./token.ts";
 const maxCount = 1_000_000_000_000_000;
 const amount = z.number().nonnegative().max(maxCount);
 
-/** What a call uses: model tokens, money in the host's currency, calls, milliseconds of wall time. */
+/** The usage of a call: model tokens, money in the host's currency, calls, milliseconds of wall time. */
 export const Charge = z.object({
   tokens: amount.default(0),
   money: Money.default(0),
@@ -36,7 +36,9 @@ export const addCharge = (a: Charge, b: Charge, sign: 1 | -1 = 1): Charge => ({
   wall_ms: a.wall_ms + sign * b.wall_ms,
 });
 
-/** Models have budgets of their own, with their endpoints (`ModelEndpoint.budget`): one that is spent is passed over. */
+/**
+ * Models have budgets of their own, with their endpoints (`ModelEndpoint.budget`): one that is spent is passed over.
+ */
 export const budgetScopes = ["tenant", "principal", "workflow", "operator"] as const;
 export type BudgetScope = (typeof budgetScopes)[number];
 
@@ -45,13 +47,13 @@ export type BudgetScope = (typeof budgetScopes)[number];
  * (`total` never begins again). Fields left out have no ceiling.
  */
 export const BudgetLimit = z.strictObject({
-  /** What is counted. */
+  /** The scope that is counted. */
   scope: z.enum(budgetScopes),
   /** The one that it is for; without it each by itself. */
   id: z.union([z.string(), z.int()]).optional(),
   /** The tenant that it is for; without it each by itself. */
   tenant_id: z.union([z.string(), z.int()]).optional(),
-  /** When counting begins anew, in UTC. */
+  /** The period after which counting begins anew, in UTC. */
   window: z.enum(["total", "month", "day", "hour"]).default("total"),
   /** Model tokens, in and out. */
   tokens: amount.optional(),
@@ -68,7 +70,7 @@ export type ParsedBudgetLimit = z.output<typeof BudgetLimit>;
 /** One counter that a ceiling is held against. */
 export const BudgetCounter = z.object({
   counter: z.string(),
-  /** Whom or what it counts. */
+  /** The id of the tenant, principal, workflow, operator or model that it counts. */
   id: z.union([z.string(), z.int()]),
   amounts: Charge,
 });
@@ -77,7 +79,7 @@ export const BudgetCounter = z.object({
 export const BudgetStanding = z.object({
   scope: z.enum(budgetScopes),
   window: z.enum(["total", "month", "day", "hour"]),
-  /** When counting began anew; null where it never does. */
+  /** The instant at which counting began anew; null if it never does. */
   since: z.string().nullable(),
   /** Fields left out have no ceiling. */
   ceiling: z.object({
@@ -94,13 +96,13 @@ export const BudgetStanding = z.object({
 export type BudgetStanding = z.infer<typeof BudgetStanding>;
 export const maxToldCounters = 100;
 
-/** What is set aside for a call under these counters, and what it turned out to be. */
+/** The amounts that are set aside for a call under these counters, and the amounts that it used. */
 export interface Reservation {
   readonly counters: readonly string[];
   readonly amounts: Charge;
 }
 
-/** What a counter may come to; fields left out have no ceiling. */
+/** The ceiling of a counter; fields that are left out have none. */
 export type Ceiling = Readonly<Partial<Charge>>;
 
 /**
@@ -111,7 +113,7 @@ export interface BoundReservation extends Reservation {
   readonly ceilings?: readonly Ceiling[];
 }
 
-/** What no counter is let past, whatever its ceiling: sums of more would not be exact. */
+/** The bound of every counter, whatever its ceiling: larger sums would not be exact. */
 export const maxSums: Charge = { tokens: maxCount, money: maxSum, invocations: maxCount, wall_ms: maxCount };
 
 /** The first field of which the amounts are more than what is left, or null. */
@@ -136,7 +138,7 @@ export function lowerCeiling(a: Ceiling, b: Ceiling): Ceiling {
 export const Budgets = z.strictObject({
   /** Abstract cost units of one request; null for no ceiling. */
   maxCost: Money.nullable().default(null),
-  /** What the tokens of one step may cost, over all attempts of a run. */
+  /** The ceiling of the cost of one step's tokens, over all attempts of a run. */
   perToken: z.int().nonnegative().nullable().default(null),
   /** Ceilings on what the calls of one workflow may ask for in all. */
   governor: GovernorLimits.prefault({}),

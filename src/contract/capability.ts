@@ -52,7 +52,9 @@ export const CapabilityPackage = z.strictObject({
 });
 export type CapabilityPackage = z.infer<typeof CapabilityPackage>;
 
-/** What a package may use, as it lists it: operators, or names of some that are registered elsewhere. */
+/**
+ * The operators that a package may use, as it lists them: operators, or names of some that are registered elsewhere.
+ */
 export type OperatorList = readonly (Operator | string)[];
 /** The schemas of a package's outcomes, by their type. */
 export type OutcomeSchemas = Readonly<Record<string, z.ZodType>>;
@@ -62,7 +64,7 @@ export const capabilityRef = (intentType: string, version: string): string => `$
 
 /** How a person or a rule changed the call that a step had planned. */
 export interface ChangedCall {
-  /** What the operator was called with. */
+  /** The input of the call. */
   readonly input: Json;
   /** Each change, the rules' first. */
   readonly changes: readonly {
@@ -72,7 +74,7 @@ export interface ChangedCall {
   }[];
 }
 
-/** What went before a plan: nothing (round 0), or what was completed and what failed. */
+/** The situation before a plan: nothing (round 0), or the steps that were completed and that failed. */
 export interface PlanningSituation {
   /** 0 for the first plan of a workflow. */
   readonly round: number;
@@ -91,21 +93,23 @@ export interface PlanningSituation {
   }[];
   /** The objective where a pivot replaced the intent's own. */
   readonly objective: string | null;
-  /** Steps that the plan may have (`limits.maxSteps`): a longer plan of a package is refused. Absent outside a kernel. */
+  /**
+   * Steps that the plan may have (`limits.maxSteps`): a longer plan of a package is refused. Absent outside a kernel.
+   */
   readonly max_steps?: number;
 }
 
-/** What a package's plan function is given. `situation` tells a replan what failed before. */
+/** The argument of a package's plan function. `situation` tells a replan what failed before. */
 export interface PlanQuestion<I = unknown> {
   /** The checked request, whole. */
   readonly intent: Intent;
   /** Its inputs, as the package's schema gives them. */
   readonly input: I;
-  /** What is known for it: profile, memory, documents, earlier work. */
+  /** The context of the request: profile, memory, documents, earlier work. */
   readonly context: ContextBundle;
-  /** Who asks, in which tenant, with which scopes. */
+  /** The principal who asks, with tenant and scopes. */
   readonly auth: AuthContext;
-  /** What went before: nothing, or what was completed and what failed. */
+  /** The situation before the plan: nothing, or the steps that were completed and that failed. */
   readonly situation: PlanningSituation;
 }
 
@@ -133,9 +137,9 @@ export interface CapabilityDefinition<
   readonly description: string;
   /** By which a text is found to be for it. */
   readonly keywords: readonly string[];
-  /** What a request must bring. */
+  /** The schema of a request's inputs. */
   readonly input: I;
-  /** What its plans may use. */
+  /** The operators that its plans may use. */
   readonly operators: Ops;
   /** The schemas of its outcomes, by name. */
   readonly outcomes: Outs;

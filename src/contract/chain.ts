@@ -40,10 +40,10 @@ export function damageIn(row: TurnRow, thrown: unknown): ChainBreak {
   return broken ?? { ...placeOf(row), reason: "format" };
 }
 
-/** What is wrong with the bytes of a row by themselves. */
+/** The kind of damage of the bytes of a row by themselves. */
 type RowDamage = "missing" | "body" | "hash";
 
-/** What is wrong with a chain, at the first row that is wrong; null for a sound one. */
+/** The damage of a chain, at the first row that is wrong. */
 export interface ChainBreak {
   readonly stream: string;
   readonly sequence: number;
@@ -74,11 +74,11 @@ export function checkRow(row: TurnRow, prevHash: string, expectedFirst: number):
   return isInPlace ? null : { ...placeOf(row), reason: "sequence" };
 }
 
-/** What is wrong with a row's hashes, where the row before it has this one. */
+/** Returns the damage of a row's hashes, given the hash of the row before it. */
 export const checkBytes = (row: TurnRow, prevHash: string): RowDamage | "link" | null =>
   row.prev_hash === prevHash ? findDamage(row) : "link";
 
-/** What of an envelope binds its row to its place. */
+/** The members of an envelope that bind its row to its place. */
 interface Linked {
   readonly stream?: string;
   readonly first: number;

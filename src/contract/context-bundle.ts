@@ -44,7 +44,7 @@ export const DocumentRecord = z.strictObject({
 export type DocumentRecord = z.input<typeof DocumentRecord>;
 export type ParsedDocumentRecord = z.output<typeof DocumentRecord>;
 
-/** What is known for one request: profile, memory, documents, recent events. */
+/** The context of one request: profile, memory, documents, recent events. */
 export const ContextBundle = z.object({
   profile: z.object({
     tenant_id: TenantId,

@@ -325,7 +325,7 @@ export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(errorCodes, code);
 }
 
-/** What kernelError may say beyond its row. `retry` and `severity` override the row. */
+/** The options of kernelError beyond its row. `retry` and `severity` override the row. */
 export type KernelErrorOptions = {
   readonly detail?: Readonly<Record<string, unknown>>;
   readonly cause?: KernelError | null;

@@ -14,7 +14,7 @@ import { JsonObject } from "./json.ts";
 export const EventType = z.enum(eventTypes);
 export type EventType = keyof typeof eventCatalogue;
 
-/** What each event type carries. */
+/** The payload of each event type. */
 export type EventPayloads = {
   readonly [T in EventType]: (typeof eventCatalogue)[T] extends EventRow<infer P> ? P : never;
 };

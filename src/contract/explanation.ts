@@ -85,7 +85,9 @@ export const CausalChain = z
       .object({
         spent_before: z.number(),
         estimated_cost: z.number(),
-        /** What ceilings over workflows had set aside for the latest attempt, and what it turned out to be. */
+        /**
+         * The amounts that ceilings over workflows had set aside for the latest attempt, and the amounts that it used.
+         */
         reserved: ChargeCause.nullable(),
         settled: ChargeCause.nullable(),
       })

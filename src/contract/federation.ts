@@ -28,7 +28,10 @@ export const FederatedChange = z.strictObject({
 });
 export type FederatedChange = z.infer<typeof FederatedChange>;
 
-/** What a merge did: how many it took, the keys it had newer already, and the keys it refused with the reason of each. */
+/**
+ * The result of a merge: the number of changes that it took, the keys that it had newer already, and the keys that it
+ * refused, each with its reason.
+ */
 export const FederatedSyncReport = z.object({
   applied: z.int().nonnegative(),
   stale: z.array(z.string()),
@@ -39,13 +42,16 @@ export type FederatedSyncReport = z.infer<typeof FederatedSyncReport>;
 export const SyncRequest = z.strictObject({ tenant_id: TenantId, changes: z.array(FederatedChange) });
 export type SyncRequest = z.infer<typeof SyncRequest>;
 
-/** True or null allows the change; false forbids it, a text forbids it and says why. Throwing, or anything else, forbids. */
+/**
+ * True or null allows the change; false forbids it, a text forbids it and says why. Throwing, or anything else,
+ * forbids.
+ */
 export type FederationPolicy = (change: FederatedChange) => boolean | string | null | Promise<boolean | string | null>;
 
 /** Replica id → the capabilities it was registered with; `*` stands for all. */
 export type Replicas = Readonly<Record<string, readonly string[]>>;
 
-/** What a kernel needs to know of the others: its own name, who they are, what a host forbids. */
+/** The options of federation: the kernel's own name, the other replicas, and what a host forbids. */
 export interface FederationOptions {
   /** This kernel's name among the replicas. */
   readonly replica: string;
@@ -82,7 +88,10 @@ export interface JudgedChange {
   readonly refusal: string | null;
 }
 
-/** Returns why the registered capabilities of its origin do not let this change in; undefined stands for an unknown replica. */
+/**
+ * Returns why the registered capabilities of its origin do not let this change in; undefined stands for an unknown
+ * replica.
+ */
 export function refuseReplica(
   { origin, capability }: FederatedChange,
   registered: readonly string[] | undefined,
@@ -137,7 +146,9 @@ function refuseSize(message: string): never {
   return raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, mergeRef));
 }
 
-/** The version of a replica's next write. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH at the clock's end. */
+/**
+ * The version of a replica's next write. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH at the clock's end.
+ */
 export function nextVersion(clock: number): number {
   if (clock < Number.MAX_SAFE_INTEGER) return clock + 1;
   return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the memory's clock has come to its end", mergeRef));

@@ -12,7 +12,7 @@ import { WorkflowStateName } from "./progress.ts";
 
 /** A gate as a list shows it; the whole of it is the gate's own read. */
 export const FeedGate = z.object({
-  /** What the turn did to it. In a snapshot all gates are opened. */
+  /** The change that the turn made to it. In a snapshot all gates are opened. */
   change: z.enum(["opened", "changed", "closed"]),
   gate_id: GateId,
   step_id: StepId,
@@ -39,7 +39,7 @@ export const FeedWorkflow = z.object({
   correlation_id: CorrelationId,
   intent_id: IntentId,
   intent_type: z.string(),
-  /** Who asked for the work. */
+  /** The principal who asked for the work. */
   principal_id: PrincipalId,
   state: WorkflowStateName,
   created_at: z.iso.datetime(),

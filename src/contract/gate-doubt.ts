@@ -6,11 +6,11 @@
 import { z } from "zod";
 import { KernelError } from "./error.ts";
 
-/** What is on record of the call that an in-doubt gate asks about. */
+/** The record of the call that an in-doubt gate asks about. */
 export const GateDoubt = z.object({
-  /** When the call began; null where no record says so. */
+  /** The instant at which the call began; null if no record says so. */
   called_at: z.string().nullable(),
-  /** What the call threw, or how it was cut off; null where the process that made it ended first. */
+  /** The error that the call threw, or that cut it off; null if the process that made it ended first. */
   error: KernelError.nullable(),
 });
 export type GateDoubt = z.infer<typeof GateDoubt>;

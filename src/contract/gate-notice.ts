@@ -8,17 +8,17 @@ import { Gate } from "./gate.ts";
 import { TenantId, WorkflowId } from "./ids.ts";
 import { Principal } from "./intent.ts";
 
-/** What people are told of. */
+/** The kinds of notices. */
 export const noticeKinds = ["opened", "revised", "due_soon", "escalated", "reminded", "decided"] as const;
-/** What a notice is about. */
+/** The kind of a notice. */
 export const NoticeKind = z.enum(noticeKinds);
 export type NoticeKind = (typeof noticeKinds)[number];
 
-/** What a notifier is told of one gate. */
+/** A notice about one gate. */
 export const GateNotice = z.object({
   notice_id: z.string(),
   kind: NoticeKind,
-  /** When that happened. */
+  /** The instant of the change. */
   at: z.iso.datetime(),
   tenant_id: TenantId,
   workflow_id: WorkflowId,
@@ -27,7 +27,7 @@ export const GateNotice = z.object({
   gate: Gate,
   /** As it stands while this is told: a notice that comes late may ask for what is decided already. */
   gate_now: Gate,
-  /** Who cancelled the workflow, where that is why nobody decides any more. */
+  /** The principal who cancelled the workflow, if that is why nobody decides any more. */
   cancelled: z.object({ principal: Principal, reason: z.string(), at: z.iso.datetime() }).nullable(),
 });
 export type GateNotice = z.infer<typeof GateNotice>;

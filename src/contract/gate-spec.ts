@@ -13,11 +13,13 @@ const hundredYears = 100 * 365.25 * 86_400_000;
 const Wait = z.int().positive().max(hundredYears);
 const RoleName = z.string().min(1).max(64);
 
-/** What happens when nobody decides in time; without it a gate waits for ever. */
+/** The action that follows if nobody decides in time; without it a gate waits for ever. */
 export const GateExpiry = z.strictObject({
-  /** Milliseconds after the gate opened; of a rung of the ladder: after the rung before it, or after the gate opened. */
+  /**
+   * Milliseconds after the gate opened; of a rung of the ladder: after the rung before it, or after the gate opened.
+   */
   after_ms: Wait,
-  /** What then happens by itself. */
+  /** The action that the kernel then takes. */
   action: z.enum(["deny", "allow", "suspend", "escalate"]),
   /** Of `escalate`: who is asked then; `admin` where nobody is named. */
   role: z.string().optional(),
@@ -26,7 +28,7 @@ export const GateExpiry = z.strictObject({
 });
 export type GateExpiry = z.infer<typeof GateExpiry>;
 
-/** Whom an escalation without a role goes to. */
+/** The role that an escalation without a role goes to. */
 export const defaultEscalation = "admin";
 
 /** A named approver; without a type whoever has the id. */
@@ -38,7 +40,10 @@ export const Approver = z.strictObject({
 });
 export type Approver = z.infer<typeof Approver>;
 
-/** A rung of the escalation ladder: after so long without a decision this role may decide as well, or in place of the others. */
+/**
+ * A rung of the escalation ladder: after so long without a decision this role may decide as well, or in place of the
+ * others.
+ */
 const Escalation = z.strictObject({
   /** Milliseconds after the gate opened, or after the rung before. */
   after_ms: Wait,
@@ -48,16 +53,24 @@ const Escalation = z.strictObject({
   replace: z.boolean().optional(),
 });
 
-/** `roles` restricts who may decide, `approvers` names them; `advisors` are roles that may vote and are never counted. */
+/**
+ * `roles` restricts who may decide, `approvers` names them; `advisors` are roles that may vote and are never counted.
+ */
 export const GateSpec = z
   .strictObject({
-    /** What people read first. */
+    /** The reason, which people read first. */
     reason: z.string().default("the plan asks for a decision"),
     /** Only these roles may decide. */
     roles: z.array(z.string()).min(1).optional(),
-    /** What happens when nobody decides in time, counted from the opening of the gate; without it the gate waits for ever. */
+    /**
+     * The action that follows if nobody decides in time, counted from the opening of the gate; without it the gate
+     * waits for ever.
+     */
     expiry: GateExpiry.optional(),
-    /** While nobody decides, all notifiers are told of the gate again, each time so many milliseconds (1,000 at least) have passed. */
+    /**
+     * While nobody decides, all notifiers are told of the gate again, each time so many milliseconds (1,000 at least)
+     * have passed.
+     */
     remind: z
       .strictObject({
         /** Milliseconds between two reminders. */
@@ -133,7 +146,9 @@ export function whyUnsatisfiable({ quorum }: Pick<GateSpec, "quorum">, seats: nu
   return null;
 }
 
-/** The quorum with nothing left open, in which one rejection at least counts; null where one decision closes the gate. */
+/**
+ * The quorum with nothing left open, in which one rejection at least counts; null where one decision closes the gate.
+ */
 export function completeQuorum({ quorum }: Pick<GateSpec, "quorum">, seats: number | null): GateQuorum | null {
   if (quorum === undefined) return null;
   const { approvals, rejections = seats === null ? 1 : Math.max(1, seats - approvals + 1) } = quorum;

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { PrincipalId } from "./ids.ts";
 import { JsonValue } from "./json.ts";
 
-/** Who, without the role in which they act. */
+/** A principal without the role in which they act. */
 export const PrincipalRef = z.object({ type: z.string().min(1).max(64), id: PrincipalId });
 export type PrincipalRef = z.infer<typeof PrincipalRef>;
 
@@ -49,14 +49,14 @@ export const GateVote = z.object({
   decision: z.enum(["approve", "reject"]),
   principal: PrincipalRef,
   role: z.string(),
-  /** Whose seat the vote takes, where it is not the voter's own. */
+  /** The owner of the seat that the vote takes, if it is not the voter's own. */
   on_behalf_of: PrincipalRef.nullable(),
   advisory: z.boolean(),
   at: z.string(),
   payload_digest: z.string(),
   signature: GateSignature.nullable(),
   comment: z.string().nullable(),
-  /** Where the outcome is to be applied, if the vote names that. */
+  /** The places where the outcome is to be applied, if the vote names them. */
   apply_targets: z.array(z.string()).optional(),
   /** Of advice on a call in doubt: what became of it. */
   resolution: z.enum(["done", "retry", "failed"]).optional(),
@@ -78,7 +78,7 @@ export const GateSeat = z.object({
   may: z.boolean(),
   /** Why not; or, where they may, what their vote is short of. */
   reason: z.string().nullable(),
-  /** Whose seat it is, where it was lent to them. */
+  /** The owner of the seat, if it was lent. */
   for: PrincipalRef.nullable(),
   /** Their vote is kept and not counted. */
   advisory: z.literal(true).optional(),
@@ -87,7 +87,7 @@ export const GateSeat = z.object({
 });
 export type GateSeat = z.infer<typeof GateSeat>;
 
-/** Where the counted votes stand; `needed` is null at a gate that one decision closes. */
+/** The count of the votes; `needed` is null at a gate that one decision closes. */
 export const GateTally = z.object({
   approvals: z.int().nonnegative(),
   rejections: z.int().nonnegative(),

@@ -32,7 +32,7 @@ export const UiAction = z.strictObject({
 });
 export type UiAction = z.infer<typeof UiAction>;
 
-/** Who or what asked for the gate. */
+/** The source that asked for the gate, and its reason. */
 export const GateReason = z.object({
   source: z.enum(["policy", "plan", "operator", "recovery"]),
   rule: z.string(),
@@ -57,7 +57,7 @@ const describeCarrier = ({ principal: { type, id }, on_behalf_of: seat }: GateCa
  */
 export const GateEditable = z.object({
   target: z.enum(["payload", "outcome"]),
-  /** Who defines it: the operator whose input it is, or the capability whose outcome it is. */
+  /** The definer: the operator whose input it is, or the capability whose outcome it is. */
   defined_by: z.object({ name: z.string(), version: z.string() }),
   /** As it stands now. */
   value: JsonValue,
@@ -70,11 +70,11 @@ export type GateEditable = z.infer<typeof GateEditable>;
 export const Gate = z.object({
   /** Unique in its workflow. */
   gate_id: GateId,
-  /** Whose workflow it is. */
+  /** The tenant of the workflow. */
   tenant_id: TenantId,
   /** Of which workflow. */
   workflow_id: WorkflowId,
-  /** Which step waits. */
+  /** The step that waits. */
   step_id: StepId,
   /** Whether a call may be made, or what became of one. */
   kind: z.enum(["approval", "in_doubt"]),
@@ -84,9 +84,9 @@ export const Gate = z.object({
   title: z.string(),
   /** The step's name, where edits made `title` another. No event holds it: who reads the gate is told. */
   planned_title: z.string().optional(),
-  /** What would be called. */
+  /** The operator that would be called. */
   operator: z.string(),
-  /** Who asks for the gate, and why. */
+  /** The sources that ask for the gate, with their reasons. */
   reasons: z.array(GateReason),
   /** The outcome that the call would make final. */
   target: z.object({ type: z.string(), outcome_id: OutcomeId, version: z.int().positive() }).nullable(),
@@ -96,41 +96,49 @@ export const Gate = z.object({
   payload_digest: z.string(),
   /** Under which rules it was opened. */
   policy_version: z.string(),
-  /** What would happen, in the operator's words. */
+  /** The preview of the call, in the operator's words. */
   preview: z.string(),
-  /** What would change. */
+  /** The difference that the call would make. */
   diff: z.string().nullable(),
-  /** What preview and diff were made against, where the operator names it: part of what is approved. */
+  /** The basis of preview and diff, if the operator names one: part of what is approved. */
   basis: Basis.optional(),
   /** SHA-256 of the basis. */
   basis_digest: z.string().optional(),
-  /** The gate rested on something else when it was first opened: an approval must name `basis_digest`. The fold adds it. */
+  /**
+   * The gate rested on something else when it was first opened: an approval must name `basis_digest`. The fold adds it.
+   */
   basis_changed: z.boolean().optional(),
-  /** Null where nothing may be edited. No event holds it: the fold says what, and who reads the gate gets value and schema. */
+  /**
+   * Null where nothing may be edited. No event holds it: the fold says what, and who reads the gate gets value and
+   * schema.
+   */
   editable: GateEditable.nullable().optional(),
   /** The step's risk. */
   risk_level: z.enum(["low", "medium", "high"]),
   /** The step's estimated cost. */
   estimated_cost: z.number(),
-  /** What the call may do outside. */
+  /** The effect that the call may have outside. */
   effect: z.string(),
-  /** What each answer leads to: as read, for its reader and at that moment; in an event, for the answer that decides. */
+  /**
+   * The consequence of each answer: as read, for its reader and at that moment; in an event, for the answer that
+   * decides.
+   */
   consequences: z.object({ approve: z.string(), reject: z.string(), edit: z.string() }),
   /** Buttons for the host's interface. */
   ui_actions: z.array(UiAction),
   /** Only these roles may decide; null: any that may approve. */
   roles: z.array(z.string()).nullable(),
-  /** When it was opened. */
+  /** The instant at which it was opened. */
   opened_at: z.string(),
-  /** When something happens by itself if nobody has decided. */
+  /** The instant at which the kernel acts if nobody has decided. */
   due_at: z.string().nullable(),
-  /** What happens then. */
+  /** The action that the kernel then takes. */
   expiry_action: z.enum(["deny", "allow", "suspend", "escalate"]).nullable(),
-  /** Whom it then goes to. */
+  /** The role that it then goes to. */
   escalate_to: z.string().nullable().default(null),
-  /** What is still to come while nobody decides: the rung that falls due at `due_at` first. */
+  /** The actions that are still to come while nobody decides: the rung that falls due at `due_at` first. */
   ladder: z.array(GateExpiry).default([]),
-  /** When the expiry behind the rungs of the ladder falls due; absent where there are no rungs. */
+  /** The instant at which the expiry behind the rungs of the ladder falls due; absent if there are no rungs. */
   expires_at: z.string().optional(),
   /** Roles that an escalation has added: they may decide beside those whom `roles` and `approvers` name. */
   added_roles: z.array(z.string()).optional(),
@@ -156,9 +164,12 @@ export const Gate = z.object({
   revised_from: z.array(z.string()).optional(),
   /** Of an in-doubt gate: what is on record of the call; the fold adds it. */
   doubt: GateDoubt.optional(),
-  /** All who asked for what it shows: who submitted, regenerated, retried or edited, here and in linked workflows; the fold adds it. */
+  /**
+   * All who asked for what it shows: who submitted, regenerated, retried or edited, here and in linked workflows; the
+   * fold adds it.
+   */
   requesters: z.array(PrincipalRef).optional(),
-  /** Who submitted the work. */
+  /** The principal who submitted the work. */
   requester: PrincipalRef.nullable().default(null),
   /** Standing votes on what the gate now shows. */
   votes: z.array(GateVote).default([]),
@@ -166,11 +177,11 @@ export const Gate = z.object({
   delegations: z.array(GateDelegation).default([]),
   /** A person changed what the gate shows. */
   edited: z.boolean().default(false),
-  /** Who edited what the gate shows, when, from what to what; oldest first. The fold adds it. */
+  /** The edits of what the gate shows, with author, instant and changes; oldest first. The fold adds it. */
   edits: z.array(GateEdit).optional(),
   /** Of whoever reads the gate; null once it is decided, absent where nobody in particular reads. */
   seat: GateSeat.nullable().optional(),
-  /** What was signed at this gate before; a signature is used once. */
+  /** The signatures that were used at this gate before; a signature is used once. */
   spent_signatures: z.array(z.string()).default([]),
   /** How it ended; null while it is open. */
   decision: z
@@ -223,23 +234,29 @@ export function rolesAsked({ roles, approvers, added_roles = [] }: Gate): string
   return named.length === 0 || (roles === null && approvers === null) ? null : named;
 }
 
-/** Who says something at a gate without saying at which. @throws KernelErrorException T5_GATE_UNNAMED. */
+/** Refuses a decision that names no gate. @throws KernelErrorException T5_GATE_UNNAMED. */
 export const refuseUnnamed = (source: ModuleRef): never =>
   raise(kernelError("T5_GATE_UNNAMED", "the request names neither a gate nor what one shows", source));
 
-/** A person's decision. It names its gate, or what the gate shows; in process the one open gate need not be named. `edit` replaces the payload first; `resolution` answers an in-doubt gate. */
+/**
+ * A person's decision. It names its gate, or what the gate shows; in process the one open gate need not be named.
+ * `edit` replaces the payload first; `resolution` answers an in-doubt gate.
+ */
 export const GateRequest = z.strictObject({
-  /** Whose workflow it is. */
+  /** The tenant of the workflow. */
   tenant_id: TenantId,
-  /** Who decides. */
+  /** The principal who decides. */
   principal: Principal,
-  /** Which gate; or name its `payload_digest`. */
+  /** The gate; alternatively name its `payload_digest`. */
   gate_id: GateId.optional(),
-  /** What they say. */
+  /** The decision. */
   decision: z.enum(["approve", "reject"]),
-  /** Names this decision among those of its sender: sent again, it reaches the gate that it reached first. Kept in the ledger. */
+  /**
+   * Names this decision among those of its sender: sent again, it reaches the gate that it reached first. Kept in the
+   * ledger.
+   */
   idempotency_key: IdempotencyKey.optional(),
-  /** What the decision rests on, and brings. */
+  /** The digests that the decision rests on, and what it brings. */
   payload: z
     .strictObject({
       /** Only if the gate still applies this outcome. */
@@ -251,7 +268,7 @@ export const GateRequest = z.strictObject({
           outcome_id: z.string(),
         })
         .optional(),
-      /** Where an outcome is to be applied; the operator reads it. */
+      /** The places where an outcome is to be applied; the operator reads them. */
       apply_targets: z.array(z.string()).default([]),
       /** Members that replace those of what the gate names as editable. */
       edit: JsonObject.optional(),
@@ -275,9 +292,9 @@ export type ParsedGateRequest = z.output<typeof GateRequest>;
 
 /** Takes one's vote back while the gate is open. */
 export const WithdrawalRequest = z.strictObject({
-  /** Whose workflow it is. */
+  /** The tenant of the workflow. */
   tenant_id: TenantId,
-  /** Whose vote it is. */
+  /** The principal whose vote it is. */
   principal: Principal,
   /** Which gate. */
   gate_id: GateId.optional(),

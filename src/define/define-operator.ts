@@ -71,17 +71,17 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
   readonly estimatedCost?: number;
   /** What a call sets aside of budgets in tokens, and asks of the governor; 0 where nothing is said. */
   readonly resources?: Partial<OperatorMetadata["resources"]>;
-  /** What its calls may use in one workflow; omitted or null for no ceiling. */
+  /** The ceilings of its calls in one workflow; omitted or null for none. */
   readonly limits?: Partial<OperatorMetadata["limits"]>;
   /** The kinds of what it gives, as steps show them; `data` where nothing is said. */
   readonly outputs?: readonly string[];
-  /** What it is: `skill` where nothing is said, `tool`, or `llm`, whose calls are traced as a model's. */
+  /** The kind of the operator: `skill` (the default), `tool`, or `llm`, whose calls are traced as a model's. */
   readonly kind?: OperatorMetadata["kind"];
   /** Data of the host's own; the kernel does not read them. */
   readonly extensions?: Readonly<Record<string, unknown>>;
   /** Does the work. What it throws decides on a retry: see `operatorError`. */
   readonly run: (call: OperatorCall<z.output<I>>) => Promise<z.input<O>> | z.input<O>;
-  /** What a person sees at the gate of this call; reads at most, never writes. */
+  /** Makes what a person sees at the gate of this call; it may read and never writes. */
   readonly preview?: (question: OperatorQuestion<z.output<I>>) => Promise<GatePreview> | GatePreview;
   /**
    * Returns whether this call could be made, beyond what the schema says; reads at most, never writes. Throws (`operatorError`) where
@@ -204,7 +204,7 @@ export interface ToolOptions
   readonly tool: string;
   /** Calls the tool; `mcpOperators` brings one. */
   readonly client: ToolClient;
-  /** What a call must be given; without it any object. */
+  /** The schema of a call's input; without it any object. */
   readonly input?: z.ZodType;
   /** JSON Schema of the tool's input, as its server states it; used to repair a refused call. */
   readonly inputSchema?: JsonObject;
@@ -273,7 +273,7 @@ const operatorMembers = {
 export interface OperatorErrorOptions {
   /** The operator's own word for it, in capitals with underscores. */
   readonly code: string;
-  /** What went wrong, for people; it stands in the ledger. */
+  /** The message for people; it is stored in the ledger. */
   readonly message: string;
   /**
    * `transient` and `timeout` are tried again, `dependency` (where nothing is said) if `retryable` says so, all
@@ -294,13 +294,13 @@ export interface OperatorErrorOptions {
   readonly retryable?: boolean;
   /** The pause before the next attempt is at least so many milliseconds: a whole number, a year at most. */
   readonly retry_after_ms?: number | null;
-  /** What else a reader should know, as JSON. */
+  /** Further details for readers, as JSON. */
   readonly details?: Readonly<Record<string, unknown>>;
   /** The error that it rests on: name, code and message of it and of its causes are kept beside the details. */
   readonly cause?: unknown;
 }
 
-/** What `operatorError` makes: an operator's own failure. */
+/** An operator's own failure, as `operatorError` makes it. */
 export class OperatorError extends Error {
   readonly executorError: Required<Omit<OperatorErrorOptions, "cause">>;
   constructor({ cause, ...options }: OperatorErrorOptions) {

@@ -23,19 +23,19 @@ type Filled<T> = T extends string
     ? { readonly [K in keyof T]: Param<T[K]> }
     : T;
 
-/** What an operator is called with; of one that nobody knows more about, any object. */
+/** The params of an operator; any object if its type is not known. */
 export type ParamsOf<I> = unknown extends I ? JsonObject : { readonly [K in keyof I]: Param<I[K]> };
 
 /** A step that was built: `output` is what later ones refer to. */
 export interface Step<O = unknown, R extends string | undefined = string | undefined> extends PlanStepDraft {
   /** The name of the outcome that it drafts. */
   readonly outcome: R;
-  /** What it will give: `found.output.card` in the params of a later step is a reference. */
+  /** The reference to its result: `found.output.card` in the params of a later step is a reference. */
   readonly output: Ref<O>;
 }
-/** What may be waited for: a step, built or plain, also one of an earlier round. */
+/** A step that others may wait for, built or plain, also one of an earlier round. */
 export type AnyStep = Pick<PlanStepDraft, "step_id">;
-/** What may be applied: a step that drafts an outcome. */
+/** A step that may be applied: one that drafts an outcome. */
 export interface StepWithOutcome extends AnyStep {
   readonly outcome: string;
 }
@@ -53,9 +53,9 @@ type Called<P, N extends string> =
     : N extends P
       ? readonly [unknown, unknown]
       : never;
-/** What the operator of this name is called with. */
+/** The params of the operator of this name. */
 export type InputOf<Ops extends OperatorList, N extends string> = Called<Ops[number], N>[0];
-/** What the operator of this name gives. */
+/** The result of the operator of this name. */
 export type OutputOf<Ops extends OperatorList, N extends string> = Called<Ops[number], N>[1];
 
 /** The outcomes that an output may be; what it may not be is named by the reason, for the compiler to tell. */
@@ -73,7 +73,7 @@ type Plain = Omit<PlanStepDraft, "operator" | "params" | "depends_on" | "outcome
 export interface StepDraft<N extends string, P, R> extends Plain {
   /** One of the package's, by name. */
   readonly operator: N;
-  /** What it is called with; what earlier steps give is there as a reference. */
+  /** The params of the call; results of earlier steps stand there as references. */
   readonly params: P;
   /** Beside those that the params refer to. */
   readonly depends_on?: readonly AnyStep[];

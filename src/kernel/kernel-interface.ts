@@ -55,7 +55,7 @@ export interface Channels {
 
 export type { AtSequence, FeedOptions, Follow, GateFilter, Numbered, ToldItem, WorkflowFilter };
 
-/** What a check of the ledger found. */
+/** The result of a check of the ledger. */
 export interface Verification {
   /** Nothing was found. */
   readonly ok: boolean;
@@ -67,15 +67,15 @@ export interface Verification {
 
 /** The token view: projections of the ledger, with the ceilings of this kernel. */
 export interface KernelTokens {
-  /** What happened to its tokens, in order. */
+  /** The events of its tokens, in order. */
   readonly events: (workflowId: string, caller?: Caller) => Promise<readonly TokenEvent[]>;
   /** The same, one event a line. */
   readonly toJsonl: (workflowId: string, caller?: Caller) => Promise<string>;
   /** Registered names with their handles and ceilings; with a workflow, what it has used of each. */
   readonly capabilities: (workflowId?: string, caller?: Caller) => Promise<readonly CapabilityEntry[]>;
-  /** What its calls have asked for in all, and the ceilings. */
+  /** The amounts that its calls have asked for in all, and the ceilings. */
   readonly governor: (workflowId: string, caller?: Caller) => Promise<GovernorUsage>;
-  /** What the budgets over workflows stand at, by counter. */
+  /** The state of the budgets over workflows, by counter. */
   readonly charges: (
     tenantId: string | number,
     caller?: Caller,
@@ -98,7 +98,10 @@ export interface Kernel extends AsyncDisposable {
   retry(workflowId: string, request: RetryRequest): Promise<RetryResponse>;
   /** Ends a workflow early, as `cancelled`; calls under way are told by their signal. */
   cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
-  /** One workflow, whole. @throws T4_WORKFLOW_NOT_FOUND, T4_SEQUENCE_NOT_FOUND for an instant that the ledger has not come to. */
+  /**
+   * One workflow, whole. @throws T4_WORKFLOW_NOT_FOUND, T4_SEQUENCE_NOT_FOUND for an instant that the ledger has not
+   * come to.
+   */
   workflow(workflowId: string, caller?: Caller, options?: AtSequence): Promise<WorkflowState>;
   /** Summaries, newest first; a whole workflow: `workflow`. @throws T0_VALIDATION_SCHEMA_MISMATCH, T0_LIST_TOO_WIDE. */
   workflows(filter?: WorkflowFilter, caller?: Caller): Promise<Listed<WorkflowSummary>>;
@@ -109,7 +112,7 @@ export interface Kernel extends AsyncDisposable {
   gates(filter?: GateFilter, caller?: Caller): Promise<Listed<ListedGate>>;
   /** One gate, whole, open or not. @throws T4_WORKFLOW_NOT_FOUND, T5_GATE_NOT_FOUND. */
   gate(workflowId: string, gateId: string, caller?: Caller): Promise<Gate>;
-  /** What its steps drafted, each version, and which are final. */
+  /** Returns the outcomes of its steps, each version, and which are final. */
   outcomes(workflowId: string, caller?: Caller): Promise<OutcomesResponse>;
   /** The calls of its operators, one a key, with payload, result, tokens and cost. */
   actions(workflowId: string, caller?: Caller): Promise<readonly ActionRecord[]>;
@@ -119,7 +122,9 @@ export interface Kernel extends AsyncDisposable {
   progress(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<KernelProgress, void, void>;
   /** Text for whoever follows it. */
   assistant(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<AssistantDelta, void, void>;
-  /** The same three, numbered, so that a reader who was cut off can go on. An event gives at most one item of a channel. */
+  /**
+   * The same three, numbered, so that a reader who was cut off can go on. An event gives at most one item of a channel.
+   */
   channel<C extends keyof Channels>(
     name: C,
     workflowId: string,
@@ -137,7 +142,7 @@ export interface Kernel extends AsyncDisposable {
   settled(workflowId: string): Promise<WorkflowState>;
   /** Takes a workflow up from the ledger alone and lets it go on; resolves when it rests. */
   execute(workflowId: string): Promise<WorkflowState>;
-  /** What each step did, attempt by attempt. */
+  /** Returns what each step did, attempt by attempt. */
   trace(workflowId: string, caller?: Caller): Promise<RequestTrace>;
   /** As it was at that sequence, as `workflow` does. */
   explain(workflowId: string, caller?: Caller, options?: AtSequence): Promise<Explanation>;
@@ -162,7 +167,10 @@ export interface Kernel extends AsyncDisposable {
       readonly reports?: readonly unknown[];
     },
   ): AsyncGenerator<string, void, void>;
-  /** Keeps an evaluation report, any JSON, beside the workflow; a caller needs the scope `evaluation:write`. Gives its id. */
+  /**
+   * Keeps an evaluation report, any JSON, beside the workflow; a caller needs the scope `evaluation:write`. Gives its
+   * id.
+   */
   attachReport(workflowId: string, report: unknown, caller?: Caller): Promise<string>;
   /**
    * The hash chain and the signed approvals; with keys, also that those signed whose keys they are. Of the whole ledger,
@@ -175,18 +183,23 @@ export interface Kernel extends AsyncDisposable {
    * would decide differently is answered by `whatIf`.
    */
   replay(workflowId: string, caller?: Caller): Promise<Replay>;
-  /** The workflow's rows as they lie in the ledger. A file for `verifyEvidence` is made of `evidence`, which names its own end. */
+  /**
+   * The workflow's rows as they lie in the ledger. A file for `verifyEvidence` is made of `evidence`, which names its
+   * own end.
+   */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
-  /** What is known of documents outside of workflows; gives the event's id. */
+  /** Records of documents outside of workflows; each returns the event's id. */
   readonly documents: {
     /** Records a document; gives the event's id. */
     readonly record: (record: DocumentRecord) => Promise<string>;
   };
   /** The tokens of workflows: what was scheduled, admitted, refused and done, and what it used. */
   readonly tokens: KernelTokens;
-  /** What is remembered outside of workflows. */
+  /** Memory outside of workflows. */
   readonly memory: {
-    /** Gives the event's id. A record of no thread that names a capability is replicated: it gets origin and version. */
+    /**
+     * Gives the event's id. A record of no thread that names a capability is replicated: it gets origin and version.
+     */
     readonly write: (record: MemoryRecord) => Promise<string>;
     /** Merges changes of other replicas; a caller needs the scope `memory:sync`. */
     readonly sync: (request: SyncRequest, caller?: Caller) => Promise<FederatedSyncReport>;
@@ -210,11 +223,11 @@ export interface Kernel extends AsyncDisposable {
   machines(): readonly MachineDefinition[];
   /** Without a version the newest. @throws T1_NORMALIZE_UNKNOWN_INTENT. */
   getCapability(intentType: string, version?: string): CapabilityDefinition;
-  /** What each notifier of this ledger has still to tell, and has given up. */
+  /** Returns how many notices each notifier of this ledger has still to tell, and has given up. */
   deliveries(): Promise<readonly DeliveryCounts[]>;
-  /** What a notifier has given up is told after all; gives how many notices. */
+  /** Tells the notices that a notifier has given up; returns how many. */
   redeliver(notifier: string): Promise<number>;
-  /** What tiers say to one another, to be looked at. */
+  /** The Signals between tiers, for observers. */
   readonly bus: {
     /** Each Signal that a tier was given. */
     readonly signals: Observable<Signal>;
@@ -239,7 +252,10 @@ export interface Kernel extends AsyncDisposable {
     readonly waiting: number;
     /** Submits that wait for a place (`limits.maxInFlight`). */
     readonly submits: number;
-    /** How long ago the ledger was told that this kernel lives, in ms; at `limits.leaseMs` others take over what it holds. */
+    /**
+     * How long ago the ledger was told that this kernel lives, in ms; at `limits.leaseMs` others take over what it
+     * holds.
+     */
     readonly lease_age: number;
   };
   /** The actor system, as XState's tools know it. */

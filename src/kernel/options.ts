@@ -52,9 +52,9 @@ import { assemblePolicies, type Policies } from "./policies.ts";
 /** A store that a kernel can work on; one that keeps deliveries can have notifiers. */
 export type KernelLedger = LedgerStore & Partial<KeepsDeliveries>;
 
-/** What a host may bring to a kernel; each part has a default. */
+/** The options of createKernel; each has a default. */
 export interface KernelOptions {
-  /** Where turns are kept. Without one: SQLite in memory. */
+  /** The ledger that keeps the turns; by default SQLite in memory. */
   readonly ledger?: KernelLedger;
   /** The packages that requests can be for; their operators are registered with them. */
   readonly capabilities?: readonly CapabilityDefinition[];
@@ -66,13 +66,16 @@ export interface KernelOptions {
   readonly defaultPolicies?: boolean;
   /** In place of the version that the policies make up together. */
   readonly policyVersion?: string;
-  /** What each role may do; by default `defaultRoles`. A caller whose role is not here is refused. */
+  /** The rights of each role; by default `defaultRoles`. A caller whose role is not here is refused. */
   readonly roles?: Readonly<Record<string, Role>>;
-  /** Who a caller is and what they may do, in place of the table of roles. */
+  /** The authenticator, which says who a caller is and what they may do, in place of the table of roles. */
   readonly authenticator?: Authenticator;
   /** The public keys of approvers, for signed approvals; without it no signature is taken. */
   readonly approverKeys?: ApproverKeys;
-  /** Which principals are one person, for separation of duties, votes, loans of seats and withdrawals; by default none are. */
+  /**
+   * Tells which principals are one person, for separation of duties, votes, loans of seats and withdrawals; by default
+   * none are.
+   */
   readonly samePerson?: SamePerson;
   /** Types a request that is a text; by default by the packages' keywords. */
   readonly classifier?: Classifier;
@@ -84,12 +87,12 @@ export interface KernelOptions {
   readonly security?: Partial<Security>;
   /** Search for operators whose `capabilities` name `reasoning` or `deep_research`: their `context.retrieval`. */
   readonly retrieval?: RetrievalProvider;
-  /** Which memory fits a text, best first; by default by shared words. */
+  /** Returns the memory that fits a text, best first; by default by shared words. */
   readonly matchMemory?: (
     text: string,
     records: readonly StoredMemory[],
   ) => readonly { readonly record: StoredMemory; readonly score: number }[];
-  /** Where bytes that tools give are put; by default in memory. */
+  /** The store of bytes that tools return; by default in memory. */
   readonly artifacts?: ArtifactStore;
   /** Custom hooks around operator calls; the four fixed ones cannot be moved. */
   readonly middleware?: readonly Middleware[];
@@ -109,7 +112,7 @@ export interface KernelOptions {
    * calls nothing before its start is synced.
    */
   readonly durability?: "full" | "effects";
-  /** Which pipeline a domain gets whatever its complexity; by default what is about money gets `enhanced`. */
+  /** The pipeline of each domain, whatever the complexity; by default requests about money get `enhanced`. */
   readonly domainPipelines?: Readonly<Record<string, Pipeline>>;
   /** Time and timers; by default the machine's own. */
   readonly clock?: Clock;
@@ -117,11 +120,14 @@ export interface KernelOptions {
   readonly random?: Random;
   /** XState inspection events of the whole actor system. */
   readonly inspect?: Inspect;
-  /** Where the kernel logs; by default nowhere. */
+  /** The logger of the kernel; by default none. */
   readonly logger?: Logger;
   /** Hears of commits and stages, such as `createObserver` of `countersign/telemetry`. */
   readonly telemetry?: Telemetry;
-  /** Who tells people of gates that are opened, revised, due soon, escalated, decided; the ledger must keep deliveries. */
+  /**
+   * The notifiers that tell people of gates that are opened, revised, due soon, escalated or decided; the ledger must
+   * keep deliveries.
+   */
   readonly notifiers?: readonly Notifier[];
   /** Notifications of T6's artifact bus; called without waiting. */
   readonly notify?: (notification: RpcNotification) => void;
@@ -147,7 +153,7 @@ export interface KernelOptions {
   readonly checkAllOutput?: boolean;
   /** Names this process in leases. */
   readonly owner?: string;
-  /** Where workflows are driven; in this process when absent. */
+  /** Makes the host that drives workflows; by default this process drives them. */
   readonly host?: (work: HostWork) => Host;
 }
 

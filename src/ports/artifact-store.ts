@@ -1,4 +1,4 @@
-/** Where inline bytes of tools go; Signals hold references only. */
+/** The store of inline bytes of tools; Signals hold references only. */
 export interface ArtifactStore {
   /** Takes the bytes over and names them at once; a store that writes elsewhere does so later. */
   readonly put: (bytes: Uint8Array, mediaType: string) => { readonly file_id: string; readonly path: string | null };

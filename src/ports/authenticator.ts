@@ -2,7 +2,7 @@
 import type { AuthContext } from "../contract/auth-context.ts";
 import type { Principal, Scope } from "../contract/intent.ts";
 
-/** Who a caller is here and what they may do; null for nobody known. */
+/** Tells who a caller is here and what they may do; null for an unknown caller. */
 export interface Authenticator {
   /** Null refuses the caller. */
   readonly authorize: (question: {

@@ -15,7 +15,10 @@ export interface DeliveryDraft {
   readonly workflow_id: string;
   readonly gate_id: string;
   readonly kind: NoticeKind;
-  /** What is told is the gate as this event of its workflow left it; null: as it stands when it is told, if it is open then. */
+  /**
+   * What is told is the gate as this event of its workflow left it; null: as it stands when it is told, if it is open
+   * then.
+   */
   readonly sequence: number | null;
   /** Not before this instant, epoch ms; of two of one gate the earlier is told first. */
   readonly at: number;
@@ -26,7 +29,10 @@ export interface Delivery extends DeliveryDraft {
   readonly attempts: number;
 }
 
-/** What a row of the log did to a gate. Its reminder that was still to come is withdrawn: where it stands, it is among the drafts. */
+/**
+ * What a row of the log did to a gate. Its reminder that was still to come is withdrawn: where it stands, it is among
+ * the drafts.
+ */
 export interface GateUpdates {
   readonly workflow_id: string;
   readonly gate_id: string;
@@ -43,7 +49,7 @@ export type Settlement =
   | { readonly state: "pending"; readonly attempts: number; readonly next_at: number; readonly error: string | null }
   | { readonly state: "failed"; readonly attempts: number; readonly error: string };
 
-/** What a notifier has still to tell, and has given up. */
+/** The counts of notices that a notifier has still to tell, and has given up. */
 export interface DeliveryCounts {
   readonly notifier: string;
   readonly pending: number;
@@ -59,11 +65,14 @@ export interface CursorMove {
   readonly forget: number;
 }
 
-/** Where notices stand until they are told. */
+/** The store of notices until they are told. */
 export interface DeliveryStore {
   /** The position of the log up to which all is enqueued; null for a notifier that is new. */
   readonly cursor: (notifier: string) => Promise<number | null>;
-  /** False, and nothing done, where the cursor is not at `from`. What was delivered before `forget` (epoch ms) is forgotten. */
+  /**
+   * False, and nothing done, where the cursor is not at `from`. What was delivered before `forget` (epoch ms) is
+   * forgotten.
+   */
   readonly enqueue: (notifier: string, move: CursorMove) => Promise<boolean>;
   /** Takes up to `limit` deliveries that are due; until the lease ends nobody else is given them. */
   readonly take: (
@@ -81,11 +90,11 @@ export interface DeliveryStore {
     deliveryId: string,
     settled: { readonly owner: string; readonly now: number } & Settlement,
   ) => Promise<void>;
-  /** When the next may be taken, epoch ms; null where nothing is pending. */
+  /** Returns the instant at which the next may be taken, epoch ms; null if nothing is pending. */
   readonly nextAt: (notifier: string) => Promise<number | null>;
   /** Tells what each notifier has still to tell, and has given up. */
   readonly counts: () => Promise<readonly DeliveryCounts[]>;
-  /** What has failed is pending again; gives how many. */
+  /** Makes failed notices pending again; returns how many. */
   readonly retryFailed: (notifier: string, now: number) => Promise<number>;
 }
 

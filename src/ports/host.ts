@@ -15,13 +15,13 @@ export interface Rested {
   readonly workflow_id: string;
   /** Null where nothing of it is in the ledger. */
   readonly state: WorkflowStateName | null;
-  /** When something of it falls due; epoch ms. */
+  /** The instant at which something of it falls due; epoch ms. */
   readonly due_at: number | null;
   /** What it was left for could not be written, and nobody else has taken it: it has to be folded again. */
   readonly lost: boolean;
 }
 
-/** What a kernel does for its host. */
+/** The work that a kernel does for its host. */
 export interface HostWork {
   /** The name under which this process holds workflows. */
   readonly owner: string;
@@ -29,9 +29,14 @@ export interface HostWork {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: { readonly leaseMs: number; readonly tailPollMs: number; readonly foldAgainMs: number };
-  /** Arms, or moves, an alarm of this name on the kernel's clock; null disarms it. A background alarm keeps no process alive. */
+  /**
+   * Arms, or moves, an alarm of this name on the kernel's clock; null disarms it. A background alarm keeps no process
+   * alive.
+   */
   readonly alarm: (name: string, at: number | null, fire: () => void, background?: boolean) => void;
-  /** Arms, or moves, a background alarm for a look that is repeated; a virtual clock does not step through such looks. */
+  /**
+   * Arms, or moves, a background alarm for a look that is repeated; a virtual clock does not step through such looks.
+   */
   readonly upkeep: (name: string, at: number, fire: () => void) => void;
   /**
    * Takes up what nobody alive holds, claimed for this process as it is found, and wakes it here; names what it found. Of
@@ -49,7 +54,7 @@ export interface HostWork {
   readonly drive: (workflowId: string) => Promise<Rested | null>;
 }
 
-/** Where turns run: given to a kernel by its option `host`. */
+/** The driver of workflows, given to a kernel by its option `host`. */
 export interface Host {
   /** Begins: what nobody holds, and what is due, goes on. */
   start(): Promise<void>;
@@ -65,6 +70,9 @@ export interface Host {
   readonly dispatch?: (workflowId: string, sequence: number) => void;
   /** The kernel stops: nothing is begun any more. Drives that run may rest until `ended`. */
   stop(): void;
-  /** Resolves when nothing of the host is left in this process; no drive runs any more. `stop` waits five seconds for it. */
+  /**
+   * Resolves when nothing of the host is left in this process; no drive runs any more. `stop` waits five seconds for
+   * it.
+   */
   ended(): Promise<void>;
 }

@@ -35,7 +35,7 @@ export interface WorkflowHead {
   readonly thread_id: Id | null;
   readonly principal_id: Id;
   readonly principal_type: string;
-  /** What lists call the work. */
+  /** The title of the work in lists. */
   readonly title: string;
   /** How much of the plan is done. */
   readonly percent: number;
@@ -45,9 +45,9 @@ export interface WorkflowHead {
   readonly state: WorkflowStateName;
   readonly created_at: number;
   readonly updated_at: number;
-  /** When something of a resting workflow falls due (a retry, a gate's expiry); epoch ms. */
+  /** The instant at which something of a resting workflow falls due (a retry, a gate's expiry); epoch ms. */
   readonly due_at: number | null;
-  /** Who holds the workflow; one that has died holds it until somebody looks. */
+  /** The process that holds the workflow; one that has died holds it until somebody looks. */
   readonly owner: string | null;
   readonly epoch: number;
 }
@@ -64,7 +64,7 @@ export interface TakenUp {
  */
 export type TakeUpKind = "abandoned" | "due";
 
-/** What is added to a counter: the tenant's own, or one that all tenants of the ledger add to. */
+/** An amount that is added to a counter: the tenant's own, or one that all tenants of the ledger share. */
 export interface IndexedCharge {
   readonly counter: string;
   readonly ofAll?: true;
@@ -72,7 +72,7 @@ export interface IndexedCharge {
   readonly within?: Ceiling;
 }
 
-/** What an append changes in the indexes, beside adding its row. */
+/** The changes that an append makes to the indexes, beside adding its row. */
 export interface AppendIndexes {
   /** The workflow is new: insert its head, held as `claim` says when given (epoch 1). */
   readonly create?: Omit<WorkflowHead, "owner" | "epoch">;
@@ -120,7 +120,7 @@ export type AppendReceipt =
   | { readonly ok: true; readonly position: number; readonly epoch: number | null }
   | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" | "taken" | "spent" };
 
-/** Which workflows, by what indexes hold. */
+/** A filter of workflows, by what indexes hold. */
 export interface HeadFilter {
   readonly tenant_id?: Id;
   readonly states?: readonly WorkflowStateName[];
@@ -132,13 +132,16 @@ export interface HeadFilter {
   readonly limit?: number;
 }
 
-/** Where a workflow stands in a list, which is ordered by both. */
+/** The place of a workflow in a list, which is ordered by both. */
 export interface HeadPlace {
   readonly created_at: number;
   readonly workflow_id: string;
 }
 
-/** What a list of workflows shows. `since` is the first instant that is in, `until` the first that is not; epoch ms. */
+/**
+ * The selection of a list of workflows. `since` is the first instant that is in, `until` the first that is not; epoch
+ * ms.
+ */
 export interface HeadSelection {
   readonly tenant_id?: Id;
   readonly states?: readonly WorkflowStateName[];
@@ -157,7 +160,7 @@ export interface Paged<Place> {
   readonly limit: number;
 }
 
-/** Which page of workflows. */
+/** A page of workflows. */
 export type HeadPage = HeadSelection & Paged<HeadPlace>;
 
 /** `text`, in lower case, is part of the title, the intent type or the id, whatever their case. */
@@ -166,7 +169,7 @@ export interface HeadSearch extends HeadSelection, Paged<HeadPlace> {
   readonly scan: number;
 }
 
-/** What a search found, and where it goes on. */
+/** The result of a search, and where it goes on. */
 export interface HeadsFound {
   readonly heads: readonly ListedHead[];
   /** Up to where was looked; null at the list's end. */
@@ -183,7 +186,7 @@ export interface GatePlace {
   readonly gate_id: string;
 }
 
-/** What a list of open gates shows. `due_before` is epoch ms; a gate that is never due is not before any time. */
+/** The selection of a list of open gates. `due_before` is epoch ms; a gate that is never due is not before any time. */
 export interface GateSelection {
   readonly tenant_id?: Id;
   readonly workflow_id?: string;
@@ -191,7 +194,7 @@ export interface GateSelection {
   readonly due_before?: number;
 }
 
-/** Which page of waiting gates. */
+/** A page of waiting gates. */
 export type GatePageFilter = GateSelection & Paged<GatePlace>;
 
 /** A row with its place in the whole log. */
@@ -200,7 +203,7 @@ export interface PositionedRow {
   readonly row: TurnRow;
 }
 
-/** Which records of memory. */
+/** A selection of records of memory. */
 export interface MemoryQuery {
   readonly tenant_id: Id;
   readonly thread_id?: Id | null;
@@ -220,17 +223,19 @@ export interface IndexTable {
   readonly rows: readonly Readonly<Record<string, string | number | null>>[];
 }
 
-/** What the indexes hold when the log's last row is at `position`. */
+/** The content of the indexes when the log's last row is at `position`. */
 export interface StoredIndexes {
   readonly position: number;
   readonly tables: readonly IndexTable[];
 }
 
-/** What a store that several processes share tells without being asked. */
+/** The news that a store that several processes share tells without being asked. */
 export interface LedgerUpdates {
   /** Another process has committed to these streams; none are named where they are too many. */
   readonly committed: (streams: readonly string[]) => void;
-  /** A process is gone, and what it held is free: told to one of those that are left. Of oneself: to be asked by `beat`. */
+  /**
+   * A process is gone, and what it held is free: told to one of those that are left. Of oneself: to be asked by `beat`.
+   */
   readonly gone: (owner: string) => void;
 }
 
@@ -258,7 +263,10 @@ export interface LedgerStore {
   read(stream: string, after?: number, limit?: number): Promise<readonly TurnRow[]>;
   /** The newest row of a stream, or null. */
   last(stream: string): Promise<TurnRow | null>;
-  /** Rows of all streams above a position, in position order: how a process notices what others wrote. It may show a row a while after its append. */
+  /**
+   * Rows of all streams above a position, in position order: how a process notices what others wrote. It may show a row
+   * a while after its append.
+   */
   tail(position: number, limit: number): Promise<readonly PositionedRow[]>;
   /** The highest position that `tail` shows; a cheap call. */
   position(): Promise<number>;
@@ -267,9 +275,11 @@ export interface LedgerStore {
    * was read once is not believed later.
    */
   readonly dataVersion?: () => Promise<number>;
-  /** Whether turns can be written now, asked without writing one. @throws KernelErrorException what keeps them from it. */
+  /**
+   * Whether turns can be written now, asked without writing one. @throws KernelErrorException what keeps them from it.
+   */
   readonly check?: () => Promise<void>;
-  /** What keeps followers back; a cheap call. A store without it shows what is committed at once. */
+  /** Returns what keeps followers back; a cheap call. A store without it shows what is committed at once. */
   readonly lag?: () => Promise<LedgerLag>;
   /** The row of a workflow's index; null where there is no such workflow. */
   head(workflowId: string): Promise<WorkflowHead | null>;
@@ -279,7 +289,9 @@ export interface LedgerStore {
   listHeads(page: HeadPage): Promise<readonly ListedHead[]>;
   /** Counts the workflows of a selection. */
   countHeads(selection: HeadSelection): Promise<number>;
-  /** Of the next `scan` heads of a list, at most `limit` that are about the text. A store without it is read through. */
+  /**
+   * Of the next `scan` heads of a list, at most `limit` that are about the text. A store without it is read through.
+   */
   readonly searchHeads?: (page: HeadSearch) => Promise<HeadsFound>;
   /**
    * Says that an owner is alive, until `now + ttlMs`; first called before it claims anything. False where nobody knew of it:
@@ -295,7 +307,7 @@ export interface LedgerStore {
   takeUp(kind: TakeUpKind, owner: string, now: number, limit: number): Promise<readonly TakenUp[]>;
   /** Gives a lease up; does nothing where it is not held any more. */
   release(workflowId: string, lease: Lease): Promise<void>;
-  /** What an owner holds, whether or not it works on it. */
+  /** Returns the workflows that an owner holds, whether or not it works on them. */
   held(owner: string): Promise<readonly { readonly workflow_id: string; readonly epoch: number }[]>;
   /**
    * Tells a process of the others until the store is closed, and them of its end. Without it, commits show at the next
@@ -316,9 +328,11 @@ export interface LedgerStore {
   listGates(page: GatePageFilter): Promise<readonly CutGate[]>;
   /** Counts the gates of a selection. */
   countGates(selection: GateSelection): Promise<number>;
-  /** Which workflow holds a key that is shared between workflows, and what the key stands for. */
+  /** Returns the workflow that holds a key shared between workflows, and what the key stands for. */
   findKey(tenantId: Id, key: string): Promise<{ readonly workflow_id: string; readonly action_id: string } | null>;
-  /** What a tenant's counters stand at, or (null) those of all, in the order asked; zero for one that was never charged. */
+  /**
+   * Returns the counters of a tenant, or (null) those of all, in the order asked; zero for one that was never charged.
+   */
   charges(tenantId: Id | null, counters: readonly string[]): Promise<readonly Charge[]>;
   /** All budget counters of a tenant, by name. */
   chargesOf(tenantId: Id): Promise<readonly { readonly counter: string; readonly amounts: Charge }[]>;

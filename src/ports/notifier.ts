@@ -10,19 +10,19 @@
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
 import type { NoticeTaken } from "../contract/notice-taken.ts";
 
-/** What a notifier is given beside the notice. */
+/** The call of a notifier beside the notice. */
 export interface NoticeCall {
   /** Aborts when the notifier has to end. */
   readonly signal: AbortSignal;
-  /** What it gave for earlier notices of the same gate, the oldest first. */
+  /** The receipts of earlier notices of the same gate, the oldest first. */
   readonly receipts: readonly string[];
 }
 
 /** Tells people of gates. */
 export interface Notifier {
-  /** What its deliveries are kept under: a new name is a new notifier, which begins with what is open. */
+  /** The name under which its deliveries are kept: a new name is a new notifier, which begins with what is open. */
   readonly name: string;
-  /** What it tells of; everything where nothing is said. */
+  /** The kinds of notices that it tells; all by default. */
   readonly kinds?: readonly NoticeKind[];
   /** Passes a notice on. */
   readonly deliver: (notice: GateNotice, call: NoticeCall) => Promise<NoticeTaken | undefined>;

@@ -22,7 +22,7 @@ export interface SessionRecord {
   readonly ends_at: number;
 }
 
-/** Where sessions of browsers are kept. */
+/** The store of browser sessions. */
 export interface SessionStore {
   /** Gives the names that had to go for it. */
   readonly keep: (record: SessionRecord, most: number) => Promise<readonly string[]>;

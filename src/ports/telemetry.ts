@@ -7,13 +7,16 @@ import type { WorkflowRecord } from "../contract/workflow.ts";
 /** One row of a workflow's log that is in the ledger now. */
 export interface Commit {
   readonly events: readonly LedgerEvent[];
-  /** What the log folds to, with these events and at times a few to come; to be read at once and not kept. Null: a refusal. */
+  /**
+   * What the log folds to, with these events and at times a few to come; to be read at once and not kept. Null: a
+   * refusal.
+   */
   readonly record: WorkflowRecord | null;
   /** False: another process appended it, and this one has taken it in. */
   readonly own: boolean;
 }
 
-/** What a kernel tells of its work; it never waits for it. */
+/** The receiver of what a kernel reports of its work; the kernel never waits for it. */
 export interface Telemetry {
   /** Stage marks in order, never truth; absent where nobody listens to them. */
   readonly mark?: (stage: string, detail: { readonly workflow_id?: string; readonly [key: string]: unknown }) => void;
