@@ -9,7 +9,7 @@
  */
 import { setup } from "xstate";
 
-/** What moves a call. */
+/** The events that move a call. */
 export type ActionEvent =
   | { readonly type: "ACTION_STARTED" }
   | { readonly type: "ACTION_SUCCEEDED" }

@@ -18,7 +18,7 @@ export interface Address {
   readonly hears: boolean;
 }
 
-/** What of a workflow has begun. */
+/** The parts of a workflow that have begun. */
 export interface Begun {
   readonly steps: { readonly has: (id: string) => boolean };
   readonly gates: { readonly has: (id: string) => boolean };
@@ -74,9 +74,9 @@ interface Moves extends Pick<EventFacts, "creates" | "voids"> {
   readonly step: boolean;
   readonly gate: boolean;
   readonly workflow: boolean;
-  /** Whose chart says whether such an event may happen; null for a fact. */
+  /** The chart that says whether such an event may happen; null for a fact. */
   readonly subject: Address["chart"] | null;
-  /** Whom alone they are for: nothing begins with them, and no gate hears of them. */
+  /** The only receiver of such events: nothing begins with them, and no gate receives them. */
   readonly alone: "workflow" | "step" | null;
 }
 

@@ -79,7 +79,7 @@ function plainEvent(type: string): ChartEvent {
   return event;
 }
 
-/** Where a step's record stands, by the chart's path. */
+/** The state and phase of a step's record, by the chart's path. */
 const places: ReadonlyMap<string, Pick<StepRecord, "state" | "phase">> = new Map(
   lifecycleCharts.step.states.map((path) => {
     const [state, phase = null] = path.split(".") as [StepRecord["state"], StepRecord["phase"]?];

@@ -21,7 +21,7 @@ export function editableOf(record: WorkflowRecord, gate: Gate): GateEditable | n
   return { target: "outcome", defined_by: { name, version }, value: contentOf(record, gate.target), schema: null };
 }
 
-/** What stands to be edited, as it is shown; null where nothing may be. */
+/** Returns the value that may be edited, as it is shown; null where nothing may be. */
 export const editableValue = ({ editable, payload }: Gate): Gate["payload"] =>
   editable?.target === "payload" ? payload : (editable?.value ?? null);
 

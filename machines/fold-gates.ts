@@ -15,7 +15,7 @@ import { editsAfter } from "./gate-edits.ts";
 import { isSamePrincipal, signedPart } from "./quorum.ts";
 import type { ChartEvent } from "./table.ts";
 
-/** What gates of older ledgers lack: the schema's defaults, without its parsing. */
+/** The members that gates of older ledgers lack: the schema's defaults, without its parsing. */
 const optionalInGates = {
   escalate_to: null,
   ladder: [],
@@ -32,7 +32,9 @@ const optionalInGates = {
   spent_signatures: [],
 } satisfies Partial<Gate>;
 
-/** The gate with what only the fold knows: the round it is in, who has asked for what it shows, the call it asks about. */
+/**
+ * The gate with what only the fold knows: the round it is in, who has asked for what it shows, the call it asks about.
+ */
 function putGate(record: WorkflowRecord, gate: Gate): void {
   const draft_version = record.steps.get(gate.step_id)?.step.draft_version;
   const round = draft_version === undefined ? {} : { draft_version };
@@ -81,7 +83,7 @@ export function voidGates(record: WorkflowRecord, type: string, stepId: string |
     if (stepId === null || gate.step_id === stepId) moveGate(record, gateId, { type });
 }
 
-/** What was lent and signed at a gate stands whatever it shows, also what another process noted while this was made. */
+/** Keeps loans and used signatures of a gate whatever it shows, also those that another process appended meanwhile. */
 const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta) => {
   moveStep(record, meta, payload);
   const standing = record.gates.get(payload.gate.gate_id);

@@ -11,7 +11,7 @@ import { chartEvent, lifecycleCharts, stepAfter } from "./charts.ts";
 import { moveTo, newStanding } from "./fold-standing.ts";
 import { isSamePrincipal } from "./quorum.ts";
 
-/** Where an event stands in its log, as handlers need it. */
+/** The place of an event in its log, as handlers need it. */
 export interface Folded {
   readonly type: string;
   readonly step_id: string | null;
@@ -96,7 +96,7 @@ function withPerson(people: readonly PrincipalRef[], person: PrincipalRef | null
   return [...people, { type: person.type, id: person.id }];
 }
 
-/** Who regenerated, retried or edited asks for what follows. */
+/** Counts a person who regenerated, retried or edited among those who ask for the work. */
 export function addRequester(record: WorkflowRecord, person: PrincipalRef | null | undefined): void {
   record.requesters = withPerson(record.requesters, person);
 }
@@ -190,7 +190,10 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
   });
 }
 
-/** A key's record is made by its first call, or by what came to none while there is no call; later starts change nothing of it. */
+/**
+ * A key's record is made by its first call, or by what came to none while there is no call; later starts change nothing
+ * of it.
+ */
 export function startAction(record: WorkflowRecord, payload: EventPayloads["ACTION_STARTED"], meta: Folded): void {
   const known = record.actions.get(payload.action_id);
   if (known !== undefined && known.seen !== "unseen") return;

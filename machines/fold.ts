@@ -30,7 +30,7 @@ import { countAgain } from "./fold-standing.ts";
 import { addCost, chargeCall, chargeCapability, scheduleAttempt, scheduleToken, startToken } from "./fold-usage.ts";
 import type { ChartEvent } from "./table.ts";
 
-/** What records of schema version 1.0 may lack (SCH-06): the schemas' defaults, without their parsing. */
+/** The members that records of schema version 1.0 may lack (SCH-06): the schemas' defaults, without their parsing. */
 const optionalInDecisions = { policies: [], policy_version: "1" };
 const withDefaults = (payload: EventPayloads["POLICY_DECIDED"]): EventPayloads["POLICY_DECIDED"] =>
   payload.policies !== undefined && payload.policy_version !== undefined

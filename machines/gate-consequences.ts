@@ -42,7 +42,7 @@ function adviceOf({ voted }: GateSeat): Consequences {
 
 const told = { approve: "approvals", reject: "rejections" } as const;
 
-/** What one more counted vote leads to. */
+/** Returns the consequence of one more counted vote. */
 function voteOf(gate: Gate, word: Word): string {
   const { needed, given } = countOf(gate, word);
   const decides = gate.consequences[word];
@@ -64,7 +64,7 @@ function standing(gate: Gate): string {
   return `Votes given: ${told.join(", ")}.`;
 }
 
-/** What an edit leads to, and what it costs whoever makes it. */
+/** Returns the consequence of an edit, and its cost for the editor. */
 function editOf(gate: Gate): string {
   const { separation, signed, quorum, consequences } = gate;
   if (gate.editable == null) return consequences.edit;
@@ -99,7 +99,10 @@ function titleOf(gate: Gate): Gate {
   };
 }
 
-/** The values that all edits together left other than they found them. Of a masked one nobody can tell that it is the same. */
+/**
+ * The values that all edits together left other than they found them. Of a masked one nobody can tell that it is the
+ * same.
+ */
 function leftOf({ edits = [] }: Gate): ReadonlyMap<string, Json | undefined> {
   const first = new Map<string, string | undefined>();
   const last = new Map<string, Json | undefined>();

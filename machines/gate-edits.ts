@@ -21,7 +21,9 @@ interface Revision {
   readonly comment?: string;
 }
 
-/** Returns the edits behind what the gate shows after a revision: a new draft has none of those of the draft before it. */
+/**
+ * Returns the edits behind what the gate shows after a revision: a new draft has none of those of the draft before it.
+ */
 export function editsAfter(
   standing: Gate,
   { gate, cause, principal, comment }: Revision,
@@ -49,7 +51,7 @@ function changesBetween(before: Leaves, after: Leaves): GateChange[] {
   });
 }
 
-/** What policy masks now stays hidden as it was before as well: at that place, inside it, and around it. */
+/** Masks a change where policy masks the payload now: at that place, inside it, and around it. */
 function maskChange(change: GateChange, now: Leaves): GateChange {
   const { path } = change;
   const isHidden = [...now].some(

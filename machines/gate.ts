@@ -13,7 +13,7 @@
  */
 import { setup } from "xstate";
 
-/** What moves a gate. */
+/** The events that move a gate. */
 export type GateEvent =
   | { readonly type: "GATE_DECISION_KEPT" }
   | { readonly type: "GATE_OPENED" }
@@ -33,7 +33,7 @@ export type GateEvent =
   | { readonly type: "WORKFLOW_FAILED" };
 
 const decisions = { USER_APPROVED: "approved", USER_REJECTED: "rejected" } as const;
-/** What happens while nothing is decided; a quorum's last vote is followed by the decision. */
+/** The events of an undecided gate; the decision follows the last vote of a quorum. */
 const votes = { GATE_VOTED: {}, GATE_VOTE_WITHDRAWN: {}, GATE_DELEGATED: {}, GATE_REMINDED: {} } as const;
 const stepEnds = { STEP_FAILED: "voided", STEP_SKIPPED: "voided" } as const;
 const ends = { WORKFLOW_CANCELLED: "voided", WORKFLOW_FAILED: "voided" } as const;

@@ -6,7 +6,7 @@
  */
 import { setup } from "xstate";
 
-/** What moves a kernel. */
+/** The events that move a kernel. */
 export type KernelEvent =
   | { readonly type: "OPENED" }
   | { readonly type: "OPEN_FAILED" }

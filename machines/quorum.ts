@@ -71,7 +71,7 @@ const votersOf = ({ votes }: Pick<Gate, "votes">): readonly PrincipalRef[] =>
     advisory ? [] : [principal, ...(on_behalf_of ? [on_behalf_of] : [])],
   );
 
-/** Who has voted, for a vote to say whom it was found to be no other name of. */
+/** Returns the voters so far, for a vote to name those that its voter was found to be different from. */
 export const apartFrom = (gate: Pick<Gate, "votes">): readonly PrincipalRef[] =>
   votersOf(gate).map(({ type, id }) => ({ type, id }));
 
@@ -84,7 +84,7 @@ export const countedVotes = ({ votes }: Pick<Gate, "votes">, decision: GateVote[
 
 type Targeted = Pick<GateVoted, "apply_targets">;
 
-/** Where a vote would have the outcome applied. */
+/** Returns the places where a vote would have the outcome applied. */
 const targetsOf = ({ apply_targets = [] }: Targeted): readonly string[] => apply_targets;
 
 const hasSameTargets = (one: Targeted, other: Targeted): boolean =>
@@ -102,7 +102,7 @@ export const tallyOf = (gate: Pick<Gate, "votes" | "quorum">): GateTally => ({
   needed: gate.quorum,
 });
 
-/** What the votes decide; null while they decide nothing, and at a gate without a quorum. */
+/** Returns the decision of the votes; null while there is none, and at a gate without a quorum. */
 export function verdictOf(gate: Pick<Gate, "votes" | "quorum">): GateVote["decision"] | null {
   if (gate.quorum === null) return null;
   const { approvals, rejections } = tallyOf(gate);
@@ -110,7 +110,7 @@ export function verdictOf(gate: Pick<Gate, "votes" | "quorum">): GateVote["decis
   return approvals >= gate.quorum.approvals ? "approve" : null;
 }
 
-/** What a signature stands on: its header and claims. The rest of a JWS can be written in more than one way. */
+/** Returns the signed part of a JWS: its header and claims. The rest of a JWS can be written in more than one way. */
 export const signedPart = (jws: string): string => jws.slice(0, jws.lastIndexOf("."));
 
 /** Returns whether this gate has seen a signature before, taken back or voided as it may be. */

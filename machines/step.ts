@@ -14,7 +14,7 @@
  */
 import { setup } from "xstate";
 
-/** What moves a step. */
+/** The events that move a step. */
 export type StepEvent =
   | { readonly type: "STEP_STARTED" }
   | { readonly type: "STEP_SUCCEEDED" }

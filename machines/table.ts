@@ -62,13 +62,15 @@ function leavesOf(node: AnyStateNode): AnyStateNode[] {
   return children.length === 0 ? [node] : children.flatMap(leavesOf);
 }
 
-/** Where entering a node ends: its initial leaf. */
+/** Returns the leaf that entering a node leads to. */
 function enter(node: AnyStateNode): AnyStateNode {
   const [target] = node.initial.target ?? [];
   return target === undefined || childrenOf(node).length === 0 ? node : enter(target);
 }
 
-/** Transitions of a leaf, then those of its ancestors, which are asked when no guard of the leaf lets the event pass. */
+/**
+ * Transitions of a leaf, then those of its ancestors, which are asked when no guard of the leaf lets the event pass.
+ */
 function rowsOf(leaf: AnyStateNode, machine: AnyStateMachine): ReadonlyMap<string, readonly Row[]> {
   const rows = new Map<string, readonly Row[]>();
   for (let node: AnyStateNode | undefined = leaf; node !== undefined; node = node.parent) {

@@ -8,7 +8,7 @@
  */
 import { setup } from "xstate";
 
-/** What moves a tier. */
+/** The events that move a tier. */
 export type TierEvent =
   | { readonly type: "ACTIVATE" }
   | { readonly type: "SLEEP" }

@@ -10,7 +10,7 @@
  */
 import { setup } from "xstate";
 
-/** What moves a token. */
+/** The events that move a token. */
 export type TokenMachineEvent =
   | { readonly type: "scheduled" }
   | { readonly type: "started" }

@@ -11,7 +11,7 @@
  */
 import { setup } from "xstate";
 
-/** What moves a workflow. */
+/** The events that move a workflow. */
 export type WorkflowEvent =
   | { readonly type: "PLAN_CREATED" }
   | { readonly type: "PLAN_REJECTED" }
@@ -27,7 +27,9 @@ export type WorkflowEvent =
   | { readonly type: "USER_REJECTED" }
   | { readonly type: "GATE_EXPIRED" };
 
-/** Named as transitions to the state itself: XState takes an empty one for a refusal, and these are what it waits for. */
+/**
+ * Named as transitions to the state itself: XState takes an empty one for a refusal, and these are what it waits for.
+ */
 const decisions = {
   USER_APPROVED: "waiting_for_user",
   USER_REJECTED: "waiting_for_user",

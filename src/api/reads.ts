@@ -163,7 +163,7 @@ const Replayed = z.object({
     .nullable(),
 });
 
-/** What examines the workflows of a tenant. */
+/** The operations that examine the workflows of a tenant. */
 export const searches = {
   whatIf: {
     ...offeredStream({ asked, caller }),

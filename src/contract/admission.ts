@@ -19,7 +19,7 @@ export interface AdmissionState {
   readonly governor: GovernorUsage;
 }
 
-/** What of a token decides whether it may run. */
+/** The members of a token that decide whether it may run. */
 export type AdmissionRequest = Pick<KernelToken, "capability" | "cost" | "budget" | "resources">;
 
 /** The detail of `started`; the five fields of a capability are there for a bound token only. */

@@ -62,7 +62,7 @@ export function signingInput(
   return textOf({ ...bound, ...outcome }, { ...signing, ...resultOf(signing.resolution, result) });
 }
 
-/** What of a decision on a call in doubt says what it gave. */
+/** Returns the result that a decision on a call in doubt states. */
 export const resultOf = (resolution: Signing["resolution"], result: unknown): { readonly result_digest?: string } =>
   resolution === "done" ? { result_digest: digest(result) } : {};
 
@@ -90,7 +90,7 @@ interface Told extends Omit<Signing, "result"> {
   readonly result_digest?: string | undefined;
 }
 
-/** What is undefined has no key. */
+/** Returns the claims as text; undefined members are left out. */
 function textOf(bound: Bound, { principal: { type, id }, decision, apply_targets = [], ...told }: Told): string {
   const { resolution, result_digest } = told;
   const settled = { resolution: resolution ?? undefined, result_digest };

@@ -115,7 +115,7 @@ export function reachOf(scopes: readonly string[], scope: NarrowScope): "any" | 
   return named.includes(`${scope}:own`) ? "own" : null;
 }
 
-/** What a role says of a narrow scope. */
+/** Returns the words of a role about a narrow scope. */
 const wordsOf = (scopes: readonly string[], scope: NarrowScope): readonly string[] =>
   scopes.filter((one) => one === scope || one.startsWith(`${scope}:`));
 

@@ -16,7 +16,7 @@ export const MemoryRecord = z.strictObject({
   value: JsonValue,
   source: z.string().min(1).max(256),
   confidence: z.number().min(0).max(1),
-  /** Who may merge it elsewhere; a record of no thread that names one is replicated. */
+  /** The capability that may merge it elsewhere; a record of no thread that names one is replicated. */
   capability: z.string().min(1).max(256).optional(),
   /** The replica that wrote this version, and its Lamport version; the kernel's to give. */
   origin: z.string().min(1).max(256).optional(),

@@ -1,10 +1,12 @@
-/** The words of the doctor: workflows that what is registered in a kernel cannot run, and what can be done about each. */
+/**
+ * The words of the doctor: workflows that what is registered in a kernel cannot run, and what can be done about each.
+ */
 import { z } from "zod";
 import type { ErrorCode } from "./error-codes.ts";
 import { TenantId, WorkflowId } from "./ids.ts";
 import { WorkflowStateName } from "./progress.ts";
 
-/** Which workflows are examined: of these, those that have not ended. */
+/** The selection of workflows to examine; those that have ended are left out. */
 export const DoctorQuestion = z.strictObject({
   /** This workflow alone. */
   workflow_id: z.string().optional(),

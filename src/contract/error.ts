@@ -26,7 +26,7 @@ export {
   Severity,
 } from "./kernel-error.ts";
 
-/** What the seed's short signatures cannot say: another code, a cause, a retry decision. */
+/** The options of the error makers: another code, a cause, a retry decision. */
 export type ErrorOptions = {
   readonly code?: string;
   readonly cause?: KernelError | null;

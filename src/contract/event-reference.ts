@@ -23,7 +23,7 @@ const manyMembers = 4;
 /** Writes values with references to the payloads of one row. */
 export class ReferenceWriter {
   readonly #payloads: readonly object[];
-  /** Where the first reference to each object and long text leads; made when it is first asked. */
+  /** The first place of each object and long text; made when it is first needed. */
   #places: ReadonlyMap<unknown, Place> | null = null;
   /** The names of all members of the payloads; made when they are first asked. */
   #names: ReadonlySet<string> | null = null;

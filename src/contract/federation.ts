@@ -75,7 +75,7 @@ export function checkFederation(options: FederationOptions): FederationOptions {
 
 const limit = z.int("must be a whole number").nonnegative("must be at least 0").optional();
 
-/** What a replica that stands alone takes: the same, and limits; the replicas may come later. */
+/** The options of a replica that stands alone: the same, and limits; the replicas may come later. */
 export const MemorySettings = Settings.partial({ replicas: true }).extend({
   limits: z
     .strictObject({ maxSyncChanges: limit, maxMemoryChars: limit } satisfies KeysOf<FederationLimits>)

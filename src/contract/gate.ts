@@ -296,14 +296,14 @@ export const WithdrawalRequest = z.strictObject({
   tenant_id: TenantId,
   /** The principal whose vote it is. */
   principal: Principal,
-  /** Which gate. */
+  /** The gate. */
   gate_id: GateId.optional(),
 });
 export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>;
 
 /** Lends one's seat at a gate to somebody else until `expires_at` (ISO 8601, UTC). */
 export const DelegationRequest = WithdrawalRequest.extend({
-  /** Who votes in one's place. */
+  /** The principal who votes in the owner's place. */
   to: z.strictObject({
     /** The principal's type; `user` by default. */
     type: z.string().min(1).max(64).default("user"),
@@ -316,7 +316,7 @@ export const DelegationRequest = WithdrawalRequest.extend({
 export type DelegationRequest = z.input<typeof DelegationRequest>;
 export type ParsedDelegationRequest = z.output<typeof DelegationRequest>;
 
-/** What became of a decision, a vote or a loan of a seat. */
+/** The result of a decision, a vote or a loan of a seat. */
 export const GateResponse = z.object({
   workflow_id: WorkflowId,
   /**
@@ -325,7 +325,7 @@ export const GateResponse = z.object({
    */
   status: z.enum(["resumed", "rejected", "kept", "voted", "withdrawn", "delegated", "revised"]),
   correlation_id: CorrelationId,
-  /** Where the votes stand, at a gate that takes several or has heard an adviser. */
+  /** The count of the votes, at a gate that takes several or has an adviser's vote. */
   tally: GateTally.optional(),
 });
 export type GateResponse = z.infer<typeof GateResponse>;

@@ -18,7 +18,7 @@ export const suppliedSchema = zodSchema.superRefine((schema, { addIssue }) => {
     addIssue({ code: "custom", path: [...path], message: `${noJson[kind]}; the input arrives as JSON` });
 });
 
-/** What another library calls itself, where it follows Standard Schema. */
+/** Returns the name of another library that follows Standard Schema. */
 function describeForeign(value: unknown): string {
   const standard = (value as { readonly "~standard"?: { readonly vendor?: unknown } } | null | undefined)?.[
     "~standard"
@@ -31,7 +31,7 @@ function describeForeign(value: unknown): string {
   );
 }
 
-/** What JSON has no value for, by the type of the zod schema, and what to write. */
+/** The types of zod schemas that JSON has no value for, with what to write instead. */
 const noJson = {
   date: "z.date() takes a Date, which JSON cannot say: write z.iso.datetime(), and make the Date where it is used",
   bigint:

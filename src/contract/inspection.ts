@@ -22,7 +22,7 @@ export const ActorSnapshot = z
   .readonly();
 export type ActorSnapshot = z.infer<typeof ActorSnapshot>;
 
-/** What was heard: its type, and as much of what it carries as the reader is shown. */
+/** An event that was received: its type, and as much of its content as the reader is shown. */
 const HeardEvent = z.looseObject({ type: z.string() }).readonly();
 
 const told = {

@@ -13,5 +13,5 @@ export interface Intake extends Omit<Received, "pipeline" | "complexity"> {
   readonly thread_id: string | number | null;
 }
 
-/** What goes with a request before its intent is known. */
+/** The part of a request before its intent is known. */
 export type BegunIntake = Omit<Intake, "intent" | "domain" | "urgency" | "warnings" | "tenant_id" | "thread_id">;

@@ -6,18 +6,18 @@ import { z } from "zod";
 import { CorrelationId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
 
-/** Who asks. `role` is looked up in the host's role table. */
+/** The principal who asks. `role` is looked up in the host's role table. */
 export const Principal = z.strictObject({
   /** Such as `user`, `agent` or `service`. */
   type: z.string().min(1).max(64),
   /** Unique within its type. */
   id: PrincipalId,
-  /** What they may do: a name of the role table. */
+  /** The role: a name of the role table. */
   role: z.string().min(1).max(64),
 });
 export type Principal = z.infer<typeof Principal>;
 
-/** What a request is about: a generic pair, never a domain type of the kernel's own. */
+/** The subject of a request: a generic pair, never a domain type of the kernel's own. */
 export const Scope = z.strictObject({
   /** The kind of what the request is about, such as `order`. */
   scope_type: z.string().min(1).max(128),
@@ -26,27 +26,27 @@ export const Scope = z.strictObject({
 });
 export type Scope = z.infer<typeof Scope>;
 
-/** What a caller names a request by, so that it may be sent again without being done twice. */
+/** The key under which a request may be sent again without being done twice. */
 export const IdempotencyKey = z.string().regex(/^[\x20-\x7e]{1,255}$/, "1 to 255 printable ASCII characters");
 
 /** A request: on whose behalf, what is wanted, and under which key. */
 export const SubmitRequest = z.strictObject({
   /** How it came; for rules and reports. */
   source: z.enum(["chat", "api", "webhook"]).default("api"),
-  /** Whose workflow it will be. */
+  /** The tenant of the workflow. */
   tenant_id: TenantId,
-  /** Who asks. */
+  /** The principal who asks. */
   principal: Principal,
   /** Groups requests: later ones see the earlier ones of their thread in their context. */
   thread_id: ThreadId.nullable().default(null),
-  /** What it is about; part of memory's keys. */
+  /** The subject of the request; part of memory's keys. */
   scope: Scope.nullable().default(null),
   /** A text, and documents beside it. */
   input: z
     .strictObject({
       /** Whether the text is a message of a person, or data. */
       mode: z.enum(["message", "data"]).default("message"),
-      /** What is wanted, in words; it is classified where there is no `intent_hint`. */
+      /** The request in words; it is classified if there is no `intent_hint`. */
       text: z.string().default(""),
       /** Documents beside the text. */
       attachments: z
@@ -62,12 +62,12 @@ export const SubmitRequest = z.strictObject({
     .strictObject({
       /** The intent type of a package that is registered. */
       intent_type: z.string().min(1).max(256),
-      /** What the package's schema asks for. */
+      /** The inputs that the package's schema asks for. */
       inputs: JsonObject.default({}),
     })
     .nullable()
     .default(null),
-  /** What the work must hold to; rules and operators read it, such as `allow_credential_use`. */
+  /** The constraints of the work, such as `allow_credential_use`; rules and operators read them. */
   constraints: JsonObject.default({}),
   /** References for the context. */
   context_refs: JsonObject.default({}),

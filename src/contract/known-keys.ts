@@ -19,7 +19,10 @@ export interface Problem extends JsonObject {
   readonly problem: string;
 }
 
-/** What is being read, for people; who reads it; the code of the refusal, T0_VALIDATION_SCHEMA_MISMATCH unless given. */
+/**
+ * The name of the object that is read, for people; its reader; the code of the refusal, T0_VALIDATION_SCHEMA_MISMATCH
+ * by default.
+ */
 export interface Reading {
   readonly what: string;
   readonly source: ModuleRef;
@@ -64,7 +67,10 @@ function look<T>(reading: () => T, why: Reading): T {
   }
 }
 
-/** Refuses what is no object, and keys that are not in the table; `path` is where the object stands. @throws as readStrictly. */
+/**
+ * Refuses what is no object, and keys that are not in the table; `path` is where the object stands. @throws as
+ * readStrictly.
+ */
 export function requireKnownKeys(
   given: unknown,
   known: object,
@@ -82,12 +88,14 @@ export function requireKnownKeys(
   refuseProblems(problems, reading);
 }
 
-/** Checks the keys of a host's own object; what has a class of its own may hold what it likes. @throws as readStrictly. */
+/**
+ * Checks the keys of a host's own object; what has a class of its own may hold what it likes. @throws as readStrictly.
+ */
 export function requireKnownMembers(given: unknown, known: object, reading: Reading): void {
   if (look(() => isPlainObject(given), reading)) requireKnownKeys(given, known, reading);
 }
 
-/** What a host's own object, of whatever class, has of these functions; each still knows its object when it is passed on. */
+/** Returns those of these functions that a host's object has, each bound to the object. */
 export function boundMembers<T extends object>(own: T, known: Readonly<Record<keyof T, unknown>>): Partial<T> {
   const found = Object.keys(known).flatMap((name) => {
     const member: unknown = own[name as keyof T];
@@ -110,7 +118,7 @@ function refuseProblems(
   );
 }
 
-/** What a schema found; each unknown key is a problem of its own. */
+/** Returns the problems that a schema found; each unknown key is a problem of its own. */
 export const problemsOf = (error: z.ZodError): readonly Problem[] => error.issues.flatMap(describeIssue);
 
 function describeIssue(issue: z.core.$ZodIssue): readonly Problem[] {

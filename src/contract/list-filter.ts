@@ -15,7 +15,7 @@ const paging = {
   total: z.boolean().default(false),
 };
 
-/** Which workflows a list shows. Times are ISO 8601: an instant or a day (UTC). */
+/** The filter of a list of workflows. Times are ISO 8601: an instant or a day (UTC). */
 export const WorkflowFilter = z.strictObject({
   /** In one of these states. */
   states: z.array(WorkflowStateName).readonly().optional(),
@@ -31,15 +31,15 @@ export const WorkflowFilter = z.strictObject({
   since: Instant.optional(),
   /** Created before this time. */
   until: Instant.optional(),
-  /** What comes after this item in the list, which is older: the cursor of the next page is its last item. */
+  /** The cursor: items after this one, which are older. The cursor of the next page is the last item of this one. */
   after: WorkflowId.optional(),
-  /** What comes before this item; without `after`, the nearest to it. */
+  /** The cursor back: items before this one; without `after`, the nearest to it. */
   before: WorkflowId.optional(),
   ...paging,
 });
 export type WorkflowFilter = z.input<typeof WorkflowFilter>;
 
-/** Which open gates a list shows. A cursor of gates is `<workflow_id>/<gate_id>`. */
+/** The filter of a list of open gates. A cursor of gates is `<workflow_id>/<gate_id>`. */
 export const GateFilter = z.strictObject({
   /** Of one workflow: whole. */
   workflow_id: z.string().optional(),
@@ -47,13 +47,13 @@ export const GateFilter = z.strictObject({
   mine: z.boolean().optional().describe("Those that the caller may decide."),
   /** Those that name this role. */
   role: z.string().optional(),
-  /** What would run. */
+  /** The operator that would run. */
   operator: z.string().optional(),
   /** Due before this time. */
   due_before: Instant.optional(),
-  /** What comes after this item in the list, which is older: the cursor of the next page is its last item. */
+  /** The cursor: items after this one, which are older. The cursor of the next page is the last item of this one. */
   after: z.string().optional(),
-  /** What comes before this item; without `after`, the nearest to it. */
+  /** The cursor back: items before this one; without `after`, the nearest to it. */
   before: z.string().optional(),
   ...paging,
 });

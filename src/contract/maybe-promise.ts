@@ -6,7 +6,7 @@
 export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
   typeof (value as { readonly then?: unknown } | null)?.then === "function";
 
-/** What follows from an answer: at once where it is there. A thenable of a host's need not be a whole promise. */
+/** Calls `next` with an answer: at once if it is there. A thenable of a host's need not be a whole promise. */
 export const follow = <T, R>(answer: T | Promise<T>, next: (answer: T) => R | Promise<R>): R | Promise<R> =>
   isPromise(answer) ? Promise.resolve(answer).then(next) : next(answer);
 

@@ -33,7 +33,7 @@ export const McpGate = z.looseObject({
   title: z.string(),
   /** The step's name, where edits made `title` another. */
   planned_title: z.string().optional(),
-  /** Who edited what it shows, when, from what to what; oldest first. */
+  /** The edits of what it shows, with author, instant and changes; oldest first. */
   edits: z.array(GateEdit).optional(),
   operator: z.string(),
   effect: z.string(),
@@ -63,7 +63,7 @@ export const McpOutcome = z.looseObject({
 });
 export type McpOutcome = z.infer<typeof McpOutcome>;
 
-/** Where a workflow stands: its result once it has ended, its open gates while it waits for a person. */
+/** The state of a workflow: its result once it has ended, its open gates while it waits for a person. */
 export const McpWorkflow = z.looseObject({
   workflow_id: z.string(),
   state: WorkflowStateName,
@@ -71,10 +71,10 @@ export const McpWorkflow = z.looseObject({
   percent: z.int(),
   outcomes: z.array(McpOutcome),
   gates: z.array(McpGate),
-  /** What to do next; empty where nothing is left to do. */
+  /** The next step; empty if nothing is left to do. */
   next: z.string(),
   error: McpError.optional(),
-  /** What is worth knowing and stopped nothing; absent where there is nothing. */
+  /** The warnings; absent if there are none. */
   warnings: z.array(McpError).optional(),
 });
 export type McpWorkflow = z.infer<typeof McpWorkflow>;

@@ -30,13 +30,13 @@ export type ModelPrice = z.infer<typeof ModelPrice>;
 export const ModelEndpoint = z.strictObject({
   /** Unique; operators name their models by it. */
   name: Name,
-  /** Where it runs. */
+  /** The place where it runs. */
   deployment: z.enum(["local", "cloud"]),
   /** For `prefer: "latency"`: lower is better. */
   latency_weight: Amount,
   /** For `prefer: "cost"`: lower is better. */
   cost_weight: Amount,
-  /** What it can be asked for. */
+  /** The capabilities that it offers. */
   capabilities: z.array(Name).max(256),
   /** Tokens count in and out; money is in the unit of `price`. */
   budget: z
@@ -54,11 +54,11 @@ export const ModelEndpoint = z.strictObject({
 });
 export type ModelEndpoint = z.infer<typeof ModelEndpoint>;
 
-/** What preferring goes by: the configured order, or a weight. */
+/** The criterion of preference: the configured order, or a weight. */
 export const RoutePreference = z.enum(["order", "latency", "cost"]);
 export type RoutePreference = z.infer<typeof RoutePreference>;
 
-/** What a model call needs of its endpoint. */
+/** The needs of a model call. */
 export const RouteRequest = z.strictObject({
   /** All of them. */
   capabilities: z.array(Name).max(256).default([]),
@@ -85,20 +85,20 @@ export type RouteReason = z.infer<typeof RouteReason>;
 export const RouteDecision = z.strictObject({ endpoint: ModelEndpoint, reason: RouteReason });
 export type RouteDecision = z.infer<typeof RouteDecision>;
 
-/** What a router answers: a decision, or why there is none; with the candidates whose budget is spent. */
+/** The answer of a router: a decision, or why there is none; with the candidates whose budget is spent. */
 export type RouteAnswer = { readonly exhausted: readonly string[] } & (
   | { readonly decision: RouteDecision; readonly refusal: null }
   | { readonly decision: null; readonly refusal: KernelError }
 );
 
-/** What an endpoint has been used for: calls, tokens in and out, money. */
+/** The usage of an endpoint: calls, tokens in and out, money. */
 export const ModelSpent = z.strictObject({
   invocations: z.int().nonnegative().default(0),
   tokens: z.int().nonnegative().default(0),
   money: Money.default(0),
 });
 export type ModelSpent = z.infer<typeof ModelSpent>;
-/** What is spent by endpoint. */
+/** The usage by endpoint. */
 export const SpentByEndpoint = z.record(Name, ModelSpent);
 export type SpentByEndpoint = z.input<typeof SpentByEndpoint>;
 
@@ -114,7 +114,7 @@ export const ModelRouting = z.strictObject({
     .refine((list) => new Set(list.map((e) => e.name)).size === list.length, "two endpoints have the same name"),
   /** Decides between endpoints of equal weight. */
   seed: z.int().default(0),
-  /** What preferring goes by where a call says nothing. */
+  /** The criterion of preference if a call names none. */
   prefer: RoutePreference.default("order"),
 });
 export type ModelRouting = z.input<typeof ModelRouting>;

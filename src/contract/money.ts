@@ -31,7 +31,7 @@ export function roundUpMoney(amount: number): number {
 /** The exact sum; with `sign` -1 the difference. */
 export const addMoney = (a: number, b: number, sign: 1 | -1 = 1): number => fromUnits(toUnits(a) + sign * toUnits(b));
 
-/** What so many pieces cost at a price for a million of each. */
+/** Returns the cost of so many pieces at a price for a million of each. */
 export const priceOf = (...parts: readonly (readonly [pieces: number, perMillion: number])[]): number =>
   roundUpMoney(parts.reduce((sum, [pieces, perMillion]) => sum + pieces * perMillion, 0) / unitsPerOne);
 

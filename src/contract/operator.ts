@@ -15,7 +15,7 @@ import { Money } from "./money.ts";
 import { CapabilityLimits, type CapabilityUsage, ResourceRequest } from "./token.ts";
 import type { ToolClient } from "./tool.ts";
 
-/** What a call may do to the outside, weakest first. */
+/** The effects that a call may have outside, weakest first. */
 export const effects = ["none", "read", "write_draft", "final_write", "external_send", "credential_use"] as const;
 export const Effect = z.enum(effects);
 export type Effect = z.infer<typeof Effect>;
@@ -37,7 +37,7 @@ export const OperatorName = z
   .max(256)
   .regex(operatorNamePattern, "it must be words joined by dots, such as Area.Verb");
 
-/** What an operator says of itself. */
+/** The declaration of an operator. */
 export const OperatorMetadata = z.strictObject({
   /** Words joined by dots, such as `Mail.Send`; plans and policies name it. */
   name: OperatorName,
@@ -45,7 +45,7 @@ export const OperatorMetadata = z.strictObject({
   version: z.string().min(1).default("1.0"),
   /** Tells people, models and clients what it does. */
   description: z.string().default(""),
-  /** What a call may do outside; `none` by default. Policy and recovery rest on it. */
+  /** The effect that a call may have outside; `none` by default. Policy and recovery rest on it. */
   effect: Effect.default("none"),
   /** Calling twice with one key is the same as calling once, by the operator's own doing. */
   idempotent: z.boolean().default(false),
@@ -59,21 +59,21 @@ export const OperatorMetadata = z.strictObject({
     .default(0),
   /** The retry policy by name: how many attempts there are in all. */
   retry: RetryPolicyName.default("STANDARD"),
-  /** What it is good at; `reasoning` and `deep_research` are given the kernel's `retrieval`. */
+  /** The capabilities of the operator; `reasoning` and `deep_research` are given the kernel's `retrieval`. */
   capabilities: z.array(z.string()).default([]),
   /** Words that rules match; `human_approval` asks for a person whatever policy says. */
   policy_tags: z.array(z.string()).default([]),
-  /** What gates show and rules match; `low` by default. */
+  /** The risk that gates show and rules match; `low` by default. */
   risk_level: z.enum(["low", "medium", "high"]).default("low"),
-  /** What a call is charged of a request's `maxCost`, and sets aside of budgets in money. */
+  /** The amount that a call is charged of a request's `maxCost`, and sets aside of budgets in money. */
   estimated_cost: Money.default(0),
-  /** What a call sets aside of budgets in tokens, and asks of the governor. */
+  /** The amounts that a call sets aside of budgets in tokens, and asks of the governor. */
   resources: ResourceRequest.prefault({}),
-  /** What its calls may use in one workflow. */
+  /** The ceilings of its calls in one workflow. */
   limits: CapabilityLimits.prefault({}),
   /** The kinds of what it gives, as steps show them; `data` by default. */
   outputs: z.array(z.string()).default(["data"]),
-  /** What it is: a `skill`, a `tool` of a server, or an `llm`, whose calls are traced as a model's. */
+  /** The kind of the operator: a `skill`, a `tool` of a server, or an `llm`, whose calls are traced as a model's. */
   kind: z.enum(["skill", "tool", "llm"]).default("skill"),
   /** Data of the host's own; the kernel does not read them. */
   extensions: z.record(z.string(), z.unknown()).default({}),
@@ -98,9 +98,9 @@ export interface DelegatedCredential {
   readonly scopes: readonly string[];
 }
 
-/** What an operator's `run` receives. It holds no store, no ledger and no raw credential. */
+/** The argument of an operator's `run`. It holds no store, no ledger and no raw credential. */
 export interface OperatorCall<I = unknown> {
-  /** What the step was planned with, checked by the operator's schema. */
+  /** The params of the step, checked by the operator's schema. */
   readonly input: I;
   /** The same for every attempt at the same work, over restarts: hand it to whoever is called. */
   readonly idempotencyKey: string;
@@ -122,9 +122,9 @@ export interface OperatorCall<I = unknown> {
   readonly emit: (label: string, detail?: Readonly<Record<string, unknown>>) => void;
   /** Records how far the work is: once that is committed, the next attempt finds it in `restored`. */
   readonly checkpoint: (state: unknown) => void;
-  /** What an earlier attempt of this step checkpointed last; null when there is nothing. */
+  /** The last checkpoint of an earlier attempt of this step; null if there is none. */
   readonly restored: Json;
-  /** What calls of this operator have used in this workflow, this one included. */
+  /** Returns the usage of this operator's calls in this workflow, this one included. */
   readonly capabilityUsage: () => CapabilityUsage;
   /**
    * Asks which model endpoint to call; the decision is in the ledger when this resolves. Report what the call used as
@@ -140,23 +140,23 @@ export interface OperatorContext {
   readonly tenant_id: string | number;
   /** The same for all that follows from one request. */
   readonly correlation_id: string;
-  /** Who asked for the work, and what they may do. */
+  /** The principal who asked for the work, with their rights. */
   readonly auth: AuthContext;
-  /** What is known for the request; null where it was not asked for. */
+  /** The context of the request; null if it was not asked for. */
   readonly bundle: ContextBundle | null;
-  /** What the person who had the work done again said about it. */
+  /** The feedback of the person who had the work done again. */
   readonly feedback?: string;
   /** The kernel's `retrieval`, for operators that name a capability for it. */
   readonly retrieval?: RetrievalProvider;
   /** A stand-in for a user's credential, where one was granted. */
   readonly credential?: DelegatedCredential;
-  /** Where the call applies an approved outcome: which, and what the person named. */
+  /** The approved outcome that the call applies, and the targets that the person named. */
   readonly target?: {
     readonly outcome_id: string;
     readonly version: number;
     readonly apply_targets: readonly string[];
   };
-  /** What the preview rested on that a person was shown (empty: on nothing named); absent where nobody was asked. */
+  /** The basis of the preview that a person was shown (empty: nothing named); absent if nobody was asked. */
   readonly basis?: Basis;
 }
 
@@ -165,17 +165,17 @@ export interface OperatorContext {
  * on nothing else: whoever finds it changed is asked again.
  */
 export interface GatePreview {
-  /** What the call would do, in words. */
+  /** The preview of the call, in words. */
   readonly preview: string;
-  /** What it would change, as text. */
+  /** The difference that it would make, as text. */
   readonly diff?: string | null;
-  /** What the preview rests on, with its digest. */
+  /** The basis of the preview, with its digest. */
   readonly basis?: Basis;
 }
 
-/** What an operator is asked about a call that is not made yet. */
+/** A question to an operator about a call that is not made yet. */
 export interface OperatorQuestion<I = unknown> {
-  /** What the call would be given. */
+  /** The input of the call. */
   readonly input: I;
   /** For whom and where it would be made. */
   readonly context: OperatorContext;
@@ -183,7 +183,7 @@ export interface OperatorQuestion<I = unknown> {
   readonly signal: AbortSignal;
 }
 
-/** Who is asked about a call of an operator whose end is unknown. */
+/** The roles that are asked about a call of an operator whose end is unknown. */
 export const OperatorDoubt = z.strictObject({
   /** The roles that may say what became of a call in doubt. */
   roles: z.array(z.string().min(1).max(64)).min(1).max(100).readonly(),
@@ -195,7 +195,7 @@ export type OperatorDoubt = z.infer<typeof OperatorDoubt>;
  * its output, `N` its name; those of an operator that nobody knows more about are `unknown` and `string`.
  */
 export interface Operator<I = unknown, O = unknown, N extends string = string> {
-  /** What the kernel must know of it. */
+  /** The declaration that the kernel reads. */
   readonly metadata: OperatorMetadata & { readonly name: N };
   /** The schema of what a call must be given. */
   readonly input: z.ZodType<unknown, I>;
@@ -216,6 +216,8 @@ export interface Operator<I = unknown, O = unknown, N extends string = string> {
   readonly preview: ((question: OperatorQuestion<never>) => unknown) | null;
   /** Whether the call could be made, without making it: throws where it could not. */
   readonly check?: ((question: OperatorQuestion<never>) => unknown) | null;
-  /** Who says what became of a call whose end is unknown; absent: whoever was asked before the call. */
+  /**
+   * The roles that say what became of a call whose end is unknown; by default those that were asked before the call.
+   */
   readonly doubt?: OperatorDoubt;
 }

@@ -27,6 +27,6 @@ export const EventPage = z.object({
 });
 export type EventPage = z.infer<typeof EventPage>;
 
-/** What a list goes on after: a gate by its workflow and itself. */
+/** Returns the cursor of a gate in a list: its workflow and itself. */
 export const gateCursor = ({ workflow_id, gate_id }: { readonly workflow_id: string; readonly gate_id: string }) =>
   `${workflow_id}/${gate_id}`;

@@ -25,11 +25,11 @@ export const PlanStepDraft = z.strictObject({
   step_id: StepId,
   /** For people: a gate's title. */
   name: z.string().min(1).max(256),
-  /** Which is called. */
+  /** The operator that is called. */
   operator: OperatorName,
   /** The newest that is registered where none is named. */
   operator_version: z.string().optional(),
-  /** What it is called with: data, and references such as `{{look.output.card}}`. */
+  /** The params of the call: data, and references such as `{{look.output.card}}`. */
   params: JsonObject.default({}),
   /** Steps that must have succeeded before. */
   depends_on: z.array(StepId).default([]),
@@ -67,7 +67,7 @@ export const ExecutionPlan = z.strictObject({
   direct_response: z.string().nullable().default(null),
   /** Once all of it has succeeded the planner is asked for the next plan, in place of the workflow's end. */
   continues: z.boolean().optional(),
-  /** What the plan is for; they may wait for one another, and not in a circle. */
+  /** The goals of the plan; they may wait for one another, and not in a circle. */
   goals: z
     .array(
       z.strictObject({
@@ -120,7 +120,7 @@ const isStepId = (value: unknown): value is string => typeof value === "string" 
 const isShortText = (value: unknown): value is string =>
   typeof value === "string" && value.length > 0 && value.length <= 256;
 
-/** What a step does: it calls an operator, or speaks the planner's direct response. */
+/** The kinds of steps: one calls an operator, one gives the planner's direct response. */
 export const stepKinds = ["call", "respond"] as const;
 export type StepKind = (typeof stepKinds)[number];
 
@@ -132,7 +132,7 @@ export const PlanStep = z.object({
   operator: z.string(),
   operator_version: z.string(),
   params: JsonObject,
-  /** What in the params is text to the letter, although it reads like a reference; absent where nothing is. */
+  /** The places in the params whose text is no reference, although it reads like one; absent if there are none. */
   literals: Literals.optional(),
   depends_on: z.array(StepId),
   outcome: z.string().nullable().default(null),
@@ -140,7 +140,7 @@ export const PlanStep = z.object({
   outputs: z.array(z.string()),
   policy_tags: z.array(z.string()),
   risk_level: RiskLevel,
-  /** What the operator may do to the outside, as it said when the plan was compiled; plans of older ledgers do not say. */
+  /** The effect that the operator declared when the plan was compiled; plans of older ledgers lack it. */
   effect: Effect.optional(),
   gate: GateSpec.nullable().default(null),
   idempotency: IdempotencyStrategy,

@@ -105,7 +105,7 @@ export const PolicyConditions = z.strictObject({
 });
 export type PolicyConditions = z.infer<typeof PolicyConditions>;
 
-/** What becomes of the payload: fields that get a value, fields that go. */
+/** The change of the payload: fields that get a value, fields that are removed. */
 export const PayloadChange = z
   .strictObject({ set: z.record(Path, JsonValue).optional(), remove: z.array(Path).min(1).optional() })
   .refine(({ set = {}, remove = [] }) => Object.keys(set).length + remove.length > 0, "it changes nothing");

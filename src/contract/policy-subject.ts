@@ -43,7 +43,7 @@ export const outcomeSubject = (step: PlanStep, type: string, content: Json): Pol
   applies: step.applies,
 });
 
-/** What somebody wants of a gate: to decide it, or to lend their seat at it. */
+/** A command at a gate: to decide it, or to lend a seat at it. */
 export interface GateCommand {
   readonly decision: "approve" | "reject" | "delegate";
   readonly principal: PrincipalRef;

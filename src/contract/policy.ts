@@ -7,17 +7,17 @@ import type { ContextBundle } from "./context-bundle.ts";
 import type { Intent } from "./intent.ts";
 import { type Json, JsonValue } from "./json.ts";
 
-/** When a rule is asked. */
+/** The stage at which a rule is asked. */
 export const PolicyStage = z.enum(["plan", "action", "outcome", "gate"]);
 export type PolicyStage = z.infer<typeof PolicyStage>;
 
 export const decisionNames = ["ALLOW", "DENY", "REQUIRE_HUMAN_APPROVAL", "TRANSFORM", "ALLOW_WITH_REDACTION"] as const;
 export type DecisionName = (typeof decisionNames)[number];
-/** What a rule may answer that lifts another. */
+/** The decisions that a rule may give that lifts another. */
 export const liftingDecisions: readonly DecisionName[] = ["ALLOW", "REQUIRE_HUMAN_APPROVAL"];
 const aliases = { REQUIRE_APPROVAL: "REQUIRE_HUMAN_APPROVAL", REDACT: "ALLOW_WITH_REDACTION" } as const;
 
-/** What a rule may call its decision: a full or a short name. */
+/** The names of decisions that a rule may use, full or short. */
 export const DecisionWord = z
   .enum([...decisionNames, "REQUIRE_APPROVAL", "REDACT"])
   .transform((name): DecisionName => (name === "REQUIRE_APPROVAL" || name === "REDACT" ? aliases[name] : name));
@@ -33,7 +33,7 @@ export const decisionsAt: Readonly<Record<PolicyStage, readonly DecisionName[]>>
   gate: ["ALLOW", "DENY"],
 };
 
-/** What a rule answers: full or short name; null (from the function) means "does not match". */
+/** The answer of a rule; null (from the function) means "does not match". */
 export const RuleAnswer = z.object({
   decision: DecisionWord,
   reason: z.string().default(""),
@@ -72,7 +72,7 @@ export const PolicyDecision = z.object({
   lifts: z.array(PolicyLift).optional(),
   /** Of these the one whose answer stands; nothing where none matched. */
   decided_by: z.string().optional(),
-  /** What the rules made of the payload, change by change, where it was changed more than once before all of them let it be. */
+  /** The changes that the rules made to the payload, if there was more than one before all of them let it be. */
   changes: z.array(PolicyChange).optional(),
   policy_version: z.string().default("1"),
 });
@@ -82,15 +82,15 @@ export type PolicyDecision = z.infer<typeof PolicyDecision>;
 export interface PolicySubject {
   /** The plan, the step, the outcome or the gate. */
   readonly name: string;
-  /** Which would be called. */
+  /** The operator that would be called. */
   readonly operator?: string;
-  /** What that may do outside. */
+  /** The effect that it may have outside. */
   readonly effect?: string;
   /** Its policy tags; of a decision at a gate also what is decided and by whom. */
   readonly tags: readonly string[];
   /** `low`, `medium` or `high`. */
   readonly risk_level?: string;
-  /** What would be sent, was drafted, or is decided on. */
+  /** The payload that would be sent, was drafted, or is decided on. */
   readonly payload: Json;
   /** The step whose outcome the call would make final. */
   readonly applies?: string | null;
@@ -98,17 +98,17 @@ export interface PolicySubject {
   readonly approved?: boolean;
 }
 
-/** What a rule is asked. */
+/** The question to a rule. */
 export interface PolicyQuestion {
-  /** What the question is about. */
+  /** The stage that the question is about. */
   readonly stage: PolicyStage;
-  /** What is judged. */
+  /** The subject that is judged. */
   readonly subject: PolicySubject;
-  /** Who asked for the work; at stage gate, who decides. */
+  /** The principal who asked for the work; at stage gate, the one who decides. */
   readonly auth: AuthContext;
   /** The checked request. */
   readonly intent: Intent;
-  /** What is known for it; null where it was not asked for. */
+  /** The context of the request; null if it was not asked for. */
   readonly context: ContextBundle | null;
   /** ISO instant of the turn that asks. */
   readonly now: string;
@@ -126,7 +126,7 @@ export interface RuleSet {
 export interface PolicyRule {
   /** Unique in the kernel; decisions name the rules that matched. */
   readonly name: string;
-  /** When it is asked. */
+  /** The stages at which it is asked. */
   readonly stages: readonly PolicyStage[];
   /**
    * The rule of the default stance in whose place this rule's answer stands wherever it matches and allows the call or asks a

@@ -1,7 +1,7 @@
 /** Reading events by their type: a function a type, which gets the payload of that type. */
 import type { EventPayloads, LedgerEvent } from "./event.ts";
 
-/** What is made of events; types that it leaves out say nothing. `Of` is what else a reader is given. */
+/** Readers of events by type; types that are left out are not read. `Of` is the type of further arguments. */
 export type EventReaders<R, Of extends readonly unknown[] = []> = {
   readonly [T in keyof EventPayloads]?: (payload: EventPayloads[T], event: LedgerEvent, ...of: Of) => R;
 };

@@ -85,7 +85,7 @@ type Members<T> = unknown extends T
 
 const referenceRef = moduleRef(3, "plan", "ref");
 
-/** What a reference may give in place of an output that is not there. */
+/** The value that a reference may give in place of a missing output. */
 export type ReferenceDefault = string | number | boolean | null | undefined | readonly ReferenceDefault[];
 
 /**
@@ -136,7 +136,10 @@ const referTo = (path: string, or = ""): Reference => {
   return Object.freeze({ [referenceMark]: true, toJSON: write, toString: write });
 };
 
-/** What a step will give, as its author goes through it. @throws as `ref`, for a step or a member that no path can name. */
+/**
+ * Returns a reference to a step's output, which its author goes through like a value. @throws as `ref`, for a step or a
+ * member that no path can name.
+ */
 export const outputOf = <T>(stepId: string): Ref<T> => followTo(`${stepId}.output`) as Ref<T>;
 
 function followTo(path: string): Reference {
@@ -209,7 +212,10 @@ export function mapTexts(value: unknown, change: ChangeText): unknown {
   return walk(value, "");
 }
 
-/** Returns whether `isIt` finds any text in the data, walked as `mapTexts` does; nothing is made on the way. @throws NotJson. */
+/**
+ * Returns whether `isIt` finds any text in the data, walked as `mapTexts` does; nothing is made on the way. @throws
+ * NotJson.
+ */
 export function someText(value: unknown, isIt: (text: string | MarkedText | Reference) => boolean): boolean {
   let places = maxPlaces;
   const walk = (one: unknown, left: number): boolean => {
@@ -263,7 +269,7 @@ function stepsIn(marked: MarkedText | Reference): readonly string[] {
 
 const noLiterals: readonly number[] = [];
 
-/** What is marked as text in params as a planner gave them; undefined where nothing is. */
+/** Returns the places that a planner's params mark as text; undefined if there are none. */
 export function literalsOf(params: unknown): Literals | undefined {
   if (!someText(params, isMarkedText)) return undefined;
   const found: [string, readonly number[]][] = [];

@@ -18,11 +18,11 @@ export interface ReplayDifference {
   readonly event_id: string | null;
   readonly event_type: string;
   readonly step_id: string | null;
-  /** Where in the event the two part, as a JSON path such as `payload.gate.reasons.0`; null where one of them is missing. */
+  /** The JSON path of the first difference, such as `payload.gate.reasons.0`; null if one of the events is missing. */
   readonly path: string | null;
-  /** What the ledger holds there. */
+  /** The value in the ledger. */
   readonly expected: Json;
-  /** What came out of the replay. */
+  /** The value of the replay. */
   readonly actual: Json;
   /** The difference in one sentence. */
   readonly reason: string;

@@ -8,9 +8,9 @@ import { IdempotencyKey, Principal } from "./intent.ts";
 
 /** Has a workflow's work done again: what failed, what is named, or all of it. */
 export const RetryRequest = z.strictObject({
-  /** Whose workflow it is. */
+  /** The tenant of the workflow. */
   tenant_id: TenantId,
-  /** Who has it done again. */
+  /** The principal who has it done again. */
   principal: Principal,
   /**
    * `replay`: what has ended is done again under the same keys; what had succeeded is answered from the record. `migrate`:
@@ -23,7 +23,7 @@ export const RetryRequest = z.strictObject({
   step_ids: z.array(StepId).optional(),
   /** For the operators of the work that is done again: their `context.feedback`. */
   feedback: z.string().max(4096).optional(),
-  /** Where doing it again begins a workflow, that is one under this key, as with a submit. */
+  /** The key of the workflow that doing it again may begin, as with a submit. */
   idempotency_key: IdempotencyKey.optional(),
 });
 export type RetryRequest = z.input<typeof RetryRequest>;
@@ -39,9 +39,9 @@ export type RetryResponse = z.infer<typeof RetryResponse>;
 
 /** Ends a workflow early. */
 export const CancelRequest = z.strictObject({
-  /** Whose workflow it is. */
+  /** The tenant of the workflow. */
   tenant_id: TenantId,
-  /** Who ends it. */
+  /** The principal who ends it. */
   principal: Principal,
   /** Kept with the cancellation. */
   reason: z.string().max(1024).default("cancelled by request"),

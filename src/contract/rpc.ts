@@ -25,7 +25,7 @@ export type RpcNotification = z.infer<typeof RpcNotification>;
 export const RpcSuccess = z.strictObject({ jsonrpc: version, id, result: JsonObject }).readonly();
 export type RpcSuccess = z.infer<typeof RpcSuccess>;
 
-/** What went wrong, as JSON-RPC 2.0 says it. */
+/** An error as JSON-RPC 2.0 spells it. */
 export const RpcErrorObject = z
   .object({ code: z.int(), message: z.string(), data: JsonObject.nullable().optional() })
   .readonly();

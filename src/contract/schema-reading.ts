@@ -10,7 +10,7 @@
 import { z } from "zod";
 import { isPlainObject, type Json, NotJson, toJson } from "./json.ts";
 
-/** What a schema made of a value, or why the value is refused. */
+/** The value that a schema made, or why the value is refused. */
 export type SchemaReading =
   | {
       readonly ok: true;
@@ -73,7 +73,10 @@ export function readStably(schema: z.ZodType, given: unknown): SchemaReading {
 
 const asGiven = (given: unknown): SchemaReading => ({ ok: true, value: given as Json, isSame: true });
 
-/** Tells whether two values are the same JSON, whatever the order of their members; what is no JSON is the same as nothing. */
+/**
+ * Tells whether two values are the same JSON, whatever the order of their members; what is no JSON is the same as
+ * nothing.
+ */
 function isSameJson(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || a === null) return a === b && isScalar(a);
   if (typeof b !== "object" || b === null) return false;

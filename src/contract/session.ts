@@ -1,4 +1,4 @@
-/** Who one is at an edge: what a browser's page asks before it shows anything. */
+/** The session of a caller at an edge, which a browser's page asks for before it shows anything. */
 import { z } from "zod";
 import { TenantId } from "./ids.ts";
 import { Principal } from "./intent.ts";
@@ -7,13 +7,13 @@ import { Principal } from "./intent.ts";
 export const SessionView = z.object({
   tenant_id: TenantId,
   principal: Principal,
-  /** What the credential is narrowed to; null where it may do what the role may. */
+  /** The scopes that the credential is narrowed to; null if it may do what the role may. */
   scopes: z.array(z.string()).nullable(),
-  /** What the caller was known by. */
+  /** The credential by which the caller was known. */
   via: z.enum(["session", "token", "host"]),
-  /** What requests that change something must carry as `X-CSRF-Token`; null where they need not. */
+  /** The token that requests that change something must carry as `X-CSRF-Token`; null if they need not. */
   csrf_token: z.string().nullable(),
-  /** When it ends unless it is used again; null where the edge does not know. */
+  /** The instant at which it ends unless it is used again; null if the edge does not know. */
   expires_at: z.iso.datetime().nullable(),
 });
 export type SessionView = z.infer<typeof SessionView>;

@@ -33,7 +33,7 @@ function isUnitNumber(value: string): boolean {
   return /^\d+(\.\d+)?(e-?\d+)?$/.test(value) && Number(value) <= 1;
 }
 
-/** What is wrong with the first bad tag, or null. Cheap: it runs on every Signal made. */
+/** Returns the problem of the first bad tag, or null. Cheap: it runs on every Signal made. */
 export function findTagProblem(tags: Readonly<Record<string, unknown>>): { key: string; reason: string } | null {
   for (const key of Object.keys(tags)) {
     const value = tags[key];

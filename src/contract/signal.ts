@@ -90,10 +90,12 @@ export function isSignal(value: unknown): value is Signal {
   return SignalRecord.isBranded(value);
 }
 
-/** What the seed's short signatures cannot say. */
+/** The options of the factories of Signals. */
 export type SignalOptions = { readonly tags?: Tags | null; readonly parentId?: string | null };
 
-/** The seven factories of Signals, on one source of ids and time. All throw an input KernelErrorException on bad tags. */
+/**
+ * The seven factories of Signals, on one source of ids and time. All throw an input KernelErrorException on bad tags.
+ */
 export type SignalFactory = {
   createSignal(
     kind: SignalKind,

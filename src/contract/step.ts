@@ -10,7 +10,7 @@ import { JsonValue } from "./json.ts";
 export const StepStatus = z.enum(["COMPLETED", "BLOCKED", "FAILED"]);
 export type StepStatus = z.infer<typeof StepStatus>;
 
-/** What a step gave, in the form that operators may answer in. */
+/** The result of a step, in the form that operators may return. */
 export const StepResult = z.object({ data: JsonValue, output_text: z.string(), status: StepStatus });
 export type StepResult = z.infer<typeof StepResult>;
 
@@ -35,7 +35,9 @@ export const textOf = (data: Json): string => (typeof data === "string" ? data :
 const hasShape = (value: Json): boolean =>
   typeof value === "object" && value !== null && "status" in value && Object.keys(value).length === 3;
 
-/** A JSON-safe text of at most `limit` characters, for traces. What was shown before, functions and throws are named. */
+/**
+ * A JSON-safe text of at most `limit` characters, for traces. What was shown before, functions and throws are named.
+ */
 export function tracePreview(value: unknown, limit = 500): string {
   try {
     return (stringifyShown(value, limit) ?? "null").slice(0, limit);

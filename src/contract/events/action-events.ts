@@ -22,7 +22,7 @@ export interface ActionStarted {
   readonly input?: Json;
   readonly timeout_ms: number;
   readonly recovered?: boolean;
-  /** Which call of its key this is, counted over all workflows that share the key; absent where none can. */
+  /** The number of this call of its key, over all workflows that share the key; absent if none can. */
   readonly claim?: number;
   /** The token this call was admitted as; absent where the record answered and no call was made. */
   readonly token?: { readonly id: number; readonly cost?: number; readonly resources?: ResourceRequest };
@@ -58,7 +58,7 @@ export interface ActionFailed {
   readonly outcome_id: string | null;
 }
 
-/** What a person said of a call in doubt. */
+/** A person's statement about a call in doubt. */
 export interface ActionSettled {
   readonly action_id: string;
   readonly resolution: "done" | "retry" | "failed";
@@ -78,7 +78,10 @@ export type PolicyDecided = PolicyDecision & {
     /** Of a delegation: to whom. */
     readonly to?: PrincipalRef;
   };
-  /** The payload judged, where no other event holds it: a person's edit, masked where policy masks it, or a plan that was denied. */
+  /**
+   * The payload judged, where no other event holds it: a person's edit, masked where policy masks it, or a plan that
+   * was denied.
+   */
   readonly payload?: Json;
   /** The instant the question named, where it is not the event's. */
   readonly asked_at?: string;

@@ -16,23 +16,27 @@ export type Lifetime = "request" | "workflow" | "step" | "attempt" | "gate";
 
 /** The facts of an event type. `P` is its payload. */
 export interface EventRow<P extends object> {
-  /** Who causes the event. `person`: it is the act of a person; every other party is the kernel or what it calls. */
+  /** The cause of the event. `person`: it is the act of a person; every other party is the kernel or what it calls. */
   readonly from: Party;
-  /** Who receives the event first. */
+  /** The first receiver of the event. */
   readonly to: Party;
-  /** The charts that receive the event; the first decides whether it may happen. Absent for a fact, which always may. */
+  /**
+   * The charts that receive the event; the first decides whether it may happen. Absent for a fact, which always may.
+   */
   readonly charts?: readonly ChartName[];
   /** The members of the payload that guards of the charts read. */
   readonly guards?: readonly (keyof P & string)[];
-  /** What the event puts into the first state of its chart: the steps that it names, or its gate. */
+  /** The records that the event puts into the first state of their chart: the steps that it names, or its gate. */
   readonly creates?: "steps" | "gate";
-  /** Which gates the event leaves with nothing to decide: those of its step, or all of its workflow. */
+  /** The gates that the event voids: those of its step, or all of its workflow. */
   readonly voids?: "step" | "workflow";
-  /** Whose lifetime the event begins. */
+  /** The lifetime that the event begins. */
   readonly begins?: Exclude<Lifetime, "request">;
-  /** Whose lifetime the event ends. */
+  /** The lifetime that the event ends. */
   readonly ends?: Lifetime;
-  /** The notice that follows. Those of an opened, revised or decided gate follow from the status of the gate instead. */
+  /**
+   * The notice that follows. Those of an opened, revised or decided gate follow from the status of the gate instead.
+   */
   readonly notice?: "escalated" | "reminded";
   /** Whether the progress of the workflow is published after the event. */
   readonly progress?: true;

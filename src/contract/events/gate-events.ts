@@ -44,12 +44,12 @@ export interface GateVoted {
   readonly basis_digest?: string;
   readonly signature: GateSignature | null;
   readonly comment: string | null;
-  /** Where any are named. */
+  /** The targets, if any are named. */
   readonly apply_targets?: readonly string[];
   /** Of advice on a call in doubt: what became of it, and with `done` what it gave. */
   readonly resolution?: "done" | "retry" | "failed";
   readonly result?: Json;
-  /** Where the host says who is one person: the voters that this one was found to be another than. */
+  /** The voters that this one was found to be different from, if the host says who is one person. */
   readonly apart_from?: readonly PrincipalRef[];
   /** The key of the decision that this vote was, where it had one. */
   readonly idempotency_key?: string;
@@ -84,9 +84,12 @@ export interface GateEscalated {
   readonly gate_id: string;
   readonly role: string;
   readonly due_at: string | null;
-  /** Whether the role is asked in place of those who were asked before. Rows of earlier releases lack it, which replaced. */
+  /**
+   * Whether the role is asked in place of those who were asked before. Rows of earlier releases lack it, which
+   * replaced.
+   */
   readonly replaces?: boolean;
-  /** What is still to come. Rows of earlier releases lack it: all but the first of what was to come before. */
+  /** The actions that are still to come. Rows of earlier releases lack them: all but the first of those before. */
   readonly ladder?: readonly GateExpiry[];
 }
 

@@ -20,9 +20,9 @@ export interface IntentReceived {
   readonly regenerated_from: string | null;
   readonly draft_version: number;
   readonly regenerate?: readonly string[];
-  /** Who asked for the work that is made again; absent where there is none. */
+  /** The principals who asked for the work that is done again; absent if there is none. */
   readonly requesters?: readonly PrincipalRef[];
-  /** What whoever had the work done again said of it. */
+  /** The feedback of the person who had the work done again. */
   readonly feedback?: string;
   /** Absent where the request named no key. */
   readonly submission?: Submission;
@@ -44,7 +44,7 @@ export interface PlanCreated {
 export interface PlanTruncated {
   readonly kept: number;
   readonly dropped: readonly string[];
-  /** What the state of the workflow says of it; older ledgers do not say. */
+  /** The warning that the state of the workflow shows; older ledgers lack it. */
   readonly warning?: KernelError;
 }
 

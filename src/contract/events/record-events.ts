@@ -6,7 +6,7 @@ import { event } from "./event-row.ts";
 
 export const recordEvents = {
   MEMORY_WRITTEN: event<{ readonly record: ParsedMemoryRecord }>({ from: "t2", to: "workflow" }),
-  /** What came of changes from other replicas; each merged one is a MEMORY_WRITTEN before it in the same row. */
+  /** The result of changes from other replicas; each merged one is a MEMORY_WRITTEN before it in the same row. */
   MEMORY_SYNCED: event<{ readonly report: FederatedSyncReport }>({ from: "t2", to: "workflow" }),
   DOCUMENT_RECORDED: event<{ readonly record: ParsedDocumentRecord }>({ from: "t2", to: "workflow" }),
   BODY_ERASED: event<JsonObject>({ from: "t4", to: "workflow" }),

@@ -3,11 +3,11 @@ import type { KernelError } from "../error.ts";
 import type { Principal } from "../intent.ts";
 import { event } from "./event-row.ts";
 
-/** What made a waiting workflow go on. */
+/** The cause that made a waiting workflow go on. */
 export interface WorkflowResumed {
   readonly gate_id: string | null;
   readonly step_id: string | null;
-  /** Who regenerated what waited; older ledgers do not say. */
+  /** The person who regenerated the waiting work; older ledgers lack it. */
   readonly principal?: Principal;
   readonly feedback?: string;
 }
@@ -94,7 +94,9 @@ export const workflowEvents = {
     progress: true,
     transition: "failed",
   }),
-  /** A person ends it; it has ended once the end of each call is known that may have an effect and may not be repeated. */
+  /**
+   * A person ends it; it has ended once the end of each call is known that may have an effect and may not be repeated.
+   */
   WORKFLOW_CANCELLING: event<{ readonly reason: string; readonly principal: Principal }>({
     from: "person",
     to: "workflow",

@@ -101,7 +101,7 @@ export interface StepAnswer extends AdmissionAnswer {
 /** A call that a gate shows, and whom it is for: what rules of stage action are asked about. */
 export interface ShownCall {
   readonly subject: PolicySubject;
-  /** Who asked for the work. */
+  /** The principal who asked for the work, with their rights. */
   readonly auth: AuthContext;
   readonly intent: Intent;
   readonly context: ContextBundle | null;
