@@ -43,6 +43,12 @@ const expected: readonly ExpectedDifference[] = [
     reason: "the test takes members out of the recorded decisions",
   },
   {
+    file: "ledgers/convert-ledger.test.ts",
+    title: "writes the same events into a sound new ledger",
+    told: ["EVENT_MISSING"],
+    reason: "the rows of an earlier release recorded no inputs, and converted ones have none",
+  },
+  {
     file: "journey/old-records.test.ts",
     title: "are read by this kernel in every view",
     told: ["EVENT_MISSING"],
