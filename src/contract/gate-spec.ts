@@ -92,7 +92,7 @@ export const GateSpec = z
     principal_types: z.array(z.string().min(1).max(64)).min(1).max(16).optional(),
     /** Roles that may vote and are never counted. */
     advisors: z.array(RoleName).min(1).max(100).optional(),
-    /** Keeps those who asked for the work from deciding on it. */
+    /** Those who asked for the work may not decide on it. */
     separation: z.boolean().optional(),
     /** False: nobody may lend their seat to somebody else. */
     delegation: z.boolean().optional(),
