@@ -35,9 +35,9 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
    * shown and called with. It gives JSON, and leaves what it gave as it is; conversions to dates or cents belong into `run`.
    */
   readonly input: I;
-  /** What `run` must give; without it any JSON. */
+  /** The schema of the result of `run`; without it any JSON. */
   readonly output?: O;
-  /** What a call may do outside; `none` where nothing is said. Policy and recovery rest on it. */
+  /** The effect that a call may have outside; `none` by default. Policy and recovery rest on it. */
   readonly effect?: OperatorMetadata["effect"];
   /**
    * The same key twice has one effect, by the operator's own doing; false where nothing is said. A call whose end is
@@ -61,15 +61,15 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
    * kernel's `retryPolicies`.
    */
   readonly retry?: string;
-  /** What it is good at; `reasoning` and `deep_research` are given the kernel's `retrieval`. */
+  /** The capabilities of the operator; `reasoning` and `deep_research` are given the kernel's `retrieval`. */
   readonly capabilities?: readonly string[];
   /** Words that rules match; `human_approval` asks for a person whatever policy says. */
   readonly policyTags?: readonly string[];
-  /** What gates show and rules match; `low` where nothing is said. */
+  /** The risk that gates show and rules match; `low` by default. */
   readonly riskLevel?: OperatorMetadata["risk_level"];
-  /** What a call is charged of a request's `maxCost`, and sets aside of budgets in money; 0 where nothing is said. */
+  /** The amount that a call is charged of a request's `maxCost`, and sets aside of budgets in money; 0 by default. */
   readonly estimatedCost?: number;
-  /** What a call sets aside of budgets in tokens, and asks of the governor; 0 where nothing is said. */
+  /** The amounts that a call sets aside of budgets in tokens, and asks of the governor; 0 by default. */
   readonly resources?: Partial<OperatorMetadata["resources"]>;
   /** The ceilings of its calls in one workflow; omitted or null for none. */
   readonly limits?: Partial<OperatorMetadata["limits"]>;
@@ -126,7 +126,7 @@ const operatorShape = {
 } satisfies KeysOf<Required<OperatorOptions<z.ZodType, z.ZodType>>>;
 const OperatorShape = z.strictObject(operatorShape);
 
-/** What later steps find of what an operator gives: of a StepResult its data. */
+/** The part of an operator's result that later steps find: of a StepResult its data. */
 type DataOf<T> = T extends { readonly data: infer D; readonly output_text: string; readonly status: StepStatus }
   ? D
   : T;
@@ -188,7 +188,7 @@ function requireReliable(name: string, input: z.ZodType): void {
   }
 }
 
-/** What is defined, for the message; of what cannot be named its kind alone. */
+/** Returns the name of the definition for messages; its kind alone if it has no name. */
 function nameIn(kind: string, options: unknown): string {
   try {
     return `${kind} ${(options as { readonly name?: unknown }).name}`;

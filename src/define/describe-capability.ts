@@ -48,10 +48,10 @@ function describeOperator(operator: Operator): OperatorView {
   };
 }
 
-/** What may be edited of an operator's call: its input, as JSON Schema. A tool said its schema itself. */
+/** Returns the JSON Schema of what may be edited of an operator's call: its input. A tool brings its own schema. */
 export const inputSchemaOf = ({ input, tool }: Operator): JsonObject => tool?.inputSchema ?? schemaOf(input, "input");
 
-/** What may be edited of an outcome; null for a type that the package does not define. */
+/** Returns the JSON Schema of what may be edited of an outcome; null for a type that the package does not define. */
 export function outcomeSchemaOf({ outcomes }: CapabilityDefinition, type: string): JsonObject | null {
   const schema = Object.hasOwn(outcomes, type) ? outcomes[type] : undefined;
   return schema === undefined ? null : schemaOf(schema, "input");
@@ -68,7 +68,7 @@ function schemaOf(schema: z.ZodType, io: "input" | "output"): JsonObject {
   return told;
 }
 
-/** What cannot be told is `{}`, which takes anything: the kernel checks against the schema itself. */
+/** Describes a schema. What JSON Schema cannot express becomes `{}`: the kernel checks against the schema itself. */
 function describeSchema(schema: z.ZodType, io: "input" | "output"): JsonObject {
   try {
     return z.toJSONSchema(schema, { io, unrepresentable: "any" }) as JsonObject;

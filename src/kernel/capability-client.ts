@@ -41,7 +41,7 @@ export type GateOf<C extends CapabilityDefinition> = {
   };
 }[OperatorNames<C["operators"]>];
 
-/** What a person may change: members of a payload, or of an outcome's content. */
+/** The edit that a person may make: members of a payload, or of an outcome's content. */
 type EditOf<C extends CapabilityDefinition> = Partial<GateOf<C>["payload"] | OutcomeOf<C>["content"]>;
 
 /** A workflow of this package, with its types. */

@@ -24,7 +24,7 @@ const unreadable: ReadonlySet<string> = new Set(["T0_LEDGER_CORRUPT", "T0_LEDGER
 const none: Gates = new Map();
 
 interface CheckOptions {
-  /** Whose gates are shown; undefined: everybody's. */
+  /** The tenant whose gates are shown; undefined: all tenants. */
   readonly tenant: string | number | undefined;
   readonly maxChars: number;
 }

@@ -20,7 +20,7 @@ export class AppendDerivation {
     this.#store = store;
   }
 
-  /** What the row's own writer appended, but for who held the workflow. */
+  /** Returns the append of the row's own writer, without its lease. */
   async of(row: TurnRow): Promise<Append | null> {
     const before = await this.#before(row);
     // Told before the fold goes on: it works on the record itself.

@@ -16,13 +16,16 @@ import { seatVoter } from "../tiers/t5-ego/seat-voter.ts";
 
 export interface SeatParts {
   readonly runtime: Runtime;
-  /** Who is the same person as another. */
+  /** Tells who is the same person as another. */
   readonly same: Same;
-  /** Who the caller is here; null for the embedding host itself. */
+  /** Returns who the caller is here; null for the embedding host itself. */
   readonly authorize: (caller: Caller | undefined, needs: string) => Promise<AuthContext | null>;
 }
 
-/** The seat of one caller at any gate. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for a gate that has none for them. */
+/**
+ * The seat of one caller at any gate. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for a gate that has none for
+ * them.
+ */
 type FindSeat = (gate: Gate) => Seat;
 
 /** @throws KernelErrorException T5_AUTHZ_FORBIDDEN for who may decide nothing. */
@@ -32,13 +35,15 @@ async function seatFinder({ authorize, runtime, same }: SeatParts, caller: Calle
   return (gate) => seatVoter(gate, voter, same);
 }
 
-/** What is told of the seat; for who may decide nothing, why. */
+/** Returns a function that describes the caller's seat at a gate, or why they have none. */
 export async function seatDescriber(parts: SeatParts, caller: Caller): Promise<(gate: Gate) => GateSeat | null> {
   const find = await seatFinder(parts, caller).catch((thrown: unknown) => () => raiseAgain(thrown));
   return describerOf(find, { caller, same: parts.same });
 }
 
-/** Finds the gates that wait for the caller. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for who may decide nothing. */
+/**
+ * Finds the gates that wait for the caller. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for who may decide nothing.
+ */
 export async function waitingFinder(parts: SeatParts, caller: Caller): Promise<(gate: Gate) => boolean> {
   const describe = describerOf(await seatFinder(parts, caller), { caller, same: parts.same });
   return (gate) => waitsFor(describe(gate));
@@ -54,7 +59,10 @@ const describerOf =
   (gate: Gate): GateSeat | null =>
     isOpenGate(gate) ? { ...orWhyNot(() => tell(find(gate), caller)), ...tellVote(gate, caller, same) } : null;
 
-/** Returns whether a gate waits for the reader: they have a seat at it, not as an adviser, and no vote of that seat stands. */
+/**
+ * Returns whether a gate waits for the reader: they have a seat at it, not as an adviser, and no vote of that seat
+ * stands.
+ */
 const waitsFor = (seat: GateSeat | null): boolean =>
   seat?.may === true && seat.advisory === undefined && seat.voted === undefined;
 
@@ -65,7 +73,7 @@ const tell = ({ advisory, on_behalf_of }: Seat, { principal }: Caller): GateSeat
   ...(advisory && { advisory }),
 });
 
-/** Where it cannot be told who is who, nobody is told that they have voted; a decision is refused then. */
+/** Describes the caller's vote. If it cannot be told who is who it says nothing; a decision is refused then. */
 function tellVote(gate: Gate, { principal }: Caller, same: Same): Pick<GateSeat, "voted"> {
   try {
     const vote = standingVote(gate, principal, same);

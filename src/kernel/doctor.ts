@@ -92,7 +92,7 @@ async function examineWorkflow(
   }
 }
 
-/** What stands in the way of a workflow that has not ended; null where nothing does. */
+/** Returns the obstacles of a workflow that has not ended; null if there are none. */
 export function diagnose(record: WorkflowRecord, registry: Registry): DoctorFinding | null {
   const obstacles = [
     ...lackOfPackage(record, registry),
@@ -155,7 +155,7 @@ function placeOf({ step_id, operator: name, operator_version: version }: PlanSte
   return { step_id, name, version, registered: known.map(({ metadata }) => metadata.version) };
 }
 
-/** What is registered under the same version but no longer takes what waits. */
+/** Returns what is registered under the same version but no longer takes what waits. */
 function unfit(record: WorkflowRecord, registry: Registry): readonly Obstacle[] {
   const waiting = [...record.gates.values()].filter((gate) => isOpenGate(gate) && gate.kind === "approval");
   return waiting.flatMap((gate) => unfitPayload(record, gate, registry));

@@ -52,7 +52,7 @@ export function createHostWork(parts: KernelParts): HostWork {
   };
 }
 
-/** What of a workflow that left memory its host is told. */
+/** Returns what a host is told of a workflow that left memory. */
 export const restedOf = (log: WorkflowLog): Rested => ({
   workflow_id: log.identity.workflow_id,
   state: log.exists ? log.record.state : null,

@@ -21,7 +21,7 @@ import type { Append, LedgerStore } from "../ports/ledger-store.ts";
 import { AppendDerivation } from "./derive-appends.ts";
 import { verifyAll } from "./verify.ts";
 
-/** What a move took along: rows and streams, of the whole ledger. */
+/** The counts of a move: rows and streams, of the whole ledger. */
 export interface MovedLedger {
   readonly rows: number;
   readonly streams: number;

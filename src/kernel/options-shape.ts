@@ -27,7 +27,7 @@ const mayHave = (known: object) =>
     `must be an object with functions: ${Object.keys(known).join(", ")}`,
   );
 
-/** What may be none: nothing is then kept, or repeated, or restarted. Of all else there must be one. */
+/** The limits that may be 0: nothing is then kept, or repeated, or restarted. All others must be at least 1. */
 const maybeNone: ReadonlySet<string> = new Set([
   "maxReplans",
   "maxRecentEvents",

@@ -46,7 +46,7 @@ import { createServices, createSettings, defineTiers } from "./tiers.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
-/** What fills a kernel's parts beside the ports of its options. */
+/** The parts of a kernel beside the ports of its options. */
 export interface PartsOptions {
   readonly registry: Registry;
   readonly capabilityRegistry: CapabilityRegistry;
@@ -258,7 +258,7 @@ export class KernelParts {
   }
 }
 
-/** Where turns are kept when nobody says: SQLite in memory. */
+/** Opens the default ledger: SQLite in memory. */
 export async function openMemoryLedger(): Promise<KernelLedger> {
   const { sqliteLedger } = await import("../ledger/sqlite/index.ts");
   return sqliteLedger({});
@@ -319,7 +319,10 @@ export async function stopParts(parts: KernelParts, { drainMs, serves }: Stoppin
   await store.close();
 }
 
-/** How long the ledger may take to hear it, whose word is else this process's lease that ends, and how long the host to end. */
+/**
+ * How long the ledger may take to hear it, whose word is else this process's lease that ends, and how long the host to
+ * end.
+ */
 const giveUpMs = 5_000;
 
 async function giveUp({ store, writer, executor }: KernelParts, awake: readonly Mailbox[]): Promise<void> {
@@ -330,7 +333,9 @@ async function giveUp({ store, writer, executor }: KernelParts, awake: readonly 
   await Promise.allSettled([...held].map(release));
 }
 
-/** Turns of the event loop, one at least, in which what is under way may end; host code that never ends is left behind. */
+/**
+ * Turns of the event loop, one at least, in which what is under way may end; host code that never ends is left behind.
+ */
 async function letUnwind(isOver: () => boolean): Promise<void> {
   for (let turn = 0; turn < 64 && (turn === 0 || !isOver()); turn += 1) await nextTurn();
 }

@@ -48,7 +48,10 @@ const assembleRef = moduleRef(5, "policy", "assemble");
 const setReading = { what: "policy set", source: assembleRef };
 const RuleSetShape = z.object({ version: z.string().min(1), rules: z.array(z.unknown()) });
 
-/** @throws KernelErrorException T5_POLICY_INVALID for a name that a rule of a set shares; T0_VALIDATION_SCHEMA_MISMATCH for what is neither a rule nor a set. */
+/**
+ * @throws KernelErrorException T5_POLICY_INVALID for a name that a rule of a set shares; T0_VALIDATION_SCHEMA_MISMATCH
+ * for what is neither a rule nor a set.
+ */
 export function assemblePolicies(policies: Policies, { withDefault = true, version }: Assembling = {}): RuleSet {
   const sets = policies.filter(isSet);
   for (const set of sets) {
@@ -70,7 +73,7 @@ export function assemblePolicies(policies: Policies, { withDefault = true, versi
   };
 }
 
-/** What the version says of a rule in code: its name, and the default rule that it lifts. */
+/** Returns what the version says of a rule in code: its name, and the default rule that it lifts. */
 const describeRule = ({ name, lifts }: PolicyRule): Json => (lifts === undefined ? name : { name, lifts });
 
 /** Decisions name rules: a rule of a set shares its name with no other. */

@@ -32,7 +32,7 @@ export interface RecordParts {
   readonly serve: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** What a host writes; origin and version are the kernel's to give. */
+/** The schema of what a host writes; the kernel gives origin and version. */
 const HostMemory = MemoryRecord.omit({ origin: true, version: true });
 const ChangeQuery = z.strictObject({ tenant_id: TenantId, limit: z.int().positive().optional() });
 
@@ -86,7 +86,7 @@ async function readChanges(
   }
 }
 
-/** What other replicas would refuse is not written as a record to replicate. */
+/** Refuses a record to replicate that other replicas would refuse. */
 function requireSendable(change: FederatedChange | null, { limits }: Runtime): void {
   if (change === null) return;
   takeJson(change.value, { what: "record", source: recordRef });

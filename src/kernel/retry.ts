@@ -135,7 +135,9 @@ async function beginAgain(
   return { workflow_id: accepted.workflow_id, status: "restarted", correlation_id };
 }
 
-/** Who has asked for the work until now; what an older release linked is followed to its beginning. */
+/**
+ * Returns the principals who have asked for the work until now; links of older releases are followed to the beginning.
+ */
 async function lineageOf(reading: LedgerReading, record: WorkflowRecord): Promise<readonly PrincipalRef[]> {
   const people = [...record.requesters];
   for (let at = record; !at.knowsLineage && at.regenerated_from !== null; ) {

@@ -15,7 +15,7 @@ const listRef = moduleRef(0, "gateway", "list");
 /** Items that are looked at in one go. */
 const segment = 100;
 
-/** What was read of a list, newest first; `next` is where to go on, null at its end. */
+/** A part of a list, newest first; `next` is the place to go on from, null at its end. */
 export interface Segment<Place, T extends Place> {
   readonly items: readonly T[];
   readonly next: Place | null;
@@ -35,7 +35,7 @@ export async function readAll<Place, T extends Place>(
 export interface Scan<Place, T extends Place> {
   readonly page: Paged<Place>;
   readonly read: (page: Paged<Place>) => Promise<Segment<Place, T>>;
-  /** What no index answers; null where there is no such thing. */
+  /** The filter that no index answers; null if there is none. */
   readonly keeps: ((item: T) => boolean | Promise<boolean>) | null;
   readonly count: () => Promise<number>;
   readonly most: number;
@@ -73,7 +73,7 @@ type Cursors<Place> = Omit<Paged<Place>, "limit">;
 
 const isBackward = ({ after, before }: Cursors<unknown>): boolean => before !== undefined && after === undefined;
 
-/** What is kept from the cursor on, the way that it points. */
+/** Yields the items that the filter keeps, from the cursor on in its direction. */
 async function* search<Place, T extends Place>(
   { read, keeps, most }: Scan<Place, T>,
   from: Cursors<Place>,

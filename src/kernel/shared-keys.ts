@@ -35,7 +35,7 @@ export async function findSharedKey({ store, reading }: Sources, question: Quest
   }
 }
 
-/** What those made of it whose work is done again. */
+/** Returns what the workflows made of a key whose work is done again. */
 async function madeBefore(reading: LedgerReading, question: Question): Promise<SharedKey | null> {
   for (let id = question.regenerated_from; id !== null; ) {
     const record = await reading.readWorkflowState(id);

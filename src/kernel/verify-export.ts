@@ -18,7 +18,7 @@ import {
 
 /** How an export is verified. */
 export interface ExportOptions extends EvidenceOptions {
-  /** Whose keys count; without it the keys that are stored beside the signatures do. */
+  /** The keys that count; by default those that are stored beside the signatures. */
   readonly keys?: ApproverKeys | undefined;
 }
 

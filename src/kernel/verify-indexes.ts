@@ -139,7 +139,7 @@ const isNear = (one: Row[string] | undefined, other: Row[string] | undefined): b
 /** The stream that a row of an index follows from; null for what many streams add to. */
 const ownerOf = (row: Row): string | null => (row["workflow_id"] ?? row["stream"] ?? null) as string | null;
 
-/** What a cell says, whatever the order of its keys. */
+/** Returns the content of a cell, whatever the order of its keys. */
 const readCell = (cell: Row[string] | undefined): string => unlessUnreadable(cell, canonicalJson);
 
 /** The listed form beside a gate's record follows from that record, which is compared itself. */

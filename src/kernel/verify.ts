@@ -29,7 +29,7 @@ export async function verifyOne(store: LedgerStore, stream: string, check?: Sign
   return { ok: broken.length === 0, checked: rows.length, broken };
 }
 
-/** What is wrong with all rows of a stream: the first that cannot be read, or else each signature that is not good. */
+/** Returns the damage of a stream: the first row that cannot be read, or else each signature that is not good. */
 async function verifyRows(rows: readonly TurnRow[], check?: SignatureCheck): Promise<readonly ChainBreak[]> {
   let end = streamStart;
   const events: LedgerEvent[] = [];
@@ -87,7 +87,7 @@ interface StreamCheck {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What the rows of these streams say, one stream after another. */
+/** Verifies the rows of these streams, one stream after another. */
 async function verifyStreams(
   store: LedgerStore,
   streams: Iterable<string>,

@@ -1,4 +1,4 @@
-/** What a door answers a Signal with: an ok Result of one Signal, child of the one that it answers. */
+/** The answer of a door to a Signal: an ok Result of one Signal, child of the one that it answers. */
 import { escalate, type KernelError } from "../../contract/error.ts";
 import type { ModuleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";

@@ -30,7 +30,10 @@ export interface Answer {
   readonly from: Tier;
   readonly in_reply_to: string;
   readonly result: Result;
-  /** What it carries has not been checked yet: the asker gets it, observers see that there was an answer (SEC-04). */
+  /**
+   * Whether the content has not been checked yet: the asker gets it, observers see only that there was an answer
+   * (SEC-04).
+   */
   readonly held?: boolean;
 }
 
@@ -72,7 +75,7 @@ export class SignalBus {
   readonly #waiters = new Map<string, (result: Result) => void>();
   /** The ask whose Signal is being drained: who answers at once answers here, and nobody waits. */
   #asking: Asking | null = null;
-  /** What waits behind the item that is being delivered. */
+  /** The first item that waits behind the one that is being delivered. */
   #first: Waiting | null = null;
   #last: Waiting | null = null;
   #draining = false;
@@ -119,7 +122,9 @@ export class SignalBus {
     return Promise.resolve(this.askNow(to, signal));
   }
 
-  /** As `ask`; where everybody on the Signal's way answers at once, and nobody is being told anything, so is the asker. */
+  /**
+   * As `ask`; where everybody on the Signal's way answers at once, and nobody is being told anything, so is the asker.
+   */
   askNow(to: Tier, signal: Signal): Result | Promise<Result> {
     const refusal = this.#refusal(signal);
     if (refusal !== null) return fail(refusal, metricsOf(busRef));

@@ -25,7 +25,7 @@ export interface Door {
   readonly module: string;
   readonly function: string;
   readonly next?: Tier;
-  /** What it answers is for the asker alone until the asker has checked it. */
+  /** Whether the answer is for the asker alone until the asker has checked it. */
   readonly held?: boolean;
   /** A cheap look at the body; a text says what is wrong with it. */
   readonly check?: (body: Signal["body"]) => string | null;
@@ -54,7 +54,7 @@ export interface TierHost {
   readonly onCrash: (tier: Tier, error: KernelError) => void;
 }
 
-/** What a Signal's door is known by beside its kind. A body that is no object has none; validation refuses it. */
+/** Returns the name of a Signal's door beside its kind. A body that is no object has none; validation refuses it. */
 function nameOf({ kind, body }: { readonly kind: string; readonly body: Signal["body"] | null }): unknown {
   if (kind === "data") return body?.["schema"];
   return kind === "command" ? body?.["action"] : undefined;

@@ -178,7 +178,7 @@ export interface LiveStates {
   readonly gates: Readonly<Record<string, unknown>>;
 }
 
-/** What has reached a final state hears nothing more. */
+/** Sends an event to an actor that has not reached a final state. */
 function tell(actor: AnyActorRef | undefined, chartEvent: ChartEvent): void {
   if (actor?.getSnapshot().status === "active") actor.send(chartEvent);
 }
@@ -252,7 +252,7 @@ const runTable = (chart: Chart, id: string, { state, under }: Place): AnyActorRe
 
 const ended = new Map<string, AnyActorRef>();
 
-/** What had ended before its workflow woke hears nothing any more: one actor stands for all that ended so. */
+/** Returns the actor that stands for all records that had ended in this state before their workflow woke. */
 function endedActor(chart: Chart, state: string): AnyActorRef {
   const known = ended.get(state);
   if (known !== undefined) return known;

@@ -79,7 +79,7 @@ export class ReadyQueue<Id> {
     }
   }
 
-  /** Who waited for `id` now waits for those it handed its work to. */
+  /** Makes those who wait for `id` wait for its successors. */
   replace(id: Id, successors: readonly Id[]): void {
     const waiting = this.#dependents.get(id) ?? [];
     for (const dependent of waiting)
@@ -90,7 +90,7 @@ export class ReadyQueue<Id> {
     this.complete(id);
   }
 
-  /** What waits for `id` itself, in sequence. */
+  /** Returns the entries that wait for `id` itself, in sequence. */
   dependentsOf(id: Id): readonly Id[] {
     return [...(this.#dependents.get(id) ?? [])]
       .map(({ entry }) => entry)
@@ -98,7 +98,7 @@ export class ReadyQueue<Id> {
       .map((entry) => entry.id);
   }
 
-  /** What an entry still waits for. */
+  /** Returns the entries that an entry still waits for. */
   dependenciesOf(id: Id): readonly Id[] {
     return [...(this.#waiting.get(id)?.unmet ?? [])];
   }

@@ -17,7 +17,10 @@ import type { Tier } from "./bus.ts";
 
 /** Every limit of a kernel (law 10). Times in ms unless the name says otherwise, sizes in characters of JSON. */
 export interface Limits {
-  /** Steps of one plan. A longer one of a package is refused (`T3_PLAN_TOO_LONG`); of a planner's the rest is skipped, with a warning. */
+  /**
+   * Steps of one plan. A longer one of a package is refused (`T3_PLAN_TOO_LONG`); of a planner's the rest is skipped,
+   * with a warning.
+   */
   readonly maxSteps: number;
   /** Steps of one workflow that run at once. */
   readonly maxConcurrentSteps: number;
@@ -31,7 +34,10 @@ export interface Limits {
   readonly inFlightTenantPercent: number;
   /** Of `maxInFlight`, what one principal may take at most, in percent; with 100 they may take all. */
   readonly inFlightPrincipalPercent: number;
-  /** Submits that wait for a place at once, beyond which they are refused; tenants and principals have the same shares of it. */
+  /**
+   * Submits that wait for a place at once, beyond which they are refused; tenants and principals have the same shares
+   * of it.
+   */
   readonly maxWaitingSubmits: number;
   /** How long a submit waits for a place before it is refused; with 0 it is refused at once. */
   readonly submitWaitMs: number;
@@ -43,7 +49,7 @@ export interface Limits {
   readonly maxTextChars: number;
   /** Levels of nesting in a request. */
   readonly maxDepth: number;
-  /** What one call gives, and each event and checkpoint that it records. */
+  /** The result of one call, and each event and checkpoint that it records. */
   readonly maxOutputChars: number;
   /** The context that a planner and operators are given. */
   readonly maxBundleChars: number;
@@ -64,7 +70,9 @@ export interface Limits {
    * anybody else has written. 0 keeps none: each decision reads its workflow whole.
    */
   readonly maxRestingEvents: number;
-  /** Pieces of text that one call may stream; what comes after, or is more than `maxOutputChars` in all, is left out. */
+  /**
+   * Pieces of text that one call may stream; what comes after, or is more than `maxOutputChars` in all, is left out.
+   */
   readonly maxStreamChunks: number;
   /** Events and checkpoints that one call may record. */
   readonly maxCallRecords: number;
@@ -74,11 +82,17 @@ export interface Limits {
   readonly maxGateEntries: number;
   /** Items that one list looks at for what no index answers: a text, a role, "mine". */
   readonly maxListScanned: number;
-  /** Characters of logs that one list of gates over many workflows is checked against; gates beyond say that they were not. */
+  /**
+   * Characters of logs that one list of gates over many workflows is checked against; gates beyond say that they were
+   * not.
+   */
   readonly maxListedLog: number;
   /** Restarts of one tier after crashes, before it stays down. */
   readonly maxTierRestarts: number;
-  /** Characters of events at which a row is written before its workflow decides further: a row is read and hashed in one piece. */
+  /**
+   * Characters of events at which a row is written before its workflow decides further: a row is read and hashed in one
+   * piece.
+   */
   readonly maxRowChars: number;
   /** Rows of one transaction. */
   readonly maxBatch: number;

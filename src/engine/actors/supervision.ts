@@ -32,7 +32,7 @@ export class Supervision {
   readonly #options: SupervisionOptions;
   readonly #actors = new Map<Tier, TierActor>();
   readonly #restarts = new Map<Tier, number>();
-  /** What comes for a tier that is being replaced waits here. */
+  /** Deliveries that wait for a tier that is being replaced. */
   readonly #held = new Map<Tier, Delivery[]>();
   #stopped = false;
 

@@ -1,4 +1,4 @@
-/** What a caller hands over is copied as plain JSON before anything looks at it. */
+/** The copying of a caller's values as plain JSON, before anything looks at them. */
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type Json, toSafeJson } from "../../contract/json.ts";
@@ -6,7 +6,7 @@ import type { ModuleRef } from "../../contract/module-ref.ts";
 import { messageOf } from "./within.ts";
 
 interface Taking {
-  /** What it is, for the message. */
+  /** The name of the value, for the message. */
   readonly what: string;
   readonly source: ModuleRef;
   readonly maxDepth?: number;

@@ -17,7 +17,7 @@ export interface Within {
   readonly source: ModuleRef;
   readonly onTimeout: ErrorCode;
   readonly onThrow: ErrorCode;
-  /** What is called, for the message. */
+  /** The name of the function that is called, for the message. */
   readonly what: string;
 }
 
@@ -61,7 +61,7 @@ function asException(thrown: unknown, { source, onThrow, what }: Within): Kernel
   );
 }
 
-/** What was thrown, if it is ours. Looking at what a host has thrown may throw again. */
+/** Returns the thrown value if it is ours. Looking at what a host has thrown may throw again. */
 function asOurs(thrown: unknown): KernelErrorException | null {
   try {
     return thrown instanceof KernelErrorException ? thrown : null;

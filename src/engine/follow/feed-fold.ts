@@ -20,7 +20,7 @@ import {
   unlessUnreadable,
 } from "../log/read-turns.ts";
 
-/** What the feed tells of a turn: what was there before is handed back to be told after. */
+/** The projection of turns into feed items; the state before a turn is handed back for the next one. */
 export interface FeedProjection<M> {
   readonly before: (record: WorkflowRecord | null) => M;
   /** Null for a turn that changed nothing which the feed tells, unless all turns are told. */
@@ -66,7 +66,7 @@ export class FeedFold<M> {
     this.#parts = parts;
   }
 
-  /** What the feed tells of a row; null for nothing. */
+  /** Returns the feed item of a row; null if there is none. */
   async tell(row: TurnRow, position: number): Promise<ToldWorkflow | null> {
     const { projection, withEvents } = this.#parts;
     const earlier = await this.#earlier(row);
@@ -82,7 +82,7 @@ export class FeedFold<M> {
     });
   }
 
-  /** What leads to the workflow as the rows before this one left it. */
+  /** Reads the workflow as the rows before this one left it. */
   async #earlier(row: TurnRow): Promise<Earlier> {
     const kept = this.#letGo(row.stream);
     if (kept?.end.last === row.first_sequence - 1) return { from: kept, rows: [] };

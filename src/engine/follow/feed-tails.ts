@@ -30,7 +30,7 @@ export interface FeedParts<M> {
   readonly maxFeedChars: number;
 }
 
-/** What is followed: one tenant's workflows, or all; every turn with its events, or what changes alone. */
+/** The subject of a feed: one tenant's workflows, or all; every turn with its events, or the changes alone. */
 export interface Followed {
   readonly tenant: Tenant | undefined;
   readonly withEvents: boolean;
@@ -121,7 +121,7 @@ export class FeedTails<M> {
   }
 }
 
-/** What an item takes, about, beside its events. */
+/** The approximate size of an item beside its events. */
 const charsOfItem = 1_000;
 
 const nameOf = ({ tenant, withEvents }: Followed): string => JSON.stringify([tenant ?? null, withEvents]);
@@ -149,7 +149,7 @@ export function openRows(store: Pick<LedgerStore, "tail"> & OwnerStore, after: n
 
 const maxOwners = 10_000;
 
-/** Whose workflows rows belong to: the first row of each says it. */
+/** The owners of workflows, which the first row of each names. */
 class RowOwners {
   readonly #store: OwnerStore;
   readonly #kept = new Map<string, Tenant | null>();
@@ -158,7 +158,10 @@ class RowOwners {
     this.#store = store;
   }
 
-  /** Null for rows that belong to no workflow, which hold what tenants record beside them, and for those of damaged streams. */
+  /**
+   * Null for rows that belong to no workflow, which hold what tenants record beside them, and for those of damaged
+   * streams.
+   */
   async of(row: TurnRow): Promise<Tenant | null> {
     const { stream, first_sequence } = row;
     const kept = first_sequence === 1 ? undefined : this.#kept.get(stream);

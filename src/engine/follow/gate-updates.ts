@@ -55,7 +55,7 @@ export function gateUpdates(
   });
 }
 
-/** What is told of a gate that was open before its notifier was there. */
+/** Returns the notices of a gate that was open before its notifier was there. */
 export const updatesOfOpen = (gate: Gate, now: number, options: UpdateOptions): GateUpdates =>
   updatesOf(gate, [draftOf(gate, "opened", { sequence: null, at: now }), ...remindersOf(gate, now, options)], options);
 

@@ -45,7 +45,7 @@ export interface LedgerReading {
   readonly events: (workflowId: string, caller?: Caller) => Promise<readonly LedgerEvent[]>;
   /** Whatever its log is worth. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND. */
   readonly requireOwn: (workflowId: string, caller: Caller) => Promise<void>;
-  /** What is made of a workflow: its record and the events that it was folded from. */
+  /** Returns what `make` makes of a workflow's record and the events that it was folded from. */
   readonly tell: <T>(
     workflowId: string,
     caller: Caller | undefined,
@@ -172,7 +172,7 @@ async function* followTail<T>(
   }
 }
 
-/** What is committed now, read by itself. */
+/** Yields what is committed now, read for one reader alone. */
 async function* readChannel<T>(
   { store }: ChannelParts,
   projection: Projection<T>,

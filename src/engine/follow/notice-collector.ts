@@ -26,7 +26,7 @@ export interface CollectorParts {
 const page = 256;
 /** Rows without news after which the cursor is moved on nevertheless: what is read again after a restart. */
 const moveEvery = 1_000;
-/** What was delivered is remembered for so long, for whoever looks into it. */
+/** The time for which deliveries are remembered. */
 const rememberMs = 7 * 86_400_000;
 
 /** The cursor as it is stored, and how far the log was read since. */
@@ -68,7 +68,7 @@ export class NoticeCollector {
     return isMoved ? { stored: to, read: to, passed: 0 } : this.#begin();
   }
 
-  /** Where the log is read from. A notifier that is new begins with what is open. */
+  /** Returns the position from which the log is read. A notifier that is new begins with what is open. */
   async #begin(): Promise<Cursor> {
     const { notifier, store, deliveries, clock } = this.#parts;
     const stored = await deliveries.cursor(notifier);

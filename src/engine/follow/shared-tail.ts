@@ -17,7 +17,7 @@ export interface Segment<T> {
   readonly through: number;
   /** How many rows of the log it was made of. */
   readonly rows: number;
-  /** What it takes to keep it, in characters of what it was made of. */
+  /** The size of the segment, in characters of the rows that it was made of. */
   readonly chars: number;
   /** Nothing followed it when it was read. */
   readonly isLast: boolean;
@@ -82,7 +82,7 @@ export class SharedTail<T> {
     return () => void this.#hearers.delete(hear);
   }
 
-  /** What follows the cursor; null when that is nothing for now, "gone" when the ring no longer has it. */
+  /** Returns what follows the cursor; null if there is nothing yet, "gone" if the ring no longer has it. */
   async after(cursor: number): Promise<Segment<T> | null | "gone"> {
     while (cursor >= this.#floor) {
       if (this.#closed !== null) throw this.#closed;

@@ -18,7 +18,7 @@ import type { ToldWorkflow } from "./feed-fold.ts";
 import { type FeedParts, FeedTails, type Followed, openRows, type Tenant } from "./feed-tails.ts";
 import { type Segment, TailReader } from "./shared-tail.ts";
 
-/** What a feed is made of, before it is told to somebody in particular. */
+/** An item of a feed, before it is told to one reader. */
 export type ToldItem = ToldWorkflow | FeedBookmark;
 
 export interface TenantFeed {
@@ -27,7 +27,10 @@ export interface TenantFeed {
   readonly close: (reason: unknown) => void;
 }
 
-/** How many rows back a shared tail may begin: who goes on from further away reads up to it alone, and nobody waits for that. */
+/**
+ * How many rows back a shared tail may begin: who goes on from further away reads up to it alone, and nobody waits for
+ * that.
+ */
 const sharedReach = 1_000;
 /** Rows without anything for a reader after which its cursor is moved on nevertheless. */
 const bookmarkEvery = 1_000;
@@ -71,7 +74,7 @@ async function* followFeed<M>(
   }
 }
 
-/** Where a tail begins that is shared from now on: positions do not tell how many rows lie between. */
+/** Returns the beginning of a tail that is shared from now on: positions do not tell how many rows lie between. */
 async function beginningOf<M>(
   tails: FeedTails<M>,
   followed: Followed,
@@ -96,7 +99,7 @@ function readAlone<M>(tails: FeedTails<M>, followed: Followed, from: number) {
   return reader;
 }
 
-/** What is open now. */
+/** Yields what is open now. */
 async function* snapshot<M>(
   { store, describeHead }: FeedParts<M>,
   { intent_type, only, signal }: FeedOptions,
@@ -115,10 +118,10 @@ async function* snapshot<M>(
 
 type Told = Pick<Segment<ToldWorkflow>, "items" | "rows">;
 
-/** What one reader is told of a segment: what it asked for, and bookmarks. */
+/** Tells one reader a segment: the items that it asked for, and bookmarks. */
 class FeedTeller {
   readonly #options: FeedOptions;
-  /** Where the snapshot that is being told ends; null once it has. */
+  /** The end of the snapshot that is being told; null once it is over. */
   #until: number | null;
   #told: number;
   /** Rows since then. */

@@ -21,7 +21,7 @@ export interface Numbered<T> {
   readonly item: T;
 }
 
-/** What a channel makes of a workflow's events. */
+/** The projection of a workflow's events for a channel. */
 export interface Projection<T> {
   readonly name: string;
   /** It folds: it needs every event from the first on. */
@@ -32,7 +32,7 @@ export interface Projection<T> {
 type LogEvent = Numbered<LedgerEvent>;
 
 export interface FollowedWorkflow {
-  /** Whose it is; undefined where there is no such log. */
+  /** Returns the tenant of the log; undefined if there is no such log. */
   readonly owner: () => Promise<string | number | undefined>;
   readonly tail: <T>(projection: Projection<T>) => SharedTail<Numbered<T>>;
 }
@@ -130,13 +130,16 @@ class Followed implements FollowedWorkflow {
 
 export type OwnerStore = Pick<LedgerStore, "read" | "head">;
 
-/** Whose log it is; undefined where there is none. */
+/** Returns the tenant of a log; undefined if there is none. */
 export async function ownerOf(store: OwnerStore, workflowId: string): Promise<string | number | undefined> {
   const [first] = await store.read(workflowId, 0, 1);
   return first === undefined ? undefined : ownerOfRow(store, first);
 }
 
-/** Whose first row it is. Where it cannot be read the index says so: nobody else learns that there is a damaged one. */
+/**
+ * Returns the tenant of a first row. If it cannot be read the index names the tenant: nobody else learns of a damaged
+ * log.
+ */
 export async function ownerOfRow(store: OwnerStore, row: TurnRow): Promise<string | number> {
   try {
     return openEnvelope(row).tenant_id;
@@ -214,7 +217,10 @@ function segmentOf<T>(rows: readonly TurnRow[], told: Pick<Segment<T>, "items" |
 const begin = typesWhere(({ begins }) => begins === "workflow");
 const end = typesWhere(({ ends }) => ends === "workflow" || ends === "request");
 
-/** Returns whether these events leave the workflow ended. A fact that came after the end reopens nothing; a restart does. */
+/**
+ * Returns whether these events leave the workflow ended. A fact that came after the end reopens nothing; a restart
+ * does.
+ */
 function hasEnded(events: readonly LedgerEvent[], before: boolean): boolean {
   const last = events.findLast(({ event_type: type }) => end.has(type) || begin.has(type));
   return last === undefined ? before : end.has(last.event_type);

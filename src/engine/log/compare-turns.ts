@@ -19,7 +19,7 @@ import {
   takeTurn,
 } from "../../contract/turn.ts";
 
-/** Where an event of the same type and step came out otherwise; null where every byte is the same. */
+/** Returns the difference of two events of the same type and step; null if every byte is the same. */
 export function compareEvent(sequence: number, recorded: TurnEvent, made: TurnEvent): ReplayDifference | null {
   if (eventText(made) === eventText(recorded)) return null;
   const { id, type, step } = recorded;
@@ -34,7 +34,7 @@ export function compareEvent(sequence: number, recorded: TurnEvent, made: TurnEv
   return { code: "EVENT_DIFFERS", ...place, path: where, expected, actual, reason };
 }
 
-/** What the record holds did not come; `instead`: what did. */
+/** Returns the difference of a recorded event that did not come; `instead` is the event that came. */
 export function missing(sequence: number, recorded: TurnEvent, instead: EventDraft | null): ReplayDifference {
   const { id, type, step, payload } = recorded;
   const at = { sequence, event_id: id, event_type: type, step_id: step };

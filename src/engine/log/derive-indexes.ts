@@ -15,7 +15,7 @@ import { isWorking } from "../../contract/workflow-state.ts";
 import { titleOf } from "../../contract/workflow-summary.ts";
 import type { AppendIndexes, IndexedCharge } from "../../ports/ledger-store.ts";
 
-/** What the writer knows that the workflow's head says; null and undefined: not known. */
+/** The content of the workflow's head as the writer knows it; null and undefined: not known. */
 export interface KnownHead {
   readonly state: string | null;
   readonly percent: number | null;
@@ -25,7 +25,7 @@ export interface KnownHead {
 export interface IndexQuestion {
   readonly record: WorkflowRecord;
   readonly drafts: readonly EventDraft[];
-  /** What the head says now. */
+  /** The content of the head now. */
   readonly known: KnownHead;
   /** The workflow has no row yet. */
   readonly isNew: boolean;
@@ -53,7 +53,7 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
   return addRecords(changes, drafts);
 }
 
-/** What the events tell; most tell nothing. */
+/** Collects what `tell` returns for each event. */
 function gather<T>(drafts: readonly EventDraft[], tell: (draft: EventDraft) => readonly T[]): readonly T[] {
   const all: T[] = [];
   for (const draft of drafts) all.push(...tell(draft));
@@ -62,7 +62,7 @@ function gather<T>(drafts: readonly EventDraft[], tell: (draft: EventDraft) => r
 
 const none: readonly never[] = Object.freeze([]);
 
-/** What the head says once these changes are in. */
+/** Returns the content of the head once these changes are in. */
 export const headAfter = (known: KnownHead, { state, percent, due_at }: AppendIndexes): KnownHead => ({
   state: state ?? known.state,
   percent: percent ?? known.percent,
@@ -167,7 +167,9 @@ function chargesOf(record: WorkflowRecord, draft: EventDraft): readonly IndexedC
   return charge === null ? none : ofEndpoint(charge, draft);
 }
 
-/** A route is held to what is left behind the ends in its own row: they may have taken more than was set aside for them. */
+/**
+ * A route is held to what is left behind the ends in its own row: they may have taken more than was set aside for them.
+ */
 function leftBehind(charge: IndexedCharge, at: number, charges: readonly IndexedCharge[]): IndexedCharge {
   const { within, ofAll, counter } = charge;
   if (within === undefined || ofAll !== true) return charge;
@@ -196,7 +198,7 @@ function budgetCharges(draft: EventDraft & { readonly type: "BUDGET_RESERVED" | 
   return counters.map((counter, i) => heldTo({ counter, amounts: added }, draft.ceilings?.[i]));
 }
 
-/** What is left of a model endpoint is over all tenants; what a tenant has used of it is counted beside that. */
+/** Returns the charges of a model endpoint: one over all tenants, and one of the tenant. */
 const ofEndpoint = (charge: IndexedCharge, { ceilings }: EventDraft): readonly IndexedCharge[] => [
   charge,
   heldTo({ ...charge, ofAll: true }, ceilings?.[0]),
@@ -225,7 +227,9 @@ function routeCharge({ routes }: WorkflowRecord, { type, payload }: EventDraft):
 
 type SharedKeys = NonNullable<AppendIndexes["keys"]>;
 
-/** Keys that other workflows must find: of calls that they could make as well, and the one that the request came under. */
+/**
+ * Keys that other workflows must find: of calls that they could make as well, and the one that the request came under.
+ */
 function keysOf({ intent, keys }: WorkflowRecord, { type, payload }: EventDraft): SharedKeys {
   if (type === "INTENT_RECEIVED" && payload.submission !== undefined) {
     const key = submissionKey(intent.actor, payload.submission.key);

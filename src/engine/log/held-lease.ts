@@ -1,4 +1,4 @@
-/** Which lease an appended entry leaves its writer with. Owns: that one rule. */
+/** The lease that an appended entry leaves its writer with. Owns: that one rule. */
 import type { Append, Lease } from "../../ports/ledger-store.ts";
 
 /** The lease that is held once this entry is in; null where it holds none any more, or never did. */

@@ -44,7 +44,7 @@ export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   #stopped = false;
   #watching = false;
-  /** What was held here at the last look though nothing works on it, by its epoch. */
+  /** The workflows that were held here at the last look though nothing works on them, by epoch. */
   #strays: ReadonlyMap<string, number> = new Map();
 
   constructor(options: LeaseKeeperOptions) {
@@ -61,7 +61,7 @@ export class LeaseKeeper {
     await life.beat();
   }
 
-  /** What is so at two looks is so: what was taken up just now is not awake yet. */
+  /** Gives back what is held without work at two looks: a workflow that was taken up just now is not awake yet. */
   async giveBack(): Promise<void> {
     const { store, life, logs } = this.#options;
     const held = await store.held(life.owner);

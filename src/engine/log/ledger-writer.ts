@@ -34,7 +34,7 @@ export interface LedgerWriter {
   readonly drained: () => Promise<void>;
 }
 
-/** What cannot be sealed fails alone. */
+/** Seals one entry; one that cannot be sealed fails alone. */
 function sealOne(waiting: Posting): (Posting & { readonly entry: Append }) | null {
   try {
     return { ...waiting, entry: waiting.seal() };

@@ -25,7 +25,7 @@ import type { NewWorkflow } from "./log-services.ts";
 export interface Sealed {
   readonly entry: Append;
   readonly events: readonly LedgerEvent[];
-  /** What the head says once this row is in. */
+  /** The content of the head once this row is in. */
   readonly known: KnownHead;
 }
 
@@ -105,6 +105,6 @@ export function eventOf(draft: EventDraft, { id, actor, plan }: Noting, home: st
   });
 }
 
-/** What the events of a workflow's rows share. */
+/** Returns the members that the events of a workflow's rows share. */
 export const sharedOfWorkflow = (identity: NewWorkflow): Shared =>
   sharedOf({ stream: identity.workflow_id, ...identity, actor: system });

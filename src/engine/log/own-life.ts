@@ -12,7 +12,10 @@ import { singleFlight } from "../../contract/single-flight.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { KernelClock } from "../actors/kernel-clock.ts";
 
-/** Returns how often who holds workflows says that it lives, and others look for what nobody holds: twice before a lease runs out. */
+/**
+ * Returns how often who holds workflows says that it lives, and others look for what nobody holds: twice before a lease
+ * runs out.
+ */
 export const beatMs = (leaseMs: number): number => Math.ceil(leaseMs / 3);
 
 export interface OwnLifeParts {
@@ -26,7 +29,7 @@ export class OwnLife {
   readonly owner: string;
   readonly leaseMs: number;
   readonly #parts: OwnLifeParts;
-  /** When the store was told last. Before the first beat there is nothing to lose. */
+  /** The instant of the last beat to the store. Before the first beat there is nothing to lose. */
   #toldAt: { readonly now: number; readonly elapsed: number } | null = null;
   #lost: () => void = () => undefined;
 
@@ -52,7 +55,10 @@ export class OwnLife {
     return Math.max(clock.now() - this.#toldAt.now, clock.elapsed() - this.#toldAt.elapsed);
   }
 
-  /** Tells the store; false where everything was lost. Who asks meanwhile gets the same answer. @throws what the store throws. */
+  /**
+   * Tells the store; false where everything was lost. Who asks meanwhile gets the same answer. @throws what the store
+   * throws.
+   */
   readonly beat = singleFlight(() => this.#beat());
 
   /** False where everything was lost; true once it stands. */

@@ -22,7 +22,7 @@ export interface ReadFrom {
   readonly record: WorkflowRecord | null;
 }
 
-/** What was read, what it comes to (null for a request that was refused), and where the stream goes on. */
+/** The events that were read, the record that they fold to (null for a refused request), and the end of the stream. */
 export interface ReadStream extends ReadFrom {
   readonly events: readonly LedgerEvent[];
 }
@@ -37,7 +37,7 @@ export function readStream(stream: string, rows: readonly TurnRow[], from = begi
   return { events, record, end: last === undefined ? from.end : endOf(last) };
 }
 
-/** What is made of a stream's events. @throws as readStream, in place of whatever else `make` throws. */
+/** Returns what `make` makes of a stream's events. @throws as readStream, in place of whatever else `make` throws. */
 export function readable<T>(stream: string, make: () => T): T {
   try {
     return make();
@@ -46,7 +46,7 @@ export function readable<T>(stream: string, make: () => T): T {
   }
 }
 
-/** What reading a stream threw, as its damage; what has a code already keeps it. */
+/** Throws what reading a stream threw as its damage; an error that has a code is thrown as it is. */
 export function refuseUnreadable(stream: string, thrown: unknown): never {
   if (thrown instanceof KernelErrorException) throw thrown;
   const message = `the ledger is damaged: what it holds of ${stream} cannot be read (${messageOf(thrown)})`;
@@ -56,7 +56,9 @@ export function refuseUnreadable(stream: string, thrown: unknown): never {
 /** Null where what is read is damaged. @throws whatever else `read` throws. */
 export const unlessDamaged = <T>(read: () => T): T | null => unlessCoded(read, ["T0_LEDGER_CORRUPT"]);
 
-/** Null where what is read is damaged, or of a release that this one does not know. @throws whatever else `read` throws. */
+/**
+ * Null where what is read is damaged, or of a release that this one does not know. @throws whatever else `read` throws.
+ */
 export const unlessUnreadable = <T>(read: () => T): T | null =>
   unlessCoded(read, ["T0_LEDGER_CORRUPT", "T0_LEDGER_FORMAT"]);
 

@@ -5,7 +5,7 @@
 import type { Timers } from "../actors/timers.ts";
 
 export interface Wait {
-  /** When to look again; epoch ms. */
+  /** The instant at which to look again; epoch ms. */
   readonly until: number;
   /** Whether looking again alone keeps no process alive: what is awake here has timers of its own. */
   readonly background: boolean;

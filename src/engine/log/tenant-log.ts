@@ -27,7 +27,7 @@ interface TenantServices {
   readonly runtime: Runtime;
 }
 
-/** What is to be appended, and what the one who asked is told once it is. */
+/** The events to append, and the answer once they are appended. */
 export interface TenantTurn<T> {
   readonly drafts: readonly EventDraft[];
   readonly answer: T;

@@ -102,7 +102,7 @@ export class WorkflowLog {
     return this.#lost;
   }
 
-  /** When something of the workflow falls due while it rests; epoch ms. */
+  /** The instant at which something of the workflow falls due while it rests; epoch ms. */
   get due(): number | null {
     return this.#record === null ? null : dueOf(this.#record);
   }
