@@ -237,7 +237,8 @@ export function openEnvelope(row: TurnRow): TurnEnvelope {
   const { v, now, ...stored } = isPlainObject(found) ? found : refuseRow(row, "format");
   if (v !== turnSchemaVersion) return refuseFormat(row, `row format ${v}; this version reads ${turnSchemaVersion}`);
   const instant = Date.parse(String(now));
-  if (!Number.isFinite(instant) || typeof stored["stream"] !== "string") return refuseRow(row, "format");
+  const isInstant = Number.isFinite(instant) && instantText(instant) === now;
+  if (!isInstant || typeof stored["stream"] !== "string") return refuseRow(row, "format");
   const { first, count, ...shared } = stored;
   const filled = sharedOf(fillDefaults(shared, envelopeDefaults(String(shared["stream"]))) as unknown as Shared);
   return { ...filled, now: instant, first, count } as TurnEnvelope;
@@ -249,15 +250,16 @@ function refuseFormat({ stream, first_sequence }: TurnRow, what: string): never 
   return raise(kernelError("T0_LEDGER_FORMAT", message, readRef, { detail: { stream, sequence: first_sequence } }));
 }
 
-/** Parses a text of the row, if it is spelled as it was sealed. */
+/** Parses a text of the row, if it is spelled as it was sealed. JSON that is nested too deeply to be written cannot be read. */
 function readText(row: TurnRow, text: string): unknown {
-  const parsed = parse(row, text);
-  return JSON.stringify(parsed) === text ? parsed : refuseRow(row, "spelling");
+  const { content, spelled } = parse(row, text);
+  return spelled === text ? content : refuseRow(row, "spelling");
 }
 
-function parse(row: TurnRow, text: string): unknown {
+function parse(row: TurnRow, text: string): { readonly content: unknown; readonly spelled: string } {
   try {
-    return JSON.parse(text);
+    const content: unknown = JSON.parse(text);
+    return { content, spelled: JSON.stringify(content) };
   } catch {
     return refuseRow(row, "format");
   }

@@ -54,6 +54,7 @@ class TypeReader {
     if (literals.length > 0) schemas.unshift({ enum: literals.map(({ value }) => value).toSorted() });
     // The compiler orders the members of a union by when it met them, which the schema must not depend on.
     const sorted = schemas.toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+    if (JSON.stringify(sorted) === anyJson) return {};
     return sorted.length === 1 ? (sorted[0] as Schema) : { anyOf: sorted };
   }
 
@@ -91,6 +92,16 @@ class TypeReader {
     return { type: "object", properties, required, additionalProperties: others };
   }
 }
+
+/** The members of the type `Json`, where the compiler has forgotten its name. */
+const anyJson = JSON.stringify([
+  { type: "array", items: {} },
+  { type: "boolean" },
+  { type: "null" },
+  { type: "number" },
+  { type: "object", properties: {}, required: [], additionalProperties: {} },
+  { type: "string" },
+]);
 
 const isBooleanLiteral = ({ flags }: ts.Type): boolean => (flags & ts.TypeFlags.BooleanLiteral) !== 0;
 
@@ -217,6 +228,17 @@ const makeEvidenceSchema = (): Schema => ({
   ...z.toJSONSchema(EvidenceLine),
   ...{ $id: "export-evidence.json", title: "A line of an export that is no row" },
 });
+
+/** Returns the text of a schema: one line for each definition, and one for each member beside them. Blanks would weigh. */
+export function printSchema(schema: Schema): string {
+  const lines = (members: object): string =>
+    Object.entries(members)
+      .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
+      .join(",\n");
+  const { $defs, ...members } = schema;
+  const definitions = $defs === undefined ? "" : `,\n"$defs":{\n${lines($defs as object)}\n}`;
+  return `{\n${lines(members)}${definitions}\n}\n`;
+}
 
 /** Returns the schemas by the names of their files. */
 export function makeSchemas(): Readonly<Record<string, Schema>> {

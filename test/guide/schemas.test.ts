@@ -2,14 +2,20 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EvidenceLine } from "../../src/contract/evidence.ts";
 import { openTurn, type TurnRow } from "../../src/contract/turn.ts";
+import type { TurnCause, TurnInput } from "../../src/contract/turn-input.ts";
+import { composeEvidence } from "../../src/tiers/t6-metacognition/compose-evidence.ts";
 import { makeTempFolder } from "../fixtures.ts";
+import { runs } from "../properties/property-runs.ts";
 import { goldenLedgers, readRows } from "../replay/golden-ledgers.ts";
+import { playStory } from "../sim/play-story.ts";
+import { draws } from "../sim/story.ts";
 import { root } from "../tidy/source-files.ts";
 import { recordDemo } from "./ledger-samples.ts";
-import { makeSchemas } from "./make-schemas.ts";
+import { makeSchemas, printSchema } from "./make-schemas.ts";
 
 const folder = "src/guide/schemas";
 const names = ["ledger-row.json", "ledger-event.json", "export-evidence.json"] as const;
@@ -33,17 +39,43 @@ const faultsOfRow = (row: TurnRow): readonly string[] => [
   ...openTurn(row).flatMap((event) => faultsOf("ledger-event.json", event)),
 ];
 
+const inputsOf = (row: TurnRow): readonly TurnInput[] =>
+  (JSON.parse(row.body ?? "{}") as Partial<TurnCause>).inputs ?? [];
+
 describe("the JSON Schemas of the ledger", () => {
   it("are those that the contract gives", async () => {
     const made = makeSchemas();
     expect(Object.keys(made)).toEqual(names);
     expect(readdirSync(join(root, folder)).toSorted()).toEqual(names.toSorted());
     for (const [name, schema] of Object.entries(made))
-      await expect(`${JSON.stringify(schema, null, 1)}\n`).toMatchFileSnapshot(join(root, folder, name));
+      await expect(printSchema(schema)).toMatchFileSnapshot(join(root, folder, name));
   });
 
   it.each(goldenLedgers)("accept each row and each event of the golden ledger $release $file", (golden) => {
     expect(readRows(golden).flatMap(faultsOfRow)).toEqual([]);
+  });
+
+  it("accept each row, each event and each line of evidence of stories that are drawn at random", async () => {
+    const met = new Set<string>();
+    const told: string[] = [];
+    const drawn = fc.record({ store: fc.constantFrom("any", "postgres-like", "power-cut"), seed: fc.nat(1_000_000) });
+    await fc.assert(
+      fc.asyncProperty(drawn, async ({ store, seed }) => {
+        const { world } = await playStory(draws[store](seed));
+        for (const row of world.kept) {
+          told.push(...faultsOfRow(row));
+          for (const { in: kind, answers } of inputsOf(row))
+            met.add(kind).add(answers === undefined ? kind : "answers");
+        }
+        const streams = Map.groupBy(world.kept, ({ stream }) => stream);
+        for (const rows of streams.values())
+          for (const line of composeEvidence(rows, []).slice(rows.length))
+            told.push(...faultsOf("export-evidence.json", JSON.parse(line)));
+        expect(told).toEqual([]);
+      }),
+      { numRuns: runs(15) },
+    );
+    for (const kind of ["begin", "ended", "decided", "answered", "answers"]) expect(met).toContain(kind);
   });
 
   it("accept each row, each event and each line of evidence that the demonstration leaves", async () => {

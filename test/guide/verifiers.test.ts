@@ -2,54 +2,24 @@
  * The verifiers that the guide gives away, in JavaScript and in Python: they accept what the kernel writes, and they name the
  * stream and the sequence of what somebody changed.
  */
-import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { rowText } from "../../src/contract/chain.ts";
-import { createKernel, type TurnRow, type Verification, verifyEvidence } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
+import { type TurnRow, verifyEvidence } from "../../src/index.ts";
 import { composeEvidence } from "../../src/tiers/t6-metacognition/compose-evidence.ts";
 import { makeTempFolder } from "../fixtures.ts";
 import { runs } from "../properties/property-runs.ts";
 import { goldenLedgers, readRows } from "../replay/golden-ledgers.ts";
-import { readSource } from "../tidy/source-files.ts";
+import { pageFiles, type Verdict, type Verifier, verifiers, verifyFile, writeVerifiers } from "./guide-verifiers.ts";
+import { verifyWithKernel } from "./kernel-verdicts.ts";
 import { type DemoLedger, readStored, recordDemo, writeStored } from "./ledger-samples.ts";
-import { filesOf, readBlocks } from "./read-blocks.ts";
 
-const files = filesOf(readBlocks(readSource("src/guide/ledger-format.md").text));
 const folder = makeTempFolder();
 const at = (name: string): string => join(folder.path, name);
-
-/** A machine may lack Python; the library does not need it. */
-const hasPython = spawnSync("python3", ["--version"]).status === 0;
-const verifiers = [
-  { language: "JavaScript", program: process.execPath, script: "verify-ledger.mjs", isHere: true },
-  { language: "Python", program: "python3", script: "verify_ledger.py", isHere: hasPython },
-] as const;
-
-type Verifier = (typeof verifiers)[number];
-
-/** What a verifier prints of a stream. */
-interface Verdict {
-  readonly stream: string;
-  readonly sequence: number;
-  readonly hash?: string;
-  readonly broken?: string;
-}
-
-function verify({ program, script }: Verifier, file: string): readonly Verdict[] {
-  const { status, stdout, stderr } = spawnSync(program, [at(script), file], { encoding: "utf8" });
-  if (stdout === "") throw new Error(stderr);
-  const verdicts = stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Verdict);
-  expect(status).toBe(verdicts.some(({ broken }) => broken !== undefined) ? 1 : 0);
-  return verdicts;
-}
+const verify = (verifier: Verifier, file: string): readonly Verdict[] => verifyFile(verifier, folder.path, file);
 
 let count = 0;
 function writeExport(lines: readonly string[]): string {
@@ -68,7 +38,7 @@ function writeLedger(rows: readonly TurnRow[]): string {
 let demo: DemoLedger;
 let rows: readonly TurnRow[] = [];
 beforeAll(async () => {
-  for (const { script } of verifiers) writeFileSync(at(script), files.get(script) ?? "");
+  writeVerifiers(folder.path);
   mkdirSync(at("demo"));
   demo = await recordDemo(at("demo"));
   rows = readStored(demo.file);
@@ -166,6 +136,26 @@ describe.each(verifiers)("the verifier in $language", (verifier) => {
     }
   });
 
+  it("names each row of which an input or a recorded answer was altered, in a ledger and in an export", ({ skip }) => {
+    needed(skip);
+    const places = [...rows.entries()].flatMap(([place, { body }]) =>
+      ['"inputs":[', '"answers":['].flatMap((member) => (body?.includes(member) === true ? [{ place, member }] : [])),
+    );
+    expect(places.some(({ member }) => member === '"answers":[')).toBe(true);
+    for (const { place, member } of places) {
+      const row = rows[place]!;
+      const text = row.body ?? "";
+      const inside = text.indexOf(member) + member.length + 8;
+      const body = `${text.slice(0, inside)}${alter(text.charAt(inside))}${text.slice(inside + 1)}`;
+      const verdict = [{ stream: row.stream, sequence: row.first_sequence, broken: "body" }];
+      const damaged = rows.with(place, { ...row, body });
+      expect(verify(verifier, writeLedger(damaged))).toEqual(verdict);
+      expect(verify(verifier, writeExport([...damaged.map(rowText), ...demo.lines.slice(rows.length)]))).toEqual(
+        verdict,
+      );
+    }
+  });
+
   it("names the end of an export that was cut, at whichever line, and an export without a line", ({ skip }) => {
     needed(skip);
     const { stream, last_sequence: sequence } = rows.at(-1)!;
@@ -194,12 +184,12 @@ const damagedColumns = ["envelope", "body", "body_hash", "prev_hash", "hash"] as
 
 describe("the verifiers of the guide", () => {
   it("are short enough to read, and import nothing but what their language brings", () => {
-    const script = files.get("verify-ledger.mjs") ?? "";
-    expect(script.trimEnd().split("\n").length).toBeLessThanOrEqual(60);
+    const script = pageFiles.get("verify-ledger.mjs") ?? "";
+    expect(script.trimEnd().split("\n").length).toBeLessThanOrEqual(100);
     const imported = [...script.matchAll(/from "(.*)"/g)].map(([, name]) => name);
     expect(imported).toEqual(["node:crypto", "node:fs", "node:sqlite"]);
-    const modules = [...(files.get("verify_ledger.py") ?? "").matchAll(/^import (\w+)$/gm)].map(([, name]) => name);
-    expect(modules).toEqual(["hashlib", "json", "pathlib", "re", "sqlite3", "sys"]);
+    const modules = [...(pageFiles.get("verify_ledger.py") ?? "").matchAll(/^import (\w+)$/gm)].map(([, name]) => name);
+    expect(modules).toEqual(["datetime", "decimal", "hashlib", "json", "pathlib", "re", "sqlite3", "sys"]);
   });
 });
 
@@ -240,29 +230,20 @@ describe("the verifiers and the kernel", () => {
       for (const place of places()) {
         const lines = [...harm(rows, place).map(rowText), ...demo.lines.slice(rows.length)];
         const [kernels] = (await verifyEvidence(lines)).broken;
-        const [ours] = verify(verifiers[0], writeExport(lines));
+        const [ours] = verify(verifiers[0]!, writeExport(lines));
         expect(ours).toEqual({ stream: kernels?.stream, sequence: kernels?.sequence, broken: kernels?.reason });
       }
   });
 });
 
-async function verifyWithKernel(file: string): Promise<Verification> {
-  const kernel = await createKernel({ ledger: sqliteLedger({ path: file }), recover: false });
-  try {
-    return await kernel.verify();
-  } finally {
-    await kernel.stop();
-  }
-}
-
 describe("the queries of the guide", () => {
   it("list every event of a ledger, and who decided on what, with the payload that was shown", () => {
     using database = new DatabaseSync(demo.file, { readOnly: true });
-    const events = database.prepare(files.get("list-events.sql") ?? "").all();
+    const events = database.prepare(pageFiles.get("list-events.sql") ?? "").all();
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, i) => i + 1));
     expect(events).toHaveLength(rows.at(-1)!.last_sequence);
     expect(events[0]).toMatchObject({ stream: rows[0]!.stream, type: "INTENT_RECEIVED", step: null });
-    const decisions = database.prepare(files.get("who-approved.sql") ?? "").all();
+    const decisions = database.prepare(pageFiles.get("who-approved.sql") ?? "").all();
     expect(decisions).toMatchObject([
       { workflow: rows[0]!.stream, decision: "USER_APPROVED", decided_by: "user", id: "local", operator: "File.Write" },
     ]);

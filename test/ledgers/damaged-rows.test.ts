@@ -72,6 +72,15 @@ const renew =
     );
   };
 
+/** Writes a byte that is no UTF-8 where the hashes are those of U+FFFD, which a lenient decoder reads there. */
+const writeNoUtf8: Damage = (db, stream) => {
+  renew("body", '"payload":{', '"payload":{"x":"\ufffd",')(db, stream);
+  const written = "CAST(replace(CAST(body AS BLOB), X'EFBFBD', X'FF') AS TEXT)";
+  set("body", written)(db, stream);
+};
+
+const nestedDeeply = `"payload":{"x":${"[".repeat(100_000)}${"]".repeat(100_000)},`;
+
 const damages: readonly (readonly [string, Damage])[] = [
   ["a row of a later format, under fitting hashes", renew("envelope", '"v":3', '"v":4')],
   ["an event of a later release, under fitting hashes", renew("body", "GATE_OPENED", "GATE_WIDENED")],
@@ -89,6 +98,9 @@ const damages: readonly (readonly [string, Damage])[] = [
   ["a body with an escape, with hashes that fit", renew("body", "GATE_OPENED", "GATE_OPEN\\u0045D")],
   ["a body with a member twice, with hashes that fit", renew("body", '"reasons":', '"reasons":[],"reasons":')],
   ["an envelope with a member twice, with hashes that fit", renew("envelope", '"now":', '"now":1,"now":')],
+  ["a body with a byte that is no UTF-8, with hashes that fit", writeNoUtf8],
+  ["a body that is nested too deeply, with hashes that fit", renew("body", '"payload":{', nestedDeeply)],
+  ["an instant without a time, with hashes that fit", renew("envelope", /"now":"[^"]*"/, '"now":"2026-01-01"')],
   ["a body that is no JSON", set("body", "'{['")],
   ["a body cut short", set("body", "substr(body, 1, length(body) / 2)")],
   ["a body with one word changed", set("body", "replace(body, 'GATE_OPENED', 'GATE_CLOSED')")],

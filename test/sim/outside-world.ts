@@ -125,6 +125,11 @@ export class OutsideWorld {
     return this.#rows;
   }
 
+  /** The rows that are durable, in the order in which they became so. */
+  get kept(): readonly TurnRow[] {
+    return this.#kept.map(({ row }) => row);
+  }
+
   mark(name: string): void {
     this.marks.set(name, (this.marks.get(name) ?? 0) + 1);
   }

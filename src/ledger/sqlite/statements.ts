@@ -7,7 +7,7 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-const turn = "stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash";
+const turn = "position, stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash";
 
 const free = "owner IS NULL";
 const due = `${free} AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')`;
@@ -44,7 +44,10 @@ const texts = {
     ORDER BY first_sequence LIMIT ?3`,
   lastSequence: "SELECT last_sequence FROM events WHERE stream = ? ORDER BY first_sequence DESC LIMIT 1",
   last: `SELECT ${turn} FROM events WHERE stream = ? ORDER BY first_sequence DESC LIMIT 1`,
-  tail: `SELECT position, ${turn} FROM events WHERE position > ? ORDER BY position LIMIT ?`,
+  tail: `SELECT ${turn} FROM events WHERE position > ? ORDER BY position LIMIT ?`,
+  turnBytes: `
+    SELECT CAST(stream AS BLOB) AS stream, CAST(envelope AS BLOB) AS envelope, CAST(body AS BLOB) AS body
+    FROM events WHERE position = ?`,
   position: "SELECT coalesce(max(position), 0) AS position FROM events",
 
   insertWorkflow: `

@@ -9,7 +9,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
-import { idText, threadText, toHead, toTurnRow } from "../tables/columns.ts";
+import { idText, threadText, toHead } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
 import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
@@ -19,6 +19,7 @@ import { beatOwner, claimLease, releaseLease, takeUp } from "./leases.ts";
 import { markProcess } from "./process-mark.ts";
 import { countGates, countHeads, defineSearch, listGates, listHeads, readHeads, searchHeads } from "./read-lists.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
+import { readTurn } from "./read-turns.ts";
 import { watchFile } from "./same-file.ts";
 import { createSessionTable } from "./session-table.ts";
 import { prepareStatements } from "./statements.ts";
@@ -143,18 +144,18 @@ function createLog(run: Run, path: string): Pick<LedgerStore, Log> {
       run("read", ({ statements }) => {
         // Who asks for what is newer mostly learns that nothing is.
         if (after > 0 && Number(statements.lastSequence.get(stream)?.["last_sequence"] ?? 0) <= after) return [];
-        return statements.readStream.all(stream, after, limit).map(toTurnRow);
+        return statements.readStream.all(stream, after, limit).map((row) => readTurn(row, statements));
       }),
     last: (stream) =>
       run("last", ({ statements }) => {
         const row = statements.last.get(stream);
-        return row === undefined ? null : toTurnRow(row);
+        return row === undefined ? null : readTurn(row, statements);
       }),
     tail: (position, limit) =>
       run("tail", ({ statements }) =>
         statements.tail
           .all(position, limit)
-          .map((row) => ({ position: row["position"] as number, row: toTurnRow(row) })),
+          .map((row) => ({ position: row["position"] as number, row: readTurn(row, statements) })),
       ),
     position: () => run("position", ({ statements }) => statements.position.get()?.["position"] as number),
     dataVersion: () => run("dataVersion", readDataVersion),
