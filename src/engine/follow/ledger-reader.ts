@@ -4,19 +4,22 @@
  * 1.  Nothing is read but what is committed.
  * 2.  Another tenant's workflow does not exist.
  * 3.  Those who follow a workflow live read its log together (workflow-tails.ts); who asks for what is there now reads it
- *     by themselves, a page at a time. Others run between two pages, and between two rows of a large page.
+ *     a page at a time, in slices, and those who ask for the record of a long log at once share one fold (shared-folds.ts).
  */
 import { foldEvents } from "../../../machines/fold.ts";
 import { type Caller, tenantOf } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
+import { deepFreeze } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { endOf, openTurns, streamStart, type TurnRow } from "../../contract/turn.ts";
+import { endOf, openTurns, type StreamEnd, streamStart, type TurnRow } from "../../contract/turn.ts";
 import { type WorkflowRecord, workflowNotFound } from "../../contract/workflow.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
-import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
+import { sliceOfWork, WorkSlices } from "../actors/yield-to-event-loop.ts";
+import { charsOf, firstPageRows, openInSlices, readPages } from "../log/read-pages.ts";
 import { readable } from "../log/read-turns.ts";
+import { SharedFolds } from "./shared-folds.ts";
 import { type Segment, TailReader } from "./shared-tail.ts";
 import {
   type Numbered,
@@ -24,7 +27,6 @@ import {
   ownerOf,
   ownerOfRow,
   type Projection,
-  rowsPerPage,
   type WorkflowTails,
 } from "./workflow-tails.ts";
 
@@ -51,7 +53,7 @@ export interface LedgerReading {
     caller: Caller | undefined,
     make: (record: WorkflowRecord, events: readonly LedgerEvent[]) => T,
   ) => Promise<T>;
-  /** The fold of the committed events. */
+  /** The fold of the committed events (seed 003 section 5.8). */
   readonly readWorkflowState: (workflowId: string, caller?: Caller) => Promise<WorkflowRecord>;
   /** A workflow's events as the projection tells them. What is given is shared between readers, and frozen. */
   readonly channel: <T>(
@@ -69,6 +71,15 @@ export interface ChannelParts {
   readonly tails: WorkflowTails;
 }
 
+interface Found {
+  readonly rows: readonly TurnRow[];
+  readonly events: readonly LedgerEvent[];
+}
+
+/** Whether a first page is all that there is, and little. */
+const isShort = (first: readonly TurnRow[]): boolean =>
+  first.length < firstPageRows && first.reduce((sum, row) => sum + charsOf(row), 0) < sliceOfWork.chars;
+
 interface Asked {
   readonly workflowId: string;
   readonly options: FollowOptions;
@@ -77,20 +88,51 @@ interface Asked {
 
 export function createLedgerReading(parts: ChannelParts): LedgerReading {
   const { store } = parts;
-  const read = (workflowId: string, caller?: Caller): Promise<OpenedLog> =>
-    readLog(store, workflowId, async (first) => {
-      if (first === undefined) return refuseWorkflow(workflowId);
-      if (caller !== undefined) requireOwner(await ownerOfRow(store, first), workflowId, caller);
-    });
-  const events = async (workflowId: string, caller?: Caller): Promise<readonly LedgerEvent[]> =>
-    (await read(workflowId, caller)).events;
+  const folds = new SharedFolds(store);
+  /** The first page of a log whose owner was checked. */
+  const begin = async (workflowId: string, caller?: Caller): Promise<readonly TurnRow[]> => {
+    const rows = await store.read(workflowId, 0, firstPageRows);
+    const [first] = rows;
+    if (first === undefined) return refuseWorkflow(workflowId);
+    if (caller !== undefined) requireOwner(await ownerOfRow(store, first), workflowId, caller);
+    return rows;
+  };
+  const readAll = async (workflowId: string, caller?: Caller): Promise<Found> => {
+    const first = await begin(workflowId, caller);
+    const slices = new WorkSlices();
+    const rows: TurnRow[] = [];
+    const events: LedgerEvent[] = [];
+    let end: StreamEnd = streamStart;
+    for await (const page of readPages(async (after, limit) => store.read(workflowId, after, limit), 0, first)) {
+      rows.push(...page);
+      events.push(...(await openInSlices(page, end, slices)));
+      end = endOf(page.at(-1) as TurnRow);
+    }
+    return { rows, events };
+  };
   const tell: LedgerReading["tell"] = async (workflowId, caller, make) => {
-    const found = await events(workflowId, caller);
-    return readable(workflowId, () => make(foldEvents(found) ?? refuseRejected(workflowId), found));
+    const told = (record: WorkflowRecord | null, events: readonly LedgerEvent[]) =>
+      readable(workflowId, () => make(record ?? refuseRejected(workflowId), events));
+    if (folds.has(workflowId)) {
+      // The pages of the log, which may be large, are not read again for who joins.
+      requireOwner(await ownerOf(store, workflowId), workflowId, caller);
+      const joined = await folds.join(workflowId);
+      if (joined !== null) return deepFreeze(told(joined.record, joined.events));
+    }
+    const first = await begin(workflowId, caller);
+    if (isShort(first)) {
+      const events = openTurns(first);
+      return told(
+        readable(workflowId, () => foldEvents(events)),
+        events,
+      );
+    }
+    const { record, events } = await folds.fold(workflowId, first);
+    return deepFreeze(told(record, events));
   };
   return {
-    rows: async (workflowId, caller) => (await read(workflowId, caller)).rows,
-    events,
+    rows: async (workflowId, caller) => (await readAll(workflowId, caller)).rows,
+    events: async (workflowId, caller) => (await readAll(workflowId, caller)).events,
     requireOwn: async (workflowId, caller) => requireOwner(await ownerOf(store, workflowId), workflowId, caller),
     tell,
     readWorkflowState: (workflowId, caller) => tell(workflowId, caller, (record) => record),
@@ -100,50 +142,6 @@ export function createLedgerReading(parts: ChannelParts): LedgerReading {
     },
   };
 }
-
-interface OpenedLog {
-  readonly rows: readonly TurnRow[];
-  readonly events: readonly LedgerEvent[];
-}
-
-/** Characters of rows that are opened before others run: some milliseconds of work. */
-const maxSliceChars = 500_000;
-const rowsOfFirstPage = 32;
-
-/**
- * Reads and opens a whole log. A small one takes one read, and no turn of the event loop beside it.
- * @param admit is called with the first row before any is opened, and throws for a caller who may not read it.
- */
-async function readLog(
-  store: Pick<LedgerStore, "read">,
-  workflowId: string,
-  admit: (first: TurnRow | undefined) => Promise<void>,
-): Promise<OpenedLog> {
-  const rows: TurnRow[] = [];
-  const events: LedgerEvent[] = [];
-  let end = streamStart;
-  let limit = rowsOfFirstPage;
-  let chars = 0;
-  for (;;) {
-    const page = await store.read(workflowId, end.last, limit);
-    if (rows.length === 0) await admit(page[0]);
-    for (const row of page) {
-      if (chars > maxSliceChars) {
-        await yieldToEventLoop();
-        chars = 0;
-      }
-      events.push(...openTurns([row], end));
-      rows.push(row);
-      end = endOf(row);
-      chars += lengthOf(row);
-    }
-    if (page.length < limit) return { rows, events };
-    const ofPage = page.reduce((sum, row) => sum + lengthOf(row), 0);
-    limit = Math.min(rowsPerPage, Math.max(1, Math.floor((maxSliceChars * limit) / ofPage)));
-  }
-}
-
-const lengthOf = ({ envelope, body }: TurnRow): number => envelope.length + (body?.length ?? 0);
 
 /** From the log, then live, without gap or repeat: news only says "look", the log is what is read. */
 async function* followTail<T>(

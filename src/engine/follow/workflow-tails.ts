@@ -8,9 +8,10 @@
 import type { LedgerEvent } from "../../contract/event.ts";
 import { typesWhere } from "../../contract/events.ts";
 import { deepFreeze } from "../../contract/json.ts";
-import { endOf, openEnvelope, openTurns, type StreamEnd, streamStart, type TurnRow } from "../../contract/turn.ts";
+import { endOf, openEnvelope, type StreamEnd, streamStart, type TurnRow } from "../../contract/turn.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
+import { charsOf, openInSlices } from "../log/read-pages.ts";
 import { readable } from "../log/read-turns.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { type Pull, type Segment, SharedTail, TailReader, type TailSource } from "./shared-tail.ts";
@@ -190,7 +191,7 @@ function openLog(
     const rows = await store.read(workflowId, end.last, rowsPerPage);
     isLast = rows.length < rowsPerPage;
     if (rows.length === 0) return null;
-    const events = openTurns(rows, end);
+    const events = await openInSlices(rows, end);
     end = endOf(rows.at(-1) as TurnRow);
     ended = hasEnded(events, ended);
     if (!isLast && end.last > (marks.at(-1)?.last ?? 0)) marks.push(end);
@@ -210,7 +211,7 @@ function openLog(
 const toLogEvent = (event: LedgerEvent): LogEvent => ({ sequence: event.sequence, item: deepFreeze(event) });
 
 function segmentOf<T>(rows: readonly TurnRow[], told: Pick<Segment<T>, "items" | "through" | "ended">): Segment<T> {
-  const chars = rows.reduce((sum, { envelope, body }) => sum + envelope.length + (body?.length ?? 0), 0);
+  const chars = rows.reduce((sum, row) => sum + charsOf(row), 0);
   return { ...told, rows: rows.length, chars, isLast: rows.length < rowsPerPage };
 }
 

@@ -19,7 +19,7 @@ import type { Runtime } from "../../engine/actors/runtime.ts";
 import type { LedgerWriter } from "../../engine/log/ledger-writer.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "../../engine/log/log-services.ts";
 import type { OwnLife } from "../../engine/log/own-life.ts";
-import { readStream } from "../../engine/log/read-turns.ts";
+import { foldInSlices } from "../../engine/log/read-pages.ts";
 import { RestingLogs } from "../../engine/log/resting-logs.ts";
 import { WorkflowLog } from "../../engine/log/workflow-log.ts";
 import type { Lease, LedgerStore, TakenUp, WorkflowHead } from "../../ports/ledger-store.ts";
@@ -281,7 +281,9 @@ export class Executor {
   }
 
   async #readAll(workflowId: string): Promise<Folded> {
-    const { record, end, events } = readStream(workflowId, await this.#options.store.read(workflowId));
+    const { store } = this.#options;
+    const read = async (after: number, limit: number) => store.read(workflowId, after, limit);
+    const { record, end, events } = await foldInSlices(workflowId, read);
     return { record: record ?? raise(notFound(workflowId)), end, events };
   }
 }
