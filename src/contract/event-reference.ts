@@ -97,15 +97,20 @@ interface Place {
 /** Returns where each object and each long text of the payloads stands first, down to `maxDepth` levels. */
 function placesIn(payloads: readonly object[]): ReadonlyMap<unknown, Place> {
   const places = new Map<unknown, Place>();
-  const note = ($event: number, value: unknown, path: string[]): void => {
-    const isObject = typeof value === "object" && value !== null;
-    if (!isObject && !(typeof value === "string" && value.length >= longText)) return;
-    if (!places.has(value)) places.set(value, { $event, path });
-    if (!isObject || path.length === maxDepth) return;
-    for (const name in value) note($event, (value as JsonObject)[name], [...path, name]);
-  };
-  for (const [$event, payload] of payloads.entries()) note($event, payload, []);
+  for (const [$event, payload] of payloads.entries()) notePlaces(places, payload, { $event, path: [] });
   return places;
+}
+
+function notePlaces(places: Map<unknown, Place>, at: object, place: Place): void {
+  if (!places.has(at)) places.set(at, place);
+  const { $event, path } = place;
+  if (path.length === maxDepth) return;
+  for (const name in at) {
+    const value = (at as JsonObject)[name];
+    if (typeof value === "object" && value !== null) notePlaces(places, value, { $event, path: [...path, name] });
+    else if (typeof value === "string" && value.length >= longText && !places.has(value))
+      places.set(value, { $event, path: [...path, name] });
+  }
 }
 
 /** Returns the value that was written with references to these payloads. A reference to nothing is null. */
