@@ -6,6 +6,8 @@ import { OwnLife } from "../../src/engine/log/own-life.ts";
 import { firstTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
+import { counted } from "../fixtures.ts";
+import { intentType, packageOf, planStep } from "../journey/parts.ts";
 import { createWorld, job, minute, step, work } from "./shared-file.ts";
 
 async function opened() {
@@ -77,6 +79,36 @@ describe("a kernel whose time has run out", () => {
     await life.hold().then((kept) => told.push(String(kept)));
     expect(told).toEqual(["lost", "false"]);
     expect([await life.hold(), life.stands]).toEqual([true, true]);
+  });
+});
+
+describe("a kernel that may have been taken for dead", () => {
+  it("begins no computation ahead of its row until it has heard that it is still known", async () => {
+    const store = await opened();
+    const heard = Promise.withResolvers<void>();
+    let isAway = false;
+    const beat: typeof store.beat = async (...args) => {
+      if (isAway) await heard.promise;
+      return store.beat(...args);
+    };
+    const first = Promise.withResolvers<object>();
+    const slow = counted("Test.Slow", {}, () => first.promise);
+    const next = counted("Test.Next");
+    const steps = [planStep("s1", slow), planStep("s2", next, { depends_on: ["s1"] })];
+    const capabilities = [packageOf([slow, next], steps)];
+    const limits = { leaseMs: 1_000 };
+    await using t = await createTestKernel({ capabilities, limits, ledger: { ...store, beat } });
+    const workflow_id = await t.submit(intentType);
+    await t.clock.settle();
+    isAway = true;
+    await t.clock.advance(5_000);
+    first.resolve({});
+    await t.clock.settle();
+    expect([slow.calls.length, next.calls.length]).toEqual([1, 0]);
+    isAway = false;
+    heard.resolve();
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    expect(next.calls).toHaveLength(1);
   });
 });
 

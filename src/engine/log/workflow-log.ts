@@ -93,6 +93,11 @@ export class WorkflowLog {
     return this.#lease;
   }
 
+  /** Returns whether nobody else can have taken the workflow: it is held here, and this process has said in time that it lives. */
+  get isHeld(): boolean {
+    return this.#lease !== null && this.#lost === null && this.#services.life.stands;
+  }
+
   /** Returns whether the store may have it that this kernel holds the workflow. */
   get mayBeHeld(): boolean {
     return this.#lease !== null || (this.#underWay > 0 && !this.#foreign);
@@ -213,9 +218,8 @@ export class WorkflowLog {
 
   /** A new version of an outcome, draft or final; gives the outcome's id. */
   recordOutcome(recorded: EventPayloads["OUTCOME_DRAFTED"], stepId: string): string {
-    this.appendEvent(
-      draft(recorded.outcome.status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED", recorded, stepId),
-    );
+    const type = recorded.outcome.status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED";
+    this.appendEvent(draft(type, recorded, stepId));
     return recorded.outcome.outcome_id;
   }
 
@@ -353,10 +357,8 @@ export class WorkflowLog {
     this.#source.end();
     this.#takeIn(read);
     if (this.#lost !== null) return this.#lose(this.#lost);
-    this.#services.onForeign(
-      this,
-      read.events.filter((event) => event.sequence > before),
-    );
+    const foreign = read.events.filter(({ sequence }) => sequence > before);
+    this.#services.onForeign(this, foreign);
     this.#listener?.overtaken(before);
     this.#notifyWaiting();
   }

@@ -6,7 +6,7 @@
  * W2  Under `durability: "effects"` a computation may begin before its row is committed. A computation is the first call of an
  *     action whose operator has the effect `none` or `read`, that sets nothing aside in a budget, and whose step has no gate.
  *     What a power cut or a refused row takes back of it is computed again, as another action. A workflow without a lease
- *     calls nothing (E4).
+ *     calls nothing (E4), nor does a process that may have been taken for dead.
  */
 import { gateIdOf } from "../../contract/gate.ts";
 import { isHarmless } from "../../contract/operator.ts";
@@ -46,8 +46,7 @@ export class IntentionQueue {
 
   /** Takes the next computation that need not wait for its row (W2). */
   takeEarly(): Intention | undefined {
-    const { lease, lost } = this.#run.log;
-    if (this.#run.settings.durability === "full" || lease === null || lost !== null) return undefined;
+    if (this.#run.settings.durability === "full" || !this.#run.log.isHeld) return undefined;
     const at = this.#waiting.findIndex(({ intention }) => this.#computes(intention) && isFirst(intention));
     return at === -1 ? undefined : this.#waiting.splice(at, 1)[0]?.intention;
   }
