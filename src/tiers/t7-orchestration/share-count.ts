@@ -65,8 +65,8 @@ export class ShareCount {
 
 const shareOf = (places: number, percent: number): number => Math.max(1, Math.floor((places * percent) / 100));
 
-/** Returns the name of the tenant, then of the principal. */
-function namesOf({ tenant_id, principal }: Running): readonly string[] {
+/** Returns the name of the tenant, then of the principal if it is known. */
+export function namesOf({ tenant_id, principal }: Running): readonly string[] {
   const tenant = JSON.stringify([tenant_id]);
   return principal === null ? [tenant] : [tenant, JSON.stringify([tenant_id, principal.type, principal.id])];
 }

@@ -9,7 +9,7 @@
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import type { Running } from "../../contract/messages/t7.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
-import { ShareCount, type Shares } from "./share-count.ts";
+import { namesOf, ShareCount, type Shares } from "./share-count.ts";
 
 /** A submit that waits. */
 interface Waiting {
@@ -90,14 +90,14 @@ export class WaitingSubmits {
   }
 
   #append(waiting: Waiting): void {
-    const [tenant, principal] = placeOf(waiting.one);
+    const [tenant = "", principal = ""] = namesOf(waiting.one);
     const line: Line = this.#lines.get(tenant) ?? new Map();
     this.#lines.set(tenant, line);
     line.set(principal, [...(line.get(principal) ?? []), waiting]);
   }
 
   #remove(waiting: Waiting): void {
-    const [tenant, principal] = placeOf(waiting.one);
+    const [tenant = "", principal = ""] = namesOf(waiting.one);
     const line = this.#lines.get(tenant);
     const others = line?.get(principal)?.filter((one) => one !== waiting) ?? [];
     if (others.length > 0) line?.set(principal, others);
@@ -105,11 +105,6 @@ export class WaitingSubmits {
     if (line?.size === 0) this.#lines.delete(tenant);
   }
 }
-
-const placeOf = ({ tenant_id, principal }: Running): readonly [tenant: string, principal: string] => [
-  JSON.stringify(tenant_id),
-  principal === null ? "" : JSON.stringify([principal.type, principal.id]),
-];
 
 function moveLast<T>(map: Map<string, T>, key: string): void {
   const value = map.get(key);
