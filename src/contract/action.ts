@@ -1,6 +1,4 @@
-/**
- * The action ledger: one record per idempotency key and what came of it.
- */
+/** The action ledger: one record per idempotency key, with the result of its call. */
 import { z } from "zod";
 import { KernelError } from "./error.ts";
 import { ActionId, IntentId, PlanId, StepId, TenantId, WorkflowId } from "./ids.ts";
@@ -27,7 +25,9 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
-/** Two reports of one call: what is counted adds up; trace and model are those named last. */
+/**
+ * Adds two usage reports of one call. Amounts are summed; trace and model are those of the later report that has them.
+ */
 export function addUsage(one: Usage, other: Usage): Usage {
   const [a, b] = [one.tokens, other.tokens];
   const tokens =
@@ -38,8 +38,8 @@ export function addUsage(one: Usage, other: Usage): Usage {
 }
 
 /**
- * As which call of a key an action is indexed: each that may take effect is one, and no two workflows make the same
- * one.
+ * Returns the name under which a call of a key is indexed. Each call that may take effect has a number of its own, so
+ * that no two workflows make the same call.
  */
 export const claimedKey = (key: string, claim: number): string => (claim === 1 ? key : `${key}#${claim}`);
 
@@ -66,7 +66,7 @@ export const ActionRecord = z.object({
 });
 export type ActionRecord = z.infer<typeof ActionRecord>;
 
-/** The answer of the invoker: done, failed, or still running elsewhere with a handle. */
+/** The answer of the invoker: done, failed, or still running in the outside system, with a handle for it. */
 export type OperatorResult =
   | {
       readonly status: "succeeded";

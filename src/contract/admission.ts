@@ -61,7 +61,7 @@ export type AdmissionRefusal =
       readonly detail: { readonly error: "budget_exceeded"; readonly attempted: number; readonly remaining: number };
     };
 
-/** Whether a token may run, with the state after it, or why not. */
+/** The answer to whether a token may run: the accounts after it, or the reason for the refusal. */
 export type Admission =
   | {
       readonly admitted: true;

@@ -7,7 +7,7 @@ export function ambientNow(): number {
   return Date.now();
 }
 
-/** A number in [0, 1), unseeded. */
+/** Returns an unseeded random number in [0, 1). */
 export function ambientRandom(): number {
   return Math.random();
 }

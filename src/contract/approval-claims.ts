@@ -1,10 +1,10 @@
 /**
- * What an approver signs: the decision and all that it binds to, as canonical JSON (RFC 8785).
+ * The text that an approver signs: the decision and all that it binds to, as canonical JSON (RFC 8785).
  *
  * 1.  The claims of a decision can be computed again from its ledger event alone, so that a signature can be checked
- *        without a kernel.
- * 2.  Whatever of a decision changes what happens is in them; its comment is not. A key is there only where the decision
- *        has the thing: claims of a plain decision are what they always were.
+ *     without a kernel.
+ * 2.  Every part of a decision that changes what happens is in the claims; its comment is not. A key is present only if
+ *     the decision has the value, so that the claims of a plain decision never change.
  */
 import { canonicalJson, digest } from "./digest.ts";
 import type { GateDecided, GateVoted, LedgerEvent } from "./event.ts";
@@ -19,17 +19,17 @@ export interface ApprovalClaims extends Pick<Gate, "gate_id" | "tenant_id" | "wo
   readonly policy_version: string;
   /** The digest of the basis of the preview; only of a gate that names it. */
   readonly basis_digest?: string;
-  /** Of a call in doubt only: what became of it. */
+  /** The end of the call, as the person states it; only at the gate of a call in doubt. */
   readonly resolution?: "done" | "retry" | "failed";
-  /** Of a call that is told to be done, always: SHA-256 of what it gave, of `null` where nothing is said of that. */
+  /** SHA-256 of the result of a call that is settled as done; of `null` if no result was given. */
   readonly result_digest?: string;
   /** SHA-256 of the list of targets, if any are named. */
   readonly apply_targets_digest?: string;
 }
 
 /**
- * A signature's protected header says `claims: 2` where its maker knew every key above: what its claims do not name was not
- * said. Earlier ones do not say it, and named neither result nor targets.
+ * The value of `claims` in a signature's protected header whose maker knew every key above: a value that the claims do
+ * not name was not given. Earlier signatures lack the header and never named result or targets.
  */
 export const claimsVersion = 2;
 
@@ -37,16 +37,16 @@ export const claimsVersion = 2;
 export interface Signing {
   readonly principal: PrincipalRef;
   readonly decision: "approve" | "reject";
-  /** Of a call in doubt only. */
+  /** The end of the call, as the person states it; only at the gate of a call in doubt. */
   readonly resolution?: "done" | "retry" | "failed" | null | undefined;
-  /** With `done`: what the call gave, as JSON. */
+  /** The result of the call as JSON; only with `done`. */
   readonly result?: unknown;
   /** The places where the outcome is to be applied, if the decision names them. */
   readonly apply_targets?: readonly string[] | undefined;
 }
 
 /**
- * The text that an approver signs for this decision on the gate as it now stands. Source: `gate` of
+ * Returns the text that an approver signs for this decision on the gate as it now stands. Source: `gate` of
  * `kernel.workflow()`.
  */
 export function signingInput(
@@ -66,7 +66,7 @@ export function signingInput(
 export const resultOf = (resolution: Signing["resolution"], result: unknown): { readonly result_digest?: string } =>
   resolution === "done" ? { result_digest: digest(result) } : {};
 
-/** The same text from the event that recorded the decision; `earlier`: as it was signed before `claims: 2`. */
+/** Returns the same text, made from the event that recorded the decision. `earlier`: in the form before `claims: 2`. */
 export function signedInput(event: LedgerEvent, earlier = false): string {
   const payload = event.payload as unknown as GateDecided & Partial<GateVoted>;
   const { gate_id, payload_digest, policy_version, outcome_id, outcome_version, basis_digest } = payload;
@@ -100,7 +100,7 @@ function textOf(bound: Bound, { principal: { type, id }, decision, apply_targets
 
 type Word = Pick<GateVote, "result" | "apply_targets"> & Pick<Partial<GateDecided>, "resolution" | "result_digest">;
 
-/** Returns whether a word that comes again says what was said: what it does not name is whatever that was. */
+/** Returns whether a repeated decision agrees with the recorded one: members that it leaves out count as equal. */
 export function saysSame(word: Word, { payload }: Pick<ParsedGateRequest, "payload">): boolean {
   const { resolution, result, apply_targets } = payload;
   const given = word.result_digest ?? (word.result === undefined ? undefined : digest(word.result));

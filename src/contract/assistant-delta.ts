@@ -1,9 +1,10 @@
 /**
- * A piece of the assistant channel: a delta, an artifact, a question to a person, or the closing text. A projection for people, never a source of truth.
+ * A piece of the assistant channel: a delta, an artifact, a question to a person, or the closing text. It is a
+ * projection for people, never a source of truth.
  */
 import { z } from "zod";
 
-/** A piece of text for whoever follows a workflow. */
+/** One piece of the assistant channel of a workflow. */
 export const AssistantDelta = z.discriminatedUnion("type", [
   z.object({ type: z.literal("delta"), sequence: z.number(), step_id: z.string(), text: z.string() }).readonly(),
   z

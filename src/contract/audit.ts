@@ -7,13 +7,16 @@
 import { z } from "zod";
 import { PrincipalId } from "./ids.ts";
 
-/** As long as what the ledger holds: an export must verify whatever roles and rules are called. */
+/**
+ * Texts have no length limit, because the ledger's have none: an export must verify whatever the names of roles and
+ * rules are.
+ */
 const text = z.string().min(1);
 
 /**
- * `HumanApproved` and `HumanRejected` are decisions of people alone. An approval that a service or an agent gave, or helped to
- * carry, is `AutoApproved`; its rejection is `Blocked` by the policy "gate decision". QueuedForReview names the gate as its
- * review, and its roles, else its approvers, else "unassigned".
+ * `HumanApproved` and `HumanRejected` are decisions of people alone. An approval that a service or an agent gave, or
+ * for which it voted, is `AutoApproved`; its rejection is `Blocked` by the policy "gate decision". QueuedForReview
+ * names the gate as its review, and its roles, else its approvers, else "unassigned".
  */
 export const AuditOutcome = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("AutoApproved") }),
@@ -24,19 +27,19 @@ export const AuditOutcome = z.discriminatedUnion("type", [
 ]);
 export type AuditOutcome = z.infer<typeof AuditOutcome>;
 
-/** How one decision of policy or of a person came out. */
+/** The outcome of one decision of policy or of a person. */
 export const AuditEntry = z.object({
   interaction_id: text,
   outcome: AuditOutcome,
   /** Names of the policies that matched, in evaluation order. */
   policies: z.array(z.string()),
-  /** The person who decided, if one did and is known. */
+  /** The person who decided; absent if nobody did or the person is not known. */
   decided_by: PrincipalId.optional(),
   /** The type of that principal, such as `user`, `service` or `agent`. */
   decided_by_type: text.optional(),
   /**
-   * Of a decision that votes carried: whose, in their order; the last of them is who decided. A vote is no entry of its
-   * own.
+   * The voters whose votes carried the decision, in order; the last of them is `decided_by`. Votes have no entries of
+   * their own.
    */
   carried_by: z.array(PrincipalId).optional(),
   /** The kinds of those principals, in the same order. */

@@ -1,6 +1,4 @@
-/**
- * What a caller may do, decided once per call by T5.
- */
+/** The rights of a caller, decided once per call by T5. */
 import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
 import { PrincipalId, TenantId } from "./ids.ts";
@@ -8,7 +6,9 @@ import { raise } from "./kernel-error.ts";
 import { explainKeys } from "./known-keys.ts";
 import { type ModuleRef, moduleRef } from "./module-ref.ts";
 
-/** The scopes that public operations ask for; hosts add their own words (`operator:<name>`, `effect:<effect>`, …). */
+/**
+ * The scopes that public operations require; hosts add scopes of their own (`operator:<name>`, `effect:<effect>`, …).
+ */
 export const publicScopes = ["intent:submit", "workflow:execute", "outcome:read", "gate:approve"] as const;
 
 /** The scopes of an agent's credential: to submit, run and read. Gates are for people. */
@@ -48,7 +48,7 @@ export type AuthContext = z.infer<typeof Context>;
 /** The caller of an in-process read or command; absent means the embedding host itself. */
 export const Caller = z.strictObject(
   {
-    /** The tenant whose workflows are meant. */
+    /** The tenant whose workflows the call concerns. */
     tenant_id: TenantId,
     /** The principal who calls. */
     principal: z.strictObject({
@@ -66,14 +66,15 @@ export const Caller = z.strictObject(
   },
 );
 export type Caller = z.infer<typeof Caller> & {
-  /** Never given: the kernel judges roles. What a credential narrows is checked by the edge that knows it. */
+  /** Never present: the kernel judges roles. The edge that reads a credential checks the scopes that narrow it. */
   readonly scopes?: never;
 };
 
 const callerRef = moduleRef(5, "identity", "caller");
 
 /**
- * Whose workflows a caller sees: those of one tenant; undefined for the embedding host, who gives no caller and sees all.
+ * Returns the tenant whose workflows a caller sees; undefined for the embedding host, which passes no caller and sees
+ * all.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a caller without a tenant: it is not the host.
  */
 export function tenantOf(caller: Caller | undefined): Caller["tenant_id"] | undefined {
@@ -94,7 +95,7 @@ export type ScopedCaller = z.infer<typeof ScopedCaller>;
 /** Returns the caller as the kernel's methods take it, without the scopes of the credential. */
 export const withoutScopes = ({ tenant_id, principal }: ScopedCaller): Caller => ({ tenant_id, principal });
 
-/** Scopes that narrow a wider one: a role that names none of them has them all with the wider scope. */
+/** Scopes that narrow a wider one: a role that names none of them has them all through the wider scope. */
 const widerScopes = {
   "workflow:cancel": "workflow:execute",
   "workflow:retry": "workflow:execute",
@@ -105,8 +106,9 @@ export type NarrowScope = keyof typeof widerScopes;
 const isNarrow = (scope: string): scope is NarrowScope => Object.hasOwn(widerScopes, scope);
 
 /**
- * Returns how far a narrow scope reaches: `any` for every workflow of the tenant, `own` for those that the principal has asked for, null
- * for none. Naming the scope, or a word below it such as `workflow:cancel:own`, holds a role to what it names.
+ * Returns how far a narrow scope reaches: `any` for every workflow of the tenant, `own` for those that the principal
+ * has requested, null for none. A role that names the scope, or one below it such as `workflow:cancel:own`, is
+ * restricted to what it names.
  */
 export function reachOf(scopes: readonly string[], scope: NarrowScope): "any" | "own" | null {
   const named = wordsOf(scopes, scope);
@@ -115,21 +117,21 @@ export function reachOf(scopes: readonly string[], scope: NarrowScope): "any" | 
   return named.includes(`${scope}:own`) ? "own" : null;
 }
 
-/** Returns the words of a role about a narrow scope. */
+/** Returns the scopes of a role that name a narrow scope. */
 const wordsOf = (scopes: readonly string[], scope: NarrowScope): readonly string[] =>
   scopes.filter((one) => one === scope || one.startsWith(`${scope}:`));
 
-/** The scope that is lacking, for a message: the wider one where nothing is said of the narrow one. */
+/** Returns the missing scope for a message: the wider one if the role does not name the narrow one. */
 export const lackedScope = (scopes: readonly string[], needs: string): string =>
   isNarrow(needs) && wordsOf(scopes, needs).length === 0 ? widerScopes[needs] : needs;
 
-/** Returns whether these scopes allow what needs this one, for some workflow at least. */
+/** Returns whether these scopes satisfy a required scope, for some workflow at least. */
 export const grantsScope = (scopes: readonly string[], needs: string): boolean =>
   isNarrow(needs) ? reachOf(scopes, needs) !== null : hasScope(scopes, needs);
 
 /**
- * Returns whether a role is held to operators, effects or capabilities by name; nobody else need be asked what they may
- * use.
+ * Returns whether a role is restricted to operators, effects or capabilities by name. Other roles need no check per
+ * name.
  */
 export const isHeldToNames = ({ scopes }: Pick<AuthContext, "scopes">): boolean =>
   Object.values(namePrefixes).some((prefix) => scopes.some((scope) => scope.startsWith(prefix)));
@@ -162,8 +164,9 @@ export const commandScopes = {
 export type CommandScope = (typeof commandScopes)[keyof typeof commandScopes];
 
 /**
- * What the credential itself allows; what the role allows is the kernel's to say. Whose workflow it is, is asked of roles alone: a
- * credential that is held to its own work gives no such command. @throws T5_AUTHZ_FORBIDDEN.
+ * Checks the scopes of the credential itself; the kernel checks those of the role. Ownership of a workflow is checked
+ * for roles only: a credential that is restricted to its principal's own workflows is refused. @throws
+ * T5_AUTHZ_FORBIDDEN.
  */
 export function requireCredentialScope({ scopes }: ScopedCaller, needs: string, source: ModuleRef): void {
   if (scopes === undefined || (isNarrow(needs) ? reachOf(scopes, needs) === "any" : hasScope(scopes, needs))) return;
@@ -172,7 +175,7 @@ export function requireCredentialScope({ scopes }: ScopedCaller, needs: string, 
   raise(kernelError("T5_AUTHZ_FORBIDDEN", message, source, { detail: { needs: lacked } }));
 }
 
-/** A scope is granted by its own name, by a `prefix:*` or by `*`. */
+/** Returns whether a scope is granted: by its own name, by a `prefix:*` or by `*`. */
 export function hasScope(scopes: readonly string[], wanted: string): boolean {
   return scopes.some((s) => s === wanted || s === "*" || (s.endsWith(":*") && wanted.startsWith(s.slice(0, -1))));
 }

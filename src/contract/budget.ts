@@ -1,10 +1,11 @@
 /**
- * Budgets. The request budget: abstract cost units, monotonic, checked before and charged after. Scoped budgets: what a tenant, principal, workflow or operator may use in all, reserved before a call and
- * settled after it.
+ * Budgets. The request budget: abstract cost units, monotonic, checked before and charged after. Scoped budgets: the
+ * total that a tenant, principal, workflow or operator may use, reserved before a call and settled after it.
  *
  * 1.  Spent never decreases; a negative, non-finite or unbounded cost is refused. Sums are exact (`money.ts`).
  * 2.  The check is `spent < limit`: a breach found after a step blocks the next node, not the step that was running.
- * 3.  A scoped budget is never passed: the call that would exceed it is refused, the one that exactly reaches it is not.
+ * 3.  A scoped budget is never passed: the call that would exceed it is refused, the one that exactly reaches it is
+ *     not.
  */
 import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
@@ -28,7 +29,7 @@ export type Charge = z.output<typeof Charge>;
 export const chargeFields = ["tokens", "money", "invocations", "wall_ms"] as const;
 export const noCharge: Charge = Object.freeze({ tokens: 0, money: 0, invocations: 0, wall_ms: 0 });
 
-/** Sum of two charges; with `sign` -1 what is left of the first without the second. */
+/** Returns the sum of two charges; with `sign` -1 the difference. */
 export const addCharge = (a: Charge, b: Charge, sign: 1 | -1 = 1): Charge => ({
   tokens: a.tokens + sign * b.tokens,
   money: addMoney(a.money, b.money, sign),
@@ -37,19 +38,20 @@ export const addCharge = (a: Charge, b: Charge, sign: 1 | -1 = 1): Charge => ({
 });
 
 /**
- * Models have budgets of their own, with their endpoints (`ModelEndpoint.budget`): one that is spent is passed over.
+ * Models have budgets of their own in their endpoints (`ModelEndpoint.budget`): an endpoint without budget left is
+ * skipped.
  */
 export const budgetScopes = ["tenant", "principal", "workflow", "operator"] as const;
 export type BudgetScope = (typeof budgetScopes)[number];
 
 /**
- * One ceiling for everything of a scope, or for the one that `id` names; counted per tenant, and per `window` of UTC time
- * (`total` never begins again). Fields left out have no ceiling.
+ * One ceiling for everything of a scope, or for the entity that `id` names. Usage is counted per tenant, and per
+ * `window` of UTC time (`total` never starts again). Fields that are left out have no ceiling.
  */
 export const BudgetLimit = z.strictObject({
   /** The scope that is counted. */
   scope: z.enum(budgetScopes),
-  /** The one that it is for; without it each by itself. */
+  /** The entity that the ceiling applies to; without it, each entity of the scope has a counter of its own. */
   id: z.union([z.string(), z.int()]).optional(),
   /** The tenant that it is for; without it each by itself. */
   tenant_id: z.union([z.string(), z.int()]).optional(),
@@ -57,7 +59,7 @@ export const BudgetLimit = z.strictObject({
   window: z.enum(["total", "month", "day", "hour"]).default("total"),
   /** Model tokens, in and out. */
   tokens: amount.optional(),
-  /** In a unit of the host's, to a millionth of it. */
+  /** An amount of money in the host's unit, to a millionth of it. */
   money: Money.optional(),
   /** Calls. */
   invocations: amount.optional(),
@@ -90,7 +92,7 @@ export const BudgetStanding = z.object({
   }),
   /** Those nearest to it first, at most `maxToldCounters`. */
   counters: z.array(BudgetCounter),
-  /** How many more there are. */
+  /** The number of further entries. */
   more: z.int().nonnegative(),
 });
 export type BudgetStanding = z.infer<typeof BudgetStanding>;
@@ -102,21 +104,21 @@ export interface Reservation {
   readonly amounts: Charge;
 }
 
-/** The ceiling of a counter; fields that are left out have none. */
+/** The ceiling of a counter. Fields that are left out have none. */
 export type Ceiling = Readonly<Partial<Charge>>;
 
 /**
- * A reservation with the ceiling of each of its counters: whoever writes it holds the counters to them. A recorded one, which
- * was held to them when it was written, is without.
+ * A reservation with the ceiling of each of its counters, which the store enforces when it writes it. A recorded
+ * reservation, which was checked when it was written, has none.
  */
 export interface BoundReservation extends Reservation {
   readonly ceilings?: readonly Ceiling[];
 }
 
-/** The bound of every counter, whatever its ceiling: larger sums would not be exact. */
+/** The bound of every counter, whatever its ceiling, because larger sums would not be exact. */
 export const maxSums: Charge = { tokens: maxCount, money: maxSum, invocations: maxCount, wall_ms: maxCount };
 
-/** The first field of which the amounts are more than what is left, or null. */
+/** Returns the first field in which the amounts exceed what is left, or null. */
 export function fieldBeyond(
   ceiling: Ceiling,
   { charged, amounts }: { readonly charged: Charge; readonly amounts: Charge },
@@ -125,7 +127,7 @@ export function fieldBeyond(
   return chargeFields.find((field) => sum[field] > Math.min(ceiling[field] ?? maxSums[field], maxSums[field])) ?? null;
 }
 
-/** The lower of two, field by field. */
+/** Returns the lower of two ceilings, field by field. */
 export function lowerCeiling(a: Ceiling, b: Ceiling): Ceiling {
   const lower = chargeFields.flatMap((field) => {
     const most = Math.min(a[field] ?? Number.POSITIVE_INFINITY, b[field] ?? Number.POSITIVE_INFINITY);
@@ -140,7 +142,7 @@ export const Budgets = z.strictObject({
   maxCost: Money.nullable().default(null),
   /** The ceiling of the cost of one step's tokens, over all attempts of a run. */
   perToken: z.int().nonnegative().nullable().default(null),
-  /** Ceilings on what the calls of one workflow may ask for in all. */
+  /** Ceilings on the total that the calls of one workflow may request. */
   governor: GovernorLimits.prefault({}),
   /** Ceilings by registered name (operator or intent type), in place of those of the definition; per workflow. */
   capabilities: z.record(z.string(), CapabilityLimits).default({}),
@@ -152,7 +154,7 @@ export type Budgets = z.input<typeof Budgets>;
 
 const budgetRef = moduleRef(5, "budget", "check_budget");
 
-/** Null when something is left, else the refusal. A null limit is no limit. */
+/** Returns null if some of the budget is left, else the refusal. A null limit means no limit. */
 export function checkBudget(spent: number, limit: number | null): KernelError | null {
   if (limit === null || spent < limit) return null;
   return kernelError("T5_BUDGET_EXHAUSTED", `the request budget of ${limit} is spent (${spent})`, budgetRef, {
@@ -169,7 +171,7 @@ export interface BudgetAccount {
 }
 
 /**
- * An account of one request's cost; null for no ceiling.
+ * Creates an account of one request's cost. A null limit means no ceiling.
  * @throws KernelErrorException (input) from the record functions for a negative or non-finite cost.
  */
 export function createBudgetAccount(limit: number | null, alreadySpent = 0): BudgetAccount {
@@ -186,7 +188,7 @@ export function createBudgetAccount(limit: number | null, alreadySpent = 0): Bud
   };
 }
 
-/** The cost in whole units, rounded up, when it may be charged. @throws KernelErrorException of category input. */
+/** Returns a cost that may be charged in whole units, rounded up. @throws KernelErrorException of category input. */
 export function requireCost(cost: number): number {
   const { data, success } = Money.safeParse(cost);
   if (success) return data;

@@ -1,6 +1,6 @@
 /**
- * A registered capability as callers see it: what it takes, what it may use, what it yields, with JSON Schemas in place
- * of the package's own zod schemas. Its plan is code, and stays with the package.
+ * A registered capability as callers see it: its inputs, operators and outcomes, with JSON Schemas in place of the
+ * package's zod schemas. Its plan is code and is not shown.
  */
 import { z } from "zod";
 import { CapabilityVersion, IntentType } from "./capability.ts";
@@ -37,7 +37,7 @@ export const CapabilityView = z.object({
   operators: z.array(OperatorView),
   /** Operators that the package may use and that are not registered. */
   missing_operators: z.array(z.string()),
-  /** By outcome type. */
+  /** The schema of each outcome, by outcome type. */
   outcomes: z.record(z.string(), JsonSchema),
   limits: CapabilityLimits,
 });

@@ -1,6 +1,6 @@
 /**
- * Capability packages: what the kernel runs by name. Schemas inside are zod schemas of the
- * package's own; the kernel applies them and never reads meaning into them.
+ * Capability packages: work that the kernel runs by name. Their schemas are the package's own zod schemas; the kernel
+ * applies them and does not interpret them.
  */
 import { z } from "zod";
 import type { AuthContext } from "./auth-context.ts";
@@ -19,7 +19,10 @@ const anOperator = z.custom<Operator>(
   "must be an operator, or the name of one",
 );
 
-/** A template is checked whole, and stays as it was written; what a function gives is checked when it has given it. */
+/**
+ * A template is checked as a whole at definition and kept as it was written; the plan that a function returns is
+ * checked each time.
+ */
 const planTemplate = z.unknown().superRefine((plan, { addIssue }) => {
   if (typeof plan === "function") return;
   const { error } = ExecutionPlan.safeParse(plan, { error: explainKeys });
@@ -52,29 +55,27 @@ export const CapabilityPackage = z.strictObject({
 });
 export type CapabilityPackage = z.infer<typeof CapabilityPackage>;
 
-/**
- * The operators that a package may use, as it lists them: operators, or names of some that are registered elsewhere.
- */
+/** The operators that a package may use: operators themselves, or names of operators that are registered separately. */
 export type OperatorList = readonly (Operator | string)[];
 /** The schemas of a package's outcomes, by their type. */
 export type OutcomeSchemas = Readonly<Record<string, z.ZodType>>;
 
-/** `Name@major.minor` */
+/** Returns the reference of a capability: `Name@major.minor`. */
 export const capabilityRef = (intentType: string, version: string): string => `${intentType}@${version}`;
 
-/** How a person or a rule changed the call that a step had planned. */
+/** A change that a person or a rule made to a planned call. */
 export interface ChangedCall {
   /** The input of the call. */
   readonly input: Json;
   /** Each change, the rules' first. */
   readonly changes: readonly {
     readonly by: "person" | "rule";
-    /** The person's comment, the rule's reason; null where none was given. */
+    /** The person's comment or the rule's reason; null if none was given. */
     readonly reason: string | null;
   }[];
 }
 
-/** The situation before a plan: nothing (round 0), or the steps that were completed and that failed. */
+/** The steps that were completed and failed before this plan; none in round 0. */
 export interface PlanningSituation {
   /** 0 for the first plan of a workflow. */
   readonly round: number;
@@ -99,7 +100,7 @@ export interface PlanningSituation {
   readonly max_steps?: number;
 }
 
-/** The argument of a package's plan function. `situation` tells a replan what failed before. */
+/** The argument of a package's plan function. `situation` holds what failed before a replan. */
 export interface PlanQuestion<I = unknown> {
   /** The checked request, whole. */
   readonly intent: Intent;
@@ -107,16 +108,16 @@ export interface PlanQuestion<I = unknown> {
   readonly input: I;
   /** The context of the request: profile, memory, documents, earlier work. */
   readonly context: ContextBundle;
-  /** The principal who asks, with tenant and scopes. */
+  /** The requesting principal, with tenant and scopes. */
   readonly auth: AuthContext;
-  /** The situation before the plan: nothing, or the steps that were completed and that failed. */
+  /** The steps that were completed and failed before this plan. */
   readonly situation: PlanningSituation;
 }
 
 /**
- * A plan, or a pure function that makes one. In what its author wrote `{{look.output.card}}` refers to what a step gave;
- * what came from the question is text, which a function may be asked a second time to tell apart. `ref` and `text` say
- * it outright.
+ * A plan, or a pure function that makes one. In the text of its author `{{look.output.card}}` refers to the output of a
+ * step; text that came from the question is literal. The kernel may call a function twice to tell the two apart. `ref`
+ * and `text` mark references explicitly.
  */
 export type PlanTemplate<I = unknown> =
   | ExecutionPlan
@@ -133,9 +134,9 @@ export interface CapabilityDefinition<
   readonly intentType: N;
   /** major.minor */
   readonly version: string;
-  /** For people, models and clients. */
+  /** A description for people, models and clients. */
   readonly description: string;
-  /** By which a text is found to be for it. */
+  /** Keywords by which the classifier matches a text to this package. */
   readonly keywords: readonly string[];
   /** The schema of a request's inputs. */
   readonly input: I;
@@ -145,11 +146,11 @@ export interface CapabilityDefinition<
   readonly outcomes: Outs;
   /** The template, or the function that makes a plan. */
   readonly plan: PlanTemplate<never>;
-  /** Words that rules match, by step id. */
+  /** Tags that policy rules match, by step id. */
   readonly policyTags: Readonly<Record<string, readonly string[]>>;
   /** Buttons of gates, by step id. */
   readonly uiActions: Readonly<Record<string, readonly UiAction[]>>;
-  /** How much each step counts in the progress, by step id. */
+  /** The weight of each step in the progress, by step id. */
   readonly weights: Readonly<Record<string, number>>;
   /** Rounds of planning (`max_invocations`) that one workflow may take. */
   readonly limits: CapabilityLimits;

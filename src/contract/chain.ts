@@ -1,9 +1,9 @@
 /**
  * The chain of a stream: each row's hash covers its bytes and the hash of the row before it.
  *
- * Owns: the chain rule, and the words for where a chain is broken. Never: reads what a row says.
+ * Owns: the chain rule, and the records that describe where a chain is broken. Never: reads the content of a row.
  * 1.  hash = H(previous ‖ envelope bytes ‖ H(body bytes)), over the bytes stored. The first row's previous hash is
- *        `genesisHash`, and its envelope names the stream.
+ *     `genesisHash`, and its envelope names the stream.
  * 2.  A row without a body is damaged: no event records that a body was erased.
  */
 import { sha256 } from "./digest.ts";
@@ -15,7 +15,7 @@ import type { TurnRow } from "./turn.ts";
 
 export const genesisHash = "0".repeat(64);
 
-/** A row as an export spells it: these fields, in this order, and nothing else. */
+/** Returns the text of a row in an export: these members, in this order, and no others. */
 export function rowText(row: TurnRow): string {
   const { stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash } = row;
   return JSON.stringify({ stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash });
@@ -27,14 +27,17 @@ export const chainHash = (prev: string, envelope: string, bodyHash: string): str
 const placeOf = (row: Partial<TurnRow> | null) => ({ stream: row?.stream ?? "", sequence: row?.first_sequence ?? 0 });
 const readRef = moduleRef(0, "ledger", "read");
 
-/** @throws KernelErrorException T0_LEDGER_CORRUPT. */
+/** Raises the damage as an error. @throws KernelErrorException T0_LEDGER_CORRUPT. */
 export function refuseDamage(broken: ChainBreak): never {
   const { stream, sequence, reason } = broken;
   const message = `the ledger is damaged: ${stream} at sequence ${sequence} (${reason})`;
   raise(kernelError("T0_LEDGER_CORRUPT", message, readRef, { detail: { broken } }));
 }
 
-/** The damage that reading a row threw. What threw anything else holds what no kernel of this release writes. */
+/**
+ * Returns the damage that an error thrown while reading a row describes. Any other error means that the row has content
+ * that no kernel of this release writes.
+ */
 export function damageIn(row: TurnRow, thrown: unknown): ChainBreak {
   const { broken } = (thrown instanceof KernelErrorException ? thrown.error.detail : {}) as { broken?: ChainBreak };
   return broken ?? { ...placeOf(row), reason: "format" };
@@ -48,20 +51,20 @@ export interface ChainBreak {
   readonly stream: string;
   readonly sequence: number;
   /**
-   * `missing`: the row has no body. `spelling`: its JSON is not spelled as a kernel spells it. `signature`: the chain is
-   * sound there, and a signed approval in it is not. `index`: the log is sound, and a row of an index beside it does not
-   * say what the log does.
+   * The kind of the damage. `missing`: the row has no body. `spelling`: its JSON is not formatted as a kernel formats
+   * it. `signature`: the chain is intact, and a signed approval in the row does not verify. `index`: the log is intact,
+   * and a row of an index disagrees with it.
    */
   readonly reason: RowDamage | "link" | "sequence" | "format" | "spelling" | "signature" | "index";
-  /** Of an index: which row, and what is wrong with it. */
+  /** The damaged entry of an index, and what is wrong with it. */
   readonly index?: IndexBreak;
 }
 
-/** An entry of an index that the log does not give, or one that is missing. */
+/** An entry of an index that disagrees with the log, or that is missing. */
 export interface IndexBreak {
   readonly table: string;
   readonly key: JsonObject;
-  /** `missing`: the log tells of it; `extra`: it does not; `forged`: `columns` say otherwise than the log. */
+  /** `missing`: only the log has the entry; `extra`: only the index has it; `forged`: they differ in `columns`. */
   readonly wrong: "missing" | "extra" | "forged";
   readonly columns: readonly string[];
 }
@@ -85,7 +88,7 @@ interface Linked {
   readonly count: number;
 }
 
-/** Returns whether a row with this envelope is where it says. The first of a stream names it. */
+/** Returns whether a row has the sequence that its envelope states. The first row of a stream names the stream. */
 export function standsAt(row: TurnRow, { stream, first, count }: Linked, expectedFirst: number): boolean {
   const isWhole =
     first === expectedFirst && row.first_sequence === expectedFirst && row.last_sequence === expectedFirst + count - 1;
@@ -116,7 +119,10 @@ export function verifyChain(
   return null;
 }
 
-/** As `checkRow`, of a row that anybody may have written: one whose hashes fit around what is no JSON is broken too. */
+/**
+ * Checks a row as `checkRow` does, also if anybody may have written it: a row whose hashes match but whose text is not
+ * JSON is broken too.
+ */
 export function checkRowSafely(row: TurnRow, prev: string, next: number): ChainBreak | null {
   try {
     return checkRow(row, prev, next);

@@ -16,7 +16,10 @@ export const MemoryRecord = z.strictObject({
   value: JsonValue,
   source: z.string().min(1).max(256),
   confidence: z.number().min(0).max(1),
-  /** The capability that may merge it elsewhere; a record of no thread that names one is replicated. */
+  /**
+   * The capability that a replica needs to merge the record. A record that belongs to no thread and names one is
+   * replicated.
+   */
   capability: z.string().min(1).max(256).optional(),
   /** The replica that wrote this version, and its Lamport version; the kernel's to give. */
   origin: z.string().min(1).max(256).optional(),
@@ -25,7 +28,7 @@ export const MemoryRecord = z.strictObject({
 export type MemoryRecord = z.input<typeof MemoryRecord>;
 export type ParsedMemoryRecord = z.output<typeof MemoryRecord>;
 
-/** One document ledger entry: the hash of its processed content and what it lacks (LED-08). */
+/** One entry of the document ledger: the hash of the processed content, and the parts that are missing (LED-08). */
 export const DocumentRecord = z.strictObject({
   tenant_id: TenantId,
   document_id: z.union([z.string().min(1).max(256), z.int()]),

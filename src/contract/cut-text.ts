@@ -1,8 +1,9 @@
 /**
- * Text for lists: on one line or as it is, of at most so many UTF-16 units, ending in `…` where something is left out.
+ * Shortens text for lists, on one line or as it is, to a number of UTF-16 units. The result ends in `…` if something
+ * was left out.
  */
 
-/** At most `max` units; never half a character. */
+/** Returns at most `max` UTF-16 units of a text; a surrogate pair is never split. */
 export function cutText(text: string, max: number): string {
   if (text.length <= max) return text.toWellFormed();
   return `${text
@@ -11,7 +12,9 @@ export function cutText(text: string, max: number): string {
     .toWellFormed()}…`;
 }
 
-/** The same, with every stretch of white space as one space. What lies far behind the cut is not looked at. */
+/**
+ * Returns the text with each run of white space as one space, cut to `max` units. It does not read far beyond the cut.
+ */
 export const cutToLine = (text: string, max: number): string =>
   cutText(
     text

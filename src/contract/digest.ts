@@ -1,5 +1,5 @@
-// Canonical JSON (RFC 8785) and SHA-256 digests: the text and the hash that anybody else can compute again.
-// Owns: key order by UTF-16 code units, number form, the refusal of what JSON cannot say, the depth limit.
+// Canonical JSON (RFC 8785) and SHA-256 digests, which anybody can compute again.
+// Owns: key order by UTF-16 code units, number form, the refusal of values that JSON lacks, the depth limit.
 // Never: hashes anything but bytes or canonical text. The only room file of contract/ that uses node:crypto.
 
 import { hash } from "node:crypto";
@@ -13,9 +13,9 @@ export const maxJsonDepth = 1000;
 const canonicalRef = moduleRef(0, "digest", "canonical_json");
 
 /**
- * RFC 8785 text. Members that are undefined, functions or symbols are dropped as in JSON, and are null in lists; toJSON
- * is honoured. Throws an input KernelErrorException for NaN, infinities, bigints, lone surrogates, no value at the
- * root, and more than `maxJsonDepth` levels or a cycle.
+ * Returns the RFC 8785 text of a value. Members that are undefined, functions or symbols are dropped as in JSON, and
+ * are null in lists; toJSON is honoured. Throws an input KernelErrorException for NaN, infinities, bigints, lone
+ * surrogates, an undefined root, and more than `maxJsonDepth` levels or a cycle.
  */
 export function canonicalJson(value: unknown): string {
   return write(value, "", 0) ?? refuse("there is no value at the root");
@@ -47,7 +47,7 @@ function unwrap(value: unknown, key: string): unknown {
   return json instanceof Number || json instanceof String || json instanceof Boolean ? json.valueOf() : json;
 }
 
-/** Text that JSON writes as it stands, between quotes. */
+/** Text that JSON writes unescaped between quotes. */
 const plainText = /^[ !#-[\]-~]*$/;
 
 function writeText(text: string): string {
@@ -73,7 +73,10 @@ function writeList(list: readonly unknown[], depth: number): string {
   return `[${items}]`;
 }
 
-/** Most objects have few keys, in order already or nearly: moving those that are not costs less than sorting a list. */
+/**
+ * Returns the keys in order. Most objects have few keys that are nearly sorted, for which insertion is cheaper than
+ * sorting a list.
+ */
 function sortedKeys(value: object): string[] {
   const keys = Object.keys(value);
   if (keys.length > fewKeys) return keys.sort();
@@ -97,12 +100,12 @@ function refuseDepth(): never {
   raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, canonicalRef, { detail: { limit: maxJsonDepth } }));
 }
 
-/** Lower-case hex SHA-256 of bytes, or of text as UTF-8. */
+/** Returns the lower-case hex SHA-256 of bytes, or of text as UTF-8. */
 export function sha256(data: string | Uint8Array): string {
   return hash("sha256", data);
 }
 
-/** Lower-case hex SHA-256 of the value's canonical JSON. */
+/** Returns the lower-case hex SHA-256 of the value's canonical JSON. */
 export function digest(value: unknown): string {
   return sha256(canonicalJson(value));
 }

@@ -1,5 +1,5 @@
 /**
- * The words of the doctor: workflows that what is registered in a kernel cannot run, and what can be done about each.
+ * The doctor's report: workflows that this kernel cannot run with its registered packages, and the remedies of each.
  */
 import { z } from "zod";
 import type { ErrorCode } from "./error-codes.ts";
@@ -8,9 +8,9 @@ import { WorkflowStateName } from "./progress.ts";
 
 /** The selection of workflows to examine; those that have ended are left out. */
 export const DoctorQuestion = z.strictObject({
-  /** This workflow alone. */
+  /** Limits the examination to this workflow. */
   workflow_id: z.string().optional(),
-  /** Workflows of this intent type alone. */
+  /** Limits the examination to workflows of this intent type. */
   intent_type: z.string().optional(),
 });
 export type DoctorQuestion = z.infer<typeof DoctorQuestion>;
@@ -39,8 +39,8 @@ export const EffectDone = z.object({ step_id: z.string(), operator: z.string(), 
 export type EffectDone = z.infer<typeof EffectDone>;
 
 /**
- * What can be done: `pin` registers what is missing beside what is there; `migrate` begins the work again under `version`
- * (retry, mode migrate); `edit` changes the payload at its gate; `end` cancels.
+ * One remedy: `pin` registers the missing version beside the present one; `migrate` starts the work again under
+ * `version` (retry, mode migrate); `edit` changes the payload at its gate; `end` cancels the workflow.
  */
 export const Remedy = z.object({
   kind: z.enum(["pin", "migrate", "edit", "end"]),
@@ -49,7 +49,7 @@ export const Remedy = z.object({
 });
 export type Remedy = z.infer<typeof Remedy>;
 
-/** A workflow that cannot run here, why, and what can be done. */
+/** A workflow that cannot run here, with the reason and the remedies. */
 export const DoctorFinding = z.object({
   workflow_id: WorkflowId,
   tenant_id: TenantId,
@@ -62,7 +62,7 @@ export const DoctorFinding = z.object({
 });
 export type DoctorFinding = z.infer<typeof DoctorFinding>;
 
-/** How many workflows the doctor examined, and how many are stranded. */
+/** The number of workflows that the doctor examined and that are stranded, with its findings. */
 export const DoctorReport = z.object({
   ok: z.boolean(),
   workflows: z.int().describe("Workflows that have not ended."),

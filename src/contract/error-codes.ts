@@ -18,7 +18,8 @@ export const errorCodes = Object.freeze({
   // T0: schemas, ledger, kernel
   T0_VALIDATION_SCHEMA_MISMATCH: input("Correct the fields named in the detail and send the request again."),
   T0_HOST_INVALID: input(
-    "Have the module export the options of createKernel by the name host, as in: export const host = defineHost({ capabilities }).",
+    "Have the module export the options of createKernel by the name host, as in: export const host = defineHost({ " +
+      "capabilities }).",
   ),
   T0_LIST_TOO_WIDE: input("Narrow the list by state, intent type, requester, operator or dates, then search it again."),
   T0_VALIDATION_PAYLOAD_TOO_LARGE: input("Send less data, or raise the limit named in the detail.", { http: 413 }),
@@ -45,7 +46,8 @@ export const errorCodes = Object.freeze({
     http: 503,
   }),
   T0_LEDGER_FORMAT: input(
-    "Use the release that wrote it, or convert a ledger of an earlier release into a new one with npm run convert in a clone of the repository.",
+    "Use the release that wrote it, or convert a ledger of an earlier release into a new one with npm run convert " +
+      "in a clone of the repository.",
     { severity: "fatal" },
   ),
   T0_LEDGER_NEWER_SCHEMA: input("Use the version that wrote this ledger, or a newer one.", { severity: "fatal" }),
@@ -197,7 +199,8 @@ export const errorCodes = Object.freeze({
   T4_OUTPUT_INVALID: input("Correct the operator; its output does not follow its output schema."),
   T4_OUTCOME_INVALID: input("Correct the step; its outcome does not follow the outcome's schema."),
   T4_OPERATOR_UNKNOWN: processing(
-    "Register this version of the operator, then retry the workflow; or migrate it to what is registered (retry, mode migrate).",
+    "Register this version of the operator, then retry the workflow; or migrate it to what is registered (retry, " +
+      "mode migrate).",
   ),
   T4_ROUNDS_EXHAUSTED: resource("Raise the limit maxRounds, or let the planner come to an end sooner."),
   T4_WORKFLOW_STRANDED: input(
@@ -251,12 +254,14 @@ export const errorCodes = Object.freeze({
   T5_POLICY_DENIED: policy("Change the request or the rule, then submit again or retry with mode regenerate."),
   T5_POLICY_FAILED: policy("Repair the policy rule that threw; until then it denies."),
   T5_POLICY_UNSETTLED: policy(
-    "Change the rules that the reason names, so that a payload which they have changed is left as it is when they see it again.",
+    "Change the rules that the reason names, so that a payload which they have changed is left as it is when they " +
+      "see it again.",
   ),
   T5_POLICY_INVALID: input("Correct the rules and fields named in the detail; until then none of the set applies."),
   T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
   T5_GATE_EXPIRED: policy(
-    "Nobody decided in time, so the gate's expiry denied it: submit the request again, or give its gate more time (expiry) or more people (escalation).",
+    "Nobody decided in time, so the gate's expiry denied it: submit the request again, or give its gate more time " +
+      "(expiry) or more people (escalation).",
   ),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
   T5_GATE_UNNAMED: input("Say which gate: its gate_id, or of a decision the payload_digest that it shows."),
@@ -265,7 +270,8 @@ export const errorCodes = Object.freeze({
   T5_PERSON_UNDECIDED: policy("Repair the host's samePerson; until then nothing is decided that rests on it."),
   T5_RESULT_INVALID: input("State a result that follows the operator's output schema, or none."),
   T5_GATE_NOT_RUNNABLE: input(
-    "See the cause; then register the version that it names beside the new one, begin the work again under the new one (retry, mode migrate), edit the payload, or end it (reject, cancel): the gate stays open.",
+    "See the cause; then register the version that it names beside the new one, begin the work again under the " +
+      "new one (retry, mode migrate), edit the payload, or end it (reject, cancel): the gate stays open.",
     { http: 409 },
   ),
   T5_EDIT_WITHOUT_EFFECT: input(
@@ -320,7 +326,7 @@ export const errorCodes = Object.freeze({
 /** The name of a row of the catalogue. */
 export type ErrorCode = keyof typeof errorCodes;
 
-/** True for the codes of the catalogue (own keys only). */
+/** Returns whether a code is in the catalogue (own keys only). */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(errorCodes, code);
 }

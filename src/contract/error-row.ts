@@ -1,7 +1,7 @@
-/** The functions that make rows of the error catalogue, with what a category implies where a row says nothing else. */
+/** The functions that make rows of the error catalogue, with defaults that follow from the category. */
 import type { ErrorCategory, Severity } from "./kernel-error.ts";
 
-/** One row of the catalogue. `next` is one plain sentence that says what a person does about the error. */
+/** One row of the catalogue. `next` is one plain sentence that tells a person what to do about the error. */
 export type ErrorCodeRow = {
   readonly category: ErrorCategory;
   readonly severity: Severity;

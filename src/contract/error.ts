@@ -1,9 +1,10 @@
-// What callers do with errors: the convenience factories, wrapping, escalation, and the executor's view.
+// Operations on errors: the convenience factories, wrapping, escalation, and the executor's view.
 // Owns: derived codes, the total mapping between KernelError and ExecutorError, the retry decision.
-// Never: throws, except raise(). The record itself lives in kernel-error.ts and is exported from here as well.
+// Never: throws, except raise(). The record itself is defined in kernel-error.ts and exported from here as well.
 // Invariants
 // 1. fromExecutorError and toExecutorError are total and keep code, message, details, hint and the retry decision.
-// 2. What a KernelError cannot hold of an executor error is in detail.executor, which wins on the way back.
+// 2. Members of an executor error that a KernelError lacks are in detail.executor, which takes precedence on the way
+// back.
 // 3. The category decides on retries; only `dependency` lets the error's own flag decide.
 
 import { z } from "zod";
@@ -33,7 +34,7 @@ export type ErrorOptions = {
   readonly retry?: boolean;
 };
 
-/** Category input, severity transient, code T<tier>_<MODULE>_INVALID_INPUT. */
+/** Makes an error of category input, severity transient, code T<tier>_<MODULE>_INVALID_INPUT. */
 export function inputError(
   message: string,
   source: ModuleRef,
@@ -44,7 +45,7 @@ export function inputError(
   return createError(code, "input", "transient", message, source, retry, detail, cause);
 }
 
-/** Category processing, severity degraded, code …_PROCESSING_FAILED. */
+/** Makes an error of category processing, severity degraded, code …_PROCESSING_FAILED. */
 export function processingError(
   message: string,
   source: ModuleRef,
@@ -56,7 +57,9 @@ export function processingError(
   return createError(code, "processing", "degraded", message, source, retry, detail, cause ?? options.cause);
 }
 
-/** Category external; transient when it may be retried, else degraded; code …_EXTERNAL_FAILED. */
+/**
+ * Makes an error of category external, severity transient if it may be retried, else degraded, code …_EXTERNAL_FAILED.
+ */
 export function externalError(
   message: string,
   source: ModuleRef,
@@ -68,7 +71,7 @@ export function externalError(
   return createError(code, "external", retry ? "transient" : "degraded", message, source, retry, detail, cause);
 }
 
-/** Category resource, severity fatal, code …_RESOURCE_EXHAUSTED. */
+/** Makes an error of category resource, severity fatal, code …_RESOURCE_EXHAUSTED. */
 export function resourceError(
   message: string,
   source: ModuleRef,
@@ -79,7 +82,7 @@ export function resourceError(
   return createError(code, "resource", "fatal", message, source, retry, detail, cause);
 }
 
-/** Category policy, severity fatal, never retryable, code …_POLICY_VIOLATION. */
+/** Makes an error of category policy, severity fatal, never retryable, code …_POLICY_VIOLATION. */
 export function policyError(
   message: string,
   source: ModuleRef,
@@ -99,7 +102,8 @@ function deriveCode(source: ModuleRef, reason: string): string {
 export type WrapOptions = { readonly unrecoverable?: boolean; readonly detail?: JsonObject | null };
 
 /**
- * The inner error as the cause of an outer one, which takes over category, severity and retry decision. Without a message it gets one that names the outer function and the inner failure.
+ * Wraps an error as the cause of an outer one, which takes over category, severity and retry decision. The default
+ * message names the outer function and the inner failure.
  */
 export function wrapError(
   outerCode: string,
@@ -114,7 +118,7 @@ export function wrapError(
   return createError(outerCode, inner.category, severity, text, source, retry, options.detail, inner);
 }
 
-/** By tier: the code of a received error, and the module that receives it (a module name belongs to one tier). */
+/** The code of a received error and the module that receives it, by tier (a module name belongs to one tier). */
 const receivers: readonly (readonly [ErrorCode, string] | undefined)[] = [
   undefined,
   ["T1_ESCALATION_UNHANDLED", "classification"],
@@ -127,8 +131,8 @@ const receivers: readonly (readonly [ErrorCode, string] | undefined)[] = [
 ];
 
 /**
- * The error as the next tier up receives it: wrapped once, with that tier as source. An error of T7 is returned as it
- * is, for there is nobody above.
+ * Returns the error as the next higher tier receives it: wrapped once, with that tier as source. An error of T7, the
+ * highest tier, is returned unchanged.
  */
 export function escalate(error: KernelError): KernelError {
   const tier = error.source.tier + 1;
@@ -168,8 +172,8 @@ export const ExecutorError = z
 export type ExecutorError = z.infer<typeof ExecutorError>;
 
 /**
- * May the call be tried again? A KernelError says so itself; of an ExecutorError the category decides: transient and
- * timeout yes, dependency by its flag, all others no.
+ * Returns whether the call may be tried again. A KernelError states it; for an ExecutorError the category decides:
+ * transient and timeout yes, dependency by its flag, all others no.
  */
 export function isRetryable(error: KernelError | ExecutorError): boolean {
   if ("retry_eligible" in error) return error.retry_eligible;
@@ -177,7 +181,7 @@ export function isRetryable(error: KernelError | ExecutorError): boolean {
   return error.category === "transient" || error.category === "timeout";
 }
 
-// What detail.executor holds. `shadowed` is a key "executor" that the operator's own details had.
+// The content of detail.executor. `shadowed` is a member "executor" of the operator's own details.
 const ExecutorTrace = z.object({
   code: z.string(),
   category: ExecutorErrorCategory,
@@ -186,7 +190,7 @@ const ExecutorTrace = z.object({
 });
 type ExecutorTrace = z.infer<typeof ExecutorTrace>;
 
-/** The executor's view of any KernelError. */
+/** Returns the executor's view of a KernelError. */
 export function toExecutorError(error: KernelError): ExecutorError {
   const { trace, details } = readDetail(error.detail);
   return {
@@ -259,8 +263,8 @@ const kernelCodes: Readonly<Record<ExecutorErrorCategory, ErrorCode>> = {
 const operatorRef = moduleRef(4, "operator", "invoke");
 
 /**
- * The KernelError for an executor's error. A code that is a kernel code is kept, with its catalogue row where
- * that agrees with the category; any other gets the category's code, or T4_OPERATOR_<CODE> when transient.
+ * Returns the KernelError for an executor's error. A kernel code is kept, with its catalogue row if that agrees with
+ * the category; any other code becomes the category's code, or T4_OPERATOR_<CODE> when transient.
  */
 export function fromExecutorError(error: ExecutorError, source: ModuleRef = operatorRef): KernelError {
   const code = errorCodePattern.test(error.code) ? error.code : toKernelCode(error);
@@ -273,15 +277,16 @@ function toKernelCode({ code, category }: ExecutorError): string {
   return (category === "transient" ? toOwnCode(code) : null) ?? kernelCodes[category];
 }
 
-/** A code of the operators' own space. Null where the code holds no letter or digit. */
+/** Returns a code in the operators' code space; null if the code holds no letter or digit. */
 function toOwnCode(code: string): string | null {
   const words = code.toUpperCase().match(/[A-Z0-9]+/g);
   return words === null ? null : `T4_OPERATOR_${words.join("_")}`;
 }
 
 /**
- * The KernelError for what an operator threw. Only T5 speaks for policy, for people and for the budget: an operator that says
- * `authorization` or `policy_denied`, or uses a code of T5, gets T4_OPERATOR_<CODE>, and its words stand in `detail.executor`.
+ * Returns the KernelError for an error that an operator threw. Only T5 may report policy, people and budget: an
+ * operator's `authorization`, `policy_denied` or T5 code becomes T4_OPERATOR_<CODE>, with the original in
+ * `detail.executor`.
  */
 export function fromOperatorError(error: ExecutorError): KernelError {
   const isOwn = error.category !== "authorization" && error.category !== "policy_denied";

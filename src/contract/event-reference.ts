@@ -1,9 +1,9 @@
 /**
- * References from a row's inputs and answers to the payloads of its events: what stands in an event is not written twice.
+ * References from a row's inputs and answers to the payloads of its events, so that no value is written twice.
  *
- * `{"$event": 3, "path": ["result"]}` is the subtree at this path of the payload of the row's event 3 (from 0); without a
- * path it is the payload. `{"$event": 3, "omit": ["stage"]}` is the payload without these members. `{"$plain": {…}}` is an
- * object that has a member of one of these names itself.
+ * `{"$event": 3, "path": ["result"]}` is the subtree at this path of the payload of the row's event 3 (from 0); without
+ * a path it is the payload. `{"$event": 3, "omit": ["stage"]}` is the payload without these members. `{"$plain": {…}}`
+ * is an object that itself has a member of one of these names.
  */
 import { isPlainObject, type Json, type JsonObject } from "./json.ts";
 
@@ -27,19 +27,19 @@ export class ReferenceWriter {
   #places: ReadonlyMap<unknown, Place> | null = null;
   /** The names of all members of the payloads; made when they are first asked. */
   #names: ReadonlySet<string> | null = null;
-  /** Answers stand in the order of their events: the search for the next one begins behind the last one found. */
+  /** Answers have the order of their events: each search starts behind the last event that was found. */
   #next = 0;
 
   constructor(payloads: readonly object[]) {
     this.#payloads = payloads;
   }
 
-  /** Returns whether the value itself, the same object, stands in an event of the row. */
+  /** Returns whether an event of the row holds this same object. */
   holds(value: unknown): boolean {
     return this.#find(value) !== null;
   }
 
-  /** Returns the value as JSON that refers to the row's events where these hold the same objects. */
+  /** Returns the value as JSON that refers to the row's events for objects that they hold. */
   write(value: unknown): Json {
     if (typeof value === "string") return value.length < longText ? value : (this.#find(value) ?? value);
     if (typeof value !== "object" || value === null) return (value ?? null) as Json;
@@ -65,7 +65,9 @@ export class ReferenceWriter {
     return Object.fromEntries(names.map((name) => [name, this.write((value as JsonObject)[name])]));
   }
 
-  /** An event often holds an answer's members beside its own. */
+  /**
+   * Returns a reference that omits members, because an event often holds an answer's members beside its own; else null.
+   */
   #findWithout(value: object, names: readonly string[]): Json | null {
     this.#names ??= new Set(this.#payloads.flatMap((payload) => Object.keys(payload)));
     for (const name of names) if (!this.#names.has(name)) return null;
@@ -94,7 +96,7 @@ interface Place {
   readonly path: string[];
 }
 
-/** Returns where each object and each long text of the payloads stands first, down to `maxDepth` levels. */
+/** Returns the first position of each object and each long text of the payloads, down to `maxDepth` levels. */
 function placesIn(payloads: readonly object[]): ReadonlyMap<unknown, Place> {
   const places = new Map<unknown, Place>();
   for (const [$event, payload] of payloads.entries()) notePlaces(places, payload, { $event, path: [] });
@@ -113,7 +115,7 @@ function notePlaces(places: Map<unknown, Place>, at: object, place: Place): void
   }
 }
 
-/** Returns the value that was written with references to these payloads. A reference to nothing is null. */
+/** Returns the value that was written with references to these payloads. A dangling reference is null. */
 export function readReferences(written: Json, payloads: readonly JsonObject[]): Json {
   if (Array.isArray(written)) return written.map((item) => readReferences(item, payloads));
   if (!isPlainObject(written)) return written;

@@ -1,6 +1,6 @@
 /**
- * Ledger events: the record that readers see, and an event before it has a place. The event catalogue (`events.ts`) lists
- * the types.
+ * Ledger events: the record that readers see, and an event before it has a position. The event catalogue (`events.ts`)
+ * lists the types.
  * 1.  A workflow's sequence is dense, starts at 1 and is the id that streams resume from.
  */
 import { z } from "zod";
@@ -20,7 +20,7 @@ export type EventPayloads = {
 };
 /** A decision that closes a gate. */
 export type GateDecided = EventPayloads["USER_APPROVED"];
-/** One person's vote, bound to what it was given on. */
+/** One person's vote, bound to what the gate showed. */
 export type GateVoted = EventPayloads["GATE_VOTED"];
 
 export const Actor = z.object({ type: z.string(), id: PrincipalId });
@@ -44,13 +44,13 @@ export const LedgerEvent = z.object({
 });
 export type LedgerEvent = z.infer<typeof LedgerEvent>;
 
-/** An event before it has an id, a sequence and a place: what a turn decides. */
+/** An event before it has an id, a sequence and a position: the form in which a turn decides it. */
 export type EventDraft = {
   [T in keyof EventPayloads]: {
     readonly type: T;
     readonly step_id: string | null;
     readonly payload: EventPayloads[T];
-    /** Of a reservation: what the store holds its counters to. No part of the event. */
+    /** The ceilings that the store enforces for a reservation. They are not part of the event. */
     readonly ceilings?: readonly Ceiling[];
   };
 }[keyof EventPayloads];

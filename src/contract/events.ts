@@ -1,7 +1,7 @@
 /**
  * The event catalogue: one row per event type. Every set of event types in the kernel is derived from it.
  *
- * Owns: the closed list of event types and what is known of each. Never: loads a package, or any file but its groups.
+ * Owns: the closed list of event types and the facts of each. Never: loads a package, or any file but its groups.
  * 1.  The list is closed per schema version; an unknown type is refused on append.
  */
 import { actionEvents } from "./events/action-events.ts";
@@ -32,7 +32,7 @@ const rows = eventCatalogue as Readonly<Record<string, EventFacts>>;
 
 const noFacts: EventFacts = Object.freeze({ from: "t4", to: "workflow" });
 
-/** Returns the facts of an event type. A type that the catalogue does not have (in a damaged ledger) moves and ends nothing. */
+/** Returns the facts of an event type. A type that the catalogue lacks (in a damaged ledger) moves and ends nothing. */
 export const factsOf = (type: string): EventFacts => (Object.hasOwn(rows, type) ? (rows[type] as EventFacts) : noFacts);
 
 /** Returns the event types whose facts pass a test. Readers derive their sets once, when they are loaded. */
@@ -42,5 +42,5 @@ export const typesWhere = (test: (facts: EventFacts) => boolean): ReadonlySet<st
 /** Returns whether a chart receives the events of a type. */
 export const isHeardBy = (chart: ChartName, { charts = [] }: EventFacts): boolean => charts.includes(chart);
 
-/** Returns whether events of a type may change what a gate shows or whether it is open. */
+/** Returns whether events of a type may change what a gate shows, or whether it is open. */
 export const touchesGate = (facts: EventFacts): boolean => isHeardBy("gate", facts) || facts.voids !== undefined;

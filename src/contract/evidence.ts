@@ -1,12 +1,11 @@
 /**
- * Evidence: what an export of a workflow says beside its ledger rows, so that both can be given to somebody else together
- * (RLH-05). One JSON line each: the rows unchanged, then the audit entries, the evaluation
- * reports and a closing line.
+ * Evidence: the records of an export beside the ledger rows, so that a third party receives both together (RLH-05). One
+ * JSON line each: the rows unchanged, then the audit entries, the evaluation reports and a closing line.
  *
  * 1.  A line of evidence has the key `evidence`, which no row has.
  * 2.  Each is chained to the one before it, the first to the head of the rows: hash = H(previous ‖ text without hash).
  * 3.  An export names its own end: the closing line of each stream says how many lines there are, and the sequence and
- *        hash of the last row. Without one the export was cut.
+ *     hash of the last row. Without one the export was cut.
  */
 import { z } from "zod";
 import { AuditEntry } from "./audit.ts";
@@ -42,7 +41,7 @@ type Unsealed<L> = L extends EvidenceLine ? Omit<L, "hash"> : never;
 /** A line before it is chained. */
 export type EvidenceContent = Unsealed<EvidenceLine>;
 
-/** The line with its hash; `previous` is the hash of the line, or row, before it. */
+/** Returns the line with its hash; `previous` is the hash of the line, or row, before it. */
 export const sealEvidence = (previous: string, content: EvidenceContent): EvidenceLine =>
   ({ ...content, hash: sha256(previous + JSON.stringify(content)) }) as EvidenceLine;
 
@@ -50,7 +49,7 @@ export const sealEvidence = (previous: string, content: EvidenceContent): Eviden
 export const followsEvidence = (previous: string, { hash: own, ...content }: EvidenceLine): boolean =>
   sealEvidence(previous, content as EvidenceContent).hash === own;
 
-/** A line of evidence that is spelled as it was written, its hash at the end; null for anything else. */
+/** Reads a line of evidence that is formatted as it was written, with its hash at the end; null for anything else. */
 export function readEvidence(text: string): EvidenceLine | null {
   const found = readExact(text);
   if (!EvidenceLine.safeParse(found).success) return null;
@@ -58,7 +57,7 @@ export function readEvidence(text: string): EvidenceLine | null {
   return JSON.stringify({ ...content, hash: own }) === text ? (found as EvidenceLine) : null;
 }
 
-/** The object a line of an export says, where the line is spelled as it was written; null for anything else. */
+/** Returns the object of a line of an export that is formatted as it was written; null for anything else. */
 export function readExact(text: string): object | null {
   try {
     const found: unknown = JSON.parse(text);

@@ -1,5 +1,5 @@
 /**
- * Why a workflow is as it is: one line a cause, and for each action, or refusal, what led to it.
+ * The explanation of a workflow: one line per cause, and the causes of each action or refusal.
  *
  * Owns: the shape. T6 fills it from ledger events and nothing else (explain.ts, explain-effects.ts).
  */
@@ -14,7 +14,7 @@ export const RuleCause = z
     event_id: z.string(),
     decision: z.string(),
     policies: z.array(z.string()).readonly(),
-    /** The default rules that were lifted, and the rules that lifted them; absent where none was. */
+    /** The default rules that were lifted, and the rules that lifted them; absent if there are none. */
     lifts: z.array(PolicyLift).readonly().optional(),
     reason: z.string(),
     policy_version: z.string(),
@@ -26,9 +26,9 @@ export const ApprovalCause = z
   .object({
     event_id: z.string(),
     decision: z.enum(["approve", "reject"]),
-    /** Null where nobody decided and the gate's expiry did. */
+    /** The principal who decided; null if the gate's expiry did. */
     principal: Principal.nullable(),
-    /** With a quorum: all whose votes carried it, `principal` among them. */
+    /** The votes that carried the decision of a quorum, including that of `principal`. */
     carried_by: z.array(GateCarrier).readonly(),
     at: z.string(),
     payload_digest: z.string(),
@@ -36,7 +36,7 @@ export const ApprovalCause = z
     outcome_version: z.number().nullable(),
     edited: z.boolean(),
     comment: z.string().nullable(),
-    /** Whether what ran is what was approved; null where nothing ran. */
+    /** Whether the executed payload is the approved one; null if nothing was executed. */
     same_as_executed: z.boolean().nullable(),
   })
   .readonly();
@@ -71,7 +71,7 @@ export const Effect = z
   .readonly();
 export type Effect = z.infer<typeof Effect>;
 
-/** One action, or one refusal: then `effect` is null and `refusal` says why. */
+/** One action, or one refusal: then `effect` is null and `refusal` states the reason. */
 export const CausalChain = z
   .object({
     step_id: z.string().nullable(),
@@ -115,7 +115,7 @@ export const StepExplanation = z
   .readonly();
 export type StepExplanation = z.infer<typeof StepExplanation>;
 
-/** Why a workflow did what it did, from its ledger. */
+/** The causes of what a workflow did, from its ledger. */
 export const Explanation = z
   .object({
     workflow_id: z.string(),
@@ -123,7 +123,7 @@ export const Explanation = z
     /** One readable line per cause, in ledger order. */
     why: z.array(z.string()).readonly(),
     steps: z.array(StepExplanation).readonly(),
-    /** From intent to effect: one entry an action, and one a refusal, in ledger order. */
+    /** From intent to effect: one entry per action and per refusal, in ledger order. */
     chain: z.array(CausalChain).readonly(),
   })
   .readonly();

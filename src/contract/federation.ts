@@ -1,9 +1,9 @@
 /**
- * Federated memory: a change that a replica made, the report of a merge, and who may change what.
+ * Federated memory: a change that a replica made, the report of a merge, and the right to change a key.
  *
  * Owns: the records, the three reasons for a rejection, the order of changes. Never: keeps or merges anything.
- * 1.  Whether a change is rejected follows from the change, the registered replicas and the policy alone, so that it is
- *        the same whatever came before.
+ * 1.  The rejection of a change follows from the change, the registered replicas and the policy alone, so that it does
+ *     not depend on the changes before it.
  * 2.  `compareChanges` orders all changes of a key totally: two that are equal in it are the same change.
  */
 import { z } from "zod";
@@ -18,7 +18,9 @@ import { moduleRef } from "./module-ref.ts";
 const name = z.string().min(1).max(256);
 const mergeRef = moduleRef(2, "federation", "merge");
 
-/** One write of one replica. `version` is its Lamport clock at the write; `capability` is what the writer needs. */
+/**
+ * One write of one replica. `version` is its Lamport clock at the write; `capability` is the one that the writer needs.
+ */
 export const FederatedChange = z.strictObject({
   origin: name,
   key: z.string().min(1).max(512),
@@ -43,21 +45,21 @@ export const SyncRequest = z.strictObject({ tenant_id: TenantId, changes: z.arra
 export type SyncRequest = z.infer<typeof SyncRequest>;
 
 /**
- * True or null allows the change; false forbids it, a text forbids it and says why. Throwing, or anything else,
- * forbids.
+ * A host's policy on changes. True or null allows the change; false forbids it, a text forbids it and gives the reason.
+ * A policy that throws or returns anything else forbids.
  */
 export type FederationPolicy = (change: FederatedChange) => boolean | string | null | Promise<boolean | string | null>;
 
 /** Replica id → the capabilities it was registered with; `*` stands for all. */
 export type Replicas = Readonly<Record<string, readonly string[]>>;
 
-/** The options of federation: the kernel's own name, the other replicas, and what a host forbids. */
+/** The options of federation: the kernel's own name, the other replicas, and the host's policy. */
 export interface FederationOptions {
   /** This kernel's name among the replicas. */
   readonly replica: string;
-  /** By name, the capabilities of each replica whose changes may enter. */
+  /** The capabilities of each replica whose changes may be merged, by replica id. */
   readonly replicas: Replicas;
-  /** A host's own word on each change. */
+  /** The host's policy on each change. */
   readonly policy?: FederationPolicy;
 }
 
@@ -67,7 +69,9 @@ const Settings = z.strictObject({
   policy: z.custom<FederationPolicy>((value) => typeof value === "function", "must be a function").optional(),
 } satisfies KeysOf<FederationOptions>);
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none. */
+/**
+ * Checks the options of federation. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if an option is invalid.
+ */
 export function checkFederation(options: FederationOptions): FederationOptions {
   readStrictly(Settings, options, { what: "federation", source: mergeRef });
   return options;
@@ -75,7 +79,7 @@ export function checkFederation(options: FederationOptions): FederationOptions {
 
 const limit = z.int("must be a whole number").nonnegative("must be at least 0").optional();
 
-/** The options of a replica that stands alone: the same, and limits; the replicas may come later. */
+/** The options of a standalone replica: the same, and limits; the replicas may be added later. */
 export const MemorySettings = Settings.partial({ replicas: true }).extend({
   limits: z
     .strictObject({ maxSyncChanges: limit, maxMemoryChars: limit } satisfies KeysOf<FederationLimits>)
@@ -89,8 +93,8 @@ export interface JudgedChange {
 }
 
 /**
- * Returns why the registered capabilities of its origin do not let this change in; undefined stands for an unknown
- * replica.
+ * Returns the reason if the registered capabilities of its origin do not admit this change. Undefined stands for an
+ * unknown replica.
  */
 export function refuseReplica(
   { origin, capability }: FederatedChange,
@@ -108,13 +112,13 @@ export function readVerdict(answer: unknown): string | null {
   return typeof answer === "string" ? `forbidden by policy: ${answer}` : "forbidden by policy: it gave no verdict";
 }
 
-/** A policy that fails forbids. */
+/** Returns the verdict of a policy that failed: it forbids. */
 export const failedVerdict = (message: string): string => `forbidden by policy: it failed, which forbids: ${message}`;
 
 /**
- * Above zero where `a` is newer than `b` of the same key: by version, then by origin id. A sound replica never gives a
- * version twice; of two changes that share version and origin and still differ, the one with the greater canonical text
- * stands on every replica, whichever came first.
+ * Compares two changes of one key: positive if `a` is newer, by version, then by origin id. A sound replica never
+ * repeats a version; of two changes that share version and origin and still differ, the one with the greater canonical
+ * text wins on every replica, in whatever order they arrive.
  */
 export function compareChanges(a: FederatedChange, b: FederatedChange): number {
   if (a.version !== b.version) return a.version - b.version;
@@ -131,7 +135,10 @@ export interface FederationLimits {
 /** Changes of one call; characters of JSON of one value. */
 export const federationLimits: FederationLimits = Object.freeze({ maxSyncChanges: 1_000, maxMemoryChars: 65_536 });
 
-/** @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE; nothing of the call is then applied. */
+/**
+ * Checks the number of changes of a call. @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE; nothing of the
+ * call is then applied.
+ */
 export function requireFewChanges(
   { changes }: { readonly changes: readonly FederatedChange[] },
   { maxSyncChanges, maxMemoryChars }: FederationLimits,
@@ -147,7 +154,8 @@ function refuseSize(message: string): never {
 }
 
 /**
- * The version of a replica's next write. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH at the clock's end.
+ * Returns the version of a replica's next write. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH at the
+ * clock's end.
  */
 export function nextVersion(clock: number): number {
   if (clock < Number.MAX_SAFE_INTEGER) return clock + 1;

@@ -1,9 +1,9 @@
 /**
- * The feed: what changes in the workflows and gates of a tenant, for whoever keeps a list of them.
+ * The feed: changes in the workflows and gates of a tenant, for clients that keep a list of them.
  *
- * 1.  An item tells the state after its turn, whole: of two items of a workflow the later one counts.
- * 2.  `position` is the ledger's; following goes on after it. It is null in a snapshot, which is told anew to whoever is
- *        cut off before the bookmark that ends it.
+ * 1.  An item holds the whole state after its turn: of two items of a workflow the later one counts.
+ * 2.  `position` is the ledger's; following continues behind it. It is null in a snapshot, which is sent again to a
+ *     client that is disconnected before the bookmark that ends it.
  */
 import { z } from "zod";
 import { gateStatuses } from "./gate.ts";
@@ -29,7 +29,7 @@ export const FeedGate = z.object({
 });
 export type FeedGate = z.infer<typeof FeedGate>;
 
-/** A workflow that changed, as it stands after it. */
+/** A changed workflow, in its state after the change. */
 export const FeedWorkflow = z.object({
   type: z.literal("workflow"),
   position: z.int().nonnegative().nullable(),
@@ -39,7 +39,7 @@ export const FeedWorkflow = z.object({
   correlation_id: CorrelationId,
   intent_id: IntentId,
   intent_type: z.string(),
-  /** The principal who asked for the work. */
+  /** The principal who requested the work. */
   principal_id: PrincipalId,
   state: WorkflowStateName,
   created_at: z.iso.datetime(),
@@ -59,7 +59,10 @@ export const FeedWorkflow = z.object({
 });
 export type FeedWorkflow = z.infer<typeof FeedWorkflow>;
 
-/** All up to here has been told: the end of a snapshot, or of a long stretch in which nothing concerned the reader. */
+/**
+ * All changes up to this position have been sent: the end of a snapshot, or of a long range without changes for the
+ * reader.
+ */
 export const FeedBookmark = z.object({ type: z.literal("bookmark"), position: z.int().nonnegative() });
 export type FeedBookmark = z.infer<typeof FeedBookmark>;
 

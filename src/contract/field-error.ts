@@ -1,10 +1,13 @@
-// What is wrong with a request, part by part (RFC 9457, section 3: the member `errors`), made from a schema's complaints.
-// Owns: the shape, JSON pointers (RFC 6901, as a URI fragment), how many are told.
+// The errors of a request, part by part (RFC 9457, section 3: the member `errors`), made from a schema's issues.
+// Owns: the shape, JSON pointers (RFC 6901, as a URI fragment), the number that is reported.
 // Never: repeats a value that was sent.
 
 import { z } from "zod";
 
-/** One of `pointer` (into the body, such as `#/scope/scope_id`) and `parameter` (of the query), and what is wrong there. */
+/**
+ * One error: the place, as a `pointer` (into the body, such as `#/scope/scope_id`) or a `parameter` (of the query), and
+ * the problem.
+ */
 export const FieldError = z
   .object({ pointer: z.string().optional(), parameter: z.string().optional(), detail: z.string() })
   .readonly();
@@ -21,13 +24,16 @@ interface Place {
   readonly detail: string;
 }
 
-/** `at`: where in the body the checked value stands. A key that nobody knows is named itself, not the object that has it. */
+/**
+ * Returns the errors of a request. `at`: the path of the checked value in the body. An unknown key is named itself, not
+ * the object that has it.
+ */
 export function fieldErrorsOf(error: z.ZodError, at: Path = []): readonly FieldError[] {
   const places = error.issues.flatMap((issue) => placesOf(issue, at)).slice(0, maxErrors);
   return places.map(({ path, detail }) => ({ pointer: pointerTo(path), detail }));
 }
 
-/** Of a choice, what is wrong with the alternative that fits best: the one that was read the furthest. */
+/** Returns the places of an issue. For a union these are the issues of the alternative that was read the furthest. */
 function placesOf(issue: Issue, at: Path): readonly Place[] {
   const path = [...at, ...issue.path];
   if (issue.code === "unrecognized_keys") {
@@ -43,5 +49,7 @@ function placesOf(issue: Issue, at: Path): readonly Place[] {
 
 const depthOf = (issues: readonly Issue[]): number => Math.max(0, ...issues.map(({ path }) => path.length));
 
-const pointerTo = (path: Path): string =>
-  `#${path.map((key) => `/${encodeURIComponent(String(key).replaceAll("~", "~0").replaceAll("/", "~1").toWellFormed())}`).join("")}`;
+const pointerTo = (path: Path): string => `#${path.map((key) => `/${pointerPartOf(String(key))}`).join("")}`;
+
+const pointerPartOf = (key: string): string =>
+  encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1").toWellFormed());

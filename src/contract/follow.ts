@@ -6,27 +6,27 @@ import { z } from "zod";
 const untilWhen = {
   /** Ends the iteration. */
   signal: z.custom<AbortSignal>((value) => value instanceof AbortSignal, "must be an AbortSignal").optional(),
-  /** False ends the iteration at what is committed now. */
+  /** False ends the iteration at the last committed item. */
   live: z.boolean().optional(),
-  /** Called when all that is committed has been told, each time before more is waited for. */
+  /** Called each time all committed items have been delivered, before the iteration waits for more. */
   onCaughtUp: z.custom<() => void>((value) => typeof value === "function", "must be a function").optional(),
 };
 
-/** From where a stream begins, and until when. */
+/** The start and the end of a stream. */
 export const Follow = z.strictObject({
-  /** Only what comes after this sequence; 0 by default. */
+  /** Delivers only events after this sequence; 0 by default. */
   after: z.int().nonnegative().optional(),
   ...untilWhen,
 });
 export type Follow = z.infer<typeof Follow>;
 
-/** From where a feed begins, and until when. */
+/** The start and the content of a feed. */
 export const FeedOptions = z.strictObject({
-  /** Changes after this position of the ledger; without it, what is open now comes first. */
+  /** Delivers changes after this position of the ledger; without it, a snapshot of what is open comes first. */
   after: z.int().nonnegative().optional(),
-  /** Only what concerns gates. */
+  /** Limits the feed to changes that concern gates. */
   only: z.literal("gates").optional(),
-  /** True: every turn is told, with its events; what the snapshot tells has none. */
+  /** True: delivers every turn, with its events; items of the snapshot have none. */
   events: z.boolean().optional(),
   /** Only workflows of this intent type. */
   intent_type: z.string().optional(),
@@ -34,7 +34,7 @@ export const FeedOptions = z.strictObject({
 });
 export type FeedOptions = z.infer<typeof FeedOptions>;
 
-/** As a workflow was when this event of it had happened; as it stands now by default. */
+/** The workflow as it was after the event with this sequence; as it is now by default. */
 export const AtSequence = z.strictObject({
   /** A sequence of the workflow, from 1. */
   at: z.int().min(1, "must be a sequence, from 1").optional(),

@@ -1,5 +1,5 @@
 /**
- * What is on record of a call in doubt: what the person who is asked what became of it goes by.
+ * The recorded facts of a call in doubt, which help a person to find out how it ended.
  *
  * Never: part of an event. The fold reads it from the events of the call, so that ledgers of all releases have it.
  */
@@ -8,7 +8,7 @@ import { KernelError } from "./error.ts";
 
 /** The record of the call that an in-doubt gate asks about. */
 export const GateDoubt = z.object({
-  /** The instant at which the call began; null if no record says so. */
+  /** The instant at which the call began; null if no record has it. */
   called_at: z.string().nullable(),
   /** The error that the call threw, or that cut it off; null if the process that made it ended first. */
   error: KernelError.nullable(),

@@ -1,7 +1,7 @@
 /**
- * What people are told of a gate: that it was opened, shows something else, is due soon, was escalated, still waits or was decided.
+ * Notices about a gate: it was opened, shows something else, is due soon, was escalated, still waits or was decided.
  *
- * 1.  `notice_id` follows from what is told: whoever is told twice after a crash is told under the same id.
+ * 1.  `notice_id` is derived from the content: a notice that is repeated after a crash has the same id.
  */
 import { z } from "zod";
 import { Gate } from "./gate.ts";
@@ -23,11 +23,11 @@ export const GateNotice = z.object({
   tenant_id: TenantId,
   workflow_id: WorkflowId,
   intent_type: z.string(),
-  /** As it stood then, whole. */
+  /** The whole gate at the time of the event. */
   gate: Gate,
-  /** As it stands while this is told: a notice that comes late may ask for what is decided already. */
+  /** The gate at the time of delivery: a late notice may concern a gate that is decided by now. */
   gate_now: Gate,
-  /** The principal who cancelled the workflow, if that is why nobody decides any more. */
+  /** The principal who cancelled the workflow, if the gate was closed for that reason. */
   cancelled: z.object({ principal: Principal, reason: z.string(), at: z.iso.datetime() }).nullable(),
 });
 export type GateNotice = z.infer<typeof GateNotice>;

@@ -1,9 +1,10 @@
 /**
- * A gate as a plan declares it: who may decide, how many of them, in what time, and what follows when nobody does.
+ * A gate as a plan declares it: who may decide, how many of them, in what time, and what follows if nobody does.
  *
- * 1.  A gate that could never be satisfied is refused: here where it shows, by the compiler where the requester matters.
+ * 1.  A gate that could never be satisfied is refused: here if the declaration shows it, by the compiler if it depends
+ *     on the requester.
  * 2.  Without a quorum one decision closes the gate. With one, approval takes `approvals` votes and rejection
- *        `rejections`: by default as many as leave too few approvers, or one where the approvers are not named.
+ *     `rejections`: by default as many as leave too few approvers, or one if the approvers are not named.
  */
 import { z } from "zod";
 import type { GateQuorum } from "./gate-vote.ts";
@@ -21,9 +22,9 @@ export const GateExpiry = z.strictObject({
   after_ms: Wait,
   /** The action that the kernel then takes. */
   action: z.enum(["deny", "allow", "suspend", "escalate"]),
-  /** Of `escalate`: who is asked then; `admin` where nobody is named. */
+  /** The role that `escalate` asks; `admin` by default. */
   role: z.string().optional(),
-  /** Of `escalate`: true asks this role in place of those who were asked before; else it is asked beside them. */
+  /** True: `escalate` asks this role instead of those who were asked before; else in addition to them. */
   replace: z.boolean().optional(),
 });
 export type GateExpiry = z.infer<typeof GateExpiry>;
@@ -31,9 +32,9 @@ export type GateExpiry = z.infer<typeof GateExpiry>;
 /** The role that an escalation without a role goes to. */
 export const defaultEscalation = "admin";
 
-/** A named approver; without a type whoever has the id. */
+/** A named approver. Without a type, any principal with this id. */
 export const Approver = z.strictObject({
-  /** The principal's type, such as `user`; without it whoever has the id. */
+  /** The principal's type, such as `user`; any type by default. */
   type: z.string().min(1).max(64).optional(),
   /** The principal's id. */
   id: PrincipalId,
@@ -49,7 +50,7 @@ const Escalation = z.strictObject({
   after_ms: Wait,
   /** The role that is asked then as well. */
   role: RoleName,
-  /** Whether the role is asked in place of those before it. */
+  /** Whether the role replaces those that were asked before it. */
   replace: z.boolean().optional(),
 });
 
@@ -68,8 +69,7 @@ export const GateSpec = z
      */
     expiry: GateExpiry.optional(),
     /**
-     * While nobody decides, all notifiers are told of the gate again, each time so many milliseconds (1,000 at least)
-     * have passed.
+     * The interval, in milliseconds (1,000 at least), at which all notifiers are notified again while nobody decides.
      */
     remind: z
       .strictObject({
@@ -77,26 +77,29 @@ export const GateSpec = z
         every: Wait.min(1_000),
       })
       .optional(),
-    /** So many votes close it; without it one decision does. */
+    /** The number of votes that close the gate; without it, one decision does. */
     quorum: z
       .strictObject({
-        /** How many approvals let the call be made. */
+        /** The number of approvals that let the call be made. */
         approvals: z.int().positive().max(100),
-        /** How many rejections end the step; as many as leave too few approvers where nothing is said. */
+        /** The number of rejections that end the step; by default as many as leave too few approvers. */
         rejections: z.int().positive().max(100).optional(),
       })
       .optional(),
     /** Only these people may decide, each with one seat. */
     approvers: z.array(Approver).min(1).max(100).optional(),
-    /** Only principals of these types may decide, such as `user`: what a service or an agent says is refused. */
+    /**
+     * Only principals of these types may decide, such as `user`: decisions of other types, such as a service or an
+     * agent, are refused.
+     */
     principal_types: z.array(z.string().min(1).max(64)).min(1).max(16).optional(),
     /** Roles that may vote and are never counted. */
     advisors: z.array(RoleName).min(1).max(100).optional(),
-    /** Those who asked for the work may not decide on it. */
+    /** Whether those who requested the work are barred from deciding on it. */
     separation: z.boolean().optional(),
-    /** False: nobody may lend their seat to somebody else. */
+    /** False: nobody may delegate their seat to somebody else. */
     delegation: z.boolean().optional(),
-    /** Roles that are asked as well, one after another; none of them moves `expiry`. */
+    /** Roles that are asked in addition, one after another; none of them moves `expiry`. */
     escalation: z.array(Escalation).max(16).optional(),
     /** Every counted vote must carry the voter's signature. */
     signed: z.boolean().optional(),
@@ -122,7 +125,7 @@ export const GateSpec = z
   });
 export type GateSpec = z.infer<typeof GateSpec>;
 
-/** The first rung that does not fall due before the gate's expiry; null where there is none. */
+/** Returns the first escalation that does not fall due before the gate's expiry; null if there is none. */
 function firstUnreached({ escalation = [], expiry }: Pick<GateSpec, "escalation" | "expiry">): number | null {
   if (expiry === undefined) return null;
   let due = 0;
@@ -142,12 +145,16 @@ export function whyUnsatisfiable({ quorum }: Pick<GateSpec, "quorum">, seats: nu
   const { approvals = 1, rejections = 1 } = quorum ?? {};
   if (seats < approvals) return `${approvals} approvals of ${seats} approvers can never be had`;
   if (rejections > seats - approvals + 1)
-    return `with ${approvals} approvals of ${seats} approvers a rejection may take ${seats - approvals + 1} votes at most, or all could have voted and nothing be decided`;
+    return (
+      `with ${approvals} approvals of ${seats} approvers a rejection may take ${seats - approvals + 1} votes at ` +
+      "most, or all could have voted and nothing be decided"
+    );
   return null;
 }
 
 /**
- * The quorum with nothing left open, in which one rejection at least counts; null where one decision closes the gate.
+ * Returns the quorum with its defaults filled in, in which at least one rejection counts; null if one decision closes
+ * the gate.
  */
 export function completeQuorum({ quorum }: Pick<GateSpec, "quorum">, seats: number | null): GateQuorum | null {
   if (quorum === undefined) return null;

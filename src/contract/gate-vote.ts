@@ -1,8 +1,8 @@
 /**
- * What people say at a gate before it is decided: votes, delegations, and the signatures that votes may carry.
+ * The inputs of people to a gate before it is decided: votes, delegations, and the signatures that votes may carry.
  *
  *
- * 1.  A vote binds to what it was given on: outcome version, payload digest and policy version (GATE_VOTED holds them).
+ * 1.  A vote binds to what the gate showed: outcome version, payload digest and policy version (GATE_VOTED holds them).
  * 2.  An advisory vote is kept and never counted.
  * 3.  Of a key only its public half is ever kept.
  */
@@ -19,10 +19,10 @@ const machineTypes: ReadonlySet<string> = new Set(["service", "agent"]);
 
 export const isMachine = ({ type }: Pick<PrincipalRef, "type">): boolean => machineTypes.has(type);
 
-/** A person without all else that is known of them. */
+/** Returns the reference of a principal: type and id alone. */
 export const refOf = ({ type, id }: PrincipalRef): PrincipalRef => ({ type, id });
 
-/** An Ed25519 public key as RFC 8037 writes it; whatever else a key holds, its private half above all, is dropped. */
+/** An Ed25519 public key in the form of RFC 8037. Other members of the key, above all its private half, are dropped. */
 export const PublicJwk = z.object({
   kty: z.literal("OKP"),
   crv: z.literal("Ed25519"),
@@ -31,7 +31,7 @@ export const PublicJwk = z.object({
 });
 export type PublicJwk = z.infer<typeof PublicJwk>;
 
-/** The Ed25519 public keys among what a host answered: one JWK, a list, or nothing. */
+/** Returns the Ed25519 public keys in a host's answer: one JWK, a list, or nothing. */
 export function readKeys(answer: object | readonly object[] | null | undefined): readonly PublicJwk[] {
   const given: readonly unknown[] = Array.isArray(answer) ? answer : [answer];
   return given.flatMap((key) => {
@@ -44,7 +44,7 @@ export function readKeys(answer: object | readonly object[] | null | undefined):
 export const GateSignature = z.object({ jws: z.string().max(8192), jwk: PublicJwk, kid: z.string().nullable() });
 export type GateSignature = z.infer<typeof GateSignature>;
 
-/** One vote at a gate, with what it was given on. */
+/** One vote at a gate, with the digests of what the gate showed. */
 export const GateVote = z.object({
   decision: z.enum(["approve", "reject"]),
   principal: PrincipalRef,
@@ -58,31 +58,31 @@ export const GateVote = z.object({
   comment: z.string().nullable(),
   /** The places where the outcome is to be applied, if the vote names them. */
   apply_targets: z.array(z.string()).optional(),
-  /** Of advice on a call in doubt: what became of it. */
+  /** The stated end of a call in doubt; only in advice. */
   resolution: z.enum(["done", "retry", "failed"]).optional(),
-  /** With `done`: what the call gave. */
+  /** The result of the call; only with `done`. */
   result: JsonValue.optional(),
 });
 export type GateVote = z.infer<typeof GateVote>;
 
-/** Somebody's seat lent to somebody else until an instant; one a delegator, the newest holds. */
+/** A seat that is delegated until an instant. Each delegator has one delegation; the newest counts. */
 export const GateDelegation = z.object({ from: PrincipalRef, to: PrincipalRef, expires_at: z.string() });
 export type GateDelegation = z.infer<typeof GateDelegation>;
 
-/** How many counted votes close a gate, either way. */
+/** The number of counted votes that close a gate, for approval and for rejection. */
 export const GateQuorum = z.object({ approvals: z.int().positive(), rejections: z.int().positive() });
 export type GateQuorum = z.infer<typeof GateQuorum>;
 
-/** Whether the reader may decide at a gate, and in whose seat. No event holds it: who reads the gate is told. */
+/** Whether the reader may decide at a gate, and in whose seat. No event holds it: it is computed for each reader. */
 export const GateSeat = z.object({
   may: z.boolean(),
-  /** Why not; or, where they may, what their vote is short of. */
+  /** The reason why the reader may not decide; or, if they may, what their vote still needs. */
   reason: z.string().nullable(),
   /** The owner of the seat, if it was lent. */
   for: PrincipalRef.nullable(),
   /** Their vote is kept and not counted. */
   advisory: z.literal(true).optional(),
-  /** How they have voted already, or somebody in their seat. */
+  /** The vote that already stands in this seat. */
   voted: z.enum(["approve", "reject"]).optional(),
 });
 export type GateSeat = z.infer<typeof GateSeat>;

@@ -1,5 +1,6 @@
 /**
- * The human gate: the record that people decide on, and what they say to it. What a plan may ask for: gate-spec.ts.
+ * The human gate: the record that people decide on, and the requests that answer it. The declaration in a plan:
+ * gate-spec.ts.
  *
  *
  * 1.  A gate is `gate-<step_id>`; an in-doubt action's is `gate-<step_id>_doubt<n>`.
@@ -23,9 +24,9 @@ export { type GateStatus, gateStatuses, isOpenGate } from "./gate-status.ts";
 
 /** A button for the host's user interface; its meaning is the host's. */
 export const UiAction = z.strictObject({
-  /** The host's own word for what the button does. */
+  /** The host's own name for the action of the button. */
   action: z.string(),
-  /** The words on the button. */
+  /** The label of the button. */
   label: z.string(),
   /** Data that the host's interface is given with it. */
   payload: JsonObject.optional(),
@@ -40,11 +41,11 @@ export const GateReason = z.object({
 });
 export type GateReason = z.infer<typeof GateReason>;
 
-/** One of those whose votes decided a gate. */
+/** One of the principals whose votes decided a gate. */
 export const GateCarrier = z.object({ principal: PrincipalRef, on_behalf_of: PrincipalRef.nullable() });
 export type GateCarrier = z.infer<typeof GateCarrier>;
 
-/** With a quorum: all whose votes carried a decision, in words that follow who completed it. */
+/** Returns the principals whose votes carried a decision, as text that follows the one who completed it. */
 export const describeCarriers = (carriers: readonly GateCarrier[]): string =>
   carriers.length === 0 ? "" : `, with the votes of ${carriers.map(describeCarrier).join(", ")}`;
 
@@ -52,37 +53,39 @@ const describeCarrier = ({ principal: { type, id }, on_behalf_of: seat }: GateCa
   `${type} ${id}${seat === null ? "" : ` in the place of ${seat.type} ${seat.id}`}`;
 
 /**
- * What a person may change before they approve, and how: an edit gives members that replace those of `value`. At a gate whose
- * step applies an outcome it is the outcome: its new version is what the call gets.
+ * The part of a gate that a person may edit before approval: an edit gives members that replace those of `value`. At a
+ * gate whose step applies an outcome it is the outcome, and the call gets its new version.
  */
 export const GateEditable = z.object({
   target: z.enum(["payload", "outcome"]),
-  /** The definer: the operator whose input it is, or the capability whose outcome it is. */
+  /**
+   * The definition that the value belongs to: the operator if it is an input, or the capability if it is an outcome.
+   */
   defined_by: z.object({ name: z.string(), version: z.string() }),
-  /** As it stands now. */
+  /** The present value. */
   value: JsonValue,
-  /** JSON Schema of `value`; null where the process that is asked has not registered who defines it. */
+  /** The JSON Schema of `value`; null if the process that answers has not registered its definition. */
   schema: JsonObject.nullable(),
 });
 export type GateEditable = z.infer<typeof GateEditable>;
 
-/** All that a person needs to decide, and what they decided. `payload` is exactly what runs after approval. */
+/** All that a person needs to decide, and the decision. `payload` is exactly what runs after approval. */
 export const Gate = z.object({
   /** Unique in its workflow. */
   gate_id: GateId,
   /** The tenant of the workflow. */
   tenant_id: TenantId,
-  /** Of which workflow. */
+  /** The workflow that the gate belongs to. */
   workflow_id: WorkflowId,
   /** The step that waits. */
   step_id: StepId,
-  /** Whether a call may be made, or what became of one. */
+  /** `approval`: whether a call may be made; `in_doubt`: how a call ended. */
   kind: z.enum(["approval", "in_doubt"]),
   /** Open, or how it ended. */
   status: z.enum(gateStatuses),
   /** The step's name; of an edited gate that somebody reads, the operator and the values that the edits left. */
   title: z.string(),
-  /** The step's name, where edits made `title` another. No event holds it: who reads the gate is told. */
+  /** The planned name of the step, if edits changed `title`. No event holds it: it is computed for readers. */
   planned_title: z.string().optional(),
   /** The operator that would be called. */
   operator: z.string(),
@@ -100,7 +103,7 @@ export const Gate = z.object({
   preview: z.string(),
   /** The difference that the call would make. */
   diff: z.string().nullable(),
-  /** The basis of preview and diff, if the operator names one: part of what is approved. */
+  /** The basis of preview and diff, if the operator names one. It is part of what is approved. */
   basis: Basis.optional(),
   /** SHA-256 of the basis. */
   basis_digest: z.string().optional(),
@@ -109,8 +112,8 @@ export const Gate = z.object({
    */
   basis_changed: z.boolean().optional(),
   /**
-   * Null where nothing may be edited. No event holds it: the fold says what, and who reads the gate gets value and
-   * schema.
+   * The editable part; null if nothing may be edited. No event holds it: the fold names it, and readers of the gate get
+   * value and schema.
    */
   editable: GateEditable.nullable().optional(),
   /** The step's risk. */
@@ -136,15 +139,15 @@ export const Gate = z.object({
   expiry_action: z.enum(["deny", "allow", "suspend", "escalate"]).nullable(),
   /** The role that it then goes to. */
   escalate_to: z.string().nullable().default(null),
-  /** The actions that are still to come while nobody decides: the rung that falls due at `due_at` first. */
+  /** The escalations that are still to come while nobody decides; the first is the one due at `due_at`. */
   ladder: z.array(GateExpiry).default([]),
   /** The instant at which the expiry behind the rungs of the ladder falls due; absent if there are no rungs. */
   expires_at: z.string().optional(),
-  /** Roles that an escalation has added: they may decide beside those whom `roles` and `approvers` name. */
+  /** Roles that an escalation has added: they may decide in addition to `roles` and `approvers`. */
   added_roles: z.array(z.string()).optional(),
-  /** Reminders while nobody decides: after how many milliseconds, and when the next falls due. */
+  /** The reminders while nobody decides: the interval in milliseconds, and the instant of the next. */
   reminder: z.object({ every: z.int().positive(), due_at: z.string() }).optional(),
-  /** How many votes close it; null: one decision does. */
+  /** The number of votes that close the gate; null if one decision does. */
   quorum: GateQuorum.nullable().default(null),
   /** Only these people; null: not named. */
   approvers: z.array(Approver).nullable().default(null),
@@ -152,38 +155,38 @@ export const Gate = z.object({
   principal_types: z.array(z.string()).optional(),
   /** Roles whose votes are not counted. */
   advisors: z.array(z.string()).default([]),
-  /** Whether those who asked may not decide. */
+  /** Whether those who requested the work are barred from deciding. */
   separation: z.boolean().default(false),
-  /** Whether seats may be lent. */
+  /** Whether seats may be delegated. */
   delegation: z.boolean().default(true),
   /** Whether votes need a signature. */
   signed: z.boolean().default(false),
-  /** The round of drafting that its step was in; the fold adds it. What is regenerated is shown anew. */
+  /** The round of drafting that the step was in; the fold adds it. A regenerated step is shown anew. */
   draft_version: z.int().optional(),
-  /** Digests of what it showed before it was revised, oldest first; the fold adds it. */
+  /** Digests of the payloads that the gate showed before it was revised, oldest first; the fold adds it. */
   revised_from: z.array(z.string()).optional(),
-  /** Of an in-doubt gate: what is on record of the call; the fold adds it. */
+  /** The recorded facts of the call at an in-doubt gate; the fold adds it. */
   doubt: GateDoubt.optional(),
   /**
-   * All who asked for what it shows: who submitted, regenerated, retried or edited, here and in linked workflows; the
-   * fold adds it.
+   * All who requested the shown work: who submitted, regenerated, retried or edited it, here and in linked workflows;
+   * the fold adds it.
    */
   requesters: z.array(PrincipalRef).optional(),
   /** The principal who submitted the work. */
   requester: PrincipalRef.nullable().default(null),
-  /** Standing votes on what the gate now shows. */
+  /** Standing votes on what the gate shows now. */
   votes: z.array(GateVote).default([]),
   /** Seats that are lent. */
   delegations: z.array(GateDelegation).default([]),
-  /** A person changed what the gate shows. */
+  /** Whether a person changed what the gate shows. */
   edited: z.boolean().default(false),
   /** The edits of what the gate shows, with author, instant and changes; oldest first. The fold adds it. */
   edits: z.array(GateEdit).optional(),
-  /** Of whoever reads the gate; null once it is decided, absent where nobody in particular reads. */
+  /** The seat of the reader; null once the gate is decided, absent if the read has no particular reader. */
   seat: GateSeat.nullable().optional(),
   /** The signatures that were used at this gate before; a signature is used once. */
   spent_signatures: z.array(z.string()).default([]),
-  /** How it ended; null while it is open. */
+  /** The decision; null while the gate is open. */
   decision: z
     .object({
       decision: z.enum(["approve", "reject"]),
@@ -191,11 +194,11 @@ export const Gate = z.object({
       at: z.string(),
       edited: z.boolean(),
       resolution: z.enum(["done", "retry", "failed"]).nullable(),
-      /** Of a call that is told to be done: SHA-256 of what it gave. */
+      /** SHA-256 of the result of a call that is settled as done. */
       result_digest: z.string().optional(),
       apply_targets: z.array(z.string()),
       comment: z.string().nullable(),
-      /** The votes that carried it; none where one decision was enough. */
+      /** The votes that carried the decision; none if one decision was enough. */
       carried_by: z.array(GateCarrier).default([]),
       signature: GateSignature.nullable().default(null),
     })
@@ -203,7 +206,7 @@ export const Gate = z.object({
 });
 export type Gate = z.infer<typeof Gate>;
 
-/** A gate that nothing is said about yet and that one person decides, in their own time. */
+/** The defaults of a gate: no votes yet, one decision closes it, and there is no time limit. */
 export const plainGate = Object.freeze({
   roles: null,
   due_at: null,
@@ -228,7 +231,7 @@ export const plainGate = Object.freeze({
 export const asksRole = ({ roles, added_roles = [] }: Pick<Gate, "roles" | "added_roles">, role: string): boolean =>
   roles?.includes(role) === true || added_roles.includes(role);
 
-/** The roles that a gate asks by name; null where it asks people by name alone, or anybody. */
+/** Returns the roles that a gate names; null if it names only people, or nobody. */
 export function rolesAsked({ roles, approvers, added_roles = [] }: Gate): string[] | null {
   const named = [...new Set([...(roles ?? []), ...added_roles])];
   return named.length === 0 || (roles === null && approvers === null) ? null : named;
@@ -239,8 +242,8 @@ export const refuseUnnamed = (source: ModuleRef): never =>
   raise(kernelError("T5_GATE_UNNAMED", "the request names neither a gate nor what one shows", source));
 
 /**
- * A person's decision. It names its gate, or what the gate shows; in process the one open gate need not be named.
- * `edit` replaces the payload first; `resolution` answers an in-doubt gate.
+ * A person's decision. It names its gate, or the payload that the gate shows; in process the name may be left out if
+ * only one gate is open. `edit` replaces the payload first; `resolution` answers an in-doubt gate.
  */
 export const GateRequest = z.strictObject({
   /** The tenant of the workflow. */
@@ -256,7 +259,7 @@ export const GateRequest = z.strictObject({
    * ledger.
    */
   idempotency_key: IdempotencyKey.optional(),
-  /** The digests that the decision rests on, and what it brings. */
+  /** The digests that the decision rests on, and the content of the decision. */
   payload: z
     .strictObject({
       /** Only if the gate still applies this outcome. */
@@ -270,15 +273,15 @@ export const GateRequest = z.strictObject({
         .optional(),
       /** The places where an outcome is to be applied; the operator reads them. */
       apply_targets: z.array(z.string()).default([]),
-      /** Members that replace those of what the gate names as editable. */
+      /** Members that replace those of the gate's editable value. */
       edit: JsonObject.optional(),
-      /** Of a call in doubt: what became of it. */
+      /** The stated end of a call in doubt. */
       resolution: z.enum(["done", "retry"]).optional(),
-      /** With `done`: what the call gave. */
+      /** The result of the call; only with `done`. */
       result: JsonValue.optional(),
       /** Only if the gate still shows this payload. */
       payload_digest: z.string().optional(),
-      /** The gate's `basis_digest`, as it was shown; an approval needs it where the gate says `basis_changed`. */
+      /** The `basis_digest` that the gate showed; an approval needs it if the gate has `basis_changed`. */
       basis_digest: z.string().optional(),
       /** Kept with the decision. */
       comment: z.string().max(4096).optional(),
@@ -294,7 +297,7 @@ export type ParsedGateRequest = z.output<typeof GateRequest>;
 export const WithdrawalRequest = z.strictObject({
   /** The tenant of the workflow. */
   tenant_id: TenantId,
-  /** The principal whose vote it is. */
+  /** The voter whose vote is withdrawn. */
   principal: Principal,
   /** The gate. */
   gate_id: GateId.optional(),
@@ -303,14 +306,14 @@ export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>;
 
 /** Lends one's seat at a gate to somebody else until `expires_at` (ISO 8601, UTC). */
 export const DelegationRequest = WithdrawalRequest.extend({
-  /** The principal who votes in the owner's place. */
+  /** The principal who receives the seat. */
   to: z.strictObject({
     /** The principal's type; `user` by default. */
     type: z.string().min(1).max(64).default("user"),
     /** The principal's id. */
     id: PrincipalRef.shape.id,
   }),
-  /** Until when they may, ISO 8601 in UTC. */
+  /** The end of the delegation, ISO 8601 in UTC. */
   expires_at: z.iso.datetime(),
 });
 export type DelegationRequest = z.input<typeof DelegationRequest>;
@@ -320,8 +323,9 @@ export type ParsedDelegationRequest = z.output<typeof DelegationRequest>;
 export const GateResponse = z.object({
   workflow_id: WorkflowId,
   /**
-   * `revised`: an edit made a new version that nobody has signed yet, at a gate that asks for it, or that rests on something
-   * nobody was shown yet, or of which policy made something else than was said.
+   * The result of the request. `revised`: the edit made a new version that needs another decision, because it is
+   * unsigned at a gate that requires signatures, because its basis was not shown to anybody, or because policy changed
+   * the edit.
    */
   status: z.enum(["resumed", "rejected", "kept", "voted", "withdrawn", "delegated", "revised"]),
   correlation_id: CorrelationId,
@@ -331,7 +335,7 @@ export const GateResponse = z.object({
 export type GateResponse = z.infer<typeof GateResponse>;
 
 export const gateIdOf = (stepId: string): string => `gate-${stepId}`;
-/** The gates that a plan of these steps names. */
+/** Returns the gates that a plan of these steps declares. */
 export const gatesIn = (steps: readonly { readonly step_id: string; readonly gate: unknown }[]): string[] =>
   steps.filter(({ gate }) => gate !== null).map(({ step_id }) => gateIdOf(step_id));
 export const doubtGateIdOf = (stepId: string, n: number): string => `gate-${stepId}_doubt${n}`;

@@ -1,12 +1,10 @@
-/**
- * What a host brings as code: checked for what it is called by, whatever class it has.
- */
+/** Objects that a host passes as code: checked for the functions by which they are called, whatever their class. */
 import { z } from "zod";
 import { type Reading, readStrictly } from "./known-keys.ts";
 
 export const hostFunction = z.custom<unknown>((value) => typeof value === "function", "must be a function");
 
-/** An object, or a function, that has these functions. */
+/** Makes a schema of an object, or a function, that has these functions. */
 export const objectWith = (...functions: readonly PropertyKey[]) =>
   z.custom<object>(
     (value) =>
@@ -17,10 +15,13 @@ export const objectWith = (...functions: readonly PropertyKey[]) =>
 
 const KernelPart = z.object({ kernel: objectWith("submit", "workflow", "events", "authorize") });
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is no kernel. */
+/** Checks that a value is a kernel. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if it is not. */
 export const requireKernel = (kernel: unknown, reading: Reading): void =>
   void readStrictly(KernelPart, { kernel }, reading);
 
-/** Options about to be taken apart. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is no object. */
+/**
+ * Returns options that are about to be destructured. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if they
+ * are no object.
+ */
 export const takeOptions = <T extends object>(given: T, reading: Reading): T =>
   readStrictly(z.looseObject({}), given, reading) as T;

@@ -1,8 +1,8 @@
 /**
- * The schemas that a host brings, checked when they are defined: zod schemas, and of what is supplied as JSON those alone
- * that JSON can satisfy.
+ * Checks the schemas that a host defines: they must be zod schemas, and those of data that is supplied as JSON must be
+ * satisfiable by JSON.
  *
- * Owns: which schemas are refused, and what to write in their place. Never: applies a schema.
+ * Owns: the schemas that are refused, and the advice on what to write instead. Never: applies a schema.
  */
 import { z } from "zod";
 
@@ -11,7 +11,7 @@ export const zodSchema = z.custom<z.ZodType>().superRefine((value, { addIssue })
   if (!(value instanceof z.ZodType)) addIssue({ code: "custom", message: describeForeign(value) });
 });
 
-/** A schema of what requests, plans and drafts supply, which is JSON. */
+/** A schema of data that requests, plans and drafts supply, which is JSON. */
 export const suppliedSchema = zodSchema.superRefine((schema, { addIssue }) => {
   if (!(schema instanceof z.ZodType)) return;
   for (const { path, kind } of findUnsuppliable(schema))
@@ -31,11 +31,12 @@ function describeForeign(value: unknown): string {
   );
 }
 
-/** The types of zod schemas that JSON has no value for, with what to write instead. */
+/** The types of zod schemas that no JSON value satisfies, with what to write instead. */
 const noJson = {
   date: "z.date() takes a Date, which JSON cannot say: write z.iso.datetime(), and make the Date where it is used",
   bigint:
-    "z.bigint() takes a bigint, which JSON cannot say: write z.string() for its digits, and make the bigint where it is used",
+    "z.bigint() takes a bigint, which JSON cannot say: write z.string() for its digits, and make the bigint where " +
+    "it is used",
   symbol: "z.symbol() takes a symbol, which JSON cannot say: write z.string()",
   map: "z.map() takes a Map, which JSON cannot say: write z.record(), or z.array(z.tuple([…])) for its entries",
   set: "z.set() takes a Set, which JSON cannot say: write z.array()",
@@ -69,7 +70,10 @@ interface Definition {
   readonly getter?: () => z.core.$ZodType;
 }
 
-/** A default helps no such schema: what it fills in is kept as JSON, and read by the same schema again. */
+/**
+ * Returns the parts that JSON cannot supply. A default does not help: its value is kept as JSON and read by the same
+ * schema again.
+ */
 function findUnsuppliable(schema: z.core.$ZodType, seen = new Set<z.core.$ZodType>()): readonly Unsuppliable[] {
   if (seen.has(schema)) return [];
   seen.add(schema);
@@ -83,7 +87,7 @@ function findUnsuppliable(schema: z.core.$ZodType, seen = new Set<z.core.$ZodTyp
   );
 }
 
-/** A union can be supplied as long as one of its options can. */
+/** Returns the problems of a union, which can be supplied if one of its options can. */
 function ofUnion(options: readonly z.core.$ZodType[], seen: Set<z.core.$ZodType>): readonly Unsuppliable[] {
   const found = options.map((option) => findUnsuppliable(option, seen));
   return found.every((one) => one.length > 0) ? found.flat() : [];
@@ -91,7 +95,7 @@ function ofUnion(options: readonly z.core.$ZodType[], seen: Set<z.core.$ZodType>
 
 type Part = readonly [path: Unsuppliable["path"], schema: z.core.$ZodType];
 
-/** The schemas of what is inside, each at its path; of a pipe the side that takes the input. */
+/** Returns the schemas inside a schema, each with its path; for a pipe, the side that takes the input. */
 function partsOf(definition: Definition): readonly Part[] {
   const { innerType, left, right, in: input, getter } = definition;
   const { element, rest, catchall, valueType, shape = {}, items = [] } = definition;

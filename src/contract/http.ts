@@ -26,9 +26,10 @@ export const ProblemCause = z
 export type ProblemCause = z.infer<typeof ProblemCause>;
 
 /**
- * RFC 9457. `retry_after` is -1 (do not retry), seconds where another attempt may help, or absent where the request has to be
- * mended; only values from 0 make a header. `errors` says what is wrong where, if a request did not hold its schema.
- * `extensions.chain` is the whole cause chain, outermost first; `next` is the next step for a person.
+ * The body of an error (RFC 9457). `retry_after` is -1 (do not retry), a number of seconds if another attempt may help,
+ * or absent if the request has to be corrected; only values from 0 make a header. `errors` lists the errors of a
+ * request that does not satisfy its schema. `extensions.chain` is the whole cause chain, outermost first; `next` is the
+ * next step for a person.
  */
 export const ProblemDetails = z
   .object({
@@ -61,7 +62,7 @@ export const HttpSuccess = z.object({
 });
 export type HttpSuccess = z.infer<typeof HttpSuccess>;
 
-/** A question with what is known about the job that it asks for. */
+/** A question with the facts that are known about its job. */
 export const JobRequest = z
   .strictObject({
     query: z.string().min(1),
@@ -80,7 +81,7 @@ export const JobMetadata = z.object({
 });
 export type JobMetadata = z.infer<typeof JobMetadata>;
 
-/** A job that is not done: it runs on, or waits for a person. `stream` says where it can be followed. */
+/** A job that is not finished: it runs, or waits for a person. `stream` is the address at which it can be followed. */
 export const JobPending = SubmitResponse.extend({ status: z.enum(["running", "waiting_for_user"]) });
 export type JobPending = z.infer<typeof JobPending>;
 

@@ -29,8 +29,8 @@ const ulidText = "[0-7][0-9A-HJKMNP-TV-Z]{25}";
 const maxUlidTime = 2 ** 48 - 1;
 
 /**
- * A source of ids on the given clock (epoch ms) and random source ([0,1)). Entity types outside the table become their
- * lower-cased name: `token` gives `token_…`.
+ * Creates a source of ids on the given clock (epoch ms) and random source ([0,1)). Entity types outside the table
+ * become their lower-cased name: `token` gives `token_…`.
  */
 export function createIdSource({ now, random }: { now(): number; random(): number }): IdSource {
   const draw = createUlidSource(now, random);
@@ -43,9 +43,9 @@ export function createIdSource({ now, random }: { now(): number; random(): numbe
 }
 
 /**
- * Within a millisecond an id is the one before it, plus one: counting costs a tenth of drawing. One that is drawn with
- * room has so many blocks to itself, and what is drawn next comes after them. What the ids of one block begin with is
- * made once.
+ * Creates a source of ULIDs. Within a millisecond an id is the previous one plus one, which costs a tenth of drawing.
+ * An id that is drawn with room reserves that many blocks, and the next id comes after them. The common prefix of the
+ * ids of a block is made once.
  */
 function createUlidSource(now: () => number, random: () => number): (room: number) => string {
   let last = 0;
@@ -80,7 +80,7 @@ function createUlidSource(now: () => number, random: () => number): (room: numbe
 }
 
 const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** By character code. */
+/** The value of each digit by character code. */
 const values: readonly (number | undefined)[] = Array.from({ length: 91 }, (_, code) => {
   const value = digits.indexOf(String.fromCharCode(code));
   return value === -1 ? undefined : value;
@@ -89,7 +89,7 @@ const pairs: readonly string[] = [...digits].flatMap((high) => [...digits].map((
 const tailLength = 8;
 const pairSize = pairs.length;
 const tailSize = 32 ** tailLength;
-/** So many ids as the last two digits tell apart are a block. */
+/** The number of blocks in the counted part of an id; the ids of a block differ in their last two digits only. */
 const blocks = tailSize / pairSize;
 
 const roomLength = 3;
@@ -97,7 +97,7 @@ const roomLength = 3;
 const eventRoom = 32 ** roomLength;
 const eventBlocks = eventRoom / pairSize;
 
-/** The id after this one in the room of its row; null where there is none: another id must be drawn. */
+/** Returns the id after this one in the room of its row; null if there is none and another id must be drawn. */
 export function idAfter(id: string): string | null {
   const place = readPlace(id) + 1;
   if (!(place < eventRoom)) return null;
@@ -106,7 +106,7 @@ export function idAfter(id: string): string | null {
   return id.slice(0, -roomLength) + digits[place / pairSize] + pair;
 }
 
-/** NaN where the id ends in no digits. */
+/** Returns the number that the last `roomLength` digits of an id form; NaN if one is no digit. */
 function readPlace(id: string): number {
   let value = 0;
   for (let i = Math.max(0, id.length - roomLength); i < id.length; i += 1)
@@ -118,38 +118,41 @@ const writeBlock = (block: number): string => pairs[block >> 20]! + pairs[(block
 const writeTail = (tail: number): string => writeBlock(Math.floor(tail / pairSize)) + pairs[tail % pairSize];
 const writeTime = (at: number): string => pairs[Math.floor(at / tailSize)] + writeTail(at % tailSize);
 
-/** Half of an id's random digits, the last of them first. */
+/** Draws half of an id's random digits, the last of them first. */
 function drawTail(random: () => number): number {
   let tail = 0;
   for (let place = 1; place < tailSize; place *= 32) tail += (Math.floor(random() * 32) % 32) * place;
   return tail;
 }
 
-// A clock may tell what no id can say; 0 stays free, as for ulid it is no time.
+// Limits a time to what a ULID can hold. 0 is not used, because ulid takes it for a missing time.
 function toUlidTime(ms: number): number {
   return Number.isFinite(ms) ? Math.min(Math.max(1, Math.floor(ms)), maxUlidTime) : 1;
 }
 
 const ambientIds: IdSource = createIdSource({ now: ambientNow, random: ambientRandom });
 
-/** The ambient id source's next id: generateId("signal") is `sig_` and a monotonic ULID. */
+/** Returns the next id of the ambient source: generateId("signal") is `sig_` and a monotonic ULID. */
 export function generateId(entityType: string): string {
   return ambientIds.next(entityType);
 }
 
-/** The pattern of the ids with this prefix: `^wf_<26 characters>$`. */
+/** Returns the pattern of the ids with this prefix: `^wf_<26 characters>$`. */
 export function idPattern(prefix: string): RegExp {
   return new RegExp(`^${prefix}_${ulidText}$`);
 }
 
-/** The same 128 bits as lower-case uuid text, for hosts with uuid columns. Throws RangeError when `id` has no ULID. */
+/**
+ * Returns the same 128 bits as lower-case uuid text, for hosts with uuid columns. Throws RangeError when `id` has no
+ * ULID.
+ */
 export function toUuid(id: string): string {
   const ulid = id.slice(id.lastIndexOf("_") + 1);
   if (!new RegExp(`^${ulidText}$`).test(ulid)) throw new RangeError(`not an id with a ULID: ${id}`);
   return ulidToUUID(ulid).toLowerCase();
 }
 
-/** The id whose toUuid is `uuid`. Throws RangeError when `uuid` is not uuid text. */
+/** Returns the id whose toUuid is `uuid`. Throws RangeError when `uuid` is not uuid text. */
 export function fromUuid(uuid: string, prefix: string): string {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(uuid)) throw new RangeError(`not a uuid: ${uuid}`);
   return `${prefix}_${uuidToULID(uuid)}`;

@@ -1,10 +1,12 @@
 /**
- * What an inspector is told: an actor that there is, an event that one was sent, the state that it then stands in.
+ * Messages to an inspector: an actor exists, an event was sent to one, an actor has a state.
  *
- * Owns: the three shapes, as version 0.7 of Stately's inspector reads them. An upgrade of it has this one place to look.
- * 1.  Each `sessionId`, `parentId` and `sourceId` names an actor that was told before; the root alone has no parent.
+ * Owns: the three shapes, as version 0.7 of Stately's inspector reads them. An upgrade of the inspector changes only
+ * this file.
+ * 1.  Each `sessionId`, `parentId` and `sourceId` names an actor that was announced before; only the root has no
+ *     parent.
  * 2.  `definition` is the configuration of a statechart as JSON text, and each `snapshot` of its actor is one of it.
- * 3.  What is told of an actor again, under its id, is in place of what was told of it before.
+ * 3.  A repeated announcement of an actor under its id replaces the earlier one.
  */
 import { z } from "zod";
 import { JsonObject } from "./json.ts";
@@ -34,7 +36,7 @@ const told = {
   _version: z.string(),
 };
 
-/** A message of an inspector: an actor is there, was sent an event, or stands in a state. */
+/** A message to an inspector: an actor exists, received an event, or has a state. */
 export const Inspection = z.discriminatedUnion("type", [
   z
     .object({

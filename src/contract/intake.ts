@@ -1,6 +1,6 @@
 /**
- * What intake hands on from tier to tier: T0 begins it, T1 adds the intent, T6 says which pipeline, and
- * T4 notes it as INTENT_RECEIVED.
+ * The record that intake passes from tier to tier: T0 creates it, T1 adds the intent, T6 chooses the pipeline, and
+ * T4 appends it as INTENT_RECEIVED.
  */
 import type { EventPayloads } from "./event.ts";
 

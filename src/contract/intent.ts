@@ -1,12 +1,12 @@
 /**
- * What comes in and what it becomes: the submit request of an intake adapter, the canonical Intent, and the answer
- * that leaves as soon as the intent is in the ledger.
+ * Requests and intents: the submit request of an intake adapter, the canonical Intent that it becomes, and the answer
+ * that is sent as soon as the intent is in the ledger.
  */
 import { z } from "zod";
 import { CorrelationId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
 
-/** The principal who asks. `role` is looked up in the host's role table. */
+/** The requesting principal. `role` is looked up in the host's role table. */
 export const Principal = z.strictObject({
   /** Such as `user`, `agent` or `service`. */
   type: z.string().min(1).max(64),
@@ -19,7 +19,7 @@ export type Principal = z.infer<typeof Principal>;
 
 /** The subject of a request: a generic pair, never a domain type of the kernel's own. */
 export const Scope = z.strictObject({
-  /** The kind of what the request is about, such as `order`. */
+  /** The kind of the entity that the request concerns, such as `order`. */
   scope_type: z.string().min(1).max(128),
   /** Its id within the kind. */
   scope_id: z.union([z.string().min(1).max(256), z.int()]),
@@ -29,13 +29,13 @@ export type Scope = z.infer<typeof Scope>;
 /** The key under which a request may be sent again without being done twice. */
 export const IdempotencyKey = z.string().regex(/^[\x20-\x7e]{1,255}$/, "1 to 255 printable ASCII characters");
 
-/** A request: on whose behalf, what is wanted, and under which key. */
+/** A request: the principal, the wanted work, and the idempotency key. */
 export const SubmitRequest = z.strictObject({
-  /** How it came; for rules and reports. */
+  /** The channel of the request; for rules and reports. */
   source: z.enum(["chat", "api", "webhook"]).default("api"),
   /** The tenant of the workflow. */
   tenant_id: TenantId,
-  /** The principal who asks. */
+  /** The requesting principal. */
   principal: Principal,
   /** Groups requests: later ones see the earlier ones of their thread in their context. */
   thread_id: ThreadId.nullable().default(null),
@@ -44,7 +44,7 @@ export const SubmitRequest = z.strictObject({
   /** A text, and documents beside it. */
   input: z
     .strictObject({
-      /** Whether the text is a message of a person, or data. */
+      /** Whether the text is a person's message, or data. */
       mode: z.enum(["message", "data"]).default("message"),
       /** The request in words; it is classified if there is no `intent_hint`. */
       text: z.string().default(""),
@@ -91,17 +91,17 @@ export const SubmitResponse = z.object({
 });
 export type SubmitResponse = z.infer<typeof SubmitResponse>;
 
-/** A submit's key as the ledger keeps it, with the digest of what came under it. */
+/** The key of a submit as the ledger keeps it, with the digest of its request. */
 export interface Submission {
   readonly key: string;
   readonly digest: string;
 }
 
-/** The name of a principal's submit key among the keys that a tenant's workflows share. */
+/** Returns the name of a principal's submit key among the keys that a tenant's workflows share. */
 export const submissionKey = ({ type, id }: Principal, key: string): string =>
   `submit:${JSON.stringify([type, id, key])}`;
 
-/** A request that was typed and whose inputs were checked. */
+/** A request whose intent type is known and whose inputs are checked. */
 export const Intent = z.object({
   intent_id: IntentId,
   type: z.string(),

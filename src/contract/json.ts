@@ -1,15 +1,17 @@
-// Plain JSON data: the object schema that keeps every key, the plain-object test, the deep freeze, and the copy that
-// everything from a host's code passes before it may enter a Signal or the ledger.
-// Owns: what counts as a plain object and as JSON. A zod record drops an own "__proto__" key, so a body would not survive
-// its own round trip; JsonObject keeps the object by reference instead.
+// Plain JSON data: the object schema that keeps every key, the plain-object test, the deep freeze, and the copy that is
+// made of every value from a host's code before it may enter a Signal or the ledger.
+// Owns: what counts as a plain object and as JSON. A zod record drops an own "__proto__" key, so a body would not
+// survive its own round trip; JsonObject keeps the object by reference instead.
 // Never: sorts or hashes (digest.ts does), judges meaning (schemas do).
 // INV-1  `toJson` returns a fresh tree that shares nothing with its input, holds no `__proto__` key, no function, no
-//        cycle and no lone surrogate, is at most `maxDepth` deep, and at most `maxChars` long. Nothing is lost silently: what
-//        JSON has no form for is refused with its path.
+//        cycle and no lone surrogate, is at most `maxDepth` deep, and at most `maxChars` long. Nothing is lost
+//        silently: a value without a JSON form is refused with its path.
 
 import { z } from "zod";
 
-/** True for objects made of braces or JSON.parse; false for arrays, class instances, null and primitives. */
+/**
+ * Returns whether a value is an object made of braces or JSON.parse; not an array, class instance, null or primitive.
+ */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
@@ -26,15 +28,16 @@ export const JsonObject = z
 >;
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Any JSON value; null is one, nothing at all is none. */
+/** Any JSON value. Null is one; undefined is not. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 export const JsonValue = z
   .unknown()
   .refine((value) => value !== undefined, "expected a JSON value") as unknown as z.ZodType<Json>;
 
 /**
- * Freezes plain objects and arrays in place, at every depth, and returns the value. What is already frozen is taken to
- * be frozen below as well; bytes, functions and class instances are left alone. Iterative: depth costs no stack.
+ * Freezes plain objects and arrays in place, at every depth, and returns the value. A frozen object is assumed to be
+ * frozen below as well; bytes, functions and class instances are left alone. It is iterative, so that depth uses no
+ * stack.
  */
 export function deepFreeze<T>(value: T): T {
   if (!isFreezable(value)) return value;
@@ -47,7 +50,7 @@ export function deepFreeze<T>(value: T): T {
 function freezeOne(parent: object, open: object[]): object | undefined {
   Object.freeze(parent);
   let first: object | undefined;
-  // Without a list of keys: this is asked of all that is said.
+  // A list of keys would cost too much: every Signal is frozen.
   for (const key in parent) {
     const child = (parent as Record<string, unknown>)[key];
     if (!isFreezable(child)) continue;
@@ -64,7 +67,7 @@ function isFreezable(value: unknown): value is object {
 
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
 
-/** Why a value is not acceptable JSON; `path` is a dotted path to the offending member. */
+/** The reason why a value is not acceptable JSON; `path` is a dotted path to the offending member. */
 export class NotJson extends Error {
   readonly path: string;
   constructor(reason: string, path: string) {
@@ -74,34 +77,38 @@ export class NotJson extends Error {
   }
 }
 
-/** Levels of data where nothing else is said. */
+/** The default limit on levels of nested data. */
 export const usualDepth = 64;
-/** How much may be written where nothing else is said, in characters of JSON. */
+/** The default limit on the characters of JSON that may be written. */
 const defaultMaxChars = 16_000_000;
 
 /** A copy under way. */
 interface Copying {
-  /** Characters of JSON that may still be written; what is counted is never more than what JSON.stringify would write. */
+  /**
+   * The characters of JSON that may still be written. The count never exceeds the length that JSON.stringify would
+   * write.
+   */
   left: number;
   readonly maxChars: number;
-  /** Whether what would change its meaning is refused instead of mended. */
+  /** Whether a value that would change its meaning is refused instead of corrected. */
   readonly isStrict: boolean;
 }
 
 /**
- * Copies `value` as plain JSON. Undefined members are dropped; anything with `toJSON` (a Date, a URL) is asked for its plain
- * form; lone surrogates become U+FFFD and -0 becomes 0, as they would on the way through a store. A value that stands in
- * several places is written in each, up to `maxChars` characters in all.
- * @throws NotJson for cycles and trees deeper than `maxDepth`, more than `maxChars`, functions, symbols, bigints, non-finite
- * numbers, invalid dates, bytes, and instances of classes without `toJSON`: a Map, a Set, an Error, a Response, a String object.
+ * Copies `value` as plain JSON. Undefined members are dropped; `toJSON` (of a Date, a URL) gives an object's plain
+ * form; lone surrogates become U+FFFD and -0 becomes 0, as in a store. A value that occurs in several places is written
+ * in each, up to `maxChars` characters in all.
+ * @throws NotJson for cycles and trees deeper than `maxDepth`, more than `maxChars`, functions, symbols, bigints,
+ * non-finite numbers, invalid dates, bytes, and instances of classes without `toJSON`: a Map, a Set, an Error, a
+ * Response, a String object.
  */
 export function toJson(value: unknown, maxDepth = usualDepth, maxChars = defaultMaxChars): Json {
   return copy(value, maxDepth, { left: maxChars, maxChars, isStrict: false });
 }
 
 /**
- * Copies as `toJson` does, and refuses what would change its meaning on the way through a store: unsafe integers, numbers
- * out of range, half surrogate pairs, keys called `__proto__`. @throws NotJson.
+ * Copies as `toJson` does, and refuses values that a store would change: unsafe integers, numbers out of range, lone
+ * surrogates, keys called `__proto__`. @throws NotJson.
  */
 export function toSafeJson(value: unknown, maxDepth = usualDepth, maxChars = defaultMaxChars): Json {
   return copy(value, maxDepth, { left: maxChars, maxChars, isStrict: true });
@@ -115,7 +122,7 @@ function copy(value: unknown, maxDepth: number, copying: Copying): Json {
   }
 }
 
-/** The way to what is not acceptable is put together on the way back from it. */
+/** The internal failure of a copy; the path to it is assembled as the recursion returns. */
 class Unfit {
   readonly reason: string;
   /** Innermost first. */
@@ -200,13 +207,13 @@ function copyObject(value: object, left: number, copying: Copying): Json | undef
   return out;
 }
 
-/** A hole of a list is null, and costs as much: a list that is long and empty is bounded as well. */
+/** Copies a list. A hole becomes null and is counted like one, so that a long empty list is bounded as well. */
 function copyList(list: readonly unknown[], left: number, copying: Copying): Json {
   spend(copying, 2 + list.length);
   return Array.from(list, (item, i) => copyMember(item, i, left - 1, copying) ?? null);
 }
 
-/** The object itself where it is plain, else what its `toJSON` gives. */
+/** Returns the object itself if it is plain, else the result of its `toJSON`. */
 function plainFormOf(value: object): unknown {
   if (ArrayBuffer.isView(value)) throw new Unfit(`${nameKind(value)} is not JSON: give bytes as text, such as base64`);
   if (value instanceof Date && Number.isNaN(value.getTime())) throw new Unfit("an invalid date is not JSON");
@@ -216,7 +223,7 @@ function plainFormOf(value: object): unknown {
   throw new Unfit(`${nameKind(value)} is not JSON: give plain data, or let it have a toJSON`);
 }
 
-/** A plain object, also one of another realm: its prototype is nobody's heir. */
+/** Returns whether an object is plain, also if it comes from another realm: its prototype has no prototype. */
 export function isRecord(value: object): boolean {
   const prototype: object | null = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
@@ -233,10 +240,13 @@ function requireSafeKey(key: string): void {
   if (!key.isWellFormed()) throw new Unfit("a key holds half of a surrogate pair");
 }
 
-/** Refuses of data read from a text what `toSafeJson` refuses. @throws NotJson, also for what is nested deeper than `left`. */
+/**
+ * Refuses data that was read from a text and that `toSafeJson` would refuse. @throws NotJson, also for data nested
+ * deeper than `left`.
+ */
 export const requireSafeJson = (value: unknown, left = usualDepth): void =>
   void toSafeJson(value, left, Number.MAX_SAFE_INTEGER);
 
-/** Without the members that were not given. */
+/** Returns the record without its undefined members. */
 export const withoutUnset = <T extends object>(record: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as never;

@@ -1,12 +1,11 @@
 // KernelError: the record of a failure, its maker, and the one Error class that carries it.
 // Owns: the code convention, categories and severities, the frozen record, KernelErrorException.
 // Never: decides what happens next; retry_eligible informs the caller. The catalogue is error-codes.ts, the convenience
-// factories and the executor view are error.ts.
-// Invariants
+// factories and the executor view are error.ts. Invariants
 // 1. A KernelError is frozen and its code obeys T<tier>_<MODULE>_<REASON>.
 // 2. cause leads from the outermost failure to the root, whose cause is null.
-// 3. What createError makes is bounded: a text has at most maxErrorChars, a chain at most maxCauses. Of a longer one the
-//    outermost and the root are kept. A parse refuses what is longer.
+// 3. Errors of createError are bounded: a text has at most maxErrorChars, a chain at most maxCauses. Of a longer chain
+// the outermost errors and the root are kept. A parse refuses longer ones.
 
 import { z } from "zod";
 import { deepFreeze, isPlainObject, JsonObject } from "./json.ts";
@@ -16,7 +15,10 @@ import { isModuleRef, ModuleRef, moduleRef } from "./module-ref.ts";
 export const ErrorCategory = z.enum(["input", "processing", "external", "resource", "policy"]);
 export type ErrorCategory = z.infer<typeof ErrorCategory>;
 
-/** transient: another attempt will probably do; degraded: work goes on at lower quality; fatal: it cannot go on. */
+/**
+ * transient: another attempt will probably succeed; degraded: work continues at lower quality; fatal: it cannot
+ * continue.
+ */
 export const Severity = z.enum(["transient", "degraded", "fatal"]);
 export type Severity = z.infer<typeof Severity>;
 
@@ -38,7 +40,10 @@ type KernelErrorInput = Omit<KernelError, "detail" | "cause"> & {
   readonly cause?: KernelErrorInput | null | undefined;
 };
 
-/** Characters of a message; those of an error in the message of another: the rest stands in the cause. */
+/**
+ * The limit on the characters of a message, and of an error's text inside another error's message; the cause holds the
+ * rest.
+ */
 export const maxErrorChars = 4_000;
 const maxNestedChars = 500;
 /** Causes behind an error. */
@@ -75,14 +80,14 @@ function isTooDeep(cause: unknown): boolean {
   return false;
 }
 
-/** An error's text, cut where it is longer than may be. */
+/** Returns an error's text, cut to the limit. */
 export const capText = (text: string, most = maxErrorChars): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 
-/** An error as the message of another one tells it. */
+/** Returns an error as text for another error's message. */
 export const describeError = ({ code, message }: KernelError): string => `${code}: ${capText(message, maxNestedChars)}`;
 
-/** The same reference where it is bounded already (invariant 3). */
+/** Returns the error within its bounds (invariant 3); the same reference if it is bounded already. */
 export function boundError(error: KernelError): KernelError {
   const message = capText(error.message);
   const cause = boundCauses(error.cause ?? null);
@@ -113,7 +118,7 @@ function isShort(error: KernelError): boolean {
   return true;
 }
 
-/** The message of anything thrown, cut where it is long: it is about to be nested. */
+/** Returns the message of anything thrown, cut to the limit for nesting. */
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return capText(String(thrown.message));
@@ -173,7 +178,10 @@ function refuseCode(code: string): never {
   raise(createError("T0_VALIDATION_SCHEMA_MISMATCH", "input", "transient", message, createErrorRef, false, { code }));
 }
 
-/** Tells a KernelError from the other half of a union (Signal | KernelError, Result | KernelError). */
+/**
+ * Returns whether a value is a KernelError and not the other half of a union (Signal | KernelError, Result |
+ * KernelError).
+ */
 export function isKernelError(value: unknown): value is KernelError {
   if (typeof value !== "object" || value === null) return false;
   const error = value as Partial<KernelError>;

@@ -1,10 +1,10 @@
 /**
- * Nothing unknown passes: reading what a host, a package or a planner wrote, where a key that nobody knows is an
- * error that says what may have been meant.
+ * Strict reading of objects that a host, a package or a planner wrote: an unknown key is an error that names the key
+ * that may have been meant.
  *
- * Owns: the words of such an error. Never: decides what is known; strict schemas do, and tables of options.
- * 1.  Every problem has the path of what is wrong; for an unknown key the path ends in it.
- * 2.  All problems are told at once, in the message and in `detail.problems`.
+ * Owns: the text of such an error. Never: decides which keys are known; strict schemas and tables of options do.
+ * 1.  Every problem has its path; for an unknown key the path ends in that key.
+ * 2.  All problems are reported at once, in the message and in `detail.problems`.
  */
 import type { z } from "zod";
 import { type ErrorCode, kernelError } from "./error-codes.ts";
@@ -29,10 +29,10 @@ export interface Reading {
   readonly code?: ErrorCode;
 }
 
-/** The keys of `T`, all of them and no others: a table that the type check holds to its interface. */
+/** The keys of `T`, all of them and no others: a table that the type check compares with its interface. */
 export type KeysOf<T> = Readonly<Record<keyof T, unknown>>;
 
-/** The value as a strict schema reads it. @throws KernelErrorException that tells every problem. */
+/** Reads a value with a strict schema. @throws KernelErrorException that lists every problem. */
 export function readStrictly<S extends z.ZodType>(schema: S, value: unknown, reading: Reading): z.output<S> {
   const read = look(() => {
     const { data, error } = schema.safeParse(value, { error: explainKeys });
@@ -42,9 +42,9 @@ export function readStrictly<S extends z.ZodType>(schema: S, value: unknown, rea
 }
 
 /**
- * Returns the plain JSON of a request as its schema reads it. `at` is where in the body the value stands; the refusal has
- * the path of each problem in `detail.problems`, and its JSON pointer in `detail.errors`.
- * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH that tells every problem.
+ * Returns the plain JSON of a request as its schema reads it. `at` is the path of the value in the body; the refusal
+ * has the path of each problem in `detail.problems`, and its JSON pointer in `detail.errors`.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH that lists every problem.
  */
 export function readRequest<S extends z.ZodType>(
   schema: S,
@@ -58,7 +58,7 @@ export function readRequest<S extends z.ZodType>(
   return refuseProblems(problems, { what, source }, { issues, errors: fieldErrorsOf(error, at) });
 }
 
-/** A getter, a proxy or a schema of the host's may throw anything when it is looked at. */
+/** Runs a reading of a host's value, whose getters, proxies and schemas may throw anything. */
 function look<T>(reading: () => T, why: Reading): T {
   try {
     return reading();
@@ -68,7 +68,7 @@ function look<T>(reading: () => T, why: Reading): T {
 }
 
 /**
- * Refuses what is no object, and keys that are not in the table; `path` is where the object stands. @throws as
+ * Refuses a value that is no object, and keys that are not in the table; `path` is the path of the object. @throws as
  * readStrictly.
  */
 export function requireKnownKeys(
@@ -88,9 +88,7 @@ export function requireKnownKeys(
   refuseProblems(problems, reading);
 }
 
-/**
- * Checks the keys of a host's own object; what has a class of its own may hold what it likes. @throws as readStrictly.
- */
+/** Checks the keys of a host's own object; an instance of a class may have any members. @throws as readStrictly. */
 export function requireKnownMembers(given: unknown, known: object, reading: Reading): void {
   if (look(() => isPlainObject(given), reading)) requireKnownKeys(given, known, reading);
 }
@@ -104,7 +102,7 @@ export function boundMembers<T extends object>(own: T, known: Readonly<Record<ke
   return Object.fromEntries(found) as Partial<T>;
 }
 
-/** @throws KernelErrorException always. */
+/** Raises all problems as one error. @throws KernelErrorException always. */
 function refuseProblems(
   problems: readonly Problem[],
   { what, source, code }: Reading,
@@ -129,7 +127,7 @@ function describeIssue(issue: z.core.$ZodIssue): readonly Problem[] {
 
 const joinPath = (path: readonly PropertyKey[]): string => path.map(String).join(".");
 
-/** An error map of zod: one line for each unknown key, with the key that may have been meant. */
+/** Maps zod's issues (an error map): one line for each unknown key, with the key that may have been meant. */
 export function explainKeys(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== "unrecognized_keys") return undefined;
   const { def } = (issue.inst as z.core.$ZodType)._zod;
@@ -144,7 +142,7 @@ function describeUnknown(key: string, known: readonly string[]): string {
 
 const most = 64;
 
-/** The known word that is fewest letters away; null where none is near. Case, `_` and `-` count nothing. */
+/** Returns the known word with the smallest edit distance; null if none is near. Case, `_` and `-` are ignored. */
 export function nearestOf(word: string, known: readonly string[]): string | null {
   const plain = plainWord(word);
   if (plain.length > most) return null;

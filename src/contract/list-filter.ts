@@ -9,23 +9,23 @@ import { WorkflowStateName } from "./progress.ts";
 export const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
 const paging = {
-  /** At most this many; 50 by default. */
+  /** The maximum number of items on a page; 50 by default. */
   limit: z.int().positive().default(50),
-  /** Whether the answer has `total`: how many there are, whatever the page. */
+  /** Whether the answer has `total`: the number of matches on all pages. */
   total: z.boolean().default(false),
 };
 
 /** The filter of a list of workflows. Times are ISO 8601: an instant or a day (UTC). */
 export const WorkflowFilter = z.strictObject({
-  /** In one of these states. */
+  /** The states that a listed workflow may have. */
   states: z.array(WorkflowStateName).readonly().optional(),
-  /** Of one thread of requests. */
+  /** The thread of requests that a listed workflow belongs to. */
   thread_id: ThreadId.optional(),
-  /** Of one intent type. */
+  /** The intent type of a listed workflow. */
   intent_type: z.string().optional(),
-  /** The id of who asked for the work. */
+  /** The id of the requesting principal. */
   principal: PrincipalId.optional().describe("The id of who asked for the work."),
-  /** In title, intent type or id, whatever the case. */
+  /** A text in the title, the intent type or the id, in any case. */
   text: z.string().max(200).optional().describe("In title, intent type or id."),
   /** Created at this time or later. */
   since: Instant.optional(),
@@ -41,9 +41,12 @@ export type WorkflowFilter = z.input<typeof WorkflowFilter>;
 
 /** The filter of a list of open gates. A cursor of gates is `<workflow_id>/<gate_id>`. */
 export const GateFilter = z.strictObject({
-  /** Of one workflow: whole. */
+  /** The id of the workflow, whole. */
   workflow_id: z.string().optional(),
-  /** Those that wait for the caller: they have a seat there, by role, by name or lent, and no vote of it stands. */
+  /**
+   * Limits the list to gates that wait for the caller: the caller has a seat, by role, by name or by delegation, and
+   * has not voted.
+   */
   mine: z.boolean().optional().describe("Those that the caller may decide."),
   /** Those that name this role. */
   role: z.string().optional(),

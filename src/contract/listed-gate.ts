@@ -1,10 +1,10 @@
 /**
- * A gate as lists over many workflows show it: a Gate whose long parts are cut, and which says so and whether the log says
- * the same.
+ * A gate as lists over many workflows show it: a Gate with its long parts cut, and whether the workflow's log confirms
+ * it.
  *
- * 1.  Bounded: whatever a gate holds, its listed form has at most `maxListedGateChars` characters of JSON.
- * 2.  `truncated` is true whenever anything is cut or left out: who decides then reads the gate itself.
- * 3.  Listing what is listed changes nothing.
+ * 1.  It is bounded: a listed gate has at most `maxListedGateChars` characters of JSON.
+ * 2.  `truncated` is true whenever anything is cut or left out: a person who decides then reads the gate itself.
+ * 3.  Listing a listed gate changes nothing.
  */
 import { z } from "zod";
 import { cutText } from "./cut-text.ts";
@@ -20,8 +20,9 @@ export type CutGate = z.infer<typeof CutGate>;
 /** A gate in a list; long parts are cut in lists over many workflows. */
 export const ListedGate = CutGate.extend({
   /**
-   * Whether what is shown is what the workflow's log says. False where the log cannot be read, is too long to be read for a
-   * list (`limits.maxListedLog`), or does not hold the gate as open: then an index says it, and `payload_digest` is empty.
+   * Whether the workflow's log confirms the entry. False if the log cannot be read, is too long to be read for a list
+   * (`limits.maxListedLog`), or does not hold the gate as open: the entry is then from an index, and `payload_digest`
+   * is empty.
    */
   checked: z.boolean(),
 });
@@ -29,23 +30,23 @@ export type ListedGate = z.infer<typeof ListedGate>;
 
 /** The most that a listed gate comes to, with the quotes and escapes of its texts; as a rule it is a tenth of that. */
 export const maxListedGateChars = 64_000;
-/** Of a text that a person reads, and of a payload as JSON. */
+/** The limit for a text that a person reads, and for a payload as JSON. */
 const maxText = 1000;
-/** Of a name or a sentence. */
+/** The limit for a name or a sentence. */
 const maxPhrase = 200;
 
-/** The gate for a list. */
+/** Returns the gate for a list. */
 export function listGate(gate: Gate | CutGate): CutGate {
   const listed = cutGate(gate, 8);
   return JSON.stringify(listed).length <= maxListedGateChars ? listed : cutGate(gate, 1);
 }
 
-/** The gate as it is, where a list shows all of it. */
+/** Returns the gate as it is, for a list that shows all of it. */
 export const wholeGate = (gate: Gate): CutGate => ({ ...gate, truncated: false });
 
 /**
- * Returns a listed gate with its payload in full and nothing long beside it: preview, difference and what may be edited repeat
- * the payload as a rule. What is cut is said by `truncated`; the gate itself has all.
+ * Returns a listed gate with its payload in full and without its other long parts: preview, difference and editable
+ * value usually repeat the payload. `truncated` states that something was cut.
  */
 export function carryPayloadOnce(gate: ListedGate): ListedGate {
   const [preview, diff] = [cutText(gate.preview, maxText), gate.diff === null ? null : cutText(gate.diff, maxText)];
@@ -54,7 +55,7 @@ export function carryPayloadOnce(gate: ListedGate): ListedGate {
   return isCut ? { ...gate, preview, diff, ...(isLong && { editable: null }), truncated: true } : gate;
 }
 
-/** Of each list the newest `most`. */
+/** Returns the gate with the newest `most` entries of each list. */
 function cutGate(gate: Gate | CutGate, most: number): CutGate {
   let truncated = "truncated" in gate && gate.truncated;
   const text = (whole: string, max = maxText): string => {

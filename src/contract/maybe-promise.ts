@@ -2,7 +2,7 @@
  * An answer that is there at once, or comes later: a host's function may give either, and so may a tier.
  */
 
-/** Whatever has a `then`. */
+/** Returns whether a value has a `then`. */
 export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
   typeof (value as { readonly then?: unknown } | null)?.then === "function";
 
@@ -10,7 +10,7 @@ export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
 export const follow = <T, R>(answer: T | Promise<T>, next: (answer: T) => R | Promise<R>): R | Promise<R> =>
   isPromise(answer) ? Promise.resolve(answer).then(next) : next(answer);
 
-/** Calls what nobody waits for: what it fails with, at once or later, goes to `report`, which does not throw. */
+/** Calls a function without awaiting it: a failure, at once or later, goes to `report`, which does not throw. */
 export function callAside(work: () => unknown, report: (error: unknown) => void): void {
   try {
     const begun = work();

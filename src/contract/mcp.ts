@@ -1,18 +1,24 @@
 /**
- * What the tools of the MCP face answer with, as structured content; `src/faces/mcp/` makes the output schemas of its tools from it.
- * Objects are open: a client must not stumble over a field that a later release adds.
+ * The structured content that the tools of the MCP face answer with; `src/faces/mcp/` makes the output schemas of its
+ * tools from it. Objects are open, so that a client accepts a field that a later release adds.
  */
 import { z } from "zod";
 import { GateEdit } from "./gate-edit.ts";
 import { ErrorCategory } from "./kernel-error.ts";
 import { WorkflowStateName } from "./progress.ts";
 
-/** In `_meta` of a tools/call: the key under which the same call is one workflow, however often it is sent. */
+/**
+ * The member of a tools/call's `_meta` that holds an idempotency key: the same key is one workflow, however often it is
+ * sent.
+ */
 export const idempotencyMeta = "countersign/idempotency-key";
-/** In `_meta` of a tools/call: "end" of who wants what became of it, and has nobody to show a gate to. */
+/**
+ * The member of a tools/call's `_meta` whose value "end" makes the call wait for the final result, for a client that
+ * cannot show gates.
+ */
 export const untilMeta = "countersign/until";
 
-/** A KernelError for who reads it at the other end: without its place in the code, with what to do next. */
+/** A KernelError for the client: without its place in the code, with the next step. */
 export const McpError = z.looseObject({
   code: z.string(),
   category: ErrorCategory,
@@ -23,7 +29,7 @@ export const McpError = z.looseObject({
 });
 export type McpError = z.infer<typeof McpError>;
 
-/** A gate as somebody sees it who may decide it. What runs after an approval is `payload`, to the digest. */
+/** A gate for a person who may decide it. `payload` is exactly what runs after an approval, as its digest confirms. */
 export const McpGate = z.looseObject({
   gate_id: z.string(),
   workflow_id: z.string(),
@@ -33,7 +39,7 @@ export const McpGate = z.looseObject({
   title: z.string(),
   /** The step's name, where edits made `title` another. */
   planned_title: z.string().optional(),
-  /** The edits of what it shows, with author, instant and changes; oldest first. */
+  /** The edits of the gate's payload, with author, instant and changes; oldest first. */
   edits: z.array(GateEdit).optional(),
   operator: z.string(),
   effect: z.string(),
@@ -48,7 +54,7 @@ export const McpGate = z.looseObject({
   editable: z.looseObject({ target: z.string(), value: z.unknown(), schema: z.unknown() }).nullable(),
   consequences: z.looseObject({ approve: z.string(), reject: z.string(), edit: z.string() }),
   due_at: z.string().nullable(),
-  /** In lists over many workflows: something is cut. */
+  /** Whether something is cut, in lists over many workflows. */
   truncated: z.boolean().optional(),
 });
 export type McpGate = z.infer<typeof McpGate>;

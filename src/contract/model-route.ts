@@ -1,8 +1,9 @@
 /**
- * Model routing: the endpoints a model call may go to, what a call needs, and what was decided.
+ * Model routing: the endpoints that a model call may use, the needs of a call, and the decision.
  *
- * 1.  A decision names one endpoint and why: Primary, or BudgetFallback with the preferred endpoints it passed over.
- * 2.  A lower weight is better. Budgets are limits over an endpoint's life; what is left out has no limit.
+ * 1.  A decision names one endpoint and the reason: Primary, or BudgetFallback with the preferred endpoints it passed
+ *     over.
+ * 2.  A lower weight is better. Budgets are limits over an endpoint's lifetime; a field that is left out has no limit.
  */
 import { z } from "zod";
 import type { KernelError } from "./kernel-error.ts";
@@ -17,11 +18,11 @@ const Amount = z.number().nonnegative();
 /** Money for a million tokens: a price may have more digits than an amount. */
 const Price = z.number().nonnegative().max(1_000_000);
 
-/** Per million tokens, read and written; in whatever unit the budgets count. */
+/** The price per million tokens, sent and received, in the unit of the budgets. */
 export const ModelPrice = z.strictObject({
-  /** Of a million tokens that are sent. */
+  /** The price of a million tokens that are sent. */
   in: Price,
-  /** Of a million tokens that are received. */
+  /** The price of a million tokens that are received. */
   out: Price,
 });
 export type ModelPrice = z.infer<typeof ModelPrice>;
@@ -32,9 +33,9 @@ export const ModelEndpoint = z.strictObject({
   name: Name,
   /** The place where it runs. */
   deployment: z.enum(["local", "cloud"]),
-  /** For `prefer: "latency"`: lower is better. */
+  /** The weight for `prefer: "latency"`: lower is better. */
   latency_weight: Amount,
-  /** For `prefer: "cost"`: lower is better. */
+  /** The weight for `prefer: "cost"`: lower is better. */
   cost_weight: Amount,
   /** The capabilities that it offers. */
   capabilities: z.array(Name).max(256),
@@ -45,7 +46,7 @@ export const ModelEndpoint = z.strictObject({
       max_tokens: z.int().nonnegative().optional(),
       /** Money of all its calls, in the unit of `price`. */
       max_money: Money.optional(),
-      /** How many calls it may be asked for. */
+      /** The maximum number of calls. */
       max_invocations: z.int().nonnegative().optional(),
     })
     .optional(),
@@ -64,7 +65,7 @@ export const RouteRequest = z.strictObject({
   capabilities: z.array(Name).max(256).default([]),
   /** Tokens that the call may use, in and out; an endpoint with fewer left is passed over. */
   expected_tokens: z.int().nonnegative().default(0),
-  /** In place of the router's own preference. */
+  /** The preference of this call instead of the router's own. */
   prefer: RoutePreference.optional(),
   /** Only these endpoints, where the asker can call no others. */
   among: z.array(Name).max(256).optional(),
@@ -74,7 +75,7 @@ export const RouteRequest = z.strictObject({
 export type RouteRequest = z.infer<typeof RouteRequest>;
 export type RouteQuestion = z.input<typeof RouteRequest>;
 
-/** Why an endpoint was chosen. */
+/** The reason why an endpoint was chosen. */
 export const RouteReason = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("Primary") }),
   z.strictObject({ kind: z.literal("BudgetFallback"), skipped: z.array(Name).min(1) }),
@@ -85,7 +86,7 @@ export type RouteReason = z.infer<typeof RouteReason>;
 export const RouteDecision = z.strictObject({ endpoint: ModelEndpoint, reason: RouteReason });
 export type RouteDecision = z.infer<typeof RouteDecision>;
 
-/** The answer of a router: a decision, or why there is none; with the candidates whose budget is spent. */
+/** The answer of a router: a decision or the reason for none, with the candidates whose budget is spent. */
 export type RouteAnswer = { readonly exhausted: readonly string[] } & (
   | { readonly decision: RouteDecision; readonly refusal: null }
   | { readonly decision: null; readonly refusal: KernelError }
@@ -102,12 +103,12 @@ export type ModelSpent = z.infer<typeof ModelSpent>;
 export const SpentByEndpoint = z.record(Name, ModelSpent);
 export type SpentByEndpoint = z.input<typeof SpentByEndpoint>;
 
-/** The ledger's counter of an endpoint, over all tenants. */
+/** Returns the name of the ledger's counter of an endpoint, over all tenants. */
 export const endpointCounter = (endpoint: string): string => `endpoint:${JSON.stringify(endpoint)}`;
 
-/** The endpoints of a kernel or of a router that stands alone, in the order of preference. */
+/** The endpoints of a kernel or of a standalone router, in the order of preference. */
 export const ModelRouting = z.strictObject({
-  /** In the order of preference. */
+  /** The endpoints, in the order of preference. */
   endpoints: z
     .array(ModelEndpoint)
     .max(256)

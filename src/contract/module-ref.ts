@@ -13,13 +13,16 @@ export const ModuleRef = z
   .readonly();
 export type ModuleRef = z.infer<typeof ModuleRef>;
 
-/** A frozen ModuleRef. Throws a ZodError for a tier outside 0..7 or an empty name: that is a programmer's mistake. */
+/**
+ * Returns a frozen ModuleRef. Throws a ZodError for a tier outside 0..7 or an empty name, which is a programmer's
+ * mistake.
+ */
 export function moduleRef(tier: number, module: string, fn: string): ModuleRef {
   const ref = { tier, module, function: fn };
   return isModuleRef(ref) ? Object.freeze(ref) : ModuleRef.parse(ref);
 }
 
-/** Allocation-free shape test for hot paths. */
+/** Returns whether a value has the shape of a ModuleRef, without allocation, for hot paths. */
 export function isModuleRef(value: unknown): value is ModuleRef {
   if (typeof value !== "object" || value === null) return false;
   const ref = value as Partial<ModuleRef>;

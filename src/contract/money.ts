@@ -17,18 +17,18 @@ export const maxMoney = 1_000_000_000;
 /** The largest sum that is exact; a counter is never let past it. */
 export const maxSum = 2_000_000_000;
 
-/** Exact for amounts of this contract. */
+/** Returns an amount in whole units; exact for amounts of this contract. */
 const toUnits = (amount: number): number => Math.round(amount * unitsPerOne);
 const fromUnits = (units: number): number => units / unitsPerOne;
 
-/** The amount in whole units, rounded up where it has more digits. */
+/** Rounds an amount that has more digits up to the unit. */
 export function roundUpMoney(amount: number): number {
   const units = amount * unitsPerOne;
   const nearest = Math.round(units);
   return fromUnits(Math.abs(units - nearest) <= noise ? nearest : Math.ceil(units));
 }
 
-/** The exact sum; with `sign` -1 the difference. */
+/** Returns the exact sum; with `sign` -1 the difference. */
 export const addMoney = (a: number, b: number, sign: 1 | -1 = 1): number => fromUnits(toUnits(a) + sign * toUnits(b));
 
 /** Returns the cost of so many pieces at a price for a million of each. */

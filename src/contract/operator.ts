@@ -20,7 +20,7 @@ export const effects = ["none", "read", "write_draft", "final_write", "external_
 export const Effect = z.enum(effects);
 export type Effect = z.infer<typeof Effect>;
 
-/** Returns whether a call of this effect changes nothing outside: it may be made again. */
+/** Returns whether a call of this effect changes nothing outside, so that it may be repeated. */
 export const isHarmless = (effect: Effect): boolean => effect === "none" || effect === "read";
 
 /** Maximum attempts by policy name. */
@@ -43,7 +43,7 @@ export const OperatorMetadata = z.strictObject({
   name: OperatorName,
   /** "1.0" by default. A workflow keeps the version that its plan was made with. */
   version: z.string().min(1).default("1.0"),
-  /** Tells people, models and clients what it does. */
+  /** A description of the operator for people, models and clients. */
   description: z.string().default(""),
   /** The effect that a call may have outside; `none` by default. Policy and recovery rest on it. */
   effect: Effect.default("none"),
@@ -61,7 +61,7 @@ export const OperatorMetadata = z.strictObject({
   retry: RetryPolicyName.default("STANDARD"),
   /** The capabilities of the operator; `reasoning` and `deep_research` are given the kernel's `retrieval`. */
   capabilities: z.array(z.string()).default([]),
-  /** Words that rules match; `human_approval` asks for a person whatever policy says. */
+  /** Tags that policy rules match; `human_approval` requires a person whatever policy decides. */
   policy_tags: z.array(z.string()).default([]),
   /** The risk that gates show and rules match; `low` by default. */
   risk_level: z.enum(["low", "medium", "high"]).default("low"),
@@ -71,9 +71,9 @@ export const OperatorMetadata = z.strictObject({
   resources: ResourceRequest.prefault({}),
   /** The ceilings of its calls in one workflow. */
   limits: CapabilityLimits.prefault({}),
-  /** The kinds of what it gives, as steps show them; `data` by default. */
+  /** The kinds of the results, as steps show them; `data` by default. */
   outputs: z.array(z.string()).default(["data"]),
-  /** The kind of the operator: a `skill`, a `tool` of a server, or an `llm`, whose calls are traced as a model's. */
+  /** The kind of the operator: a `skill`, a `tool` of a server, or an `llm`, whose calls are traced as model calls. */
   kind: z.enum(["skill", "tool", "llm"]).default("skill"),
   /** Data of the host's own; the kernel does not read them. */
   extensions: z.record(z.string(), z.unknown()).default({}),
@@ -92,7 +92,7 @@ export interface RetrievalProvider {
   ) => Promise<readonly { readonly ref: string; readonly text: string; readonly score: number }[]>;
 }
 
-/** A scoped stand-in for a user's credential, handed out only by explicit grant. */
+/** A scoped stand-in for a user's credential, passed only by explicit grant. */
 export interface DelegatedCredential {
   readonly handle: string;
   readonly scopes: readonly string[];
@@ -102,21 +102,23 @@ export interface DelegatedCredential {
 export interface OperatorCall<I = unknown> {
   /** The params of the step, checked by the operator's schema. */
   readonly input: I;
-  /** The same for every attempt at the same work, over restarts: hand it to whoever is called. */
+  /** The same for every attempt at the same work, also after restarts: pass it to the system that is called. */
   readonly idempotencyKey: string;
-  /** From 1. A call that is made again after a crash has the number of the one that was lost. */
+  /**
+   * The number of the attempt, from 1. A call that is repeated after a crash keeps the number of the interrupted one.
+   */
   readonly attempt: number;
-  /** Whether `attempt` is above 1; it says nothing of a call that a crash has lost. */
+  /** Whether `attempt` is above 1; it does not tell whether a crash interrupted an earlier call. */
   readonly isRetry: boolean;
   /** Fires when the call's time is over, or its workflow is cancelled. */
   readonly signal: AbortSignal;
-  /** For whom and where the call is made. */
+  /** The principal, workflow and step of the call. */
   readonly context: OperatorContext;
   /** Sub-progress in percent of this step; labelled not final. */
   readonly report: (percent: number) => void;
   /** A piece of output for people to read while the step runs. */
   readonly stream: (chunk: string) => void;
-  /** Reports what the call used; several reports of one call add up. */
+  /** Reports the usage of the call; several reports of one call add up. */
   readonly usage: (usage: Usage) => void;
   /** Records an event of the operator's own. @throws KernelErrorException for no JSON, too much, and after the call. */
   readonly emit: (label: string, detail?: Readonly<Record<string, unknown>>) => void;
@@ -127,28 +129,28 @@ export interface OperatorCall<I = unknown> {
   /** Returns the usage of this operator's calls in this workflow, this one included. */
   readonly capabilityUsage: () => CapabilityUsage;
   /**
-   * Asks which model endpoint to call; the decision is in the ledger when this resolves. Report what the call used as
-   * `usage({ tokens, cost, model: endpoint.name })`. Rejects with the KernelErrorException of a refusal.
+   * Asks which model endpoint to call; the decision is in the ledger when this resolves. Report the usage of the call
+   * as `usage({ tokens, cost, model: endpoint.name })`. Rejects with the KernelErrorException of a refusal.
    */
   readonly route: (request?: RouteQuestion) => Promise<RouteDecision>;
 }
 
-/** For whom and where a call is made. */
+/** The principal, workflow and step of a call. */
 export interface OperatorContext {
   readonly workflow_id: string;
   readonly step_id: string;
   readonly tenant_id: string | number;
   /** The same for all that follows from one request. */
   readonly correlation_id: string;
-  /** The principal who asked for the work, with their rights. */
+  /** The requesting principal, with their rights. */
   readonly auth: AuthContext;
   /** The context of the request; null if it was not asked for. */
   readonly bundle: ContextBundle | null;
-  /** The feedback of the person who had the work done again. */
+  /** The feedback of the person who had the work repeated. */
   readonly feedback?: string;
   /** The kernel's `retrieval`, for operators that name a capability for it. */
   readonly retrieval?: RetrievalProvider;
-  /** A stand-in for a user's credential, where one was granted. */
+  /** A stand-in for a user's credential, if one was granted. */
   readonly credential?: DelegatedCredential;
   /** The approved outcome that the call applies, and the targets that the person named. */
   readonly target?: {
@@ -156,13 +158,13 @@ export interface OperatorContext {
     readonly version: number;
     readonly apply_targets: readonly string[];
   };
-  /** The basis of the preview that a person was shown (empty: nothing named); absent if nobody was asked. */
+  /** The basis of the preview that a person approved (empty if it named none); absent if nobody was asked. */
   readonly basis?: Basis;
 }
 
 /**
- * What a person sees at a gate. `diff` is against what stands now; `basis` names that, with its digest, and the call is made
- * on nothing else: whoever finds it changed is asked again.
+ * The preview of a call at a gate. `diff` compares it with the present state; `basis` names that state, with its
+ * digest. The call is made only on that basis: if it has changed, the gate asks again.
  */
 export interface GatePreview {
   /** The preview of the call, in words. */
@@ -177,7 +179,7 @@ export interface GatePreview {
 export interface OperatorQuestion<I = unknown> {
   /** The input of the call. */
   readonly input: I;
-  /** For whom and where it would be made. */
+  /** The principal, workflow and step of the call. */
   readonly context: OperatorContext;
   /** Fires when the time for an answer is over. */
   readonly signal: AbortSignal;
@@ -185,21 +187,21 @@ export interface OperatorQuestion<I = unknown> {
 
 /** The roles that are asked about a call of an operator whose end is unknown. */
 export const OperatorDoubt = z.strictObject({
-  /** The roles that may say what became of a call in doubt. */
+  /** The roles that may state how a call in doubt ended. */
   roles: z.array(z.string().min(1).max(64)).min(1).max(100).readonly(),
 });
 export type OperatorDoubt = z.infer<typeof OperatorDoubt>;
 
 /**
- * A registered operator: frozen metadata and the callable. `I` is what a call of it is given, `O` what later steps find as
- * its output, `N` its name; those of an operator that nobody knows more about are `unknown` and `string`.
+ * A registered operator: frozen metadata and the callable. `I` is the input of a call, `O` its output as later steps
+ * see it, `N` its name; they are `unknown` and `string` if nothing more is known.
  */
 export interface Operator<I = unknown, O = unknown, N extends string = string> {
   /** The declaration that the kernel reads. */
   readonly metadata: OperatorMetadata & { readonly name: N };
-  /** The schema of what a call must be given. */
+  /** The schema of the input of a call. */
   readonly input: z.ZodType<unknown, I>;
-  /** The schema of what a call gives. */
+  /** The schema of the output of a call. */
   readonly output: z.ZodType<O>;
   /** Does the work. */
   readonly run: (call: OperatorCall<never>) => unknown;
@@ -212,12 +214,10 @@ export interface Operator<I = unknown, O = unknown, N extends string = string> {
     /** JSON Schema of the tool's input, as its server states it. */
     readonly inputSchema: JsonObject | null;
   } | null;
-  /** Makes what a person sees at the gate of a call. */
+  /** Makes the preview that a person sees at the gate of a call. */
   readonly preview: ((question: OperatorQuestion<never>) => unknown) | null;
-  /** Whether the call could be made, without making it: throws where it could not. */
+  /** Checks whether the call could be made, without making it: throws if it could not. */
   readonly check?: ((question: OperatorQuestion<never>) => unknown) | null;
-  /**
-   * The roles that say what became of a call whose end is unknown; by default those that were asked before the call.
-   */
+  /** The roles that state how a call ended whose end is unknown; by default those that were asked before the call. */
   readonly doubt?: OperatorDoubt;
 }

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { IntentId, OutcomeId, TenantId, WorkflowId } from "./ids.ts";
 import { JsonValue } from "./json.ts";
 
-/** One version of what a step drafted or made final. */
+/** One version of a result that a step drafted or made final. */
 export const Outcome = z.object({
   outcome_id: OutcomeId,
   tenant_id: TenantId,

@@ -1,6 +1,6 @@
 /**
- * Pages of lists. Workflows and gates are newest first: `next` is the cursor of the page after this one (of what is
- * older), null when this was the last; `total` counts all that the filter finds, where it was asked for.
+ * Pages of lists. Workflows and gates are newest first: `next` is the cursor of the page after this one (of older
+ * items), null on the last page; `total` counts all matches of the filter, if it was requested.
  */
 import { z } from "zod";
 import { LedgerEvent } from "./event.ts";

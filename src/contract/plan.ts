@@ -1,5 +1,6 @@
 /**
- * Plans: what a planner proposes (`ExecutionPlan`) and what the compiler makes of it (`Plan`). A planner may leave out all that the operators' metadata can fill.
+ * Plans: the proposal of a planner (`ExecutionPlan`) and its compiled form (`Plan`). A planner may leave out everything
+ * that the operators' metadata provides.
  */
 import { z } from "zod";
 import { GateSpec } from "./gate-spec.ts";
@@ -12,7 +13,7 @@ import { Literals } from "./reference.ts";
 export const RiskLevel = z.enum(["low", "medium", "high"]);
 export type RiskLevel = z.infer<typeof RiskLevel>;
 
-/** How the key of a step's action is made: from its inputs, or from the outcome version that it applies. */
+/** The source of the key of a step's action: its inputs, or the outcome version that it applies. */
 export const IdempotencyStrategy = z.object({
   strategy: z.enum(["inputs", "applies"]),
   target: StepId.nullable().default(null),
@@ -23,11 +24,11 @@ export type IdempotencyStrategy = z.infer<typeof IdempotencyStrategy>;
 export const PlanStepDraft = z.strictObject({
   /** Unique in the plan; later steps refer to it. */
   step_id: StepId,
-  /** For people: a gate's title. */
+  /** The name for people: a gate's title. */
   name: z.string().min(1).max(256),
   /** The operator that is called. */
   operator: OperatorName,
-  /** The newest that is registered where none is named. */
+  /** The version of the operator; the newest registered one by default. */
   operator_version: z.string().optional(),
   /** The params of the call: data, and references such as `{{look.output.card}}`. */
   params: JsonObject.default({}),
@@ -35,33 +36,33 @@ export const PlanStepDraft = z.strictObject({
   depends_on: z.array(StepId).default([]),
   /** The name of the outcome that it drafts. */
   outcome: z.string().optional(),
-  /** The kinds of what it gives; the operator's where nothing is said. */
+  /** The kinds of the results; those of the operator by default. */
   outputs: z.array(z.string()).optional(),
   /** The step whose outcome this one makes final. */
   applies: StepId.optional(),
   /** Asks people before the call. */
   gate: GateSpec.optional(),
-  /** Words that rules match, beside the operator's and the package's. */
+  /** Tags that policy rules match, in addition to the operator's and the package's. */
   policy_tags: z.array(z.string()).optional(),
-  /** The operator's where nothing is said. */
+  /** The risk level; that of the operator by default. */
   risk_level: RiskLevel.optional(),
-  /** How much it counts in the progress; 1 where nothing is said. */
+  /** The weight of the step in the progress; 1 by default. */
   weight: z.number().positive().optional(),
-  /** Of steps that could begin, the higher first: 0 to 255. */
+  /** The priority among steps that could begin, 0 to 255; the highest begins first. */
   priority: z.int().min(0).max(255).optional(),
-  /** The operator's where nothing is said. */
+  /** The estimated cost; that of the operator by default. */
   estimated_cost: Money.optional(),
 });
 export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
 
 /**
- * A planner's whole output; a key that is not known here fails it. Reasoning is required; `direct_response` stands
- * for a plan without tools.
+ * A planner's whole output; an unknown key makes it invalid. Reasoning is required; `direct_response` stands for a plan
+ * without tools.
  */
 export const ExecutionPlan = z.strictObject({
-  /** In any order; `depends_on` says what comes first. */
+  /** The steps in any order; `depends_on` determines the order of execution. */
   steps: z.array(PlanStepDraft),
-  /** Why this plan: it stands in the ledger. */
+  /** The reason for this plan, which the ledger keeps. */
   reasoning: z.string(),
   /** The answer, in place of steps. */
   direct_response: z.string().nullable().default(null),
@@ -85,8 +86,9 @@ const planKeys: ReadonlySet<string> = new Set(["steps", "reasoning"]);
 const stepKeys: ReadonlySet<string> = new Set(["step_id", "name", "operator", "params", "depends_on"]);
 
 /**
- * Plain data as ExecutionPlan reads it, without the schema, which costs ten times as much: where steps say no more than
- * what they call, with what and after which. Null of any other plan, for the schema to read or to refuse.
+ * Reads plain data as ExecutionPlan does, without the schema, which costs ten times as much: only plans whose steps
+ * have no members but their call, parameters and dependencies. Returns null for any other plan, which the schema then
+ * reads or refuses.
  */
 export function readPlainPlan(plan: unknown): z.output<typeof ExecutionPlan> | null {
   if (!isPlainObject(plan) || !hasOnly(plan, planKeys)) return null;
@@ -124,7 +126,7 @@ const isShortText = (value: unknown): value is string =>
 export const stepKinds = ["call", "respond"] as const;
 export type StepKind = (typeof stepKinds)[number];
 
-/** One compiled step: everything stated, nothing left to guess. */
+/** One compiled step, with all defaults filled in. */
 export const PlanStep = z.object({
   kind: z.enum(stepKinds).default("call"),
   step_id: StepId,
@@ -132,7 +134,7 @@ export const PlanStep = z.object({
   operator: z.string(),
   operator_version: z.string(),
   params: JsonObject,
-  /** The places in the params whose text is no reference, although it reads like one; absent if there are none. */
+  /** The places in the params whose text only looks like a reference; absent if there are none. */
   literals: Literals.optional(),
   depends_on: z.array(StepId),
   outcome: z.string().nullable().default(null),
@@ -152,7 +154,7 @@ export const PlanStep = z.object({
 });
 export type PlanStep = z.infer<typeof PlanStep>;
 
-/** A compiled plan: what the workflow runs. */
+/** A compiled plan, which the workflow runs. */
 export const Plan = z.object({
   plan_id: PlanId,
   intent_id: IntentId,
@@ -163,7 +165,7 @@ export const Plan = z.object({
   direct_response: z.string().nullable(),
   steps: z.array(PlanStep),
   gates: z.array(z.string()),
-  /** Another plan follows this one's success; absent where none does. */
+  /** Whether another plan follows if this one succeeds; absent if none does. */
   continues: z.literal(true).optional(),
 });
 export type Plan = z.infer<typeof Plan>;

@@ -1,10 +1,11 @@
 /**
- * Policy rules written as data (a YAML or JSON file): what such a rule may say, and what it may not say at once.
- * `definePolicySet` makes rules of it. The form is described with an example in `src/guide/policies.md`.
+ * Policy rules written as data (a YAML or JSON file): the members of such a rule, and the combinations that are
+ * refused. `definePolicySet` makes rules of it. `src/guide/policies.md` describes the form with an example.
  *
- * 1.  A field that is not known here is refused: a misspelt condition would hold for everything.
+ * 1.  An unknown field is refused, because a rule without its misspelt condition would hold for everything.
  * 2.  A rule that could never hold, or whose answer its stage cannot honour, is refused.
- * 3.  A rule that lifts a default rule names its operators in full, so that none that is installed later is lifted, too.
+ * 3.  A rule that lifts a default rule names its operators in full, so that it does not lift the rule for operators
+ *     that are installed later.
  */
 import { z } from "zod";
 import { JsonValue } from "./json.ts";
@@ -16,7 +17,9 @@ const Word = z.string().min(1).max(256);
 const Words = z.array(Word).min(1);
 /** A name, or with a star at its end the beginning of one. */
 const Names = z.array(Word.regex(/^[^*]*\*?$/, "a star stands at the end, or it would never fit")).min(1);
-/** A field of a payload, `a.b.0.c`; `*` stands for every item of a list. No payload has a field `__proto__`. */
+/**
+ * The path of a field in a payload, `a.b.0.c`; `*` stands for every item of a list. No payload has a field `__proto__`.
+ */
 const Path = z
   .string()
   .regex(/^[^.]+(\.[^.]+)*$/, "it must be names joined by dots, such as order.total")
@@ -24,7 +27,7 @@ const Path = z
 const Ids = z.array(z.union([Word, z.int()])).min(1);
 const Bound = z.number().optional();
 
-/** Words of which one, all, or none must be there. */
+/** Words of which one, all, or none must be present. */
 const WordChoice = z
   .strictObject({ any: Words.optional(), all: Words.optional(), none: Words.optional() })
   .superRefine((choice, { addIssue }) => {
@@ -89,7 +92,7 @@ function isZone(name: string): boolean {
   }
 }
 
-/** All that are given must hold. */
+/** The conditions of a rule; all that are given must hold. */
 export const PolicyConditions = z.strictObject({
   tags: WordChoice.optional(),
   effects: z.array(Effect).min(1).optional(),
@@ -111,7 +114,7 @@ export const PayloadChange = z
   .refine(({ set = {}, remove = [] }) => Object.keys(set).length + remove.length > 0, "it changes nothing");
 export type PayloadChange = z.infer<typeof PayloadChange>;
 
-/** Conditions on what a subject of that stage does not have: they would never hold. */
+/** Conditions on facts that a subject of that stage lacks: they would never hold. */
 const lackingAt: Readonly<Record<PolicyStage, readonly (keyof PolicyConditions)[]>> = {
   plan: ["effects", "operators", "risk", "amounts"],
   action: [],
@@ -124,7 +127,7 @@ const RuleFields = z.strictObject({
   stages: z.array(PolicyStage).min(1),
   when: PolicyConditions.default({}),
   decision: DecisionWord,
-  /** The rule of the default stance in whose place this one answers. */
+  /** The rule of the default stance that this rule replaces. */
   lifts: z.enum(defaultRuleNames).optional(),
   reason: z.string().min(1).max(4096),
   redactions: z.array(Path).min(1).optional(),

@@ -1,6 +1,6 @@
 /**
- * What policy is asked about at each stage, made in one place: whoever asks now and whoever asks again about the past say
- * the same words.
+ * The subjects that policy judges at each stage, made in one place, so that a decision and its later re-evaluation use
+ * the same values.
  */
 import type { Gate } from "./gate.ts";
 import type { PrincipalRef } from "./gate-vote.ts";
@@ -8,7 +8,7 @@ import type { Json } from "./json.ts";
 import type { PlanStep } from "./plan.ts";
 import type { PolicySubject } from "./policy.ts";
 
-/** Of a plan's step, what a policy on the plan sees. */
+/** The part of a planned step that a policy on the plan sees. */
 export type PlannedStep = Pick<PlanStep, "step_id" | "operator" | "policy_tags" | "risk_level">;
 
 export const planSubject = (planId: string, steps: readonly PlannedStep[]): PolicySubject => ({
@@ -47,11 +47,11 @@ export const outcomeSubject = (step: PlanStep, type: string, content: Json): Pol
 export interface GateCommand {
   readonly decision: "approve" | "reject" | "delegate";
   readonly principal: PrincipalRef;
-  /** Of a delegation: to whom. */
+  /** The principal who receives a delegated seat. */
   readonly to?: PrincipalRef | undefined;
 }
 
-/** The tags say what is wanted, and who wants it. */
+/** Returns the subject of a decision at a gate. Its tags name the decision and the person who decides. */
 export const gateSubject = (gate: Gate, { decision, principal, to }: GateCommand): PolicySubject => ({
   name: gate.gate_id,
   operator: gate.operator,

@@ -1,6 +1,4 @@
-/**
- * Policy decisions: their five names, the two short names rules may use, and what a rule sees.
- */
+/** Policy decisions: their five names, the two short names that rules may use, and the subject that a rule sees. */
 import { z } from "zod";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
@@ -23,8 +21,8 @@ export const DecisionWord = z
   .transform((name): DecisionName => (name === "REQUIRE_APPROVAL" || name === "REDACT" ? aliases[name] : name));
 
 /**
- * What each stage can honour. A plan and a gate have no payload of their own to change; an outcome is made already and a
- * gate is decided already, so that nobody can be asked first. An answer that is not here denies.
+ * The decisions that each stage can honour. A plan and a gate have no payload to change; an outcome is made already and
+ * a gate is decided already, so that nobody can be asked first. Any other answer denies.
  */
 export const decisionsAt: Readonly<Record<PolicyStage, readonly DecisionName[]>> = {
   plan: ["ALLOW", "DENY", "REQUIRE_HUMAN_APPROVAL"],
@@ -46,7 +44,7 @@ export type RuleAnswer = z.input<typeof RuleAnswer>;
 export const defaultRuleNames = ["default.external_send", "default.final_write", "default.credential_use"] as const;
 export type DefaultRuleName = (typeof defaultRuleNames)[number];
 
-/** A rule of the default stance that matched, and the host's rule whose answer stood in its place. */
+/** A rule of the default stance that matched, and the host's rule whose answer replaced it. */
 export const PolicyLift = z.object({ rule: z.string(), by: z.string() });
 export type PolicyLift = z.infer<typeof PolicyLift>;
 
@@ -68,9 +66,9 @@ export const PolicyDecision = z.object({
   transform: JsonValue.nullable(),
   redactions: z.array(z.string()),
   policies: z.array(z.string()).default([]),
-  /** The default rules that matched and were lifted; absent where none was. They are not among `policies`. */
+  /** The default rules that matched and were lifted; absent if there are none. They are not among `policies`. */
   lifts: z.array(PolicyLift).optional(),
-  /** Of these the one whose answer stands; nothing where none matched. */
+  /** The policy among these whose answer was taken; absent if none matched. */
   decided_by: z.string().optional(),
   /** The changes that the rules made to the payload, if there was more than one before all of them let it be. */
   changes: z.array(PolicyChange).optional(),
@@ -86,7 +84,7 @@ export interface PolicySubject {
   readonly operator?: string;
   /** The effect that it may have outside. */
   readonly effect?: string;
-  /** Its policy tags; of a decision at a gate also what is decided and by whom. */
+  /** The policy tags; for a decision at a gate also the decision and the person who decides. */
   readonly tags: readonly string[];
   /** `low`, `medium` or `high`. */
   readonly risk_level?: string;
@@ -104,7 +102,7 @@ export interface PolicyQuestion {
   readonly stage: PolicyStage;
   /** The subject that is judged. */
   readonly subject: PolicySubject;
-  /** The principal who asked for the work; at stage gate, the one who decides. */
+  /** The requesting principal; at stage gate, the one who decides. */
   readonly auth: AuthContext;
   /** The checked request. */
   readonly intent: Intent;
@@ -114,23 +112,23 @@ export interface PolicyQuestion {
   readonly now: string;
 }
 
-/** Rules that stand and change together: what `definePolicySet` makes of data. */
+/** Rules that change together: the result of `definePolicySet`. */
 export interface RuleSet {
-  /** On every decision; approvals bind to it. */
+  /** The version that every decision records; approvals bind to it. */
   readonly version: string;
-  /** In the order in which they are asked. */
+  /** The rules, in the order in which they are asked. */
   readonly rules: readonly PolicyRule[];
 }
 
-/** A policy rule; `stages` says where it is asked. A rule that throws or never answers denies. */
+/** A policy rule; `stages` lists where it is asked. A rule that throws or does not answer denies. */
 export interface PolicyRule {
   /** Unique in the kernel; decisions name the rules that matched. */
   readonly name: string;
   /** The stages at which it is asked. */
   readonly stages: readonly PolicyStage[];
   /**
-   * The rule of the default stance in whose place this rule's answer stands wherever it matches and allows the call or asks a
-   * person. It lifts no rule of a host and no check of authority. Such a rule is asked at stage `action` alone.
+   * The rule of the default stance that this rule replaces wherever it matches and allows the call or asks a person. It
+   * lifts no rule of a host and no check of authority. Such a rule is asked at stage `action` alone.
    */
   readonly lifts?: DefaultRuleName;
   /** Its answer; null where it does not match. */

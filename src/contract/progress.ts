@@ -1,6 +1,4 @@
-/**
- * Progress: a view over plan weights and step states, never a number of its own.
- */
+/** Progress: a view that is computed from plan weights and step states; no progress is stored. */
 import { z } from "zod";
 import { CorrelationId, TenantId, WorkflowId } from "./ids.ts";
 
@@ -17,7 +15,7 @@ export const workflowStates = [
 export const WorkflowStateName = z.enum(workflowStates);
 export type WorkflowStateName = z.infer<typeof WorkflowStateName>;
 
-/** How far a workflow is, for whoever follows it. */
+/** The progress of a workflow. */
 export const KernelProgress = z.object({
   tenant_id: TenantId,
   workflow_id: WorkflowId,

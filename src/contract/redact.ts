@@ -1,9 +1,9 @@
-/** Masking what policy lets nobody see. */
+/** Masks values that policy hides. */
 import type { Json } from "./json.ts";
 
 export const redactedMarker = "[redacted]";
 
-/** Masks dotted paths of a payload, for ALLOW_WITH_REDACTION; `mask` stands there then. */
+/** Replaces the values at dotted paths of a payload by `mask`, for ALLOW_WITH_REDACTION. */
 export function redact(value: Json, paths: readonly string[], mask = redactedMarker): Json {
   return paths.reduce<Json>((at, path) => maskPath(at, path.split("."), mask), value);
 }
@@ -16,7 +16,10 @@ function maskPath(value: Json, [key, ...rest]: readonly string[], mask: string):
   return { ...value, [key]: maskPath((value as Record<string, Json>)[key] as Json, rest, mask) };
 }
 
-/** Returns whether a path leads to something that a mask can stand for. A part that is masked already, or an empty list, is such a place. */
+/**
+ * Returns whether a path leads to something that a mask can replace. A part that is masked already, or an empty list,
+ * counts.
+ */
 export const hasPlace = (value: Json, path: string): boolean => leadsOn(value, path.split("."));
 
 function leadsOn(value: Json, [key, ...rest]: readonly string[]): boolean {

@@ -1,13 +1,14 @@
 /**
- * References of a plan to what its steps will give: `{{look.output.card}}`.
+ * References of a plan to the outputs of its steps: `{{look.output.card}}`.
  *
- * Owns: the grammar, the marks by which a plan's author says what is a reference and what is text, and the form in which
- * a stored plan keeps the difference. Never: resolves one (T4 does), guesses who wrote what (the planner's adapter does).
- * 1.  A reference is read only in what the plan's author wrote. All else is a literal: text to the letter, for ever.
- * 2.  A stored plan's params are as people read them; `literals` names the placeholders in them that are text.
- * 3.  A mark is known by a symbol, which no JSON holds: nothing that comes from outside can pass for one.
- * 4.  A default stands in the reference itself, as JSON: `{{look.output.card ?? "none"}}`. It takes the place of an output that
- *        is not there; of one that is null it does not. `?? undefined` leaves the member out.
+ * Owns: the grammar, the marks by which a plan's author distinguishes references from text, and the form in which a
+ * stored plan keeps the difference. Never: resolves a reference (T4 does), guesses who wrote a text (the planner's
+ * adapter does).
+ * 1.  A reference is read only in text of the plan's author. All other text is literal and stays so.
+ * 2.  A stored plan's params are readable; `literals` names the placeholders in them that are text.
+ * 3.  A mark is identified by a symbol, which JSON cannot hold: no data from outside can imitate one.
+ * 4.  A default is part of the reference, as JSON: `{{look.output.card ?? "none"}}`. It replaces an output that is
+ *     absent, not one that is null. `?? undefined` leaves the member out.
  */
 import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
@@ -18,23 +19,23 @@ import { moduleRef } from "./module-ref.ts";
 const name = "[A-Za-z0-9_-]+";
 /** `step.output`, and the way from there. */
 const pathPattern = new RegExp(`^(${name})\\.output((?:\\.${name})*)$`);
-/** One reference and nothing else: the step, the path with its leading dot, and the default. */
+/** Matches one reference and nothing else: the step, the path with its leading dot, and the default. */
 const wholeReference = new RegExp(
   `^\\{\\{\\s*(${name})\\.output((?:\\.${name})*)\\s*(?:\\?\\?\\s*([^{}]*?)\\s*)?\\}\\}$`,
 );
-/** Whatever stands in double braces; a reference is one of them. */
+/** Matches any text in double braces, which includes references. */
 export const placeholder = /\{\{[^{}]*\}\}/g;
 
 /** A reference as it is read. */
 export interface ReadReference {
   readonly stepId: string;
-  /** From the output on, with a leading dot; empty for the whole output. */
+  /** The path from the output on, with a leading dot; empty for the whole output. */
   readonly path: string;
   /** The default; absent if the author gave none. */
   readonly or?: { readonly value: Json | undefined };
 }
 
-/** Reads a placeholder; null if it is no reference to what a step gives. */
+/** Reads a placeholder; null if it does not refer to the output of a step. */
 export function readReference(written: string): ReadReference | null {
   const [, stepId, path = "", or] = wholeReference.exec(written) ?? [];
   if (stepId === undefined) return null;
@@ -53,7 +54,7 @@ export type Literals = z.infer<typeof Literals>;
 const textMark = Symbol.for("countersign.text");
 const referenceMark = Symbol.for("countersign.reference");
 
-/** Text with references in it; `literals` are the placeholders that are none. */
+/** Text with references in it; `literals` are the placeholders that are plain text. */
 export interface MarkedText {
   readonly text: string;
   readonly literals: readonly number[];
@@ -63,8 +64,8 @@ export interface MarkedText {
 declare const gives: unique symbol;
 
 /**
- * A reference: stands alone as a param, in a `text`, or in an author's template string. `T` is what it will bring; one that
- * nobody knows that of (`never`) passes for any.
+ * A reference: a whole param, or a part of a `text` or of an author's template string. `T` is the type of its value;
+ * `never`, if the type is not known, is accepted for any.
  */
 export interface Reference<T = never> {
   readonly [gives]?: T;
@@ -72,7 +73,7 @@ export interface Reference<T = never> {
   readonly toString: () => string;
 }
 
-/** A reference that goes on by member: `draft.output.sections[0].title`. */
+/** A reference that extends by member: `draft.output.sections[0].title`. */
 export type Ref<T> = Reference<T> & Members<Exclude<T, null | undefined>>;
 
 type Members<T> = unknown extends T
@@ -89,13 +90,14 @@ const referenceRef = moduleRef(3, "plan", "ref");
 export type ReferenceDefault = string | number | boolean | null | undefined | readonly ReferenceDefault[];
 
 /**
- * A reference to what a step gave: `ref("look.output.card")`. As a whole param it brings the value with its type. A call whose
- * reference gives nothing is refused (T4_PARAMS_UNRESOLVED), unless `or` says what stands in for it: a text, a number, a boolean,
- * null, a list of these, or undefined, which leaves the member out (in a list it is null, in a text nothing).
- * @throws KernelErrorException T3_PLAN_INVALID for what is no path, and for a default of another kind.
+ * Makes a reference to the output of a step: `ref("look.output.card")`. As a whole param it brings the value with its
+ * type. A call whose reference finds nothing is refused (T4_PARAMS_UNRESOLVED), unless `or` gives a default: a text, a
+ * number, a boolean, null, a list of these, or undefined, which leaves the member out (in a list it is null, in a text
+ * nothing).
+ * @throws KernelErrorException T3_PLAN_INVALID for an invalid path, and for a default of another kind.
  */
 export function ref(path: string, options?: { readonly or: ReferenceDefault }): Reference;
-/** A reference that a built step gave, such as `found.output.note`, with a default. */
+/** Adds a default to a reference of a built step, such as `found.output.note`. */
 export function ref<T, const D extends ReferenceDefault>(
   of: Reference<T>,
   options: { readonly or: D },
@@ -116,7 +118,7 @@ function requirePath(path: unknown): void {
     raise(kernelError("T3_PLAN_INVALID", `ref: ${String(path)} is no path such as look.output.card`, referenceRef));
 }
 
-/** The default as it stands in a reference: JSON, in which braces of a text are escaped. */
+/** Returns the default as JSON for a reference; braces in its texts are escaped. */
 function writeDefault(path: string, or: unknown): string {
   if (!isDefault(or)) {
     const kinds = "a text, a number, a boolean, null, undefined or a list of these";
@@ -150,8 +152,8 @@ function followTo(path: string): Reference {
 }
 
 /**
- * A param's text in which references are those of the template's own words and those made by `ref`; every other value
- * is put in to the letter: text`Dear ${ref("look.output.name")}, ${input.note}`.
+ * Makes a param's text whose references are those in the template itself and those made by `ref`; every other value is
+ * inserted literally: text`Dear ${ref("look.output.name")}, ${input.note}`.
  */
 export function text(words: TemplateStringsArray, ...values: readonly unknown[]): MarkedText {
   let joined = words[0] ?? "";
@@ -169,7 +171,10 @@ function wordsOf(value: unknown): string {
   return isReference(value) ? value.toString() : isMarkedText(value) ? value.text : JSON.stringify(value);
 }
 
-/** The text with its placeholders judged: those that `isOwn` (by their place) are the author's, the others are text. */
+/**
+ * Marks the placeholders of a text: those for which `isOwn` (by their position) is true are the author's, the others
+ * are text.
+ */
 export function markText(text: string, isOwn: (from: number, to: number) => boolean): MarkedText {
   const literals = [...text.matchAll(placeholder)].flatMap(({ index, 0: written }, i) =>
     isOwn(index, index + written.length) ? [] : [i],
@@ -185,14 +190,14 @@ const isMarked = (value: unknown, mark: symbol): boolean =>
 
 const maxDepth = 64;
 
-/** Values that a walk over data may come by: what stands in several places counts in each. */
+/** The number of values that a walk over data may visit; a value that occurs in several places counts in each. */
 const maxPlaces = 1_000_000;
 
 type ChangeText = (text: string | MarkedText | Reference, at: string) => unknown;
 
 /**
- * The same data with each text in it put through `change`, which is told where it stands; else it follows `toJson`.
- * @throws NotJson for what holds more values than can be kept.
+ * Copies data and passes each text in it, with its place, through `change`; otherwise it follows `toJson`.
+ * @throws NotJson for data with more values than can be kept.
  */
 export function mapTexts(value: unknown, change: ChangeText): unknown {
   let left = maxPlaces;
@@ -213,8 +218,7 @@ export function mapTexts(value: unknown, change: ChangeText): unknown {
 }
 
 /**
- * Returns whether `isIt` finds any text in the data, walked as `mapTexts` does; nothing is made on the way. @throws
- * NotJson.
+ * Returns whether `isIt` holds for any text in the data, walked as `mapTexts` does; it copies nothing. @throws NotJson.
  */
 export function someText(value: unknown, isIt: (text: string | MarkedText | Reference) => boolean): boolean {
   let places = maxPlaces;
@@ -236,13 +240,14 @@ export function someText(value: unknown, isIt: (text: string | MarkedText | Refe
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A member's name in a JSON pointer (RFC 6901). */
+/** Returns a member's name as a part of a JSON pointer (RFC 6901). */
 export const pointerPart = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
 /**
- * The params with each reference as it is written in a plan; marked text stays marked. `onStep` hears of each step that is
- * referred to by `ref`, by what `outputOf` gave, or in a `text`: plain words in braces say nothing of whose they are. A reference
- * without a default, at a place that `mayLack` says may be empty, leaves the member out where it gives nothing.
+ * Returns the params with each reference in its written form; marked text stays marked. `onStep` is called for each
+ * step that is referred to by `ref`, by an output of `outputOf`, or in a `text`; text in braces alone does not count,
+ * because its author is not known. A reference without a default, at a place for which `mayLack` is true, leaves the
+ * member out if it finds nothing.
  */
 export const writeReferences = (
   params: unknown,
@@ -256,7 +261,7 @@ export const writeReferences = (
     const written = readReference(marked.toString());
     const isLeftOut = written?.or === undefined && mayLack(at);
     const reference = isLeftOut ? ref(marked, { or: undefined }) : marked;
-    // What a default says is the author's word, also where it holds data.
+    // A default is the author's, also if it holds data.
     return isLeftOut || written?.or !== undefined ? markText(reference.toString(), () => true) : reference.toString();
   });
 

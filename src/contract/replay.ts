@@ -1,11 +1,9 @@
-/**
- * What a replay found: whether a fresh kernel, given nothing but the ledger, comes to the very same bytes.
- */
+/** The result of a replay: whether a fresh kernel that reads only the ledger produces the same bytes. */
 import type { Json } from "./json.ts";
 
 /**
- * What kind of difference: the event holds something else; the record holds another that did not come; the replay went beyond
- * the record's end; or all events came, and the row around them is another.
+ * The kind of a difference: the event differs; a recorded event is missing in the replay; the replay continued beyond
+ * the record's end; or all events are equal and the row around them differs.
  */
 export const differenceCodes = ["EVENT_DIFFERS", "EVENT_MISSING", "EVENT_BEYOND", "ROW_DIFFERS"] as const;
 export type DifferenceCode = (typeof differenceCodes)[number];
@@ -28,13 +26,13 @@ export interface ReplayDifference {
   readonly reason: string;
 }
 
-/** Whether a workflow, run again from its record, gave the same events. */
+/** The result for one workflow: whether replaying its record gave the same events. */
 export interface Replay {
   readonly workflow_id: string;
   readonly identical: boolean;
   /** Events of the ledger that came out again, byte for byte. */
   readonly events: number;
-  /** The chain head the replay came to; null when it came to none. */
+  /** The chain head at which the replay arrived; null if it arrived at none. */
   readonly head: string | null;
   readonly difference: ReplayDifference | null;
 }

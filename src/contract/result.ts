@@ -1,7 +1,7 @@
-// Result: what every kernel function returns.
+// Result: the return value of every kernel function.
 // Owns: the status, the metrics, the four makers, and the check that status, signals and error agree.
-// Never: decides what a consumer does with it.
-// Invariant: ok has no error; partial has signals and an error; error has an error; skip has neither.
+// Never: decides how a consumer uses it. Invariant: ok has no error; partial has signals and an error; error has an
+// error; skip has neither.
 
 import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
@@ -9,7 +9,7 @@ import { isKernelError, KernelError } from "./kernel-error.ts";
 import { isModuleRef, ModuleRef, moduleRef } from "./module-ref.ts";
 import { Signal, validateSignal } from "./signal.ts";
 
-/** How a tier's answer came out. */
+/** The status of a tier's answer. */
 export const ResultStatus = z.enum(["ok", "partial", "error", "skip"]);
 export type ResultStatus = z.infer<typeof ResultStatus>;
 
@@ -24,7 +24,7 @@ export const Metrics = z
   .readonly();
 export type Metrics = z.infer<typeof Metrics>;
 
-/** `reason` says why a function was skipped; other results do not have the key. */
+/** `reason` states why a function was skipped; other results lack the key. */
 export const Result = z
   .object({
     status: ResultStatus,
@@ -38,31 +38,31 @@ export type Result = z.infer<typeof Result>;
 
 const unmeasured = {};
 
-/** Metrics of one call: zeros but for what `measured` says. */
+/** Makes the metrics of one call: zeros except for the `measured` values. */
 export function metricsOf(ref: ModuleRef, measured: Partial<Omit<Metrics, "module_ref">> = unmeasured): Metrics {
   const { duration_ms = 0, token_count = 0, cache_hit = false } = measured;
   return Object.freeze({ duration_ms, token_count, cache_hit, module_ref: ref });
 }
 
-/** A full success. */
+/** Makes a full success. */
 export function ok(signals: readonly Signal[], metrics: Metrics): Result {
   const given = Object.isFrozen(signals) ? signals : Object.freeze([...signals]);
   return Object.freeze({ status: "ok", signals: given, error: null, metrics });
 }
 
-/** Some signals and the error that kept the rest back. */
+/** Makes a partial success: some signals, and the error that withheld the rest. */
 export function partial(signals: readonly Signal[], error: KernelError, metrics: Metrics): Result {
   return Object.freeze({ status: "partial", signals: Object.freeze([...signals]), error, metrics });
 }
 
 const none: readonly Signal[] = Object.freeze([]);
 
-/** A failure, without signals. */
+/** Makes a failure, without signals. */
 export function fail(error: KernelError, metrics: Metrics): Result {
   return Object.freeze({ status: "error", signals: none, error, metrics });
 }
 
-/** Not run on purpose; the reason stays readable as `reason`. */
+/** Makes the result of a function that was skipped on purpose; the `reason` stays readable. */
 export function skip(reason: string, metrics: Metrics): Result {
   return Object.freeze({ status: "skip", signals: none, error: null, metrics, reason });
 }
@@ -70,8 +70,8 @@ export function skip(reason: string, metrics: Metrics): Result {
 const validateRef = moduleRef(0, "validation", "validate_result");
 
 /**
- * The same reference when the Result is consistent and each of its signals validates; else, without throwing, an input
- * KernelError. A failing signal's error is the cause, and detail names its id and index.
+ * Returns the same reference if the Result is consistent and each of its signals is valid; else, without throwing, an
+ * input KernelError. A failing signal's error is the cause, and detail names its id and index.
  */
 export function validateResult(result: Result): Result | KernelError {
   const problem = findShapeProblem(result) ?? findStatusProblem(result);

@@ -6,22 +6,22 @@ import { CapabilityVersion } from "./capability.ts";
 import { CorrelationId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
 
-/** Has a workflow's work done again: what failed, what is named, or all of it. */
+/** Repeats work of a workflow: the failed steps, the named steps, or all of it. */
 export const RetryRequest = z.strictObject({
   /** The tenant of the workflow. */
   tenant_id: TenantId,
-  /** The principal who has it done again. */
+  /** The principal who has the work repeated. */
   principal: Principal,
   /**
-   * `replay`: what has ended is done again under the same keys; what had succeeded is answered from the record. `migrate`:
-   * so under another version of the package; what has not ended is cancelled first.
+   * `replay`: repeats ended work under the same keys; calls that had succeeded are answered from the record. `migrate`:
+   * the same under another version of the package; work that has not ended is cancelled first.
    */
   mode: z.enum(["resume_failed_steps", "regenerate", "replay", "migrate"]).default("resume_failed_steps"),
-  /** Of the package, to migrate to; the newest that is registered where none is named. */
+  /** The version of the package to migrate to; the newest registered one by default. */
   version: CapabilityVersion.optional(),
-  /** Of `regenerate`: these steps and all that depends on them. */
+  /** The steps that `regenerate` repeats, with all that depend on them. */
   step_ids: z.array(StepId).optional(),
-  /** For the operators of the work that is done again: their `context.feedback`. */
+  /** Feedback for the operators of the repeated work, in `context.feedback`. */
   feedback: z.string().max(4096).optional(),
   /** The key of the workflow that doing it again may begin, as with a submit. */
   idempotency_key: IdempotencyKey.optional(),
@@ -29,7 +29,7 @@ export const RetryRequest = z.strictObject({
 export type RetryRequest = z.input<typeof RetryRequest>;
 export type ParsedRetryRequest = z.output<typeof RetryRequest>;
 
-/** The workflow that goes on, which may be a new one that is linked. */
+/** The workflow that continues, which may be a new, linked one. */
 export const RetryResponse = z.object({
   workflow_id: WorkflowId,
   status: z.literal("restarted"),
@@ -41,7 +41,7 @@ export type RetryResponse = z.infer<typeof RetryResponse>;
 export const CancelRequest = z.strictObject({
   /** The tenant of the workflow. */
   tenant_id: TenantId,
-  /** The principal who ends it. */
+  /** The principal who cancels the workflow. */
   principal: Principal,
   /** Kept with the cancellation. */
   reason: z.string().max(1024).default("cancelled by request"),

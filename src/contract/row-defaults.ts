@@ -1,20 +1,20 @@
 /**
  * The members that a row leaves out because they have the documented default of row format 3.
  *
- * Owns: how defaults are left out and filled in; the event catalogue says which there are. Never: reads another event, or another row: a member is left out for its own value alone.
- * A change of a default is a new row format.
+ * Owns: how defaults are left out and filled in; the event catalogue lists them. Never: reads another event, or another
+ * row: a member is left out for its own value alone. A change of a default is a new row format.
  */
 import type { EventType } from "./event.ts";
 import { eventTypes, factsOf } from "./events.ts";
 import { isPlainObject, type Json, type JsonObject } from "./json.ts";
 
-/** The defaults of one record, and of records that stand in a member of it (or in each entry of a list there). */
+/** The defaults of one record, and of records in a member of it (or in each entry of a list there). */
 export interface RecordDefaults {
   readonly values: JsonObject;
   readonly inside?: Readonly<Record<string, RecordDefaults>>;
 }
 
-/** The defaults of the payload of each event type that has some, as the event catalogue says them. */
+/** The defaults of the payload of each event type that has some, from the event catalogue. */
 export const payloadDefaults = Object.fromEntries(
   eventTypes.flatMap((type) => {
     const { defaults } = factsOf(type);

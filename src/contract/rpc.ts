@@ -41,7 +41,7 @@ export type RpcErrorResponse = z.infer<typeof RpcErrorResponse>;
 export const RpcMessage = z.union([RpcRequest, RpcNotification, RpcSuccess, RpcErrorResponse]);
 export type RpcMessage = z.infer<typeof RpcMessage>;
 
-// What /rpc takes and gives: there an id is what JSON-RPC allows, and comes back as it was.
+// The messages of /rpc, whose ids are all that JSON-RPC allows and are returned unchanged.
 const wireId = z.union([z.string(), z.number(), z.null()]);
 const wireCall = z.object({
   jsonrpc: version,

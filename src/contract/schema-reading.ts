@@ -1,8 +1,8 @@
 /**
- * The reading of a value by a schema of a host: what the schema makes of it, as JSON that can be kept.
+ * The reading of a value by a schema of a host: the parsed value, as JSON that can be kept.
  *
- * Owns: the demand that a schema gives JSON, and that a second reading would leave its result as it is. Never: raises; the
- * caller knows the code.
+ * Owns: the requirement that a schema gives JSON, and that a second reading leaves its result unchanged. Never: raises;
+ * the caller knows the code.
  * 1. The result is JSON as it stands: a Date, a Map or an instance of a class is refused, not converted.
  * 2. A schema that throws, or that is asynchronous, refuses the value.
  * 3. A stable reading is one that the schema does not change when it reads its own result.
@@ -15,7 +15,7 @@ export type SchemaReading =
   | {
       readonly ok: true;
       readonly value: Json;
-      /** Whether the schema left the value as it was given. */
+      /** Whether the schema left the value unchanged. */
       readonly isSame: boolean;
     }
   | {
@@ -43,7 +43,7 @@ const refuse = (fault: Refused["fault"], problem: string, error: z.ZodError | nu
   error,
 });
 
-/** Reads a value with a schema; one that the schema leaves as it is comes back itself. Never throws. */
+/** Reads a value with a schema; a value that the schema leaves unchanged is returned itself. Never throws. */
 export function readWith(schema: z.ZodType, given: unknown): SchemaReading {
   try {
     const parsed = schema.safeParse(given);
@@ -74,8 +74,8 @@ export function readStably(schema: z.ZodType, given: unknown): SchemaReading {
 const asGiven = (given: unknown): SchemaReading => ({ ok: true, value: given as Json, isSame: true });
 
 /**
- * Tells whether two values are the same JSON, whatever the order of their members; what is no JSON is the same as
- * nothing.
+ * Returns whether two values are the same JSON, whatever the order of their members; a value that is not JSON equals an
+ * absent one.
  */
 function isSameJson(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || a === null) return a === b && isScalar(a);
@@ -97,7 +97,7 @@ const isScalar = (value: unknown): boolean =>
 
 const maxShown = 120;
 
-/** The beginning of a value's JSON, for a message. */
+/** Returns the beginning of a value's JSON, for a message. */
 function shortOf(value: Json): string {
   const text = JSON.stringify(value);
   return text.length <= maxShown ? text : `${text.slice(0, maxShown)}…`;
@@ -112,7 +112,7 @@ interface Foreign {
 
 const maxDepth = 64;
 
-/** Finds the first value that has no JSON form of its own; what is nested too deeply is left to `toJson`. */
+/** Finds the first value without a JSON form of its own; data that is nested too deeply is left to `toJson`. */
 function findForeign(value: unknown, left = maxDepth): Foreign | null {
   if (typeof value === "function") return { what: "a function", path: "" };
   if (typeof value !== "object" || value === null || left === 0) return null;

@@ -1,8 +1,11 @@
-/** Secrets in texts: what is taken out of a log line, and out of what an operator's failure says of its causes. */
+/** Secrets in texts: they are removed from log lines and from the causes of an operator's failure. */
 
 export const hidden = "[redacted]";
 
-/** JSON web tokens, what follows the name of a scheme or stands behind a name for a secret, and credentials in an address. */
+/**
+ * Patterns of secrets: JSON web tokens, text after the name of an authentication scheme or of a secret, and credentials
+ * in an address.
+ */
 const secrets: readonly (readonly [RegExp, string])[] = [
   [/\beyJ[\w-]{4,}\.[\w-]+\.[\w-]*/g, hidden],
   [/\b(?:bearer|basic|digest)\s+[\w.~+/=-]+/gi, hidden],
@@ -13,6 +16,6 @@ const secrets: readonly (readonly [RegExp, string])[] = [
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${hidden}@`],
 ];
 
-/** The text without the secrets that can be told by their form. */
+/** Returns the text without the secrets that can be recognised by their form. */
 export const scrubSecrets = (text: string): string =>
   secrets.reduce((left, [pattern, shown]) => left.replace(pattern, shown), text);

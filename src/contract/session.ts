@@ -7,7 +7,7 @@ import { Principal } from "./intent.ts";
 export const SessionView = z.object({
   tenant_id: TenantId,
   principal: Principal,
-  /** The scopes that the credential is narrowed to; null if it may do what the role may. */
+  /** The scopes that the credential is narrowed to; null if it has all scopes of the role. */
   scopes: z.array(z.string()).nullable(),
   /** The credential by which the caller was known. */
   via: z.enum(["session", "token", "host"]),

@@ -1,4 +1,4 @@
-// Signal bodies: what each kind must hold.
+// Signal bodies: the required members of each kind.
 // Owns: the five kinds, a schema for each body, and the hand-written check that tier doors run on every Signal.
 // Invariant: the schemas and the hand-written check accept the same bodies. Further keys are always allowed.
 

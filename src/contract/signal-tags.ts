@@ -1,6 +1,6 @@
 // Tags: string metadata that any module reads without opening the body.
-// Owns: which standard tags have closed values, and the check that every value is text.
-// Never: says who may write a tag; that belongs to the tiers.
+// Owns: the standard tags whose values are closed, and the check that every value is text.
+// Never: decides who may write a tag; the tiers do.
 
 import { z } from "zod";
 import { isPlainObject } from "./json.ts";

@@ -1,9 +1,8 @@
-// Signal: the atomic, immutable unit that tiers say to one another, and the only ways to get one.
+// Signal: the atomic, immutable unit of communication between tiers, and the only ways to get one.
 // Owns: the envelope schema, the brand, the seven factories, revival from JSON, and validation.
-// Never: routes anything. Bodies by kind are signal-body.ts, tags are signal-tags.ts.
-// Invariants
+// Never: routes anything. Bodies by kind are signal-body.ts, tags are signal-tags.ts. Invariants
 // 1. Only this file makes a branded Signal: through a factory, which draws one id, or out of decoded data.
-// 2. A Signal is frozen with its body and tags. What is handed over as a body is frozen in place, not copied.
+// 2. A Signal is frozen with its body and tags. An object that is passed as a body is frozen in place, not copied.
 // 3. A Signal made of JSON values survives JSON without loss; binary stream chunks are kept as base64.
 
 import { z } from "zod";
@@ -31,11 +30,11 @@ const envelope = z.object({
   parent_id: z.string().nullable().default(null),
 });
 
-/** A Signal as plain data: what JSON holds, not accepted where a Signal is asked for. */
+/** A Signal as plain data: it is the content of JSON, and is not accepted in place of a Signal. */
 export type SignalData = z.infer<typeof envelope>;
 export type SignalInput = z.input<typeof envelope>;
 
-/** The class behind the brand. Exported for its type alone: an instance comes from a factory or the schema. */
+/** The class behind the brand. Only its type is exported: an instance comes from a factory or the schema. */
 export class SignalRecord {
   readonly #brand = true;
   readonly id: string;
@@ -85,7 +84,7 @@ export const Signal = envelope.overwrite(
     new SignalRecord(id, kind, body, origin, trace_id, tags, created_at, parent_id),
 ) as unknown as z.ZodType<Signal, SignalInput>;
 
-/** True for what a factory or the schema made; false for any literal, however well formed. */
+/** Returns whether a factory or the schema made a value; false for any literal, however well formed. */
 export function isSignal(value: unknown): value is Signal {
   return SignalRecord.isBranded(value);
 }
@@ -207,7 +206,7 @@ const createRef = moduleRef(0, "signal", "create_signal");
 
 const plainTags = new WeakMap<ModuleRef, Tags>();
 
-/** The tags of a Signal that brings none: one object for all of an origin's. */
+/** Returns the tags of a Signal that brings none: one object for all Signals of an origin. */
 function tagsOf(origin: ModuleRef): Tags {
   const known = plainTags.get(origin);
   if (known !== undefined) return known;
@@ -246,7 +245,7 @@ export const createErrorSignal: SignalFactory["createErrorSignal"] = ambientSign
 /** Body {chunk, sequence, final}, and encoding "base64" for bytes. */
 export const createStreamSignal: SignalFactory["createStreamSignal"] = ambientSignals.createStreamSignal;
 
-/** The chunk of a STREAM Signal as it was given: text or bytes. */
+/** Returns the chunk of a STREAM Signal as it was given: text or bytes. */
 export function streamChunk(signal: Signal): string | Uint8Array {
   const { chunk, encoding } = signal.body;
   if (chunk instanceof Uint8Array) return chunk;
@@ -254,8 +253,8 @@ export function streamChunk(signal: Signal): string | Uint8Array {
 }
 
 /**
- * A branded Signal out of decoded JSON, with its own id: none is drawn. Takes ownership of the data. Throws an input
- * KernelErrorException when the envelope or the body does not conform.
+ * Returns a branded Signal made of decoded JSON, with its own id: none is drawn. It takes ownership of the data. Throws
+ * an input KernelErrorException if the envelope or the body does not conform.
  */
 export function reviveSignal(data: unknown): Signal {
   const parsed = Signal.safeParse(data);
@@ -267,9 +266,9 @@ export function reviveSignal(data: unknown): Signal {
 const validateRef = moduleRef(0, "validation", "validate_signal");
 
 /**
- * The same reference when envelope and body conform, else, without throwing, an input KernelError with code
- * T0_VALIDATION_SCHEMA_MISMATCH whose detail lists the `missing` and the `invalid` keys.
- * An unbranded object is checked in full; that it conforms does not make it a Signal.
+ * Returns the same reference if envelope and body conform, else, without throwing, an input KernelError with code
+ * T0_VALIDATION_SCHEMA_MISMATCH whose detail lists the `missing` and the `invalid` keys. An unbranded object is checked
+ * in full; conformity does not make it a Signal.
  */
 export function validateSignal(signal: Signal): Signal | KernelError {
   if (!isSignal(signal)) {
@@ -282,7 +281,7 @@ export function validateSignal(signal: Signal): Signal | KernelError {
   return problem === null ? signal : mismatch(signal, problem);
 }
 
-// The factories check tags and stamp ids and times; what a caller can still get wrong is this.
+// Checks the members that a caller can still get wrong; the factories check tags and stamp ids and times.
 function hasSoundEnvelope({ body, origin, trace_id, parent_id }: Signal): boolean {
   return (
     isPlainObject(body) &&

@@ -1,4 +1,4 @@
-/** One answer for all who ask while it is under way; who asks later has it made anew. */
+/** Shares one answer among all callers while it is being made; a later caller has it made anew. */
 export function singleFlight<T>(make: () => Promise<T>): () => Promise<T> {
   let under: Promise<T> | null = null;
   return () => {

@@ -1,12 +1,12 @@
 /**
- * What a step yields and how it stands. The step machine is the source; StepStatus, DAG lists and
- * action status are views of it.
+ * The result and the state of a step. The step machine is the source; StepStatus, DAG lists and action status are views
+ * of it.
  */
 import { z } from "zod";
 import type { Json } from "./json.ts";
 import { JsonValue } from "./json.ts";
 
-/** How a step's call came out, as an operator says it. */
+/** The end of a step's call, as an operator reports it. */
 export const StepStatus = z.enum(["COMPLETED", "BLOCKED", "FAILED"]);
 export type StepStatus = z.infer<typeof StepStatus>;
 
@@ -17,7 +17,7 @@ export type StepResult = z.infer<typeof StepResult>;
 export const stepStates = ["queued", "running", "succeeded", "failed", "skipped"] as const;
 export type StepState = (typeof stepStates)[number];
 
-/** A StepResult from whatever an operator returned: a StepResult as it is, a string as text, anything else as data. */
+/** Makes a StepResult of an operator's return value: a StepResult as it is, a string as text, anything else as data. */
 export function toStepResult(value: Json): StepResult {
   const parsed = hasShape(value) ? StepResult.safeParse(value) : null;
   if (parsed?.success === true) return parsed.data;
@@ -28,15 +28,16 @@ export function toStepResult(value: Json): StepResult {
   };
 }
 
-/** What people are shown of data that says no text of its own. */
+/** Returns the text that people are shown of data without a text of its own. */
 export const textOf = (data: Json): string => (typeof data === "string" ? data : JSON.stringify(data ?? null));
 
-/** Cheaper than a parse that fails, which is what most results would meet. */
+/** Checks the shape, which is cheaper than the failing parse that most results would cause. */
 const hasShape = (value: Json): boolean =>
   typeof value === "object" && value !== null && "status" in value && Object.keys(value).length === 3;
 
 /**
- * A JSON-safe text of at most `limit` characters, for traces. What was shown before, functions and throws are named.
+ * Returns a JSON-safe text of at most `limit` characters, for traces. Repeated objects, functions and throwing getters
+ * are named.
  */
 export function tracePreview(value: unknown, limit = 500): string {
   try {

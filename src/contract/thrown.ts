@@ -1,10 +1,10 @@
 /**
- * What was thrown, as a ledger keeps it: name, code and message of an error, of its causes and of the members of an
+ * A thrown value as a ledger keeps it: name, code and message of an error, of its causes and of the members of an
  * AggregateError.
  *
  * Never: throws, whatever getters and proxies the thrown value has. Stacks are for the debug log alone.
- * 1.  It is plain JSON and bounded: at most `maxErrors` errors, each text cut; a chain that leads back to itself ends.
- * 2.  Secrets that can be told by their form are taken out of every text.
+ * 1.  It is plain JSON and bounded: at most `maxErrors` errors, each text cut; a cyclic chain ends.
+ * 2.  Secrets that can be recognised by their form are removed from every text.
  */
 import { capText, messageOf } from "./kernel-error.ts";
 import { scrubSecrets } from "./secret.ts";
@@ -24,7 +24,9 @@ export interface ThrownError {
 const maxErrors = 16;
 const maxChars = 500;
 
-/** Describes an error that has a code, causes or members; null for one that says no more than its message, and for other values. */
+/**
+ * Describes an error that has a code, causes or members; null for one that has only a message, and for other values.
+ */
 export function describeThrown(thrown: unknown): ThrownError | null {
   const seen = new Set<unknown>();
   const described = describe(thrown, seen);
@@ -33,7 +35,7 @@ export function describeThrown(thrown: unknown): ThrownError | null {
   return code === undefined && cause === undefined && errors === undefined ? null : described;
 }
 
-/** The message, then those of its causes, outermost first: `fetch failed: connect ECONNREFUSED 127.0.0.1:9`. */
+/** Returns the message, then those of its causes, outermost first: `fetch failed: connect ECONNREFUSED 127.0.0.1:9`. */
 export function explainThrown(thrown: unknown): string {
   const described = describeThrown(thrown);
   const own = messageOf(thrown);
@@ -73,7 +75,7 @@ function describe(thrown: unknown, seen: Set<unknown>): ThrownError | null {
   }
 }
 
-/** A cause that is no error: some libraries give a text. */
+/** Describes a cause that is not an error: some libraries use a text. */
 const describeValue = (cause: unknown): ThrownError | null =>
   typeof cause === "string" && cause !== "" ? { name: "", message: cut(cause) } : null;
 

@@ -1,9 +1,9 @@
 /**
  * Snapshots of a token kernel: each holds the whole state at one moment and the hash of the one before (EVT-14).
  *
- * Owns: what a snapshot contains, and the chain. Never: makes or restores the state (the token kernel does).
- * 1.  hash = digest of everything else in the entry, the previous hash included; the first follows 64 zeros.
- *        The hash of the events up to its time is part of it, so a snapshot vouches for the stream as well.
+ * Owns: the content of a snapshot, and the chain. Never: makes or restores the state (the token kernel does).
+ * 1.  hash = digest of everything else in the entry, the previous hash included; the first follows 64 zeros. The hash
+ *     of the events up to its time is part of it, so a snapshot vouches for the stream as well.
  * 2.  Nothing is rewritten: going back to a snapshot appends an entry that names it.
  */
 import { z } from "zod";
@@ -14,11 +14,16 @@ import { CapabilityEntry, GovernorUsage, KernelToken, TokenEvent, TokenId, token
 const ids = z.array(TokenId);
 const count = z.int().nonnegative();
 
-/** A token that was started and not ended: what it saved last, and how many random numbers it had drawn by then. */
+/**
+ * A token that has started and not ended: its last checkpoint, and the count of random numbers it had drawn by then.
+ */
 export const RunningToken = z.object({ token: KernelToken, checkpoint: JsonValue, draws: count });
 export type RunningToken = z.infer<typeof RunningToken>;
 
-/** Everything that decides what a token kernel does next. Ids up to `last_id` that stand nowhere here have completed. */
+/**
+ * The whole state that determines what a token kernel does next. Ids up to `last_id` that are not listed here have
+ * completed.
+ */
 export const TokenKernelState = z.object({
   last_id: count,
   queue: z.array(z.object({ token: KernelToken, waits_for: ids })),
@@ -26,7 +31,7 @@ export const TokenKernelState = z.object({
   failed: ids,
   refused: ids,
   cancelled: ids,
-  /** Each with the tokens that its work went on in. */
+  /** The yielded tokens, each with the tokens that continue its work. */
   yielded: z.array(z.object({ token_id: TokenId, tokens: ids })),
   capabilities: z.array(CapabilityEntry),
   governor: GovernorUsage,
@@ -43,7 +48,7 @@ export const TokenSnapshot = z.object({
   timestamp: count,
   /** The events up to then, each hashed with those before it (`hashEvents`). */
   events_hash: z.string(),
-  /** What the token's executor saved. */
+  /** The state that the token's executor saved. */
   executor_state: JsonValue,
   /** The index of the snapshot that was gone back to, or null. */
   restores: count.nullable(),
@@ -53,7 +58,7 @@ export const TokenSnapshot = z.object({
 });
 export type TokenSnapshot = z.infer<typeof TokenSnapshot>;
 
-/** What a kernel can be continued from, anywhere: plain JSON. The last snapshot is the state to begin with. */
+/** A portable state from which a kernel can continue: plain JSON. The last snapshot is the state to begin with. */
 export const TokenCapture = z.object({
   seed: z.union([z.number(), z.string()]),
   limits: z.record(z.string(), z.int().nonnegative().nullable()),
@@ -64,11 +69,14 @@ export type TokenCapture = z.infer<typeof TokenCapture>;
 
 const genesis = "0".repeat(64);
 
-/** The hash of a stream: each line of its JSON is hashed with the hash of those before; 64 zeros before the first. */
+/**
+ * Returns the hash of a stream: each line of its JSON is hashed with the hash of those before; 64 zeros before the
+ * first.
+ */
 export const hashEvents = (events: readonly TokenEvent[], before: string = genesis): string =>
   events.reduce((hash, event) => sha256(hash + JSON.stringify(tokenEventToJson(event))), before);
 
-/** The entry behind the last one of the chain. */
+/** Returns the next entry of the chain. */
 export function sealSnapshot(
   chain: readonly TokenSnapshot[],
   content: Omit<TokenSnapshot, "index" | "previous_hash" | "hash">,
@@ -77,14 +85,14 @@ export function sealSnapshot(
   return { ...entry, hash: digest(entry) };
 }
 
-/** Where a chain of snapshots breaks, and how. */
+/** The position and the kind of a break in a chain of snapshots. */
 export interface SnapshotBreak {
   readonly index: number;
   /** `format`: it is no snapshot at all. */
   readonly reason: "index" | "previous_hash" | "hash" | "restores" | "format";
 }
 
-/** The first entry that is not what was sealed, or not where it belongs; null when all are. Throws for nothing. */
+/** Returns the first entry that differs from its seal or is out of place; null if there is none. Never throws. */
 export function verifySnapshots(chain: readonly TokenSnapshot[]): SnapshotBreak | null {
   if (!Array.isArray(chain)) return { index: 0, reason: "format" };
   let previous = genesis;
@@ -97,7 +105,7 @@ export function verifySnapshots(chain: readonly TokenSnapshot[]): SnapshotBreak 
   return null;
 }
 
-/** What cannot be hashed was never sealed. */
+/** Returns the break of an entry. One that cannot be hashed was never sealed. */
 function breakSafely(entry: TokenSnapshot, index: number, previous: string): SnapshotBreak["reason"] | null {
   try {
     return breakOf(entry, index, previous) ?? (TokenSnapshot.safeParse(entry).success ? null : "format");

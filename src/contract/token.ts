@@ -1,7 +1,8 @@
 /**
- * Tokens: units of scheduled work, what they may use, and the events that tell what became of them. A token event is no ledger event: it has a virtual time, eleven kinds and no workflow.
+ * Tokens: units of scheduled work, their limits, and the events of their lives. A token event is no ledger event: it
+ * has a virtual time, eleven kinds and no workflow.
  *
- * Owns: the words of the token kernel. Never: decides whether a token runs (T5's admission does), nor in which order.
+ * Owns: the records of the token kernel. Never: decides whether a token runs (T5's admission does), nor in which order.
  * 1.  Every quantity is a whole number of at least 0; null as a limit means no ceiling.
  * 2.  A token event has exactly five keys, in one order; only `custom` has a label.
  */
@@ -21,15 +22,15 @@ export const CapabilityHandle = z.int().positive();
 export type CapabilityHandle = z.infer<typeof CapabilityHandle>;
 
 const tokenKinds = ["Perception", "Reason", "Plan", "Act", "Reflect"] as const;
-/** What a token is for. */
+/** The kind of work that a token stands for. */
 export const TokenKind = z.enum(tokenKinds);
 export type TokenKind = z.infer<typeof TokenKind>;
 
-/** The ceiling on the cost of one token, and what of it is used. */
+/** The ceiling on the cost of one token, and the part that is used. */
 export const TokenBudget = z.strictObject({ limit: ceiling, consumed: quantity.default(0) });
 export type TokenBudget = z.infer<typeof TokenBudget>;
 
-/** What a token, or one call of an operator, asks of the resources that all share. */
+/** The amounts that a token, or one call of an operator, requests of the shared resources. */
 export const ResourceRequest = z.strictObject({
   /** Time of a processor, in a unit of the host's. */
   cpu_time: quantity.default(0),
@@ -47,12 +48,12 @@ export const KernelToken = z.object({
   id: TokenId,
   /** 0 to 255, higher first. */
   priority: z.int().min(0).max(255).default(0),
-  /** What a run takes from the token's own budget and from its capability's `max_tokens`. */
+  /** The amount that a run takes from the token's own budget and from its capability's `max_tokens`. */
   cost: quantity.default(0),
   kind: TokenKind.default("Act"),
   capability: CapabilityHandle.nullable().default(null),
   granted_capabilities: z.array(CapabilityHandle).default([]),
-  /** `contextHash` of what the token works on. */
+  /** The `contextHash` of the token's working context. */
   context_hash: z.string().min(1),
   goal: z.string().nullable().default(null),
   /** Tokens that must have completed before. */
@@ -67,16 +68,19 @@ export type KernelToken = z.infer<typeof KernelToken>;
 export const TokenDraft = KernelToken.extend({ id: z.unknown().optional() }).strict();
 export type TokenDraft = z.input<typeof TokenDraft>;
 
-/** The draft, bound to the capability that it needs. */
+/** Returns the draft, bound to the capability that it needs. */
 export const withCapability = (draft: TokenDraft, handle: CapabilityHandle): TokenDraft => ({
   ...draft,
   capability: handle,
 });
 
-/** The digest of a working context's canonical JSON: the order of keys does not matter. Throws for what is not JSON. */
+/**
+ * Returns the digest of a working context's canonical JSON: the order of keys does not matter. Throws for a value that
+ * is not JSON.
+ */
 export const contextHash = (context: unknown): string => digest(context);
 
-/** What happens to tokens. */
+/** The kinds of events in the life of a token. */
 export const tokenEventKinds = [
   "scheduled",
   "started",
@@ -90,7 +94,7 @@ export const tokenEventKinds = [
   "memory_read",
   "custom",
 ] as const;
-/** What happened to a token. */
+/** The kind of a token event. */
 export const TokenEventKind = z.enum(tokenEventKinds);
 export type TokenEventKind = z.infer<typeof TokenEventKind>;
 
@@ -98,7 +102,7 @@ export type TokenEventKind = z.infer<typeof TokenEventKind>;
 export const rolledBack = "rolled_back";
 const reservedLabels: ReadonlySet<string> = new Set([rolledBack, "dependency_cancelled"]);
 
-/** What an executor may call an event of its own. */
+/** The label of an executor's own event. */
 export const OwnLabel = z
   .string()
   .min(1)
@@ -119,7 +123,7 @@ export const TokenEvent = z
   .refine((event) => (event.kind === "custom") === (event.label !== null), "a label belongs to custom and to it alone");
 export type TokenEvent = z.infer<typeof TokenEvent>;
 
-/** Seed 001's `KernelEvent::to_json()`: the five keys, in its order. */
+/** Returns the JSON of Seed 001's `KernelEvent::to_json()`: the five keys, in its order. */
 export const tokenEventToJson = ({ token_id, timestamp, kind, label, detail }: TokenEvent): TokenEvent => ({
   token_id,
   timestamp,
@@ -137,11 +141,11 @@ export const CapabilityLimits = z.strictObject({
 });
 export type CapabilityLimits = z.infer<typeof CapabilityLimits>;
 
-/** What was used of a capability. */
+/** The used amounts of a capability. */
 export const CapabilityUsage = z.object({ invocations: quantity, tokens: quantity });
 export type CapabilityUsage = z.infer<typeof CapabilityUsage>;
 
-/** A registered capability: what it may use, and what it has used. */
+/** A registered capability: its limits, and what it has used. */
 export const CapabilityEntry = z.object({
   handle: CapabilityHandle,
   name: z.string().min(1).max(256),
@@ -152,7 +156,7 @@ export type CapabilityEntry = z.infer<typeof CapabilityEntry>;
 
 /** Ceilings over all tokens, by the fields of a request. */
 export const GovernorLimits = z.strictObject({
-  /** In a unit of the host's. */
+  /** The ceiling on CPU time, in the host's unit. */
   cpu_time: ceiling,
   /** Asked for in all. */
   memory_bytes: ceiling,
@@ -165,6 +169,6 @@ export type GovernorLimits = z.infer<typeof GovernorLimits>;
 
 const account = z.object({ limit: quantity.nullable(), consumed: quantity });
 
-/** The accounts over all tokens, by resource. Nothing is ever given back. */
+/** The accounts over all tokens, by resource. Usage only grows. */
 export const GovernorUsage = z.object({ cpu: account, memory: account, network: account, tokens: account });
 export type GovernorUsage = z.infer<typeof GovernorUsage>;

@@ -70,7 +70,7 @@ export const ToolContent = z.union([
 ]);
 export type ToolContent = z.infer<typeof ToolContent>;
 
-/** What a tool answered. */
+/** The answer of a tool. */
 export const ToolResult = z
   .object({
     content: z.array(ToolContent).readonly().default([]),
@@ -81,10 +81,10 @@ export const ToolResult = z
   .readonly();
 export type ToolResult = z.infer<typeof ToolResult>;
 
-/** The operator call that a request is made for: a client passes on what its protocol can carry. */
+/** The operator call that a request is made for: a client passes on the parts that its protocol can carry. */
 export interface ToolCallContext {
   readonly idempotencyKey: string;
-  /** Fires when nobody waits for the answer any more. */
+  /** Fires when no caller waits for the answer any more. */
   readonly signal: AbortSignal;
   /** Progress in percent. */
   readonly report: (percent: number) => void;
@@ -93,9 +93,9 @@ export interface ToolCallContext {
 }
 
 /**
- * A client of a tool server: sends one JSON-RPC request and gives its result, or throws (with `code` and `data` where the
- * server answered with an error). A lost connection is a throw like any other; a KernelErrorException keeps its code, and
- * one of T4_ACTION_IN_DOUBT says that nobody knows whether the request took effect. `call` is missing where a request
+ * A client of a tool server: sends one JSON-RPC request and returns its result, or throws (with `code` and `data` if
+ * the server answered with an error). A broken connection is a throw like any other; a KernelErrorException keeps its
+ * code, and T4_ACTION_IN_DOUBT means that it is unknown whether the request took effect. `call` is missing if a request
  * belongs to no operator call.
  */
 export interface ToolClient {

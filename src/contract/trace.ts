@@ -1,6 +1,4 @@
-/**
- * Traces: what a run did, folded from its ledger.
- */
+/** Traces: the course of a run, folded from its ledger. */
 import { z } from "zod";
 import { KernelError } from "./error.ts";
 import { JsonValue } from "./json.ts";
@@ -41,7 +39,7 @@ export const traceStatuses = [
   "cancelled",
 ] as const;
 
-/** What each step of a workflow did. */
+/** The course of each step of a workflow. */
 export const RequestTrace = z.object({
   request_id: z.string(),
   plan: Plan.nullable(),

@@ -1,10 +1,10 @@
 /**
- * The part of a ledger row that a replay needs beside the events: the inputs that led to the row, each with the answers that
- * deciding received from outside while it handled the input.
+ * The part of a ledger row that a replay needs beside the events: the inputs that led to the row, each with the answers
+ * that deciding received from outside while it handled the input.
  *
  * Owns: the form of recorded inputs and answers. Never: decides which answers are recorded (`recorded-answers.ts`).
- * 1.  Inputs and answers stand in the order in which they were handled and received. An answer stands in the input that it
- *     was received for: the inputs of one row may ask the same question, and receive other answers.
+ * 1.  Inputs and answers stand in the order in which they were handled and received. An answer stands in the input that
+ *     it was received for, because the inputs of one row may ask the same question and receive different answers.
  * 2.  Subtrees that stand in an event of the same row are references (`event-reference.ts`).
  * 3.  An edit and a signature stand here as digests only; what policy let through of an edit stands in the answers.
  */
@@ -47,20 +47,20 @@ const callOf = {
 };
 
 export const TurnInput = z.discriminatedUnion("in", [
-  /** A process takes the workflow up with nothing but the ledger. */
+  /** A process takes over the workflow with only the ledger. */
   input("opened", {}),
   /** The process does not own the workflow, until it is `owned`. */
   input("foreign", {}),
   input("owned", {}),
-  /** Another process's append came first. `of`: the last event that the deciding process had written before. */
+  /** Another process appended first. `of`: the last event that the deciding process had written before. */
   input("again", { of: z.int().optional() }),
-  /** The owner stops and begins nothing any more. */
+  /** The owner stops and begins no more work. */
   input("stopped", {}),
   /** The workflow begins with these facts. */
   input("begin", { facts: JsonValue }),
-  /** The workflow is taken on as far as it goes. */
+  /** The workflow is driven as far as it can go. */
   input("woken", {}),
-  /** Something is due. */
+  /** A timer of the workflow is due. */
   input("due", {}),
   /** An answer to a question of an earlier input. */
   input("answered", { scope: z.string(), key: z.string(), ...answer }),
@@ -75,6 +75,6 @@ export const TurnInput = z.discriminatedUnion("in", [
 ]);
 export type TurnInput = z.infer<typeof TurnInput>;
 
-/** What led to a row. */
+/** The inputs that led to a row. */
 export const TurnCause = z.strictObject({ inputs: z.array(TurnInput) });
 export type TurnCause = z.infer<typeof TurnCause>;

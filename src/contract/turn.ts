@@ -1,7 +1,7 @@
 /**
- * A turn as it lies in the ledger: one row of plain JSON that is read without any other row. The envelope holds the members
- * that all events of the turn share; the body holds the events, and the inputs that led to them; the hash chains
- * the row to the previous row of the stream.
+ * A turn in the ledger: one row of plain JSON that is read without any other row. The envelope holds the members that
+ * all events of the turn share; the body holds the events, and the inputs that led to them; the hash chains the row to
+ * the previous row of the stream.
  *
  * Owns: the byte format of a row. Never: touches a store.
  * 1.  Hashes are over the stored bytes (chain.ts).
@@ -9,7 +9,7 @@
  * 3.  No row holds an event whose type is not in the closed list.
  * 4.  A member that has its documented default is left out (row-defaults.ts), and read back with it.
  * 5.  A row that is not as it was sealed is refused: T0_LEDGER_CORRUPT names stream and sequence. That holds for its
- *        spelling as well: envelope and body are the text that JSON.stringify gives of their content.
+ *     spelling as well: envelope and body are the text that JSON.stringify gives of their content.
  */
 import { type ChainBreak, chainHash, checkBytes, genesisHash, refuseDamage, standsAt } from "./chain.ts";
 import { sha256 } from "./digest.ts";
@@ -76,7 +76,7 @@ export interface StreamEnd {
 /** The end of a stream that has no rows. */
 export const streamStart: StreamEnd = Object.freeze({ last: 0, head: genesisHash });
 
-/** Returns the end of a stream whose last row this is. */
+/** Returns the end of a stream whose last row is given. */
 export const endOf = ({ last_sequence, hash }: TurnRow): StreamEnd => ({ last: last_sequence, head: hash });
 
 const readRef = moduleRef(0, "ledger", "read");
@@ -118,12 +118,15 @@ export class RowBuilder {
     return this.#events.length;
   }
 
-  /** The length of the events as they are written, in characters. */
+  /** Returns the length of the written events, in characters. */
   get chars(): number {
     return this.#chars;
   }
 
-  /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an unknown event type, and for a value that JSON does not have. */
+  /**
+   * Adds an event. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an unknown event type, and for a
+   * value that JSON does not have.
+   */
   add(event: TurnEvent): void {
     if (!knownTypes.has(event.type)) refuseEvent(`there is no event type ${event.type}`);
     const text = eventText(event);
@@ -154,7 +157,10 @@ export const envelopeDefaults = (stream: string): RecordDefaults => ({
 
 const knownTypes: ReadonlySet<string> = new Set(eventTypes);
 
-/** Returns an event as its row spells it. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a value that JSON does not have. */
+/**
+ * Returns an event as its row writes it. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a value that
+ * JSON does not have.
+ */
 export function eventText({ id, type, step, plan, actor, payload }: TurnEvent): string {
   const defaults = payloadDefaults[type];
   const stored = defaults === undefined ? payload : leaveOutDefaults(payload, defaults);
@@ -180,9 +186,9 @@ export function sharedOf(envelope: Shared): Shared {
 }
 
 /**
- * Returns the single events of a row, wherever it stands in its stream.
- * @throws KernelErrorException T0_LEDGER_CORRUPT for a row that is not as it was sealed; T0_LEDGER_FORMAT for one of another
- * version.
+ * Returns the single events of a row, at any position of its stream.
+ * @throws KernelErrorException T0_LEDGER_CORRUPT for a row that is not as it was sealed; T0_LEDGER_FORMAT for one of
+ * another version.
  */
 export const openTurn = (row: TurnRow): readonly LedgerEvent[] =>
   openTurns([row], { last: row.first_sequence - 1, head: row.prev_hash });
@@ -250,7 +256,10 @@ function refuseFormat({ stream, first_sequence }: TurnRow, what: string): never 
   return raise(kernelError("T0_LEDGER_FORMAT", message, readRef, { detail: { stream, sequence: first_sequence } }));
 }
 
-/** Parses a text of the row, if it is spelled as it was sealed. JSON that is nested too deeply to be written cannot be read. */
+/**
+ * Parses a text of the row, if it is formatted as it was sealed. JSON that is nested too deeply to be written cannot be
+ * read.
+ */
 function readText(row: TurnRow, text: string): unknown {
   const { content, spelled } = parse(row, text);
   return spelled === text ? content : refuseRow(row, "spelling");
@@ -268,7 +277,7 @@ function parse(row: TurnRow, text: string): { readonly content: unknown; readonl
 const refuseRow = ({ stream, first_sequence }: TurnRow, reason: ChainBreak["reason"]): never =>
   refuseDamage({ stream, sequence: first_sequence, reason });
 
-/** @param sequence its place in the stream. @param timestamp the text of its row's instant. */
+/** Makes a ledger event. @param sequence its position in the stream. @param timestamp the text of its row's instant. */
 export function toLedgerEvent(shared: Shared, event: TurnEvent, sequence: number, timestamp: string): LedgerEvent {
   return {
     event_id: event.id,

@@ -1,9 +1,9 @@
-/** The words of what-if: past decisions that another policy set would have taken otherwise, and their counts. */
+/** The report of what-if: past decisions that another policy set would have taken otherwise, and their counts. */
 import { z } from "zod";
 import { JsonValue } from "./json.ts";
 import { PolicyDecision, PolicyStage } from "./policy.ts";
 
-/** A transform is any JSON, and null where there is none. */
+/** A transform is any JSON, and null if there is none. */
 const Decision = PolicyDecision.extend({ transform: JsonValue });
 
 /** A past decision that would be another one, or that cannot be asked again (`would_be` is null). */
@@ -18,19 +18,19 @@ export const WhatIfFinding = z.object({
   subject: z.string(),
   was: Decision,
   would_be: Decision.nullable(),
-  /** What is different, and why; or why it cannot be told. */
+  /** The difference and its reason; or the reason why it cannot be computed. */
   reason: z.string(),
 });
 export type WhatIfFinding = z.infer<typeof WhatIfFinding>;
 
-/** What a what-if counted. */
+/** The counts of a what-if. */
 export const WhatIfReport = z.object({
   policy_version: z.string(),
   workflows: z.int(),
   decisions: z.int(),
   differing: z.int(),
   unknown: z.int(),
-  /** How often each change of decision was found, such as `ALLOW → DENY`. */
+  /** The number of each change of decision, such as `ALLOW → DENY`. */
   changes: z.record(z.string(), z.int()),
 });
 export type WhatIfReport = z.infer<typeof WhatIfReport>;

@@ -1,5 +1,5 @@
 /**
- * A workflow as callers see it: what `kernel.workflow()` answers.
+ * A workflow as callers see it: the answer of `kernel.workflow()`.
  *
  * Owns: the shape. `viewWorkflow` of T4 fills it from the folded record (workflow.ts).
  */
@@ -14,7 +14,7 @@ import { KernelProgress, WorkflowStateName } from "./progress.ts";
 import { stepStates } from "./step.ts";
 import { traceStatuses } from "./trace.ts";
 
-/** Where a step stands inside `running`. */
+/** The phase of a running step. */
 export const StepPhase = z.enum([
   "judging",
   "calling",
@@ -26,11 +26,14 @@ export const StepPhase = z.enum([
 ]);
 export type StepPhase = z.infer<typeof StepPhase>;
 
-/** Returns whether something is done for the step now; else it waits for a person, a time or the truth about a lost call. */
+/**
+ * Returns whether work on the step is in progress; otherwise it waits for a person, for a time, or for the end of a
+ * call in doubt to be stated.
+ */
 export const isWorking = (phase: StepPhase | null): boolean =>
   phase === "judging" || phase === "calling" || phase === "finishing" || phase === "settling";
 
-/** Where a running workflow may be cut out of the plan, and why. */
+/** The reason why a step was left out. */
 export const SkipReason = z.enum([
   "max_steps",
   "dependency_failed",
@@ -42,30 +45,30 @@ export const SkipReason = z.enum([
 ]);
 export type SkipReason = z.infer<typeof SkipReason>;
 
-/** A step as it stands. */
+/** The state of a step. */
 export const StepView = z
   .object({
     /** Unique in its workflow. */
     step_id: z.string(),
-    /** For people. */
+    /** The name for people. */
     name: z.string(),
-    /** What it calls. */
+    /** The operator that it calls. */
     operator: z.string(),
-    /** Where it stands. */
+    /** The state of the step. */
     state: z.enum(stepStates),
-    /** Of a running step: what it is about. */
+    /** The phase of a running step. */
     phase: StepPhase.nullable(),
     /** Attempts on record, of all its runs. */
     attempts: z.int().nonnegative(),
-    /** How often it was taken up again. */
+    /** The number of times that the step was started again. */
     run: z.int().nonnegative(),
     /** Steps that come before it. */
     depends_on: z.array(z.string()).readonly(),
-    /** What it gave, as text. */
+    /** The output as text. */
     output_text: z.string(),
-    /** Why it failed. */
+    /** The error of a failed step. */
     error: KernelError.nullable(),
-    /** Why it was left out. */
+    /** The reason why the step was left out. */
     skip_reason: SkipReason.nullable(),
   })
   .readonly();
@@ -73,12 +76,12 @@ export type StepView = z.infer<typeof StepView>;
 
 const status = z.enum(traceStatuses);
 
-/** What `kernel.workflow()` answers. */
+/** The answer of `kernel.workflow()`. */
 export const WorkflowState = z
   .object({
     /** Its id. */
     workflow_id: WorkflowId,
-    /** Whose it is. */
+    /** The tenant that the workflow belongs to. */
     tenant_id: TenantId,
     /** The thread of requests that it belongs to. */
     thread_id: ThreadId.nullable(),
@@ -88,35 +91,35 @@ export const WorkflowState = z
     intent: Intent,
     /** The current plan; null before there is one. */
     plan: Plan.nullable(),
-    /** Where it stands. */
+    /** The state of the workflow. */
     state: WorkflowStateName,
-    /** The same in the words of traces, where a refusal is `blocked`. */
+    /** The same state in the terms of traces, in which a refusal is `blocked`. */
     status,
-    /** Of all its plans. */
+    /** The steps of all plans. */
     steps: z.array(StepView).readonly(),
     /** All of them, open or not. */
     gates: z.array(Gate).readonly(),
     /** Each version of each. */
     outcomes: z.array(Outcome).readonly(),
-    /** How far it is. */
+    /** The progress of the workflow. */
     progress: KernelProgress,
-    /** The text for whoever asked. */
+    /** The text for the requester. */
     response: z.object({ status, text: z.string() }).readonly(),
-    /** What is worth knowing and stopped nothing. */
+    /** Errors that are worth knowing and stopped nothing. */
     warnings: z.array(KernelError).readonly(),
-    /** Why it failed. */
+    /** The error of a failed workflow. */
     error: KernelError.nullable(),
-    /** The workflow whose work it does again; null where it does none again. */
+    /** The workflow whose work this one repeats; null if there is none. */
     regenerated_from: z.string().nullable(),
-    /** Of its last event. */
+    /** The sequence of its last event. */
     sequence: z.int().nonnegative(),
-    /** Of its request's `maxCost`. */
+    /** The part of its request's `maxCost` that is spent. */
     spent: z.number(),
-    /** When it was taken. */
+    /** The instant at which it was accepted. */
     accepted_at: z.string(),
-    /** When its last event was. */
+    /** The instant of its last event. */
     updated_at: z.string(),
-    /** When it ended; null before. */
+    /** The instant at which it ended; null before. */
     finished_at: z.string().nullable(),
   })
   .readonly();

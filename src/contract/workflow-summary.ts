@@ -1,7 +1,7 @@
 /**
- * A workflow as lists show it: what the ledger's index knows of it. The whole of it: workflow-state.ts, by its id.
+ * A workflow as lists show it: the content of the ledger's index. The whole workflow, by its id: workflow-state.ts.
  *
- * 1.  Bounded: whatever a workflow holds, its summary has a few hundred characters, `maxTitleChars` of them its title.
+ * 1.  It is bounded: a summary has a few hundred characters, at most `maxTitleChars` of them its title.
  * 2.  A list is newest first, by `created_at`, then `workflow_id`.
  */
 import { z } from "zod";
@@ -26,11 +26,11 @@ export const WorkflowSummary = z
     progress: z.object({ percent: z.int().min(0).max(100) }).readonly(),
     /** The request's text, or its inputs in short where it came without; one line. */
     title: z.string(),
-    /** Who asked for the work. */
+    /** The principal who requested the work. */
     principal: PrincipalRef.readonly(),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
-    /** When something of it falls due while it rests. */
+    /** The instant at which something falls due while it is parked. */
     due_at: z.iso.datetime().nullable(),
     open_gates: z.int().nonnegative(),
   })
@@ -40,14 +40,14 @@ export type WorkflowSummary = z.infer<typeof WorkflowSummary>;
 /** A page of a list; `total` counts all that the filter finds, where it was asked for. */
 export type Listed<T> = readonly T[] & { readonly total?: number };
 
-/** What a list calls the work: one line of at most `maxTitleChars`. */
+/** Returns the title of the work in a list: one line of at most `maxTitleChars`. */
 export function titleOf({ text, inputs }: Pick<Intent, "inputs"> & { readonly text?: string | undefined }): string {
   // A record of an earlier version need not have one.
   const line = cutToLine(text ?? "", maxTitleChars);
   return line === "" ? describeInputs(inputs) : line;
 }
 
-/** `order A-7, cents 1999`: the inputs that are no lists or records themselves. */
+/** Describes the inputs that are not lists or records themselves: `order A-7, cents 1999`. */
 function describeInputs(inputs: Intent["inputs"]): string {
   let told = "";
   for (const [name, value] of Object.entries(inputs)) {

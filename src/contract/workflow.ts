@@ -1,5 +1,6 @@
 /**
- * A workflow as folded from its ledger: the record that decisions are made on. What callers see: workflow-state.ts.
+ * A workflow as folded from its ledger: the record that decisions are based on. The view for callers:
+ * workflow-state.ts.
  *
  * Owns: the shape. `machines/fold.ts` fills it; nothing else writes it.
  * 1.  Everything here can be rebuilt from the workflow's events alone.
@@ -33,7 +34,7 @@ export interface StepRecord {
   /** Attempts of this run. */
   attempt: number;
   attempts: AttemptTrace[];
-  /** What policy said last of its call; `asked_at` is the ISO instant of the question. */
+  /** The last policy decision on its call; `asked_at` is the ISO instant of the question. */
   decision: (PolicyDecision & { payload_hash: string; asked_at: string }) | null;
   action_id: string | null;
   retry_due: string | null;
@@ -43,18 +44,18 @@ export interface StepRecord {
   error: KernelError | null;
   blocked: boolean;
   skip_reason: SkipReason | null;
-  /** What a person said of the lost call, until it is begun again. */
+  /** The end of a call in doubt as a person stated it, until the call is started again. */
   settled: "done" | "retry" | "failed" | null;
-  /** The workflow whose record answered this run's call, where that is another. */
+  /** The other workflow whose record answered this run's call; null if there is none. */
   answered_by: string | null;
   doubts: number;
   /** The token of the attempt that is queued or under way; null before the step is queued. */
   token_id: number | null;
-  /** Whether that token has started: a further start is a token of its own. */
+  /** Whether that token has started: a further start draws a token of its own. */
   token_started: boolean;
-  /** What an attempt saved of its work for the one after it. */
+  /** The checkpoint that an attempt saved for the next one. */
   checkpoint: Json;
-  /** What this run's calls have cost: the consumed part of the token's own budget. */
+  /** The cost of this run's calls: the consumed part of the token's own budget. */
   token_cost: number;
   started_at: string | null;
   finished_at: string | null;
@@ -65,7 +66,7 @@ export interface StepRecord {
   approval_events: Json[];
 }
 
-/** The idempotency record of one key: the action ledger's row plus what the machine needs. */
+/** The idempotency record of one key: the action ledger's row and the state of the machine. */
 export interface ActionEntry {
   readonly record: ActionRecord;
   /** `seen` is the state of the action machine. */
@@ -77,7 +78,7 @@ export interface RoutedCall {
   readonly action_id: string;
   readonly attempt: number;
   readonly endpoint: string;
-  /** Set aside of the endpoint's tokens until the call says what it used. */
+  /** The endpoint's tokens that are reserved until the call reports its usage. */
   readonly reserved_tokens: number;
 }
 
@@ -88,15 +89,15 @@ export interface KeptDecision {
   readonly decided: GateDecided;
 }
 
-/** How the steps stand together (`machines/fold-standing.ts`). */
+/** The summary of the steps' states (`machines/fold-standing.ts`). */
 export interface Standing {
-  /** Where a step stands in the newest plan. */
+  /** The index of each step in the newest plan. */
   places: ReadonlyMap<string, number>;
   /** Steps that run, of any plan. */
   readonly running: Set<string>;
-  /** Each step whose state changed, in order: who keeps a view of the steps reads on from where it was. */
+  /** Each step whose state changed, in order: a view of the steps continues to read from its last index. */
   readonly moved: string[];
-  /** Weight of what has succeeded, and of all that counts. */
+  /** The weight of the succeeded steps, and of all that count. */
   done: number;
   total: number;
 }
@@ -108,21 +109,24 @@ export interface WorkflowRecord {
   readonly correlation_id: string;
   readonly intent: Intent;
   readonly auth: AuthContext;
-  /** Calls of the work made again that were answered with what is of no use, as whoever began this could know. */
+  /** The keys of calls of the repeated work that succeeded with an unusable result, as known at the request. */
   readonly spent_calls: readonly string[];
-  /** The workflow whose work it does again; null where it does none again. */
+  /** The workflow whose work this one repeats; null if there is none. */
   readonly regenerated_from: string | null;
-  /** Whether its first event names those who asked for the work that it makes again. */
+  /** Whether its first event names those who requested the work that it repeats. */
   readonly knowsLineage: boolean;
-  /** Who asked for the work, oldest first: who submitted, regenerated, retried or edited, here and in what it makes again. */
+  /**
+   * Those who requested the work, oldest first: who submitted, regenerated, retried or edited it, here and in the
+   * repeated workflows.
+   */
   requesters: readonly PrincipalRef[];
   readonly pipeline: string;
-  /** In a workflow that makes another one's work again: the steps that are made anew. */
+  /** The steps that are made anew, in a workflow that repeats another one's work. */
   readonly regenerate: readonly string[];
   readonly accepted_at: string;
-  /** When this run began: with the request, or with the retry that began it. */
+  /** The start of this run: the request, or the retry that began it. */
   run_began_at: string;
-  /** What a retry said about the work that is done again. */
+  /** The feedback of a retry on the repeated work. */
   feedback: string | null;
   plan_id: string;
   sequence: number;
@@ -150,12 +154,12 @@ export interface WorkflowRecord {
   routes: RoutedCall[];
   /** Tokens scheduled so far, which is the id of the last. */
   tokens: number;
-  /** Calls admitted so far: what was found to fit holds while this stands still. */
+  /** The number of calls admitted so far: an admission check that succeeded holds while this number does not change. */
   admitted: number;
-  /** What calls have used, by registered name and in all. */
+  /** The usage of calls, by registered name and in all. */
   readonly used: { readonly capabilities: Map<string, CapabilityUsage>; resources: ResourceRequest };
   budget_refused: KernelError | null;
-  /** Who ends it, and why, once that is said. */
+  /** The principal who cancels it and the reason, once the cancellation is recorded. */
   cancelling: { readonly reason: string; readonly principal: Principal } | null;
   streamed: number;
   text: string;
@@ -168,21 +172,24 @@ export interface WorkflowRecord {
   last_event: LedgerEvent | null;
 }
 
-/** A person has ended it, whether or not the end of each of its calls is known. */
+/** Returns whether a person has cancelled it, whether or not the end of each of its calls is known. */
 export const isCancelled = (state: WorkflowStateName): boolean => state === "cancelling" || state === "cancelled";
 
 export const isTerminal = (state: WorkflowStateName): boolean =>
   state === "completed" || state === "failed" || state === "cancelled";
-/** It has ended, or waits for a person, or for whoever goes on with what a person has decided. */
+/** Returns whether it has ended, or waits for a person, or for the continuation after a person's decision. */
 export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state) || asks.has(state);
 const asks: ReadonlySet<WorkflowStateName> = new Set(["waiting_for_user", "cancelling"]);
-/** Nothing more happens by itself: it has ended, or somebody is asked. Between a decision and what follows from it, nobody is. */
+/**
+ * Returns whether nothing more happens by itself: it has ended, or a person is asked. Between a decision and its
+ * consequences, nobody is asked.
+ */
 export const isSettled = (state: WorkflowStateName, gates: Iterable<Pick<Gate, "status">>): boolean =>
   isTerminal(state) || (asks.has(state) && [...gates].some(isOpenGate));
-/** The steps of the newest plan, in its order. */
+/** Returns the steps of the newest plan, in its order. */
 export const stepsOf = ({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">): readonly StepRecord[] =>
   (plan?.steps ?? []).flatMap(({ step_id }) => steps.get(step_id) ?? []);
-/** The first of what a step depends on that has not succeeded. */
+/** Returns the first dependency of a step that has not succeeded. */
 export const unmetOf = ({ steps }: Pick<WorkflowRecord, "steps">, { depends_on }: PlanStep): string | undefined =>
   depends_on.find((id) => steps.get(id)?.state !== "succeeded");
 /** Returns whether a step can go on now, or start. */
@@ -210,6 +217,6 @@ export function effectiveSteps({ steps, standing }: Pick<WorkflowRecord, "steps"
 export const isStepDone = (state: StepState): boolean =>
   state === "succeeded" || state === "failed" || state === "skipped";
 
-/** What is said of a workflow that is not there, and of another tenant's. */
+/** Returns the error for a workflow that does not exist, which is also the error for another tenant's. */
 export const workflowNotFound = (workflow_id: string, source: ModuleRef): KernelError =>
   kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflow_id}`, source, { detail: { workflow_id } });

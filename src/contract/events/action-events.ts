@@ -1,4 +1,4 @@
-/** Events of calls: what was judged before them, what they used, and how they ended. */
+/** Events of calls: the judgements before them, their usage, and their ends. */
 import type { Usage } from "../action.ts";
 import type { AuthContext } from "../auth-context.ts";
 import type { Charge, Reservation } from "../budget.ts";
@@ -22,7 +22,7 @@ export interface ActionStarted {
   readonly input?: Json;
   readonly timeout_ms: number;
   readonly recovered?: boolean;
-  /** The number of this call of its key, over all workflows that share the key; absent if none can. */
+  /** The number of this call of its key, over all workflows that share the key; absent if no other can. */
   readonly claim?: number;
   /** The token this call was admitted as; absent where the record answered and no call was made. */
   readonly token?: { readonly id: number; readonly cost?: number; readonly resources?: ResourceRequest };
@@ -37,7 +37,7 @@ export interface ActionSucceeded {
   readonly result: Json;
   readonly usage: Usage;
   readonly cached: boolean;
-  /** The workflow whose record answered, where that is another. */
+  /** The other workflow whose record answered this call; absent if the call was its own. */
   readonly answered_by?: string;
   readonly late: boolean;
   readonly outcome_id: string | null;
@@ -70,17 +70,17 @@ export type PolicyDecided = PolicyDecision & {
   readonly stage: PolicyStage;
   readonly subject: string;
   readonly payload_hash: string;
-  /** At stage gate: whose decision was judged. */
+  /** The principal whose decision was judged, with the decision; at stage gate only. */
   readonly by?: {
     readonly decision: "approve" | "reject" | "delegate";
     readonly principal: Principal;
     readonly auth: AuthContext;
-    /** Of a delegation: to whom. */
+    /** The principal who receives a delegated seat. */
     readonly to?: PrincipalRef;
   };
   /**
-   * The payload judged, where no other event holds it: a person's edit, masked where policy masks it, or a plan that
-   * was denied.
+   * The judged payload, if no other event holds it: a person's edit, masked as policy masks it, or a plan that was
+   * denied.
    */
   readonly payload?: Json;
   /** The instant the question named, where it is not the event's. */
@@ -95,7 +95,7 @@ export interface TokenRecorded {
   readonly detail: JsonObject;
 }
 
-/** A failure that says that an operator is broken. */
+/** A failure that shows that an operator is broken. */
 export interface OperatorAlert {
   readonly action_id: string;
   readonly operator_name: string;

@@ -1,22 +1,22 @@
 /**
- * One row of the event catalogue: what the kernel knows of an event type beside its name.
+ * One row of the event catalogue: the facts that the kernel knows of an event type.
  *
- * Owns: the columns of the catalogue. Never: what a projection makes of an event (its own handlers say that).
+ * Owns: the columns of the catalogue. Never: the effect of an event on a projection (its handlers state that).
  */
 import type { RecordDefaults } from "../row-defaults.ts";
 
 /** A lifecycle that events move. */
 export type ChartName = "workflow" | "step" | "gate" | "action";
 
-/** A tier (`t4`), a part of the workflow that the event is of, or whoever stands outside of it. */
+/** The cause or the receiver of an event: a tier (`t4`), a part of the workflow, or a party outside of it. */
 export type Party = `t${0 | 1 | 2 | 3 | 4 | 5 | 6 | 7}` | "workflow" | "step" | "gate" | "operator" | "person";
 
-/** Something that lasts: spans and durations are made of these. A `request` is one that was refused. */
+/** A period that spans and durations are derived from. A `request` is one that was refused. */
 export type Lifetime = "request" | "workflow" | "step" | "attempt" | "gate";
 
 /** The facts of an event type. `P` is its payload. */
 export interface EventRow<P extends object> {
-  /** The cause of the event. `person`: it is the act of a person; every other party is the kernel or what it calls. */
+  /** The cause of the event. `person`: a person acted; every other party is the kernel or something that it calls. */
   readonly from: Party;
   /** The first receiver of the event. */
   readonly to: Party;
@@ -40,7 +40,7 @@ export interface EventRow<P extends object> {
   readonly notice?: "escalated" | "reminded";
   /** Whether the progress of the workflow is published after the event. */
   readonly progress?: true;
-  /** Whether the event is a judgement about a call: an inspector shows it only if it is asked to. */
+  /** Whether the event is a judgement about a call, which an inspector shows only on request. */
   readonly judges?: true;
   /** The label under which metrics count the event as a transition of its workflow. */
   readonly transition?: string;

@@ -1,4 +1,4 @@
-/** Events of gates: what people are asked, and what they answer. */
+/** Events of gates: the questions to people, and their answers. */
 import type { AuthContext } from "../auth-context.ts";
 import type { Gate, GateCarrier } from "../gate.ts";
 import type { GateExpiry } from "../gate-spec.ts";
@@ -15,22 +15,22 @@ export interface GateDecided {
   readonly policy_version: string;
   readonly outcome_id: string | null;
   readonly outcome_version: number | null;
-  /** Absent where the gate rested on nothing that was named. */
+  /** Absent if the gate named no basis. */
   readonly basis_digest?: string;
   readonly edited: boolean;
   readonly resolution: "done" | "retry" | "failed" | null;
-  /** With `done`: SHA-256 of the result that ACTION_SETTLED holds. Rows of earlier releases lack it. */
+  /** SHA-256 of the result that ACTION_SETTLED holds; only with `done`. Rows of earlier releases lack it. */
   readonly result_digest?: string;
   readonly apply_targets: readonly string[];
   readonly comment: string | null;
-  /** With a quorum: the votes that carried the decision; `principal` is whose vote completed it. */
+  /** The votes that carried the decision of a quorum; `principal` cast the vote that completed it. */
   readonly carried_by?: readonly GateCarrier[];
   readonly signature?: GateSignature;
   /** The key of the decision that closed the gate, where it had one. */
   readonly idempotency_key?: string;
 }
 
-/** One person's vote, bound to what it was given on. */
+/** One person's vote, bound to what the gate showed. */
 export interface GateVoted {
   readonly gate_id: string;
   readonly decision: "approve" | "reject";
@@ -46,10 +46,10 @@ export interface GateVoted {
   readonly comment: string | null;
   /** The targets, if any are named. */
   readonly apply_targets?: readonly string[];
-  /** Of advice on a call in doubt: what became of it, and with `done` what it gave. */
+  /** The stated end of a call in doubt, with the result if it is `done`; only in advice. */
   readonly resolution?: "done" | "retry" | "failed";
   readonly result?: Json;
-  /** The voters that this one was found to be different from, if the host says who is one person. */
+  /** The voters from whom the host has confirmed this one to be different, if it can tell. */
   readonly apart_from?: readonly PrincipalRef[];
   /** The key of the decision that this vote was, where it had one. */
   readonly idempotency_key?: string;
@@ -73,7 +73,7 @@ export interface GateRevised {
   readonly gate: Gate;
   readonly cause: "edit" | "regenerate" | "policy" | "basis";
   readonly principal: Principal | null;
-  /** The comment of an edit that decides nothing. */
+  /** The comment of an edit without a decision. */
   readonly comment?: string;
   /** The key of the decision that brought an edit. */
   readonly idempotency_key?: string;
@@ -84,10 +84,7 @@ export interface GateEscalated {
   readonly gate_id: string;
   readonly role: string;
   readonly due_at: string | null;
-  /**
-   * Whether the role is asked in place of those who were asked before. Rows of earlier releases lack it, which
-   * replaced.
-   */
+  /** Whether the role replaces those who were asked before. Rows of earlier releases lack it and meant true. */
   readonly replaces?: boolean;
   /** The actions that are still to come. Rows of earlier releases lack them: all but the first of those before. */
   readonly ladder?: readonly GateExpiry[];
@@ -183,7 +180,7 @@ export const gateEvents = {
     ends: "gate",
   }),
   GATE_ESCALATED: event<GateEscalated>({ from: "t4", to: "gate", charts: ["gate", "step"], notice: "escalated" }),
-  /** Nobody has decided for so long. `due_at`: when the next reminder falls due. */
+  /** Nobody has decided for the reminder's interval. `due_at`: the instant of the next reminder. */
   GATE_REMINDED: event<{ readonly gate_id: string; readonly due_at: string }>({
     from: "t4",
     to: "gate",

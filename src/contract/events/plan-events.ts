@@ -20,13 +20,13 @@ export interface IntentReceived {
   readonly regenerated_from: string | null;
   readonly draft_version: number;
   readonly regenerate?: readonly string[];
-  /** The principals who asked for the work that is done again; absent if there is none. */
+  /** The principals who requested the work that is repeated; absent if none is. */
   readonly requesters?: readonly PrincipalRef[];
-  /** The feedback of the person who had the work done again. */
+  /** The feedback of the person who had the work repeated. */
   readonly feedback?: string;
   /** Absent where the request named no key. */
   readonly submission?: Submission;
-  /** Calls of the work that is made again which were answered with what is of no use, as whoever asked could know. */
+  /** The keys of calls of the repeated work that succeeded with an unusable result, as known at the request. */
   readonly spent_calls?: readonly string[];
 }
 
@@ -34,9 +34,9 @@ export interface IntentReceived {
 export interface PlanCreated {
   readonly plan: Plan;
   readonly planner_cost: number;
-  /** `continue`: the plan before it has succeeded, and said that another follows. */
+  /** The cause of the plan. `continue`: the previous plan succeeded and announced a further one. */
   readonly cause: "submit" | "replan" | "continue" | "regenerate";
-  /** The steps that a regeneration named; absent where it named none. */
+  /** The steps that a regeneration named; absent if it named none. */
   readonly named?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Events of what is kept for longer than a workflow: memory, documents, and bodies of rows that were erased. */
+/** Events of records that outlive a workflow: memory, documents, and erased bodies of rows. */
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../context-bundle.ts";
 import type { FederatedSyncReport } from "../federation.ts";
 import type { JsonObject } from "../json.ts";

@@ -1,4 +1,4 @@
-/** Events of steps and of what they produce. */
+/** Events of steps and of their results. */
 import type { KernelError } from "../error.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../outcome.ts";

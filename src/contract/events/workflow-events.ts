@@ -30,7 +30,7 @@ export interface WorkflowCompleted {
   readonly duration_ms: number;
 }
 
-/** Why a workflow failed. */
+/** The reason for a workflow's failure. */
 export interface WorkflowFailed {
   readonly error: KernelError;
   readonly status: "empty_plan" | "blocked" | "failed";
@@ -38,7 +38,7 @@ export interface WorkflowFailed {
   readonly duration_ms: number;
 }
 
-/** Why a workflow was cancelled, and by whom. */
+/** The reason for a cancellation, and the principal who asked for it. */
 export interface WorkflowCancelled {
   readonly reason: string;
   readonly error: KernelError | null;

@@ -1,20 +1,20 @@
 /**
  * A message: a question that a tier answers, declared once for both ends.
  *
- * Owns: by which Signal the question travels, who answers it, and the shapes of question and answer. Never: the answer.
- * The shapes are types: who asks and who answers are checked against them by the compiler. A door checks the Signal itself,
- * which may come from a host.
+ * Owns: the Signal that carries the question, the tier that answers it, and the shapes of question and answer. Never:
+ * the answer. The shapes are types: the compiler checks both ends against them. A door checks the Signal itself, which
+ * may come from a host.
  */
 
 /** The number of a tier. */
 export type TierNumber = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;
 
-/** How a message travels: as DATA under its schema, or as a COMMAND under its action. */
+/** The kind of Signal that carries a message: DATA under its schema, or a COMMAND under its action. */
 export type Carrier = "data" | "command";
 
 /**
- * `Answer` is what the handler gives. `Final` is what the asker receives: another tier's answer where the message has a route
- * (`next`).
+ * `Answer` is the return type of the handler. `Final` is the type that the asker receives: another tier's answer if the
+ * message has a route (`next`).
  */
 export interface Message<Question = never, Answer = unknown, Final = unknown> {
   /** The tier that answers. */
@@ -29,7 +29,7 @@ export interface Message<Question = never, Answer = unknown, Final = unknown> {
   readonly function: string;
   /** The tier that receives the answer in place of the asker. */
   readonly next?: TierNumber;
-  /** Carries the types alone; no message has it. */
+  /** Carries the types alone; no message has this member at run time. */
   readonly shapes?: (question: Question) => { readonly answer: Answer; readonly final: Final };
 }
 

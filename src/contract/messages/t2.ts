@@ -41,7 +41,7 @@ export interface RepairQuestion {
   readonly input_schema: JsonObject | null;
 }
 
-/** `changed` is false where nothing could be repaired. */
+/** `changed` is false if nothing could be repaired. */
 export interface Repaired {
   readonly params: JsonObject;
   readonly changed: boolean;

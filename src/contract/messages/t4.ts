@@ -9,7 +9,10 @@ import { messagesOf } from "./message.ts";
 
 const { data, relay, command, relayCommand } = messagesOf(4);
 
-/** An activation starts a workflow, carries a person's command to a gate, or wakes a workflow that a command put to sleep. */
+/**
+ * An activation starts a workflow, carries a person's command to a gate, or wakes a workflow for a command that it
+ * waits for.
+ */
 export interface Activation {
   readonly intake?: Intake;
   readonly pipeline?: string;
@@ -73,5 +76,5 @@ export const t4 = {
   rejectIntent: relay<RejectedIntent>("IntentRejection", loop("reject")),
 };
 
-/** The answers of an activation, by what it was for. */
+/** The answers of an activation, by its purpose. */
 export type ActivationAnswer = SubmitResponse | GateResponse;

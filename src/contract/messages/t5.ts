@@ -94,14 +94,16 @@ export interface StepQuestion {
 /** Policy, authority and budget of a step in one answer. */
 export interface StepAnswer extends AdmissionAnswer {
   readonly decision: PolicyDecision;
-  /** Whether the call would be admitted now. A call that would not is asked for, and refused, when it is to begin. */
+  /**
+   * Whether the call would be admitted now. A call that would not be is admitted or refused when it is about to begin.
+   */
   readonly fits: boolean;
 }
 
-/** A call that a gate shows, and whom it is for: what rules of stage action are asked about. */
+/** A call that a gate shows, and its principal: the subject of rules of stage action. */
 export interface ShownCall {
   readonly subject: PolicySubject;
-  /** The principal who asked for the work, with their rights. */
+  /** The requesting principal, with their rights. */
   readonly auth: AuthContext;
   readonly intent: Intent;
   readonly context: ContextBundle | null;
@@ -126,13 +128,13 @@ export interface DecisionQuestion extends AtGate, Signing {
   readonly signature: string | null;
   /** The decision comes with a new version of the payload. */
   readonly edits: boolean;
-  /** The call that an approval lets begin; null where policy has judged it at this instant, or none would begin. */
+  /** The call that an approval lets begin; null if policy has judged it at this instant, or if none would begin. */
   readonly call: ShownCall | null;
 }
 
 export type DelegationQuestion = AtGate & Pick<ParsedDelegationRequest, "to" | "expires_at">;
 
-/** A seat at a gate: whether the vote is advice, and whose seat it takes where that is not the voter's own. */
+/** A seat at a gate: whether the vote is advice, and whose seat it takes if that is not the voter's own. */
 export interface Seat {
   readonly advisory: boolean;
   readonly on_behalf_of: PrincipalRef | null;

@@ -6,7 +6,7 @@ import { messagesOf } from "./message.ts";
 
 const { data, relay, relayCommand } = messagesOf(7);
 
-/** A workflow and the principal who asked for it; null where that is not known here. */
+/** A workflow and the principal who requested it; null if the principal is not known here. */
 export interface Running {
   readonly workflow_id: string;
   readonly tenant_id: string | number;
