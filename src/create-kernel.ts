@@ -1,9 +1,9 @@
 /**
- * createKernel: which part fills which port.
+ * createKernel: the assembly of a kernel from its parts and ports.
  *
- * Owns: assembling, opening and stopping. Never: does anything itself; every method is a Signal, a read, or a wait.
- * 1.  A kernel holds no global state; two in one process do not meet.
- * 2.  Nothing is served before the ledger is open; unfinished work that nobody holds is taken up at once.
+ * Owns: assembling, opening and stopping. Never: does work itself; every method is a Signal, a read, or a wait.
+ * 1.  A kernel holds no global state; two kernels in one process do not share any.
+ * 2.  Nothing is served before the ledger is open; unfinished work that no process holds is taken up at once.
  * 3.  `stop` leaves no timer, handle or subscription behind.
  */
 
@@ -33,13 +33,14 @@ import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
 
 /**
  * Opens the ledger, starts the tiers, takes up unfinished work, and serves.
- * @throws KernelErrorException T0_RUNTIME_UNSUPPORTED below Node 24, T0_LEDGER_* when the ledger cannot be opened, T0_VALIDATION_SCHEMA_MISMATCH for bad options.
+ * @throws KernelErrorException T0_RUNTIME_UNSUPPORTED below Node 24, T0_LEDGER_* when the ledger cannot be opened,
+ * T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
 export function createKernel(options: KernelOptions = {}): Promise<Kernel> {
   return assembleKernel(options);
 }
 
-/** As createKernel, with the tiers as a test wants them. */
+/** Assembles a kernel as createKernel does, with the tiers of a test. */
 export async function assembleKernel(
   options: KernelOptions,
   patchTier: TierPatch = (definition) => definition,
@@ -55,7 +56,7 @@ export async function assembleKernel(
   return kernel;
 }
 
-/** What cannot begin leaves nothing running. */
+/** Starts the host; if that fails, everything is stopped again. */
 async function startHost(parts: KernelParts): Promise<void> {
   try {
     await parts.host.start();
@@ -65,21 +66,21 @@ async function startHost(parts: KernelParts): Promise<void> {
   }
 }
 
-/** A kernel that serves: what its methods do. */
+/** A serving kernel: the implementation of its methods. */
 class RunningKernel {
   readonly #parts: KernelParts;
   readonly #gateway: Gateway;
   readonly kernel: Kernel;
   #stopping: Promise<void> | null = null;
   #closed = false;
-  /** Callers that wait for what they asked. */
+  /** The number of callers that wait for an answer. */
   #served = 0;
 
   constructor(parts: KernelParts) {
     this.#parts = parts;
     const findOpenGate = createGateFinder(parts);
     this.#gateway = createGateway(parts.runtime, async (workflowId, caller) => {
-      // The gates are read as they stand when the request arrives; a caller who may not decide learns of none.
+      // The open gates are read at the arrival of the request; a caller who may not decide receives no gate's name.
       const found = findOpenGate(workflowId, caller);
       found.catch(() => undefined);
       await this.#gateway.authorize(caller, "gate:approve");

@@ -1,7 +1,7 @@
 /**
- * Waits until a workflow rests, here or in the process that holds it.
+ * Waits until a workflow settles, here or in the process that holds it.
  *
- * Never: keeps the process alive for host code that never ends; tells of what is not durable yet.
+ * Never: keeps the process alive for host code that never ends; reports a state that is not durable yet.
  */
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
@@ -14,7 +14,10 @@ import { viewOf } from "./reads.ts";
 
 const settledRef = moduleRef(0, "kernel", "settled");
 
-/** Returns how it rests, or the last that is known where the kernel stops. @throws KernelErrorException T0_KERNEL_STOPPED when nothing is. */
+/**
+ * Returns the settled state, or the last known one if the kernel stops. @throws KernelErrorException T0_KERNEL_STOPPED
+ * if there is none.
+ */
 export async function awaitSettled(
   parts: KernelParts,
   workflowId: string,
@@ -25,18 +28,18 @@ export async function awaitSettled(
   const waitForChange = changesOf(parts, workflowId);
   for (let last: WorkflowRecord | null = null; ; ) {
     const run = executor.awake(workflowId);
-    // Its last row is under way: what it holds is what the ledger will say.
+    // Its last row is being written: the ledger will hold what it holds.
     if (run !== null && isEnding(run)) {
       await run.saved().catch(() => undefined);
       const ended = savedOf(run);
-      // What was waited for is durable.
+      // The state that was waited for is durable.
       if (ended !== null && isTerminal(ended.state)) return view(ended);
       continue;
     }
     if (run === null || mayRest(run)) {
       last = await reading.readWorkflowState(workflowId);
       const now = executor.awake(workflowId);
-      // What is read here is durable.
+      // A state that is read here is durable.
       if (isTerminal(last.state) || (hasSettled(last) && now?.isBusy !== true)) return view(last);
       if (now === null && isStopping()) return view(last);
     } else last = savedOf(run) ?? last;
@@ -48,23 +51,24 @@ export async function awaitSettled(
     }
     last = saved ?? last;
     if (goesOn) continue;
-    // Of a kernel that has stopped nothing more is to be expected, and its ledger can no longer be read.
+    // A stopped kernel makes no further progress, and its ledger can no longer be read.
     await makeDurable(parts, isStopping);
     if (last !== null) return view(last);
     raise(kernelError("T0_KERNEL_STOPPED", "the kernel stopped before the workflow rested", settledRef));
   }
 }
 
-/** Resolves once what this process has committed may be told. */
+/** Resolves once the rows that this process has committed may be shown. */
 const makeDurable = ({ told, store, writer }: KernelParts, isStopping: () => boolean): Promise<void> | undefined =>
   told === store || isStopping() ? undefined : writer.sync();
 
-/** Waits until there is reason to look again; false when nobody will be told anything any more. */
+/** Waits until there is reason to look again; false if no waiter will be resumed any more. */
 function changesOf({ restWaiters, runtime }: KernelParts, workflowId: string) {
   let heard: Mailbox | null = null;
   return (run: Mailbox | null): Promise<boolean> => {
     if (run?.isBusy === true && run !== heard) {
-      // It may settle and stay: host code that never ends keeps it here, and nothing else need keep the process alive.
+      // It may settle and stay here because of host code that never ends, and nothing else has to keep the process
+      // alive.
       heard = run;
       void run.idle().then(() => {
         heard = null;
@@ -76,7 +80,10 @@ function changesOf({ restWaiters, runtime }: KernelParts, workflowId: string) {
   };
 }
 
-/** Returns whether the ledger may say that the workflow rests although it is awake: host code may never end, a log may be lost. */
+/**
+ * Returns whether the ledger may have the workflow as parked although it is awake here: host code may never end, or a
+ * log may have failed.
+ */
 const mayRest = ({ isBusy, log }: Mailbox): boolean =>
   log.lost !== null || (log.exists && (!isBusy || isTerminal(log.record.state)));
 

@@ -6,7 +6,9 @@ import { type ReachParts, requireReach } from "./require-reach.ts";
 
 const cancelRef = moduleRef(0, "gateway", "cancel");
 
-/** @throws KernelErrorException T5_AUTHZ_FORBIDDEN; what the gateway refuses. */
+/**
+ * Cancels a workflow for a caller. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, and the refusals of the gateway.
+ */
 export async function cancelFor(
   parts: ReachParts,
   workflowId: string,
@@ -14,7 +16,7 @@ export async function cancelFor(
 ): Promise<CancelResponse> {
   const plain = takeJson(request, { what: "request", source: cancelRef });
   const { data: caller } = CancelRequest.safeParse(plain);
-  // What is no request is refused by the gateway, which says why.
+  // The gateway refuses an invalid request with the reason.
   if (caller !== undefined) await requireReach(parts, workflowId, { caller, scope: "workflow:cancel" });
   return parts.gateway.cancel(workflowId, plain);
 }

@@ -1,5 +1,5 @@
 /**
- * A kernel as one package's callers see it: `kernel.of(refund)`. What is asked and answered has the package's types.
+ * A kernel as one package's callers see it: `kernel.of(refund)`. Requests and answers have the package's types.
  *
  * Owns: the types, and the check that a workflow is of this package. Never: decides anything; each call is one of the
  * kernel's own.
@@ -23,7 +23,7 @@ import type { Kernel } from "./kernel-interface.ts";
 type Among<Outs> = string extends keyof Outs ? never : keyof Outs & string;
 type ContentOf<C extends CapabilityDefinition, T extends string> = z.input<C["outcomes"][T]>;
 
-/** An outcome that the package defines; of a package that defines none, any. */
+/** An outcome that the package defines; any outcome if it defines none. */
 export type OutcomeOf<C extends CapabilityDefinition> = [Among<C["outcomes"]>] extends [never]
   ? Outcome
   : {
@@ -63,16 +63,16 @@ export type DecisionOf<C extends CapabilityDefinition> = Omit<GateRequest, "payl
   readonly payload?: Omit<NonNullable<GateRequest["payload"]>, "edit"> & { readonly edit?: EditOf<C> };
 };
 
-/** As the kernel's own methods of these names, for workflows of one package. */
+/** The kernel's own methods of these names, for workflows of one package. */
 export interface CapabilityClient<C extends CapabilityDefinition> {
-  /** Under this version of the package, whichever is the newest. */
+  /** Submits under this version of the package, whichever is the newest. */
   submit(request: SubmitOf<C>): Promise<SubmitResponse>;
   workflow(workflowId: string, caller?: Caller): Promise<WorkflowOf<C>>;
   settled(workflowId: string): Promise<WorkflowOf<C>>;
   execute(workflowId: string): Promise<WorkflowOf<C>>;
-  /** Those that the package defines. */
+  /** Returns the outcomes that the package defines. */
   outcomes(workflowId: string, caller?: Caller): Promise<readonly OutcomeOf<C>[]>;
-  /** The workflow's open gates. */
+  /** Returns the workflow's open gates. */
   gates(workflowId: string, caller?: Caller): Promise<readonly GateOf<C>[]>;
   decideGate(workflowId: string, request: DecisionOf<C>): Promise<GateResponse>;
 }
@@ -129,7 +129,7 @@ export function createCapabilityClient<C extends CapabilityDefinition>(
 }
 
 const clientRef = moduleRef(0, "gateway", "of");
-/** The rest is read where every request is. */
+/** The other members are checked where every request is. */
 const Submission = z.looseObject({ inputs: z.unknown() });
 const Decision = z.looseObject({ tenant_id: z.unknown(), principal: z.unknown() });
 const { intent_hint: _, ...requestKeys } = SubmitRequest.shape;

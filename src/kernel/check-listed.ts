@@ -1,10 +1,11 @@
 /**
  * Compares the gates on a page of a list with the logs of their workflows.
  *
- * Owns: which of them are checked. Never: writes an index anew.
- * 1.  A gate that was checked is shown as its log says, whatever the index says of it.
- * 2.  One page reads no more of logs than a number of characters; what lies beyond is shown as the index has it, and says so.
- * 3.  A gate that was not checked has no digest: nobody decides on it before they have read the gate itself.
+ * Owns: the choice of the gates that are checked. Never: rewrites an index.
+ * 1.  A checked gate is shown as its log has it, whatever the index has.
+ * 2.  One page reads a limited number of characters of logs; gates beyond it are shown as the index has them, marked as
+ *     unchecked.
+ * 3.  An unchecked gate has no digest: nobody can decide on it before reading the gate itself.
  */
 import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
@@ -17,9 +18,9 @@ import type { LedgerStore } from "../ports/ledger-store.ts";
 type Store = Pick<LedgerStore, "read">;
 type Gates = ReadonlyMap<string, Gate>;
 
-/** How many rows of a log are read at once. */
+/** The number of rows of a log that are read at once. */
 const rowsAtOnce = 100;
-/** Of a log that cannot be read nothing was checked; its own read says what is wrong. */
+/** The errors of a log that cannot be read, whose gates are not checked; reading the log itself reports them. */
 const unreadable: ReadonlySet<string> = new Set(["T0_LEDGER_CORRUPT", "T0_LEDGER_FORMAT"]);
 const none: Gates = new Map();
 
@@ -31,7 +32,7 @@ interface CheckOptions {
 
 /**
  * Finds gates of one page in their logs; null for one that the log does not hold as open or as the tenant's, and beyond
- * `maxChars`. Gates of one workflow that come one after another cost one read.
+ * `maxChars`. Consecutive gates of one workflow cost one read.
  */
 export function createGateCheck(
   store: Store,
@@ -52,7 +53,7 @@ export function createGateCheck(
   };
 }
 
-/** A gate as the index has it. */
+/** Returns a gate as the index has it. */
 export const uncheckedGate = ({ basis_digest: _, ...listed }: CutGate) => ({
   ...listed,
   payload_digest: "",
@@ -60,7 +61,7 @@ export const uncheckedGate = ({ basis_digest: _, ...listed }: CutGate) => ({
   checked: false,
 });
 
-/** The rows of a log, as far as they have no more than so many characters, and how many these are. */
+/** Reads the rows of a log up to a number of characters, and returns them with their size. */
 async function readUpTo(store: Store, stream: string, maxChars: number) {
   const rows: TurnRow[] = [];
   let chars = 0;

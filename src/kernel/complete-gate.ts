@@ -1,8 +1,8 @@
 /**
- * Completes a gate for whoever reads it: with what may be edited, the JSON Schema of that, and what each answer leads to.
- * Faces then put it into words by `src/protocol/describe-gate.ts`.
+ * Completes a gate for its reader: with the editable value, the JSON Schema of that, and the consequences of each
+ * answer. Faces then describe it by `src/protocol/describe-gate.ts`.
  *
- * Never: keeps a schema. It is looked up where it is read, for it can be larger than all that the gate holds.
+ * Never: keeps a schema. It is looked up for each read, because it can be larger than the rest of the gate.
  */
 import { editableValue } from "../../machines/editable.ts";
 import { foretell } from "../../machines/gate-consequences.ts";
@@ -15,7 +15,7 @@ import type { Registry } from "../engine/actors/registry.ts";
 
 type Known = Pick<Registry, "findOperator" | "capabilities">;
 
-/** A gate that is no longer open has nothing to edit. */
+/** Completes a gate. A gate that is no longer open has nothing to edit. */
 export function completeGate(gate: Gate, known: Known): Gate {
   const shown = foretell(gate);
   const { editable = null } = shown;
@@ -23,7 +23,7 @@ export function completeGate(gate: Gate, known: Known): Gate {
   return { ...shown, editable: { ...editable, value: editableValue(shown), schema: schemaOf(shown, editable, known) } };
 }
 
-/** Describes what a reader is told of their seat at a gate; null where nobody in particular reads. */
+/** Describes a reader's seat at a gate; null if the read has no particular reader. */
 export type DescribeSeat = ((gate: Gate) => GateSeat | null) | null;
 
 export const completeGates = (

@@ -1,8 +1,9 @@
 /**
- * From the rows of a log to the appends that wrote them, indexes included, by the derivation that their writers used.
+ * Derives, from the rows of a log, the appends that wrote them, including indexes, as their writers did.
  *
- * Owns: the records of workflows under way, so that each row is folded once. Never: writes, or knows what rows are for.
- * 1.  Rows come in the order of their stream. One that cannot be read gives null, and so do those behind it.
+ * Owns: the records of running workflows, so that each row is folded once. Never: writes, or knows the purpose of the
+ * rows.
+ * 1.  Rows come in the order of their stream. A row that cannot be read gives null, as do those after it.
  */
 import type { EventDraft, LedgerEvent } from "../contract/event.ts";
 import { openEnvelope, type TurnRow } from "../contract/turn.ts";
@@ -13,7 +14,7 @@ import type { Append, AppendIndexes, LedgerStore } from "../ports/ledger-store.t
 
 export class AppendDerivation {
   readonly #store: Pick<LedgerStore, "read">;
-  /** Workflows under way; one that goes on after its end is read again. */
+  /** The records of running workflows; one that continues after its end is read again. */
   readonly #records = new Map<string, ReadFrom>();
 
   constructor(store: Pick<LedgerStore, "read">) {
@@ -23,7 +24,7 @@ export class AppendDerivation {
   /** Returns the append of the row's own writer, without its lease. */
   async of(row: TurnRow): Promise<Append | null> {
     const before = await this.#before(row);
-    // Told before the fold goes on: it works on the record itself.
+    // This is read before the fold continues, which changes the record itself.
     const known = before?.record == null ? unwritten : knownOf(before.record);
     const derived = unlessUnreadable(() => {
       if (before === null) return null;
@@ -38,7 +39,7 @@ export class AppendDerivation {
     return entry;
   }
 
-  /** Null where the rows before it cannot be read. */
+  /** Returns the state before a row; null if the rows before it cannot be read. */
   async #before(row: TurnRow): Promise<ReadFrom | null> {
     const kept = this.#records.get(row.stream);
     if (kept !== undefined) return kept;

@@ -1,7 +1,8 @@
 /**
- * Whether the reader of a gate may decide on it: asked of T5's own rule, before a page shows a button that is refused.
+ * Tells whether the reader of a gate may decide on it, by T5's own rule, so that a page shows no button that would be
+ * refused.
  *
- * Never: decides. What a decision is refused for is judged when it is made; votes and policy may have moved by then.
+ * Never: decides. A decision is judged when it is made; votes and policy may have changed by then.
  */
 
 import { type Same, standingVote } from "../../machines/quorum.ts";
@@ -16,33 +17,34 @@ import { seatVoter } from "../tiers/t5-ego/seat-voter.ts";
 
 export interface SeatParts {
   readonly runtime: Runtime;
-  /** Tells who is the same person as another. */
+  /** Tells whether two principals are the same person. */
   readonly same: Same;
   /** Returns who the caller is here; null for the embedding host itself. */
   readonly authorize: (caller: Caller | undefined, needs: string) => Promise<AuthContext | null>;
 }
 
 /**
- * The seat of one caller at any gate. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for a gate that has none for
- * them.
+ * Returns the seat of one caller at any gate. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for a gate without a seat
+ * for them.
  */
 type FindSeat = (gate: Gate) => Seat;
 
-/** @throws KernelErrorException T5_AUTHZ_FORBIDDEN for who may decide nothing. */
+/** Finds a caller's seats. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for a caller who may decide nothing. */
 async function seatFinder({ authorize, runtime, same }: SeatParts, caller: Caller): Promise<FindSeat> {
   const auth = (await authorize(caller, commandScopes.gate)) as AuthContext;
   const voter = { principal: caller.principal, auth, now: instantText(runtime.clock.now()) };
   return (gate) => seatVoter(gate, voter, same);
 }
 
-/** Returns a function that describes the caller's seat at a gate, or why they have none. */
+/** Returns a function that describes the caller's seat at a gate, or the reason why they have none. */
 export async function seatDescriber(parts: SeatParts, caller: Caller): Promise<(gate: Gate) => GateSeat | null> {
   const find = await seatFinder(parts, caller).catch((thrown: unknown) => () => raiseAgain(thrown));
   return describerOf(find, { caller, same: parts.same });
 }
 
 /**
- * Finds the gates that wait for the caller. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for who may decide nothing.
+ * Returns a function that finds the gates that wait for the caller. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for
+ * a caller who may decide nothing.
  */
 export async function waitingFinder(parts: SeatParts, caller: Caller): Promise<(gate: Gate) => boolean> {
   const describe = describerOf(await seatFinder(parts, caller), { caller, same: parts.same });
@@ -60,8 +62,8 @@ const describerOf =
     isOpenGate(gate) ? { ...orWhyNot(() => tell(find(gate), caller)), ...tellVote(gate, caller, same) } : null;
 
 /**
- * Returns whether a gate waits for the reader: they have a seat at it, not as an adviser, and no vote of that seat
- * stands.
+ * Returns whether a gate waits for the reader: they have a seat at it, not as an adviser, and that seat has no standing
+ * vote.
  */
 const waitsFor = (seat: GateSeat | null): boolean =>
   seat?.may === true && seat.advisory === undefined && seat.voted === undefined;
@@ -73,7 +75,10 @@ const tell = ({ advisory, on_behalf_of }: Seat, { principal }: Caller): GateSeat
   ...(advisory && { advisory }),
 });
 
-/** Describes the caller's vote. If it cannot be told who is who it says nothing; a decision is refused then. */
+/**
+ * Describes the caller's vote. If it cannot be decided who is the same person, it is left out; a decision is then
+ * refused.
+ */
 function tellVote(gate: Gate, { principal }: Caller, same: Same): Pick<GateSeat, "voted"> {
   try {
     const vote = standingVote(gate, principal, same);

@@ -1,8 +1,8 @@
 /**
- * The doctor: which workflows that have not ended cannot run with what is registered here, before anybody meets it.
+ * The doctor: finds unfinished workflows that cannot run with the registered packages, before anybody is affected.
  *
- * Owns: what stands in a workflow's way, and what can be done. Never: runs, writes, or asks an operator's own check.
- * 1.  What it finds is what the workflow, or a decision on it, would be refused with (check-runnable.ts of T4).
+ * Owns: the obstacles of a workflow, and their remedies. Never: runs, writes, or calls an operator's own check.
+ * 1.  Its findings are the refusals that the workflow, or a decision on it, would receive (check-runnable.ts of T4).
  * 2.  One workflow and one page of heads are in memory at a time; a log that cannot be read is a finding.
  */
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
@@ -41,7 +41,10 @@ export interface DoctorParts {
 const doctorRef = moduleRef(0, "kernel", "doctor");
 const unfinished = workflowStates.filter((state) => !isTerminal(state));
 
-/** Yields what cannot run, in the order of ids, and returns the counts. @throws T0_VALIDATION_SCHEMA_MISMATCH. */
+/**
+ * Yields the workflows that cannot run, in the order of ids, and returns the counts. @throws
+ * T0_VALIDATION_SCHEMA_MISMATCH.
+ */
 export async function* examine(
   asked: DoctorQuestion,
   parts: DoctorParts,
@@ -155,7 +158,7 @@ function placeOf({ step_id, operator: name, operator_version: version }: PlanSte
   return { step_id, name, version, registered: known.map(({ metadata }) => metadata.version) };
 }
 
-/** Returns what is registered under the same version but no longer takes what waits. */
+/** Returns definitions that are registered under the same version but no longer accept the waiting work. */
 function unfit(record: WorkflowRecord, registry: Registry): readonly Obstacle[] {
   const waiting = [...record.gates.values()].filter((gate) => isOpenGate(gate) && gate.kind === "approval");
   return waiting.flatMap((gate) => unfitPayload(record, gate, registry));
@@ -185,7 +188,7 @@ function effectsDone({ actions, steps }: WorkflowRecord, registry: Registry): re
   });
 }
 
-/** In the order in which they lose least. */
+/** Returns the remedies in the order in which they lose least. */
 function remediesOf(record: WorkflowRecord, obstacles: readonly Obstacle[], registry: Registry): readonly Remedy[] {
   const missing = obstacles.filter(({ what }) => what === "package" || what === "operator");
   const pins = [...new Set(missing.map(({ name, version }) => `${name}@${version}`))].map(
@@ -202,11 +205,12 @@ function remediesOf(record: WorkflowRecord, obstacles: readonly Obstacle[], regi
   return [...pins, ...edits, ...migrations(record, registry), end];
 }
 
-/** The newest version that takes the inputs. */
+/** Returns the newest version that accepts the inputs. */
 function migrations(record: WorkflowRecord, registry: Registry): readonly Remedy[] {
   const { type, inputs } = record.intent;
   if (packagesOf(record, registry).length === 0) return [];
   const { version, input } = registry.getCapability(type);
-  const what = `begin it again as ${capabilityRef(type, version)}; what succeeded under the same operators is not done again`;
+  const what =
+    `begin it again as ${capabilityRef(type, version)}; what succeeded under the same operators is ` + `not done again`;
   return readStably(input, inputs).ok ? [{ kind: "migrate", version, what }] : [];
 }

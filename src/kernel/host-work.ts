@@ -1,7 +1,8 @@
 /**
- * What a kernel does for its host: finds what nobody holds, wakes it, drives it until it rests.
+ * The work of a kernel for its host: finds workflows that no process holds, wakes them, and drives them until they
+ * park.
  *
- * Never: says where or when; the host does (`src/ports/host.ts`).
+ * Never: chooses place or time; the host does (`src/ports/host.ts`).
  */
 import { z } from "zod";
 import { raise } from "../contract/error.ts";
@@ -44,7 +45,7 @@ export function createHostWork(parts: KernelParts): HostWork {
     },
     async findFree(kind, limit) {
       const taken = await claimFree(parts, kind, limit);
-      // What came to it meanwhile goes on here.
+      // Workflows that have received input meanwhile continue here.
       const idle = taken.filter(({ head }) => parts.executor.awake(head.workflow_id) === null);
       await Promise.all(idle.map(({ head, lease }) => store.release(head.workflow_id, lease)));
       return idle.map(({ head }) => head);
@@ -52,12 +53,12 @@ export function createHostWork(parts: KernelParts): HostWork {
   };
 }
 
-/** Returns what a host is told of a workflow that left memory. */
+/** Returns the host's notice of a workflow that left memory. */
 export const restedOf = (log: WorkflowLog): Rested => ({
   workflow_id: log.identity.workflow_id,
   state: log.exists ? log.record.state : null,
   due_at: log.due,
-  // Whose first event was not kept, of that there is nothing to fold.
+  // A workflow whose first event was not kept has nothing to fold.
   lost: log.lost !== null && log.confirmed > 0 && log.lost.code !== "T4_WORKFLOW_LEASED",
 });
 
@@ -79,12 +80,12 @@ async function drive(parts: KernelParts, workflowId: string): Promise<Rested | n
     const { log, interrupted } = mailbox;
     if (log.lost !== null) raise(log.lost);
     if (interrupted) raise(kernelError("T0_KERNEL_STOPPED", "the kernel stops before the workflow rests", driveRef));
-    // What only took a caller's word in has rested now, and goes on in the next round.
+    // A workflow that only recorded a caller's command is parked now, and continues in the next round.
     if (!log.foreign) return restedOf(log);
   }
 }
 
-/** One that a command holds back stays in memory. */
+/** Waits until a workflow is parked. One that a command holds back stays in memory. */
 async function untilRested({ executor, restWaiters, runtime }: KernelParts, mailbox: Mailbox): Promise<void> {
   const { workflow_id } = mailbox.log.identity;
   const isHere = () => executor.awake(workflow_id) === mailbox && !mailbox.isAsleep && !mailbox.interrupted;
@@ -97,7 +98,7 @@ async function untilRested({ executor, restWaiters, runtime }: KernelParts, mail
 
 const HostShape = z.object({ host: objectWith("start", "freed", "rested", "stop", "ended") });
 
-/** A host that throws, at once or later, harms nothing: what it failed to hear it finds in the ledger. */
+/** Guards a host: if it throws, at once or later, nothing is affected; a notice that it missed is in the ledger. */
 export function guardHost(host: Host, report: (error: unknown) => void): Host {
   readStrictly(HostShape, { host }, { what: "createKernel", source: moduleRef(0, "kernel", "createKernel") });
   const { dispatch } = host;

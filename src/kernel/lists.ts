@@ -1,14 +1,14 @@
 /**
- * The kernel's lists: workflows and open gates, newest first. Indexes say what is on a page.
+ * The kernel's lists: workflows and open gates, newest first. Indexes determine the content of a page.
  *
- * Owns: what the filters mean. Never: folds a workflow of a list of workflows.
+ * Owns: the meaning of the filters. Never: folds a workflow for a list of workflows.
  * 1.  An item is bounded, whatever its workflow or gate holds; the gates of one workflow alone are shown whole.
- * 2.  `after` goes on in the list (to what is older), `before` goes back. A cursor that the list could not have given is
+ * 2.  `after` continues the list (to older items), `before` goes back. A cursor that the list could not have given is
  *     refused.
- * 3.  What no index answers (text, a role, "mine") is looked for a segment at a time, others running between, in no more
- *     than `limits.maxListScanned` items.
- * 4.  A gate is shown as its workflow's log says, as far as the logs of a page are short (check-listed.ts): people decide on
- *     what they see there.
+ * 3.  Filters without an index (text, a role, "mine") examine a segment at a time, with other work in between, and at
+ *     most `limits.maxListScanned` items.
+ * 4.  A gate is shown as its workflow's log has it, as far as the logs of a page are short (check-listed.ts): people
+ *     decide on what they see there.
  */
 
 import type { z } from "zod";
@@ -53,7 +53,7 @@ const searched = 2_500;
 
 const refuse = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, listRef));
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Reads a filter. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 function parseFilter<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
   return readStrictly(schema, raw, { what: "filter", source: listRef });
 }
@@ -110,7 +110,7 @@ async function listWorkflows(
 const millisecondsOf = (time: string | undefined): number | undefined =>
   time === undefined ? undefined : Date.parse(time);
 
-/** Of a store that searches by itself, more is looked at in one go. */
+/** Reads about as many items as are needed; a store that searches by itself examines more at once. */
 async function readAbout(
   parts: ListParts,
   { text, ...page }: Omit<HeadSearch, "scan">,
@@ -168,7 +168,7 @@ async function listGates(
       role === undefined && waits === null
         ? null
         : async (listed) => {
-            // What was cut of it may be what decides.
+            // The part that was cut may be what the filter needs.
             const gate = listed.truncated ? await readWhole(store, listed) : listed;
             return (role === undefined || asksRole(gate, role)) && (waits === null || waits(gate));
           },
@@ -197,14 +197,14 @@ async function seatAt(parts: ListParts, gate: Gate, caller: Caller | undefined):
 /** Adds the members that a gate of a converted ledger lacks. */
 const complete = <G extends Gate>(gate: G): G => ({ ...plainGate, ...gate });
 
-/** The gate as the index has it whole. */
+/** Returns the whole gate as the index has it. */
 async function readWhole(store: LedgerStore, listed: CutGate): Promise<Gate> {
   const gates = await store.gates({ workflow_id: listed.workflow_id });
   const whole = gates.find(({ gate_id }) => gate_id === listed.gate_id);
   return whole === undefined ? listed : complete(whole);
 }
 
-/** `<workflow_id>/<gate_id>`; a workflow alone is all of its gates. */
+/** Reads a cursor: `<workflow_id>/<gate_id>`; a workflow alone stands for all of its gates. */
 function readCursor(text: string | undefined, all: string): GatePlace | undefined {
   if (text === undefined) return undefined;
   const [workflow_id = "", gate_id, ...more] = text.split("/");

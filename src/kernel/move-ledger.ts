@@ -1,12 +1,13 @@
 /**
- * Moving a ledger to another store, or keeping a copy of it, row by row: the chains stay as they are, to the byte, and the
+ * Moves a ledger to another store, or keeps a copy of it, row by row: the chains are copied byte by byte, and the
  * indexes are made anew.
  *
- * Owns: the order of it: verified, moved, verified again.
- * Never: moves what the log does not tell: sessions of browsers, deliveries that are under way, who holds what.
- * 1.  Nothing is moved from a ledger that is not sound, or while a process works on it. A backup is the log as it stood when
- *     it began, whoever works on it: up to any position a log is one.
- * 2.  What was broken off goes on where it was: a row that is there already is passed over. Another ledger's is refused.
+ * Owns: the order of the steps: verify, move, verify again.
+ * Never: moves data outside the log: sessions of browsers, deliveries under way, leases.
+ * 1.  Nothing is moved from a damaged ledger, or while a process works on it. A backup is the log as it was at its
+ *     beginning, while processes go on: every prefix of a log is a log.
+ * 2.  An interrupted move continues: rows that are there already are skipped. A target with rows of another ledger is
+ *     refused.
  */
 import { z } from "zod";
 import { raise } from "../contract/error.ts";
@@ -30,7 +31,7 @@ export interface MovedLedger {
 }
 
 const chunk = 500;
-/** In whose name it is seen whether a workflow's owner is alive. */
+/** The name under which the move checks whether a workflow's owner is alive. */
 const mover = "move";
 const source = moduleRef(0, "kernel", "moveLedger");
 const ledger = objectWith("open", "read", "append", "close");
@@ -38,8 +39,8 @@ const BackupOptions = z.strictObject({ signal: z.instanceof(AbortSignal).optiona
 const MoveOptions = BackupOptions.extend({ now: z.number() });
 
 /**
- * Both are opened and closed here. `now` is epoch ms. Once `signal` is aborted no further page is moved, and its reason is
- * thrown; what was moved stays. @throws KernelErrorException T0_LEDGER_*.
+ * Moves a ledger. It opens and closes both stores. `now` is epoch ms. Once `signal` is aborted no further page is
+ * moved, and its reason is thrown; moved rows stay. @throws KernelErrorException T0_LEDGER_*.
  */
 export async function moveLedger(
   from: LedgerStore,
@@ -57,8 +58,9 @@ export async function moveLedger(
 }
 
 /**
- * Adds to `to` what it lacks of the log of `from`, whose processes go on. Both are opened and closed here; `to` is verified.
- * `signal` as for `moveLedger`. A restore is `moveLedger` from the backup. @throws KernelErrorException T0_LEDGER_*.
+ * Adds to `to` the rows of the log of `from` that it lacks, while `from` is in use. It opens and closes both, and
+ * verifies `to`. `signal` as for `moveLedger`. A restore is `moveLedger` from the backup. @throws KernelErrorException
+ * T0_LEDGER_*.
  */
 export async function backupLedger(
   from: LedgerStore,

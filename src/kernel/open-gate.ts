@@ -1,6 +1,6 @@
 /**
- * The one open gate of a workflow, for a request that names none. In process only: what comes over the faces names what it
- * is about, so that nothing that comes late or twice is about something else.
+ * The one open gate of a workflow, for a request that names none. It is for calls in process only: requests over the
+ * faces name their gate, so that a late or repeated one never concerns another gate.
  */
 import type { Caller } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
@@ -11,7 +11,7 @@ import type { LedgerStore } from "../ports/ledger-store.ts";
 
 const openRef = moduleRef(0, "gateway", "find_open_gate");
 
-/** How many are named where there are too many. */
+/** The number of gates that the error names if there are several. */
 const maxNamed = 50;
 
 interface FinderParts {
@@ -20,8 +20,8 @@ interface FinderParts {
 }
 
 /**
- * Finds the gate that is open when a request arrives, by what the store says and by no clock. Requests that arrive while one
- * is looked up share its answer.
+ * Returns a function that finds the gate that is open when a request arrives, by the store and not by a clock. Requests
+ * that arrive during a look-up share its answer.
  */
 export function createGateFinder(parts: FinderParts): (workflowId: string, caller: Caller) => Promise<string> {
   const placing = new Map<string, Promise<string>>();
@@ -35,7 +35,7 @@ export function createGateFinder(parts: FinderParts): (workflowId: string, calle
   };
 }
 
-/** @throws KernelErrorException T5_GATE_AMBIGUOUS, T5_GATE_NOT_FOUND, T4_WORKFLOW_NOT_FOUND. */
+/** Finds the gate. @throws KernelErrorException T5_GATE_AMBIGUOUS, T5_GATE_NOT_FOUND, T4_WORKFLOW_NOT_FOUND. */
 async function findOpenGate({ store, reading }: FinderParts, workflow_id: string, caller: Caller): Promise<string> {
   const open = await store.gates({ workflow_id, tenant_id: caller.tenant_id, limit: maxNamed });
   const [only, ...others] = open;

@@ -1,6 +1,6 @@
 /**
- * What `createKernel` takes, key by key: a key that nobody knows, and a value that no option can be, is refused before
- * anything is opened. Ports are checked for what they are called by; what they do is the host's.
+ * The options of `createKernel`, key by key: an unknown key and an invalid value are refused before anything is opened.
+ * Ports are checked for the functions by which they are called.
  *
  * Owns: the shape. Never: a default.
  */
@@ -18,7 +18,7 @@ import type { KernelOptions } from "./options.ts";
 const optionsRef = moduleRef(0, "kernel", "createKernel");
 
 const list = z.array(z.unknown());
-/** A host's own object that may leave out any of these functions. */
+/** Makes a schema of a host's own object that may leave out any of these functions. */
 const mayHave = (known: object) =>
   z.custom<object>(
     (value) =>
@@ -27,7 +27,7 @@ const mayHave = (known: object) =>
     `must be an object with functions: ${Object.keys(known).join(", ")}`,
   );
 
-/** The limits that may be 0: nothing is then kept, or repeated, or restarted. All others must be at least 1. */
+/** The limits that may be 0: nothing is then kept, repeated or restarted. All others must be at least 1. */
 const maybeNone: ReadonlySet<string> = new Set([
   "maxReplans",
   "maxRecentEvents",
@@ -123,7 +123,7 @@ const shape = {
 
 const Shape = z.strictObject(shape).partial();
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH with each option that is wrong. */
+/** Checks the options. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH with each option that is wrong. */
 export function checkKernelOptions(options: KernelOptions): void {
   const reading = { what: "createKernel", source: optionsRef };
   readStrictly(Shape, options, reading);

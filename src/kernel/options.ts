@@ -1,6 +1,4 @@
-/**
- * What a host may bring to a kernel, and what it gets where it brings nothing.
- */
+/** The options of a kernel, and their defaults. */
 
 import type { Same } from "../../machines/quorum.ts";
 import { guardPlanner } from "../adapters/describe-data.ts";
@@ -62,18 +60,18 @@ export interface KernelOptions {
   readonly operators?: readonly Operator[];
   /** Rules, and sets of them, asked before the default stance; `defaultPolicies: false` leaves the stance out. */
   readonly policies?: Policies;
-  /** False leaves the default stance out; true where nothing is said. */
+  /** False leaves the default stance out; true by default. */
   readonly defaultPolicies?: boolean;
-  /** In place of the version that the policies make up together. */
+  /** The version of the policies, instead of the one that is derived from them. */
   readonly policyVersion?: string;
-  /** The rights of each role; by default `defaultRoles`. A caller whose role is not here is refused. */
+  /** The rights of each role; by default `defaultRoles`. A caller with another role is refused. */
   readonly roles?: Readonly<Record<string, Role>>;
-  /** The authenticator, which says who a caller is and what they may do, in place of the table of roles. */
+  /** The authenticator, which determines a caller's identity and rights, instead of the table of roles. */
   readonly authenticator?: Authenticator;
   /** The public keys of approvers, for signed approvals; without it no signature is taken. */
   readonly approverKeys?: ApproverKeys;
   /**
-   * Tells which principals are one person, for separation of duties, votes, loans of seats and withdrawals; by default
+   * Tells which principals are one person, for separation of duties, votes, delegations and withdrawals; by default
    * none are.
    */
   readonly samePerson?: SamePerson;
@@ -83,11 +81,11 @@ export interface KernelOptions {
   readonly planner?: Planner;
   /** Measures of requests and outputs; those left out are the shipped ones. */
   readonly scorers?: Partial<Scorers>;
-  /** Checks of what comes in and what operators give; without one everything passes. */
+  /** Checks of incoming requests and of operators' results; without one everything passes. */
   readonly security?: Partial<Security>;
   /** Search for operators whose `capabilities` name `reasoning` or `deep_research`: their `context.retrieval`. */
   readonly retrieval?: RetrievalProvider;
-  /** Returns the memory that fits a text, best first; by default by shared words. */
+  /** Returns the memory records that match a text, best first; by default those that share words with it. */
   readonly matchMemory?: (
     text: string,
     records: readonly StoredMemory[],
@@ -98,7 +96,10 @@ export interface KernelOptions {
   readonly middleware?: readonly Middleware[];
   /** Further retry policies by name: maximum attempts. */
   readonly retryPolicies?: Readonly<Record<string, number>>;
-  /** This kernel's name among replicas, and whose changes may enter its tenants' memory. Without it: nobody's. */
+  /**
+   * This kernel's name among replicas, and the replicas whose changes are merged into its tenants' memory; by default
+   * none.
+   */
   readonly federation?: FederationOptions;
   /** Limits in place of `defaultLimits`; `src/guide/limits.md` has all of them. */
   readonly limits?: Partial<Limits>;
@@ -107,9 +108,9 @@ export interface KernelOptions {
   /** Ceilings: of a request, a token, a workflow's resources and capabilities, and over workflows. */
   readonly budgets?: Budgets;
   /**
-   * With `effects`, the default, nothing is answered, decided, told or sent before what it rests on is synced; operators with
-   * the effect `none` or `read` may be called before, and a power cut has them called again. `full` syncs every commit, and
-   * calls nothing before its start is synced.
+   * `effects`, the default: nothing is answered, decided, reported or sent before the rows it depends on are synced;
+   * operators with the effect `none` or `read` may be called before, and are called again after a power cut. `full`
+   * syncs every commit, and calls no operator before its start is synced.
    */
   readonly durability?: "full" | "effects";
   /** The pipeline of each domain, whatever the complexity; by default requests about money get `enhanced`. */
@@ -122,10 +123,10 @@ export interface KernelOptions {
   readonly inspect?: Inspect;
   /** The logger of the kernel; by default none. */
   readonly logger?: Logger;
-  /** Hears of commits and stages, such as `createObserver` of `countersign/telemetry`. */
+  /** Receives commits and stages, such as `createObserver` of `countersign/telemetry`. */
   readonly telemetry?: Telemetry;
   /**
-   * The notifiers that tell people of gates that are opened, revised, due soon, escalated or decided; the ledger must
+   * The notifiers that inform people of gates that are opened, revised, due soon, escalated or decided; the ledger must
    * keep deliveries.
    */
   readonly notifiers?: readonly Notifier[];
@@ -135,18 +136,18 @@ export interface KernelOptions {
   readonly initialize?: () => void | Promise<void>;
   /** False: open without taking up unfinished workflows. */
   readonly recover?: boolean;
-  /** The intent type of a text that fits none well enough; by default it is refused. */
+  /** The intent type of a text that matches none well enough; by default it is refused. */
   readonly fallbackIntent?: string | null;
   /**
-   * From 0 to 1, by default 0.5. Below `classification` a text is not typed; below `confidence` and `grounding` (of the final text)
-   * the workflow's answer carries a warning.
+   * Thresholds from 0 to 1, by default 0.5. Below `classification` the intent of a text is not accepted; below
+   * `confidence` and `grounding` (of the final text) the workflow's answer carries a warning.
    */
   readonly thresholds?: {
     /** A text that is classified with less is not typed. */
     readonly classification?: number;
     /** An answer that is less sure of itself carries a warning. */
     readonly confidence?: number;
-    /** An answer that rests less on what the steps gave carries a warning. */
+    /** The share of an answer that the steps' outputs must support; below it the answer carries a warning. */
     readonly grounding?: number;
   };
   /** Checks all of an output in windows of 5000 characters, not just the first. */
@@ -185,7 +186,10 @@ export interface Resolved {
   readonly same: Same;
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T4_MIDDLEWARE_VIOLATION. */
+/**
+ * Resolves options and their defaults. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH,
+ * T4_MIDDLEWARE_VIOLATION.
+ */
 export function resolveOptions(options: KernelOptions): Resolved {
   checkKernelOptions(options);
   if ((options.notifiers ?? []).length > 0 && options.ledger !== undefined && !("deliveries" in options.ledger))

@@ -1,5 +1,5 @@
 /**
- * The parts of a kernel and how they hold on to one another: runtime, bus, log writing, lifecycles, executor, host, tiers.
+ * The parts of a kernel and their connections: runtime, bus, log writing, lifecycles, executor, host, tiers.
  *
  * Owns: the wiring. Never: opens or closes the ledger, serves a caller.
  */
@@ -56,13 +56,13 @@ export interface PartsOptions {
 export class KernelParts {
   readonly resolved: Resolved;
   readonly store: KernelLedger;
-  /** The store as those read it who tell others. */
+  /** The store as it is read for answers to callers. */
   readonly told: KernelLedger;
   readonly registry: Registry;
   readonly capabilityRegistry: CapabilityRegistry;
   readonly bus: SignalBus;
   readonly runtime: Runtime;
-  /** Its name, under which it holds workflows, and how long it is known to be alive. */
+  /** Its registration, under which it holds workflows, and the time until which it is valid. */
   readonly life: OwnLife;
   readonly timers: Timers;
   readonly feed: Feed;
@@ -77,7 +77,7 @@ export class KernelParts {
   readonly executor: Executor;
   readonly leases: LeaseKeeper;
   readonly host: Host;
-  /** Null where nobody is told. */
+  /** The delivery of notices; null if there is no notifier. */
   readonly notices: NoticeDelivery | null;
   readonly supervision: Supervision;
   readonly places = new Places();
@@ -215,12 +215,12 @@ export class KernelParts {
     });
   }
 
-  /** Brings a workflow to life from the ledger and lets it go on. */
+  /** Wakes a workflow from the ledger and drives it. */
   async wake(workflowId: string): Promise<void> {
     await this.executor.wake(workflowId);
   }
 
-  /** T7 strikes it off, who waits is told, the host keeps what falls due. */
+  /** Handles a workflow that was parked: T7 removes it, its waiters are resumed, the host keeps its due time. */
   #rested({ log, parentId }: Mailbox): void {
     const { workflow_id, correlation_id } = log.identity;
     const { signals, send } = this.runtime;
@@ -230,7 +230,7 @@ export class KernelParts {
     this.host.rested(restedOf(log));
   }
 
-  /** After T4 was restarted its workflows are folded again from the ledger. */
+  /** Folds the workflows of T4 again from the ledger after T4 was restarted. */
   #refold(tier: Tier): void {
     if (tier !== 4) return;
     for (const id of this.executor.dropAll()) {
@@ -264,7 +264,7 @@ export async function openMemoryLedger(): Promise<KernelLedger> {
   return sqliteLedger({});
 }
 
-/** The built-in operator, and what the options bring. */
+/** Registers the built-in operator and the options' packages. */
 export function fillRegistry(
   options: KernelOptions,
   { governor, capabilities }: Pick<ParsedBudgets, "governor" | "capabilities">,
@@ -277,7 +277,7 @@ export function fillRegistry(
   return { registry, capabilityRegistry };
 }
 
-/** @throws what the ledger throws that cannot be opened; nothing is left running then. */
+/** Opens the parts. @throws the error of a ledger that cannot be opened; nothing is left running then. */
 export async function openParts(parts: KernelParts): Promise<void> {
   const { root } = parts.supervision;
   try {
@@ -293,13 +293,13 @@ export async function openParts(parts: KernelParts): Promise<void> {
 }
 
 export interface Stopping {
-  /** How long what is under way may take. */
+  /** The time that work under way has to end, in ms. */
   readonly drainMs: number;
-  /** Returns whether a caller still waits for what it asked before. */
+  /** Returns whether a caller still waits for an answer. */
   readonly serves: () => boolean;
 }
 
-/** Runs come to rest or are interrupted; leases are given up; everything is closed. */
+/** Stops: runs park or are interrupted; leases are given up; everything is closed. */
 const stopRef = moduleRef(0, "kernel", "stop");
 
 export async function stopParts(parts: KernelParts, { drainMs, serves }: Stopping): Promise<void> {
@@ -319,10 +319,7 @@ export async function stopParts(parts: KernelParts, { drainMs, serves }: Stoppin
   await store.close();
 }
 
-/**
- * How long the ledger may take to hear it, whose word is else this process's lease that ends, and how long the host to
- * end.
- */
+/** The time that the ledger has to record the end (otherwise the lease expires), and that the host has to end. */
 const giveUpMs = 5_000;
 
 async function giveUp({ store, writer, executor }: KernelParts, awake: readonly Mailbox[]): Promise<void> {
@@ -333,14 +330,12 @@ async function giveUp({ store, writer, executor }: KernelParts, awake: readonly 
   await Promise.allSettled([...held].map(release));
 }
 
-/**
- * Turns of the event loop, one at least, in which what is under way may end; host code that never ends is left behind.
- */
+/** Lets the event loop turn, at least once, so that work under way may end; host code that never ends is abandoned. */
 async function letUnwind(isOver: () => boolean): Promise<void> {
   for (let turn = 0; turn < 64 && (turn === 0 || !isOver()); turn += 1) await nextTurn();
 }
 
-/** Lets running workflows come to rest, up to a time. */
+/** Waits until running workflows are parked, up to a time. */
 async function drain({ executor, timers, restWaiters }: KernelParts, until: number): Promise<void> {
   const busy = executor.mailboxes().filter((mailbox) => mailbox.isBusy);
   const rested = Promise.all(busy.map(({ log }) => restWaiters.next(log.identity.workflow_id)));

@@ -1,10 +1,10 @@
 /**
- * From the policies a host names, rules and sets mixed, to what the engine evaluates: the rules in order, and one version
- * for all of them, which every decision records and every approval binds to.
+ * Assembles the policies of a host, rules and sets mixed, for the engine: the rules in order, and one version for all
+ * of them, which every decision records and every approval binds to.
  *
- * 1.  The version names each set in order, then `code-<hash of the names and lifts>` for rules that stand in no set, then the default
- *     stance: `2026-11+code-1f0a9c3e+default-1`. A rule in code that changes under its old name does not show: put it into
- *     a set with a version of its own, or state `policyVersion`.
+ * 1.  The version names each set in order, then `code-<hash of the names and lifts>` for rules outside sets, then the
+ *     default stance: `2026-11+code-1f0a9c3e+default-1`. It does not show a change of a rule in code under its old
+ *     name: put such a rule into a set with a version of its own, or state `policyVersion`.
  */
 import { z } from "zod";
 import { digest } from "../contract/digest.ts";
@@ -22,7 +22,7 @@ export type Policies = readonly (PolicyRule | RuleSet)[];
 
 /** Another policy set, and which past decisions it is asked about. */
 export interface WhatIf {
-  /** In place of the kernel's own. */
+  /** The policies to evaluate instead of the kernel's own. */
   readonly policies: Policies;
   /** False: without the default stance behind them. */
   readonly defaultPolicies?: boolean;
@@ -30,16 +30,16 @@ export interface WhatIf {
   readonly since?: string;
   /** Decisions before this ISO instant. */
   readonly until?: string;
-  /** Decisions of workflows of this intent type alone. */
+  /** Limits the evaluation to workflows of this intent type. */
   readonly intent_type?: string;
-  /** Decisions of this workflow alone. */
+  /** Limits the evaluation to this workflow. */
   readonly workflow_id?: string;
-  /** True: tells also where the decision stays and other rules are named. */
+  /** True: also reports decisions that stay the same but name other rules. */
   readonly names?: boolean;
 }
 
 interface Assembling {
-  /** Whether the default stance follows; true where nothing is said. */
+  /** Whether the default stance follows; true by default. */
   readonly withDefault?: boolean | undefined;
   readonly version?: string | undefined;
 }
@@ -49,8 +49,8 @@ const setReading = { what: "policy set", source: assembleRef };
 const RuleSetShape = z.object({ version: z.string().min(1), rules: z.array(z.unknown()) });
 
 /**
- * @throws KernelErrorException T5_POLICY_INVALID for a name that a rule of a set shares; T0_VALIDATION_SCHEMA_MISMATCH
- * for what is neither a rule nor a set.
+ * Assembles policies. @throws KernelErrorException T5_POLICY_INVALID for a name that a rule of a set shares;
+ * T0_VALIDATION_SCHEMA_MISMATCH for a value that is neither a rule nor a set.
  */
 export function assemblePolicies(policies: Policies, { withDefault = true, version }: Assembling = {}): RuleSet {
   const sets = policies.filter(isSet);
@@ -73,7 +73,7 @@ export function assemblePolicies(policies: Policies, { withDefault = true, versi
   };
 }
 
-/** Returns what the version says of a rule in code: its name, and the default rule that it lifts. */
+/** Returns the part of a rule in code that the version covers: its name, and the default rule that it lifts. */
 const describeRule = ({ name, lifts }: PolicyRule): Json => (lifts === undefined ? name : { name, lifts });
 
 /** Decisions name rules: a rule of a set shares its name with no other. */

@@ -1,8 +1,8 @@
 /**
- * Whether the kernel serves: what it tells whoever sends requests here or elsewhere.
+ * Tells whether the kernel serves, for load balancers and probes.
  *
- * Never: writes a row. R1  However many ask, the ledger is asked by one at a time: an answer that does not come keeps
- * nothing else from it.
+ * Never: writes a row.
+ * 1.  Simultaneous questions share one check of the ledger: a check that does not return holds up nothing else.
  */
 import { moduleRef } from "../contract/module-ref.ts";
 import { singleFlight } from "../contract/single-flight.ts";
@@ -18,7 +18,7 @@ const asking = {
   what: "the ledger's check",
 } as const;
 
-/** @returns what resolves where turns can be written. It throws what keeps them from it, within the time. */
+/** Returns a function that resolves if turns can be written, and that throws the reason if not, within the time. */
 export function createReadiness(
   store: Pick<LedgerStore, "check" | "position">,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },

@@ -62,7 +62,7 @@ export interface ReadParts {
   readonly registry: Registry;
   readonly runtime: Runtime;
   readonly same: ListParts["same"];
-  /** Rejects for a caller who lacks the scope; the embedding host itself, without a caller, has all. */
+  /** Rejects a caller who lacks the scope; the embedding host itself, without a caller, has all scopes. */
   readonly authorize: ListParts["authorize"];
 }
 
@@ -126,7 +126,9 @@ export function createReads(parts: ReadParts): Reads {
   };
 }
 
-/** @throws KernelErrorException T5_IDENTITY_VIOLATION for a caller: the whole ledger is nobody's but the embedding host's. */
+/**
+ * Refuses a caller: only the embedding host reads the whole ledger. @throws KernelErrorException T5_IDENTITY_VIOLATION.
+ */
 function requireHost(caller: Caller | undefined): void {
   if (tenantOf(caller) === undefined) return;
   const message =
@@ -136,7 +138,7 @@ function requireHost(caller: Caller | undefined): void {
 
 const readsRef = moduleRef(4, "workflow_log", "read_at");
 
-/** The record as it was when that event had happened. */
+/** Returns the record as it was after the event with that sequence. */
 function recordAt(now: WorkflowRecord, events: readonly LedgerEvent[], options: AtSequence = {}): WorkflowRecord {
   const { at } = options;
   if (at === undefined) return now;
@@ -148,7 +150,7 @@ function refuseSequence(at: number, last: number): never {
   return raise(kernelError("T4_SEQUENCE_NOT_FOUND", message, readsRef, { detail: { at, last } }));
 }
 
-/** Progress is a fold of the log: it is rebuilt from the first event, whatever is told of it. */
+/** Progress is a fold of the log: it is rebuilt from the first event, wherever the reader begins. */
 const progressChannel: Projection<KernelProgress> = {
   name: "progress",
   folds: true,
@@ -168,7 +170,7 @@ const projections: { readonly [C in keyof Channels]: Projection<Channels[C]> } =
   assistant: { name: "assistant", folds: false, begin: () => assistantDeltas },
 };
 
-/** Its reader may leave at any time, also while it waits for what comes next. */
+/** Its reader may leave at any time, also while it waits for the next item. */
 const followed = <O extends Follow, T>(
   options: O,
   open: (options: O) => AsyncGenerator<T, void, void>,

@@ -1,6 +1,4 @@
-/**
- * What a host feeds into a tenant's own log: documents, memory, changes of other replicas.
- */
+/** The records that a host writes into a tenant's own log: documents, memory, changes of other replicas. */
 import { z } from "zod";
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { DocumentRecord, MemoryRecord, type ParsedMemoryRecord } from "../contract/context-bundle.ts";
@@ -32,7 +30,7 @@ export interface RecordParts {
   readonly serve: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** The schema of what a host writes; the kernel gives origin and version. */
+/** The schema of a memory record of a host; the kernel adds origin and version. */
 const HostMemory = MemoryRecord.omit({ origin: true, version: true });
 const ChangeQuery = z.strictObject({ tenant_id: TenantId, limit: z.int().positive().optional() });
 
@@ -78,7 +76,7 @@ async function readChanges(
   await gateway.authorize(caller, "memory:sync");
   if ((tenantOf(caller) ?? tenant_id) !== tenant_id)
     raise(kernelError("T5_IDENTITY_VIOLATION", "the caller does not belong to this tenant", recordRef));
-  // Plain records lie among them: what is read grows until there are enough, or no more.
+  // Records that are not replicated are among them, so the read grows until there are enough, or no more.
   for (let read = limit; ; read *= 2) {
     const stored = await store.memory({ tenant_id, thread_id: null, limit: read });
     const changes = stored.map(changeOf).filter((change) => change !== null);

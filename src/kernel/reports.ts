@@ -1,6 +1,6 @@
 /**
- * Evaluation reports: opaque to the kernel, kept in the tenant's ledger as documents of their workflow, so that they share
- * storage with the events and the audit, and are exported with them (RLH-05).
+ * Evaluation reports: the kernel does not interpret them, and keeps them in the tenant's ledger as documents of their
+ * workflow, so that they share storage with the events and the audit, and are exported with them (RLH-05).
  */
 import type { Caller } from "../contract/auth-context.ts";
 import { DocumentRecord } from "../contract/context-bundle.ts";
@@ -58,7 +58,7 @@ export async function attachReport(
   return (await tenantLog(tenant_id, decide, caller?.principal)).answer;
 }
 
-/** The reports a workflow keeps, oldest first. */
+/** Returns the reports of a workflow, oldest first. */
 export async function readReports(
   store: LedgerStore,
   of: { readonly tenant_id: string | number; readonly workflow_id: string; readonly limit: number },

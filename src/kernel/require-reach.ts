@@ -1,9 +1,10 @@
 /**
- * Who may have somebody's work cancelled or gone on with: the scope, whose work it is, and what the work uses.
+ * Checks who may cancel or continue a workflow: the scope, the requester of the work, and the operators that it uses.
  *
- * 1.  `workflow:cancel:own` and `workflow:retry:own` reach the workflows that the principal has asked for, under any of their names.
- * 2.  A role that is held to operators, effects or capabilities commands no workflow that uses others, unless whoever asked for
- *     the work may not use them either.
+ * 1.  `workflow:cancel:own` and `workflow:retry:own` reach the workflows that the principal has requested, under any of
+ *     their names.
+ * 2.  A role that is restricted to operators, effects or capabilities commands no workflow that uses others, unless its
+ *     requester may not use them either.
  */
 import type { Same } from "../../machines/quorum.ts";
 import {
@@ -33,7 +34,10 @@ export type Reaching = "workflow:cancel" | "workflow:retry";
 
 const reachRef = moduleRef(5, "ego", "require_reach");
 
-/** @throws KernelErrorException T5_AUTHN_FAILED, T5_AUTHZ_FORBIDDEN, T4_WORKFLOW_NOT_FOUND. */
+/**
+ * Checks the rights of a caller over a workflow. @throws KernelErrorException T5_AUTHN_FAILED, T5_AUTHZ_FORBIDDEN,
+ * T4_WORKFLOW_NOT_FOUND.
+ */
 export async function requireReach(
   { gateway, reading, registry, same }: ReachParts,
   workflowId: string,
@@ -51,7 +55,10 @@ export async function requireReach(
       forbid(`role ${auth.role} may not use ${kind} ${name}`, { [kind]: name, role: auth.role });
 }
 
-/** The operators that the work may call, with their effects: those of its package, or of its plan where that is not registered here. */
+/**
+ * Returns the operators that the work may call, with their effects: those of its package, or of its plan if the package
+ * is not registered here.
+ */
 function usesOf(record: WorkflowRecord, registry: Registry): readonly (readonly [NamedKind, string])[] {
   return operatorsOf(record, registry).flatMap((name) => [
     ["operator", name] as const,

@@ -1,6 +1,6 @@
 /**
- * Retrying, with the three cases that are a new workflow: regenerating what has ended, doing it again under the
- * same keys, so that stored results answer and only what never succeeded runs, and doing so under another version.
+ * Retries, including the three that begin a new workflow: regenerating ended work; repeating it under the same keys, so
+ * that stored results answer and only unfinished calls run; and repeating it under another version.
  */
 
 import { capabilityRef } from "../contract/capability.ts";
@@ -25,7 +25,10 @@ interface Again extends ReachParts {
   readonly request: Parameters<Kernel["retry"]>[1];
 }
 
-/** Regenerating or replaying what has ended begins a new workflow, linked to the old one and carrying its intent. */
+/**
+ * Retries a workflow. Regenerating or replaying an ended one begins a new workflow, linked to the old one, with its
+ * intent.
+ */
 export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"]> {
   const { gateway, reading, workflowId } = again;
   const request = takeJson(again.request, { what: "request", source: retryRef }) as unknown as RetryRequest;
@@ -46,8 +49,8 @@ export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"
 }
 
 /**
- * The work begins again under another version of its package, with its keys. What the work is now ends first, so that
- * there are never two of it; whoever is broken off in between sends the same again.
+ * Repeats the work under another version of its package, with its keys. The present work is cancelled first, so that it
+ * never runs twice; an interrupted request is simply sent again.
  */
 async function migrate(again: Again, record: WorkflowRecord): ReturnType<Kernel["retry"]> {
   const { gateway, registry, workflowId, request } = again;
@@ -93,9 +96,9 @@ const refuseCompleted = (workflowId: string): never =>
 
 interface Round {
   readonly drafts: Versions;
-  /** Of the package. */
+  /** The version of the package. */
   readonly version: string;
-  /** As that version of the package has parsed them. */
+  /** The inputs as that version of the package has parsed them. */
   readonly inputs: JsonObject;
 }
 
@@ -135,9 +138,7 @@ async function beginAgain(
   return { workflow_id: accepted.workflow_id, status: "restarted", correlation_id };
 }
 
-/**
- * Returns the principals who have asked for the work until now; links of older releases are followed to the beginning.
- */
+/** Returns the principals who have requested the work so far; links of older releases are followed to the beginning. */
 async function lineageOf(reading: LedgerReading, record: WorkflowRecord): Promise<readonly PrincipalRef[]> {
   const people = [...record.requesters];
   for (let at = record; !at.knowsLineage && at.regenerated_from !== null; ) {
@@ -147,7 +148,7 @@ async function lineageOf(reading: LedgerReading, record: WorkflowRecord): Promis
   return people;
 }
 
-/** Whoever asks knows that these were made for nothing, and has them made again. */
+/** Returns the keys of calls with unusable results; the request for repetition knows of them. */
 function spentIn({ spent_calls, actions }: WorkflowRecord): readonly string[] {
   const own = [...actions.values()].filter(
     ({ seen, record: { error } }) => seen.startsWith("failed") && isSpent(error),
@@ -160,7 +161,7 @@ interface Versions {
   readonly regenerate: readonly string[];
 }
 
-/** The draft versions that the workflow began with: every key stays. */
+/** Returns the draft versions that the workflow began with, so that every key stays. */
 const sameVersions = ({ plans, regenerate }: WorkflowRecord): Versions => ({
   draft_version: Math.max(1, ...(plans[0]?.steps ?? []).map((step) => step.draft_version)),
   regenerate,
@@ -171,7 +172,7 @@ const nextVersions = (record: WorkflowRecord, named: readonly string[] | undefin
   regenerate: stepsToRegenerate(record, named),
 });
 
-/** Base ids of what is made again, so that the other steps keep their keys and are answered from the record. */
+/** Returns the base ids of the steps to repeat; the others keep their keys and are answered from the record. */
 function stepsToRegenerate(record: WorkflowRecord, named: readonly string[] | undefined): readonly string[] {
   const steps = record.plan?.steps ?? [];
   const drafts = steps.some((s) => s.outcome !== null);

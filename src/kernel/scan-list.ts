@@ -1,8 +1,8 @@
 /**
- * A page of a list, or the count of it, where some of it is looked for item by item: a segment at a time, others running
- * between, in no more than so many items.
+ * Makes a page of a list, or its count, if a filter has to examine items one by one: a segment at a time, with other
+ * work in between, up to a maximum number of items.
  *
- * Owns: going through a list, either way. Never: what an item is, or which are wanted.
+ * Owns: the walk through a list, in either direction. Never: knows the content of an item, or the filter.
  */
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
@@ -19,7 +19,7 @@ const segment = 100;
 export interface Segment<Place, T extends Place> {
   readonly items: readonly T[];
   readonly next: Place | null;
-  /** How many items were looked at. */
+  /** The number of items that were examined. */
   readonly seen: number;
 }
 
@@ -35,7 +35,7 @@ export async function readAll<Place, T extends Place>(
 export interface Scan<Place, T extends Place> {
   readonly page: Paged<Place>;
   readonly read: (page: Paged<Place>) => Promise<Segment<Place, T>>;
-  /** The filter that no index answers; null if there is none. */
+  /** The filter without an index; null if there is none. */
   readonly keeps: ((item: T) => boolean | Promise<boolean>) | null;
   readonly count: () => Promise<number>;
   readonly most: number;

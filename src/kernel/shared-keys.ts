@@ -1,13 +1,14 @@
 /**
- * One idempotency key over all workflows that share it: those of a scope for an apply key, and for any key a workflow and
- * those that do its work again.
+ * One idempotency key over all workflows that share it: for an apply key those of its scope, and for any key a workflow
+ * and those that repeat its work.
  *
- * 1.  Each call that may take effect has a number, counted over them all; the store gives a number to one workflow only, with
- *     the row of the call's start. The next number is free once the call before it has failed for certain. A start that
- *     made no call, because a hook refused it, uses up its number for all of them, its own workflow included.
- * 2.  A workflow that no other could share a key with when it ran has no number for its calls: its own record is asked.
- * 3.  A call that was answered with what is of no use was made: it gives its failure to all that share the key, but to whoever
- *     was begun or restarted by somebody who knew of it.
+ * 1.  Each call that may take effect has a number, counted over all of them; the store gives a number to one workflow
+ *     only, with the row of the call's start. The next number is free once the previous call has failed for certain. A
+ *     start that made no call, because a hook refused it, uses up its number for all of them, including its own
+ *     workflow.
+ * 2.  A workflow that could share keys with no other when it ran has no numbers for its calls: its own record answers.
+ * 3.  A call that was answered with an unusable result was made: it passes its failure on to all that share the key,
+ *     except to workflows that were begun or restarted in knowledge of it.
  */
 import { claimedKey } from "../contract/action.ts";
 import { isSpent } from "../contract/spent-call.ts";
@@ -35,7 +36,7 @@ export async function findSharedKey({ store, reading }: Sources, question: Quest
   }
 }
 
-/** Returns what the workflows made of a key whose work is done again. */
+/** Returns the record of a key in the workflows whose work is repeated. */
 async function madeBefore(reading: LedgerReading, question: Question): Promise<SharedKey | null> {
   for (let id = question.regenerated_from; id !== null; ) {
     const record = await reading.readWorkflowState(id);
@@ -46,7 +47,7 @@ async function madeBefore(reading: LedgerReading, question: Question): Promise<S
   return null;
 }
 
-/** The call of a key that a workflow has made, or may have made; null where another may be made. */
+/** Returns the call of a key that a workflow has made, or may have made; null if another may be made. */
 function callIn({ workflow_id, actions, keys }: WorkflowRecord, { key, knows }: Question): SharedKey | null {
   const entry = actions.get(keys.get(key) ?? "");
   if (entry === undefined || entry.seen === "unseen") return null;

@@ -1,7 +1,7 @@
 /**
- * Reads that are under way as the kernel stops: what its ledger fails with as it closes is that the kernel has stopped.
+ * Reads that are under way when the kernel stops: errors of the closing ledger are reported as the stop of the kernel.
  *
- * Never: keeps a reader from leaving; changes what a read is told otherwise.
+ * Never: keeps a reader from leaving; changes other errors of a read.
  */
 import { kernelError } from "../contract/error-codes.ts";
 import { KernelErrorException, raise } from "../contract/kernel-error.ts";
@@ -10,7 +10,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 
 type Reading = (...given: readonly unknown[]) => unknown;
 
-/** The same reads, told so. */
+/** Returns the same reads, with these errors replaced. */
 export function tellStopped<T extends object>(reads: T, isStopping: () => boolean): T {
   const fail = (thrown: unknown): never => {
     const isClosed = thrown instanceof KernelErrorException && thrown.error.code === "T0_LEDGER_UNAVAILABLE";
@@ -40,6 +40,6 @@ function tellItems(items: Items, fail: (thrown: unknown) => never): Items {
   return told;
 }
 
-/** @throws KernelErrorException T0_KERNEL_STOPPED. */
+/** Raises the error of a stopped kernel. @throws KernelErrorException T0_KERNEL_STOPPED. */
 export const refuseStopped = (): never =>
   raise(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", moduleRef(0, "kernel", "createKernel")));

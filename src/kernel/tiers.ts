@@ -78,7 +78,10 @@ const initializing = {
   what: "initialize",
 } as const;
 
-/** One initialisation, however many runs start at once; one that failed is tried again by the next run (LIF-04). */
+/**
+ * Makes the initializer: runs that start at once share one initialisation; a failed one is repeated by the next run
+ * (LIF-04).
+ */
 function createInitializer({ options: { initialize }, clock, limits }: Resolved): Services["ensureInitialized"] {
   let ready = initialize === undefined;
   const begin = singleFlight(async () => {
@@ -180,7 +183,7 @@ export function defineTiers({
   ];
 }
 
-/** Listeners outside are told without being waited for; what they throw is logged. */
+/** Makes a publisher: outside listeners are called without being awaited, and their errors are logged. */
 function publisher(
   { notify }: KernelOptions,
   logger: Resolved["logger"],

@@ -16,7 +16,7 @@ import {
   type EvidenceVerdict,
 } from "../tiers/t6-metacognition/verify-evidence.ts";
 
-/** How an export is verified. */
+/** The options of the verification of an export. */
 export interface ExportOptions extends EvidenceOptions {
   /** The keys that count; by default those that are stored beside the signatures. */
   readonly keys?: ApproverKeys | undefined;
@@ -30,8 +30,8 @@ const Options = z.strictObject({
 const source = moduleRef(0, "kernel", "verifyEvidence");
 
 /**
- * Verifies an export from its lines, as `kernel.evidence` or `countersign export` wrote them. The lines may be of any number
- * of streams, mixed, each stream in its order; empty lines count as lines and say nothing.
+ * Verifies an export from its lines, as `kernel.evidence` or `countersign export` wrote them. The lines may belong to
+ * several streams, mixed, each stream in its order; empty lines are counted and otherwise ignored.
  */
 export function verifyEvidence(
   lines: Iterable<string> | AsyncIterable<string>,
@@ -41,7 +41,7 @@ export function verifyEvidence(
   return checkEvidence(lines, { stream, checks: [signaturesOf(keys), ...checks] });
 }
 
-/** Checks the signed decisions of a stream that is otherwise sound; each is named with the line that holds it. */
+/** Checks the signed decisions of a stream that is otherwise intact; each is named with the line that holds it. */
 const signaturesOf =
   (keys: ApproverKeys | undefined): EvidenceCheck =>
   async ({ rows }) => {

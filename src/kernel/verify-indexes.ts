@@ -1,13 +1,13 @@
 /**
- * The indexes of a ledger, made again from its log and compared with those that stand beside it.
+ * Derives the indexes of a ledger again from its log and compares them with the stored ones.
  *
- * Owns: feeding the log, row by row, to the derivation that wrote the indexes (derive-appends.ts) and to an empty ledger in
- *       memory; and the comparison, of all tables and all columns that the store names.
- * Never: knows a table or a column by name, except as I2 and I3 say.
- * I1  What a stream that is broken would have added is not known: its rows are left out, and so are tables whose rows
+ * Owns: feeding the log, row by row, to the derivation that wrote the indexes (derive-appends.ts) and to an empty
+ * ledger in memory; and the comparison, of all tables and all columns that the store names.
+ * Never: knows a table or a column by name, except as I2 and I3 state.
+ * I1  The rows that a broken stream would have added are unknown: they are left out, and so are tables whose rows
  *     belong to no workflow.
- * I2  How a gate is listed follows from its record.
- * I3  A turn that took the lease and changed nothing else moved `updated_at`, and the log does not tell which did.
+ * I2  The listed form of a gate follows from its record.
+ * I3  A turn that took the lease and changed nothing else moved `updated_at`, and the log does not show which one did.
  */
 
 import type { ChainBreak } from "../contract/chain.ts";
@@ -31,12 +31,12 @@ type Row = IndexTable["rows"][number];
 export class IndexRebuild {
   readonly #parts: RebuildParts;
   readonly #broken: ChainBreak[] = [];
-  /** Streams of which the log does not tell everything. */
+  /** Streams that the log does not show completely. */
   readonly #unknown = new Set<string>();
   readonly #derivation: AppendDerivation;
   /** The instants at which a workflow's index row may have been written last. */
   readonly #instants = new Map<string, Set<number>>();
-  /** Of the rows of the ledger in memory, in its order: where they lie in the one that is verified. */
+  /** The positions in the verified ledger of the rows of the ledger in memory, in its order. */
   readonly #positions: number[] = [];
 
   constructor(parts: RebuildParts) {
@@ -44,7 +44,9 @@ export class IndexRebuild {
     this.#derivation = new AppendDerivation(parts.store);
   }
 
-  /** @param rows all of the log after those that were added before; `broken` says which streams cannot be believed. */
+  /**
+   * Adds rows. @param rows all rows of the log after those that were added before; `broken` names the damaged streams.
+   */
   async add(rows: readonly PositionedRow[], broken: ReadonlyMap<string, ChainBreak>): Promise<void> {
     const { scratch, stored } = this.#parts;
     const batch: { readonly position: number; readonly entry: Append }[] = [];
@@ -80,7 +82,7 @@ export class IndexRebuild {
     const entry = await this.#derivation.of(row);
     if (entry === null) this.#broken.push({ stream: row.stream, sequence: row.first_sequence, reason: "format" });
     else this.#noteInstant(row.stream, entry);
-    // What is compared are the indexes: the ledger in memory needs no bytes.
+    // Only indexes are compared, so that the ledger in memory needs no bytes.
     return entry === null ? null : { ...entry, row: { ...row, envelope: "", body: null } };
   }
 
@@ -103,7 +105,7 @@ export class IndexRebuild {
     for (const row of left.values()) this.#judge(derived, undefined, row);
   }
 
-  /** Positions are part of what is compared. */
+  /** Returns a row with its position in the verified ledger, because positions are compared as well. */
   #placed(row: Row): Row {
     const at = row["position"];
     return typeof at === "number" ? { ...row, position: this.#positions[at - 1] ?? null } : row;
@@ -132,17 +134,17 @@ export class IndexRebuild {
   }
 }
 
-/** A sum of fractions depends on their order, which in some stores is that of commits. */
+/** Compares sums: a sum of fractions depends on their order, which in some stores is that of commits. */
 const isNear = (one: Row[string] | undefined, other: Row[string] | undefined): boolean =>
   typeof one === "number" && typeof other === "number" && Math.abs(one - other) <= 1e-9 * Math.max(1, Math.abs(one));
 
-/** The stream that a row of an index follows from; null for what many streams add to. */
+/** Returns the stream that a row of an index is derived from; null if many streams add to it. */
 const ownerOf = (row: Row): string | null => (row["workflow_id"] ?? row["stream"] ?? null) as string | null;
 
-/** Returns the content of a cell, whatever the order of its keys. */
+/** Returns the content of a cell, independent of the order of its keys. */
 const readCell = (cell: Row[string] | undefined): string => unlessUnreadable(cell, canonicalJson);
 
-/** The listed form beside a gate's record follows from that record, which is compared itself. */
+/** Returns the listed form of a gate's record: it follows from the record, which is compared itself. */
 const listedFormOf = (record: Row[string] | undefined): string | null => {
   const text = unlessUnreadable(record, (gate) => {
     const listed = listGate(gate as unknown as Gate);

@@ -1,10 +1,13 @@
 /**
- * Verifying a ledger: the chain of each stream, what its rows say, the signed approvals in it, and the indexes beside it.
+ * Verifies a ledger: the chain of each stream, the content of its rows, the signed approvals in it, and the indexes
+ * beside it.
  *
- * Owns: the pass over the store for the chains, and the read of each stream for what its rows say. Never: writes to it.
- * 1.  A damaged row breaks its stream and no other. What was damaged first is what is told of a stream.
- * 2.  Every body is parsed, whatever its text looks like.
- * 3.  Indexes are verified with the whole ledger, up to the position at which they were read: others may write meanwhile.
+ * Owns: the pass over the store for the chains, and the read of each stream for the content of its rows. Never: writes
+ * to it.
+ * 1.  A damaged row breaks its stream and no other. Only the first damage of a stream is reported.
+ * 2.  Every body is parsed, whatever its text.
+ * 3.  Indexes are verified with the whole ledger, up to the position at which they were read, because others may write
+ *     meanwhile.
  */
 import { type SignatureCheck, verifySignatures } from "../adapters/verify-signatures.ts";
 import { type ChainBreak, damageIn, genesisHash, verifyChain } from "../contract/chain.ts";
@@ -21,7 +24,7 @@ import { IndexRebuild } from "./verify-indexes.ts";
 
 const verifyRef = moduleRef(0, "kernel", "verify");
 
-/** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND: of what is not there nothing can be found sound. */
+/** Verifies one stream. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND: a missing stream cannot be verified. */
 export async function verifyOne(store: LedgerStore, stream: string, check?: SignatureCheck): Promise<Verification> {
   const rows = await store.read(stream);
   if (rows.length === 0) raise(workflowNotFound(stream, verifyRef));
@@ -45,7 +48,10 @@ async function verifyRows(rows: readonly TurnRow[], check?: SignatureCheck): Pro
 
 const chunk = 1000;
 
-/** All streams in one pass over the store, in position order. @throws the reason of `signal`, between two pages. */
+/**
+ * Verifies all streams in one pass over the store, in position order. @throws the reason of `signal`, between two
+ * pages.
+ */
 export async function verifyAll(
   store: LedgerStore,
   check?: SignatureCheck,
@@ -102,7 +108,7 @@ async function verifyStreams(
   return broken;
 }
 
-/** How far the chain of each stream was found sound, and the first break of each that is not. */
+/** The position up to which the chain of each stream is intact, and the first break of each that is not. */
 class Chains {
   readonly broken = new Map<string, ChainBreak>();
   readonly #heads = new Map<string, { readonly prev: string; readonly next: number }>();

@@ -24,7 +24,7 @@ export function signalFor<Question>(
   return signals.createDataSignal(question, name, source, traceId, tags, { parentId });
 }
 
-/** Sends a question, for who reads the Result with `finalOf`. */
+/** Sends a question; the caller reads its Result with `finalOf`. */
 export const sendQuestion = <Question>(
   runtime: Runtime,
   message: Message<Question>,
@@ -32,14 +32,19 @@ export const sendQuestion = <Question>(
   by: AskedBy,
 ): Promise<Result> => runtime.ask(message.to, signalFor(runtime, message, question, by));
 
-/** Returns the answer in the Result at the end of the message's route. @throws KernelErrorException the error of the Result. */
+/**
+ * Returns the answer in the Result at the end of the message's route. @throws KernelErrorException the error of the
+ * Result.
+ */
 export const finalOf = <Final>(
   _message: Message<never, unknown, Final>,
   result: Result,
   onWarning?: (warning: KernelError) => void,
 ): Final => dataOf<Final>(result, onWarning);
 
-/** Asks, and returns the answer at the end of the message's route. @throws KernelErrorException the error of the answer. */
+/**
+ * Asks, and returns the answer at the end of the message's route. @throws KernelErrorException the error of the answer.
+ */
 export async function askTier<Question, Final>(
   runtime: Runtime,
   message: Message<Question, unknown, Final>,

@@ -1,11 +1,11 @@
 /**
- * The bus: every Signal and every Result between tiers, in one order for everybody.
+ * The bus: every Signal and every Result between tiers, in one order for all subscribers.
  *
  * Owns: the drain queue, the routes, the asks that wait for an answer. Never: looks into a body, keeps history.
- * 1.  One queue, drained by one loop: what is published while an item is being delivered comes after it, for every
+ * 1.  One queue, drained by one loop: an item that is published during a delivery is delivered after it, to every
  *     subscriber.
  * 2.  A subscriber that throws, at once or later, is logged; it stops neither the loop nor the process.
- * 3.  Only a branded Signal is let on; an ask is answered exactly once, by a Result.
+ * 3.  Only a branded Signal is accepted; an ask is answered exactly once, by a Result.
  */
 import { Observable, type Observer, Subject, type Subscription } from "rxjs";
 import type { KernelError } from "../../contract/error.ts";
@@ -19,7 +19,7 @@ import { currentContext, type RunIn } from "./async-context.ts";
 export const tiers = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 export type Tier = (typeof tiers)[number];
 
-/** Addressing stays outside the Signal: who gets it, and whose ask the final answer belongs to. */
+/** Addressing stays outside the Signal: the receiving tier, and the ask that the final answer belongs to. */
 export interface Delivery {
   readonly to: Tier;
   readonly signal: Signal;
@@ -45,7 +45,7 @@ export type Bus = Pick<SignalBus, "publish" | "ask" | "askNow" | "connect">;
 
 interface Waiting {
   readonly item: BusItem;
-  /** Of whoever published it: the one that drains may be another. */
+  /** The context of the publisher, which the draining loop may not share. */
   readonly context: RunIn;
   next: Waiting | null;
 }
@@ -73,7 +73,7 @@ export class SignalBus {
   readonly #subject = new Subject<BusItem>();
   readonly #routes: (((item: Delivery) => void) | undefined)[] = [];
   readonly #waiters = new Map<string, (result: Result) => void>();
-  /** The ask whose Signal is being drained: who answers at once answers here, and nobody waits. */
+  /** The ask whose Signal is being drained: a handler that answers at once answers here, without a promise. */
   #asking: Asking | null = null;
   /** The first item that waits behind the one that is being delivered. */
   #first: Waiting | null = null;
@@ -117,13 +117,14 @@ export class SignalBus {
     return waiting ?? undefined;
   }
 
-  /** Publishes and waits for the Result of whoever ends the Signal's way. Never rejects. */
+  /** Publishes a Signal and waits for the Result at the end of its route. Never rejects. */
   ask(to: Tier, signal: Signal): Promise<Result> {
     return Promise.resolve(this.askNow(to, signal));
   }
 
   /**
-   * As `ask`; where everybody on the Signal's way answers at once, and nobody is being told anything, so is the asker.
+   * Publishes as `ask` does; if every handler on the route answers at once, and no delivery is under way, the Result is
+   * returned itself.
    */
   askNow(to: Tier, signal: Signal): Result | Promise<Result> {
     const refusal = this.#refusal(signal);
@@ -212,7 +213,7 @@ const signalsOf = (item: BusItem): readonly Signal[] => ("to" in item ? [item.si
 
 const withoutSignals = (item: Answer): Answer => ({ ...item, result: { ...item.result, signals: [] } });
 
-/** An Observable whose subscribers' throws are caught one by one, also behind operators. */
+/** An Observable that catches the errors of its subscribers one by one, also behind operators. */
 class GuardedObservable<T> extends Observable<T> {
   readonly #report: (error: unknown) => void;
 
@@ -232,7 +233,7 @@ class GuardedObservable<T> extends Observable<T> {
     if (observerOrNext !== null && typeof observerOrNext === "object" && "isStopped" in observerOrNext)
       return super.subscribe(observerOrNext);
     const observer = typeof observerOrNext === "function" ? { next: observerOrNext } : (observerOrNext ?? {});
-    // Subscribers hear in their own context, whoever's Signal it is.
+    // Each subscriber runs in its own context, whoever sent the Signal.
     const here = currentContext();
     const guard =
       <A extends unknown[]>(call: ((...args: A) => void) | undefined) =>

@@ -1,8 +1,8 @@
 /**
- * What stands beside a tool call's Signal on its way from T4 to T0: the call that it is made for.
+ * The operator call that a tool call's Signal belongs to, on its way from T4 to T0.
  *
- * Owns: the tie between the two, for as long as the Signal lives. Never: puts a function into a Signal's body, which stays
- * plain data. A Signal from elsewhere has no call.
+ * Owns: the association of the two for the lifetime of the Signal. Never: puts a function into a Signal's body, which
+ * stays plain data. A Signal from elsewhere has no call.
  */
 import type { Signal } from "../../contract/signal.ts";
 import type { ToolCallContext } from "../../contract/tool.ts";

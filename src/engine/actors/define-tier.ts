@@ -1,9 +1,9 @@
 /**
  * A tier: a live actor whose inbox is guarded.
  *
- * Owns: the door (what is let in, what may come out) and the static route of what comes out. Never: the work behind it.
+ * Owns: the door (the Signals and Results that may pass) and the static route of Results. Never: the work behind it.
  * 1.  A handler sees branded, valid Signals of a kind its tier declares; anything else is answered with an error.
- * 2.  Whatever a handler does, exactly one valid Result leaves: returned, or made from what was thrown.
+ * 2.  Every handler yields exactly one valid Result: its return value, or one made of the error that it throws.
  * 3.  A raw throw is a crash: the Result is T0_TIER_CRASHED and the supervisor restarts the tier.
  * 4.  A dormant tier answers SKIP to all but `activate`.
  */
@@ -27,7 +27,7 @@ export interface Door {
   readonly next?: Tier;
   /** Whether the answer is for the asker alone until the asker has checked it. */
   readonly held?: boolean;
-  /** A cheap look at the body; a text says what is wrong with it. */
+  /** Checks the body cheaply; a text describes the problem. */
   readonly check?: (body: Signal["body"]) => string | null;
   readonly handle: (signal: Signal, runtime: Runtime) => Result | Promise<Result>;
 }
@@ -68,7 +68,7 @@ const keyOf = (signal: Signal): string => {
 /** A tier that has been started. */
 interface Open extends TierHost {
   readonly definition: TierDefinition;
-  /** By kind, then by name: no key is put together for each Signal. */
+  /** The doors by kind, then by name, so that no key has to be composed for each Signal. */
   readonly doors: ReadonlyMap<string, ReadonlyMap<unknown, OpenDoor>>;
   readonly lifecycle: AnyActorRef;
 }
@@ -90,7 +90,7 @@ function openDoors({ tier, doors }: TierDefinition): Open["doors"] {
 const active = { status: "active", output: undefined, error: undefined };
 const stopped = { ...active, status: "stopped" };
 
-/** Children that end report to their parent as well; only deliveries are work. */
+/** Makes the logic of a tier's actor. Children that end also report to their parent; only deliveries are work. */
 const tierLogic = (start: () => void, deliver: (item: Delivery) => void) => ({
   start,
   transition(snapshot: typeof active, event: { readonly type: string; readonly item: Delivery }): typeof active {
@@ -109,7 +109,7 @@ export function startTier(definition: TierDefinition, host: TierHost): TierActor
     (item) => admit(open, item),
   );
   const systemId = `t${tier}`;
-  // Names are what an inspector shows.
+  // An inspector shows these names.
   const ref = createActor(logic as AnyActorLogic, { parent: host.parent, systemId, id: `T${tier} ${name}` } as object);
   const lifecycle = createActor(tierMachine, {
     parent: ref,
@@ -168,7 +168,9 @@ function refuse(visit: Visit): Result | null {
   return problem === null ? null : fail(problem, metricsOf(refOf(visit)));
 }
 
-/** `activate` and `sleep` address the tier itself where it has no door for them, and where they name no work. */
+/**
+ * Handles `activate` and `sleep`, which address the tier itself if it has no door for them and if they name no work.
+ */
 function toggles({ tier: { definition }, door, item }: Visit): boolean {
   const { body } = item.signal;
   if (body["action"] !== "activate" && body["action"] !== "sleep") return false;
@@ -224,7 +226,7 @@ function timed(result: Result, elapsed: number): Result {
   return Object.freeze({ ...result, metrics: Object.freeze({ ...result.metrics, duration_ms: elapsed }) });
 }
 
-/** Checks what leaves and sends it on its way: to the next tier of the route, where the last one asks, or back. */
+/** Checks a Result and sends it on: to the next tier of the route if the previous tier asks, or back. */
 function release(visit: Visit, answer: Result): void {
   const { tier, door, item, at } = visit;
   const { bus, runtime } = tier;

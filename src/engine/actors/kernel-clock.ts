@@ -1,9 +1,9 @@
 /**
- * The clock of one kernel, over the host's.
+ * The clock of one kernel, over the host's clock.
  *
- * 1.  An instant is written as whole milliseconds: a host's clock may tell parts of them.
- * 2.  Once the kernel has ended, what still waits for a time keeps no process alive: a host's function that has not answered
- *     is nobody's any more.
+ * 1.  An instant is written as whole milliseconds: a host's clock may have fractions.
+ * 2.  Once the kernel has ended, its remaining timers keep no process alive: nobody waits any more for a host's
+ *     function that has not answered.
  */
 import type { Clock } from "../../ports/clock.ts";
 
@@ -36,7 +36,7 @@ type Arm = (at: number, fire: () => void, background: boolean) => () => void;
 export function kernelClock(clock: Clock): KernelClock {
   const waiting = new Set<() => void>();
   let ended = false;
-  /** A timer of the foreground becomes one of the background when the kernel ends. */
+  /** Arms a timer that becomes a background timer when the kernel ends. */
   const armUntilEnd = (arm: Arm, at: number, fire: () => void): (() => void) => {
     if (ended) return arm(at, fire, true);
     const due = (): void => {

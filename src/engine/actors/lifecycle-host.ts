@@ -1,12 +1,12 @@
 /**
- * The lifecycle host: the live actors of workflows, steps and gates, as children of T4, of their workflow, of their step's
- * workflow. They receive each event once it is committed.
+ * The lifecycle host: the live actors of workflows, steps and gates, as children of T4, of their workflow, and of their
+ * step's workflow. They receive each event once it is committed.
  *
- * Owns: creating, waking at a folded state, and letting go of lifecycle actors. Never: decides, appends.
+ * Owns: creating, waking at a folded state, and releasing lifecycle actors. Never: decides, appends.
  * 1.  Actors are made with `createActor(logic, { parent })`: cost does not grow with the number of siblings.
  * 2.  With an inspector the actors run the statecharts themselves; without one the compiled tables of the same charts.
- * 3.  A workflow that parks or ends leaves no actor behind. With an inspector one that parks keeps its actors: they are the
- *     same ones over its whole life, and alive while a person is asked.
+ * 3.  A workflow that parks or ends leaves no actor behind. With an inspector, a parked workflow keeps its actors, so
+ *     that the inspector sees the same actors over its whole life.
  */
 import { type AnyActorRef, type AnyStateMachine, createActor, type StateValue } from "xstate";
 import { type Address, addressesOf, type Begun } from "../../../machines/addresses.ts";
@@ -24,7 +24,7 @@ interface Live extends Begun {
   readonly workflow: AnyActorRef;
   readonly steps: Map<string, AnyActorRef>;
   readonly gates: Map<string, AnyActorRef>;
-  /** The last event that its actors have heard. */
+  /** The sequence of the last event that its actors have received. */
   sequence: number;
 }
 
@@ -43,7 +43,7 @@ export interface LifecycleHostOptions {
 export class LifecycleHost {
   readonly #options: LifecycleHostOptions;
   readonly #live = new Map<string, Live>();
-  /** Of an inspected kernel: those that rest and have not ended. */
+  /** The parked workflows of an inspected kernel that have not ended. */
   readonly #resting = new Map<string, Live>();
 
   constructor(options: LifecycleHostOptions) {
@@ -51,14 +51,14 @@ export class LifecycleHost {
   }
 
   /**
-   * Brings a workflow's actors to life at the states of its record. Those that were kept while it rested hear what of its
-   * events came meanwhile.
+   * Creates a workflow's actors at the states of its record. Actors that were kept while it was parked receive the
+   * events since then.
    */
   wake(record: WorkflowRecord, events: readonly LedgerEvent[] = []): void {
     const { workflow_id: id } = record;
     const kept = this.#resting.get(id);
     if (kept !== undefined) return this.#resume(id, kept, events);
-    // What has ended for good needs no actors: nothing can move them any more.
+    // A workflow that has ended for good needs no actors, because nothing can move them.
     if (this.#live.has(id) || lifecycleCharts.workflow.isFinal(record.state)) return;
     const workflow = this.#spawn("workflow", id, { state: record.state, under: this.#options.parent() });
     const home = newHome(workflow, record.sequence);
@@ -82,7 +82,7 @@ export class LifecycleHost {
     else stopHome(home);
   }
 
-  /** States as the live actors hold them, for checks against the record. */
+  /** Returns the states that the live actors hold, for checks against the record. */
   states(workflowId: string): LiveStates | null {
     const home = this.#live.get(workflowId);
     if (home === undefined) return null;
@@ -114,7 +114,7 @@ export class LifecycleHost {
     const { inspected, onError } = this.#options;
     if (!inspected && chart.isFinal(at.state)) return endedActor(chart, at.state);
     const actor = inspected ? runMachine(machine, id, at) : runTable(chart, id, at);
-    // A table has nothing to fail with: the fold has run it with the same event before.
+    // A table cannot fail here: the fold has run it with the same event before.
     if (inspected) actor.subscribe({ error: onError });
     actor.start();
     return actor;
@@ -157,7 +157,7 @@ function actorAt(home: Live, chart: Address["chart"], id: string): AnyActorRef |
   return (chart === "step" ? home.steps : home.gates).get(id);
 }
 
-/** As the record lets go of them: what nobody decided of a step's last run is asked anew, if at all. */
+/** Drops gates as the record does: an undecided gate of a step's last run is opened anew, if at all. */
 function dropVoided({ gates }: Live, stepIds: readonly string[]): void {
   for (const [id, gate] of gates) {
     if (stateOf(gate) !== "voided" || !stepIds.some((stepId) => isGateOf(stepId, id))) continue;
@@ -187,7 +187,7 @@ const stateOf = (actor: AnyActorRef): string => flatten(actor.getSnapshot().valu
 const statesOf = (actors: ReadonlyMap<string, AnyActorRef>): Record<string, unknown> =>
   Object.fromEntries([...actors].map(([id, actor]) => [id, stateOf(actor)]));
 
-/** `{ running: "calling" }` → `running.calling` */
+/** Flattens a state value: `{ running: "calling" }` becomes `running.calling`. */
 function flatten(value: unknown): string {
   if (typeof value === "string") return value;
   const [key, inner] = Object.entries(value as object)[0] as [string, unknown];
@@ -216,7 +216,9 @@ interface TableSnapshot {
   readonly context: object;
 }
 
-/** The same chart as plain actor logic: 20 times cheaper than interpreting the machine, equal on every walk. */
+/**
+ * Makes plain actor logic of a chart: 20 times cheaper than interpreting the machine, with equal results on every walk.
+ */
 function tableLogic(chart: Chart) {
   const snapshots = new Map(chart.states.map((state) => [state, snapshotAt(chart, state)]));
   const at = (state: string): TableSnapshot => snapshots.get(state) ?? snapshotAt(chart, state);
@@ -252,7 +254,7 @@ const runTable = (chart: Chart, id: string, { state, under }: Place): AnyActorRe
 
 const ended = new Map<string, AnyActorRef>();
 
-/** Returns the actor that stands for all records that had ended in this state before their workflow woke. */
+/** Returns the actor that represents all records that had ended in this state before their workflow woke. */
 function endedActor(chart: Chart, state: string): AnyActorRef {
   const known = ended.get(state);
   if (known !== undefined) return known;

@@ -1,8 +1,8 @@
 /**
- * The next turn of the event loop.
+ * Waits for the next turn of the event loop.
  *
- * Owns: the machine's own `setImmediate`, taken when this module is loaded. A test runner that replaces the global one by a
- * fake that stands still stops no kernel: a turn waits for no time.
+ * Owns: Node's own `setImmediate`, taken when this module is loaded. A test runner that replaces the global one by a
+ * fake does not stop the kernel, because a turn waits for no time.
  */
 import { setImmediate } from "node:timers";
 

@@ -1,12 +1,13 @@
 /**
- * The queue of what waits to run: by priority, first come first served inside one, and nothing before what it depends on
- *. Plans are ordered by it, and the token kernel, the DAG executor and a workflow's turns take from it.
+ * The queue of entries that wait to run: by priority, first come first served within one, and none before its
+ * dependencies. Plans are ordered by it, and the token kernel, the DAG executor and a workflow's turns take from it.
  *
- * Owns: which entry is next. Never: runs it, nor knows what became of it but for `complete`.
- * 1.  An entry is ready when each of its dependencies was completed; how often it names one does not matter.
+ * Owns: the order of entries. Never: runs an entry, or knows its result except through `complete`.
+ * 1.  An entry is ready when each of its dependencies is completed; naming a dependency twice makes no difference.
  * 2.  The next is the ready entry of the highest priority, among equals that of the lowest sequence: a total order, so
  *     the same calls give the same answers.
- * 3.  Adding, taking and removing cost the logarithm of what is ready; completing costs what waited for it.
+ * 3.  Adding, taking and removing cost the logarithm of the number of ready entries; completing costs the number of
+ *     dependants.
  */
 interface QueueEntry<Id> {
   readonly id: Id;
@@ -19,7 +20,7 @@ interface QueueEntry<Id> {
 
 interface Waiting<Id> {
   readonly entry: QueueEntry<Id>;
-  /** Without any, it is ready: nothing is added to it any more. */
+  /** The dependencies that are not completed. An entry without any is ready; none is added later. */
   unmet: Set<Id>;
 }
 
@@ -28,7 +29,7 @@ const nothing = new Set<never>();
 export class ReadyQueue<Id> {
   readonly #waiting = new Map<Id, Waiting<Id>>();
   readonly #dependents = new Map<Id, Set<Waiting<Id>>>();
-  /** A binary heap of what is ready; what was removed stays in it until it comes to the top. */
+  /** A binary heap of ready entries; a removed entry stays in it until it reaches the top. */
   readonly #ready: Waiting<Id>[] = [];
 
   get size(): number {
@@ -39,7 +40,7 @@ export class ReadyQueue<Id> {
     return this.#waiting.has(id);
   }
 
-  /** An id that is in the queue already keeps its place. */
+  /** Adds an entry. An id that is in the queue already keeps its place. */
   add(entry: QueueEntry<Id>): void {
     if (this.#waiting.has(entry.id)) return;
     const { dependencies } = entry;
@@ -49,7 +50,7 @@ export class ReadyQueue<Id> {
     if (added.unmet.size === 0) this.#push(added);
   }
 
-  /** The next that may run; it stays in the queue. */
+  /** Returns the next entry that may run; it stays in the queue. */
   next(): Id | undefined {
     for (let top = this.#ready[0]; top !== undefined; top = this.#ready[0]) {
       if (this.#waiting.get(top.entry.id) === top) return top.entry.id;
@@ -66,7 +67,7 @@ export class ReadyQueue<Id> {
     for (const dependency of removed.unmet) this.#stopWaiting(dependency, removed);
   }
 
-  /** Nobody waits for this one any more. */
+  /** Completes an id: entries no longer depend on it. */
   complete(id: Id): void {
     const freed = this.#dependents.get(id);
     this.#dependents.delete(id);
@@ -79,7 +80,7 @@ export class ReadyQueue<Id> {
     }
   }
 
-  /** Makes those who wait for `id` wait for its successors. */
+  /** Replaces a dependency: entries that depend on `id` depend on its successors. */
   replace(id: Id, successors: readonly Id[]): void {
     const waiting = this.#dependents.get(id) ?? [];
     for (const dependent of waiting)
@@ -103,7 +104,7 @@ export class ReadyQueue<Id> {
     return [...(this.#waiting.get(id)?.unmet ?? [])];
   }
 
-  /** All that waits, ready or not, in sequence; dependencies are those still to be completed. */
+  /** Returns all entries, ready or not, in sequence; their dependencies are those that are not completed. */
   entries(): readonly QueueEntry<Id>[] {
     return [...this.#waiting.values()]
       .map(({ entry, unmet }) => ({ ...entry, dependencies: [...unmet] }))
@@ -146,7 +147,7 @@ export class ReadyQueue<Id> {
 
 const bySequence = <Id>(a: QueueEntry<Id>, b: QueueEntry<Id>): number => a.sequence - b.sequence;
 
-/** Of the two below, the one that comes first. */
+/** Returns the child of a node that comes first. */
 function firstChild<Id>(heap: readonly Waiting<Id>[], at: number): number {
   const [one, other] = [2 * at + 1, 2 * at + 2];
   return isBefore(heap[other], heap[one]) ? other : one;

@@ -1,11 +1,11 @@
 /**
  * The registry: capability packages and operators by name and version. The kernel holds no list of its own (REG-04).
  *
- * Owns: what is registered, frozen. Never: what any of it means.
+ * Owns: the registered definitions, frozen. Never: interprets them.
  * 1.  A name without a version resolves to the newest; a workflow keeps the version it was planned with.
- * 2.  Registering a name and version again with another definition is refused.
- *     A package that is refused is not there; those of its operators that were taken are.
- * 3.  An operator is copied as it is registered; what its maker changes afterwards changes nothing here.
+ * 2.  Registering a name and version again with another definition is refused. A refused package is not registered; its
+ *     operators that were accepted before stay registered.
+ * 3.  An operator is copied as it is registered; later changes by its maker have no effect here.
  */
 import { type CapabilityDefinition, CapabilityPackage, capabilityRef } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
@@ -38,7 +38,7 @@ const retrievalCapabilities: ReadonlySet<string> = new Set(["deep_research", "re
 
 export interface RegistryOptions {
   readonly retrieval?: RetrievalProvider | undefined;
-  /** Told of each name that is registered, with its ceilings, before it is. @throws to refuse it. */
+  /** Called with each name and its ceilings before the name is registered. @throws to refuse it. */
   readonly registerCeilings?: (name: string, limits: CapabilityLimits) => void;
 }
 
@@ -129,7 +129,7 @@ function createVersions<T>(what: string): Versions<T> {
   };
 }
 
-/** Numeric by part: 1.10 is newer than 1.9. */
+/** Compares versions numerically by part: 1.10 is newer than 1.9. */
 function compareVersions(a: string, b: string): number {
   const [left, right] = [a.split("."), b.split(".")];
   for (let i = 0; i < Math.max(left.length, right.length); i += 1) {

@@ -1,5 +1,5 @@
 /**
- * The runtime: what every tier is handed. A tier reaches the world through this and through nothing else.
+ * The runtime: the dependencies that every tier receives. A tier uses nothing else of its environment.
  *
  * Owns: the limits by name, and the reading of a Result: ok and partial are consumed, an error is raised.
  */
@@ -18,28 +18,28 @@ import type { Tier } from "./bus.ts";
 /** Every limit of a kernel (law 10). Times in ms unless the name says otherwise, sizes in characters of JSON. */
 export interface Limits {
   /**
-   * Steps of one plan. A longer one of a package is refused (`T3_PLAN_TOO_LONG`); of a planner's the rest is skipped,
-   * with a warning.
+   * The number of steps of one plan. A package's longer plan is refused (`T3_PLAN_TOO_LONG`); of a planner's the
+   * further steps are skipped, with a warning.
    */
   readonly maxSteps: number;
   /** Steps of one workflow that run at once. */
   readonly maxConcurrentSteps: number;
   /** Plans that may follow one of which a step failed; with 0 the first failed step ends its workflow. */
   readonly maxReplans: number;
-  /** Plans of one workflow, whether the one before has failed or says that it continues. */
+  /** The number of plans of one workflow, after failures and continuations alike. */
   readonly maxRounds: number;
   /** Workflows that run at once; parked ones do not count. */
   readonly maxInFlight: number;
-  /** Of `maxInFlight`, what one tenant may take at most, in percent; with 100 it may take all. */
+  /** The share of `maxInFlight` that one tenant may use, in percent; with 100 it may use all. */
   readonly inFlightTenantPercent: number;
-  /** Of `maxInFlight`, what one principal may take at most, in percent; with 100 they may take all. */
+  /** The share of `maxInFlight` that one principal may use, in percent; with 100 they may use all. */
   readonly inFlightPrincipalPercent: number;
   /**
    * Submits that wait for a place at once, beyond which they are refused; tenants and principals have the same shares
    * of it.
    */
   readonly maxWaitingSubmits: number;
-  /** How long a submit waits for a place before it is refused; with 0 it is refused at once. */
+  /** The time that a submit waits for a place before it is refused; with 0 it is refused at once. */
   readonly submitWaitMs: number;
   /** Questions between tiers that are unanswered at once. */
   readonly maxBusWaiting: number;
@@ -66,12 +66,13 @@ export interface Limits {
   /** Contexts that are kept for further plans. */
   readonly maxCachedBundles: number;
   /**
-   * Events of workflows that wait for a person and are kept folded for who decides soon, on a store that tells whether
-   * anybody else has written. 0 keeps none: each decision reads its workflow whole.
+   * The number of events of workflows that wait for a person and are kept folded for an early decision, on a store that
+   * reports whether anybody else has written. With 0 none are kept: each decision reads its workflow whole.
    */
   readonly maxRestingEvents: number;
   /**
-   * Pieces of text that one call may stream; what comes after, or is more than `maxOutputChars` in all, is left out.
+   * The number of text chunks that one call may stream; further chunks, and text beyond `maxOutputChars` in all, are
+   * left out.
    */
   readonly maxStreamChunks: number;
   /** Events and checkpoints that one call may record. */
@@ -80,11 +81,11 @@ export interface Limits {
   readonly maxRoutes: number;
   /** Advice, loans, early decisions and used signatures that one gate keeps, of each kind. */
   readonly maxGateEntries: number;
-  /** Items that one list looks at for what no index answers: a text, a role, "mine". */
+  /** The number of items that one list examines for a filter without an index: a text, a role, "mine". */
   readonly maxListScanned: number;
   /**
-   * Characters of logs that one list of gates over many workflows is checked against; gates beyond say that they were
-   * not.
+   * The number of characters of logs against which one list of gates over many workflows is checked; gates beyond it
+   * are marked as unchecked.
    */
   readonly maxListedLog: number;
   /** Restarts of one tier after crashes, before it stays down. */
@@ -96,39 +97,44 @@ export interface Limits {
   readonly maxRowChars: number;
   /** Rows of one transaction. */
   readonly maxBatch: number;
-  /** Rows after whose commit their workflows go on before anything else of the process runs. */
+  /** The number of committed rows whose workflows continue before the process runs anything else. */
   readonly maxBurst: number;
-  /** How long a planner, or a package's plan function, may take. */
+  /** The time that a planner, or a package's plan function, may take. */
   readonly plannerTimeoutMs: number;
-  /** How often rules may change one payload, each time judged again by all of them, before it is denied. */
+  /**
+   * The number of times that rules may change one payload, with all rules judging it again each time, before it is
+   * denied.
+   */
   readonly maxPolicyRounds: number;
-  /** How long one rule may take before it denies. */
+  /** The time that one rule may take before it denies. */
   readonly policyTimeoutMs: number;
-  /** How long the classifier may take. */
+  /** The time that the classifier may take. */
   readonly classifierTimeoutMs: number;
-  /** How long one check of `security` may take. */
+  /** The time that one check of `security` may take. */
   readonly securityTimeoutMs: number;
-  /** How long the authenticator may take, and `approverKeys`. */
+  /** The time that the authenticator and `approverKeys` may take. */
   readonly authenticatorTimeoutMs: number;
-  /** How long an operator's `preview` may take, and its `check`. */
+  /** The time that an operator's `preview` and its `check` may take. */
   readonly previewTimeoutMs: number;
-  /** How long one hook of a middleware may take. */
+  /** The time that one hook of a middleware may take. */
   readonly middlewareTimeoutMs: number;
-  /** How long `initialize` may take. */
+  /** The time that `initialize` may take. */
   readonly initializeTimeoutMs: number;
-  /** How long the ledger may take to say that it can be written, when somebody asks whether the kernel serves. */
+  /** The time that the ledger may take to confirm that it can be written, when the kernel's readiness is asked for. */
   readonly checkTimeoutMs: number;
-  /** The longest pause before a workflow whose log was lost is folded again; it begins at a second and doubles. */
+  /** The longest pause before a workflow whose log failed is folded again; it begins at a second and doubles. */
   readonly foldAgainMs: number;
-  /** How long a process that says nothing keeps its workflows; it says that it lives at a third of this. */
+  /** The time for which a process without a heartbeat keeps its workflows; it sends one each third of this time. */
   readonly leaseMs: number;
-  /** A workflow whose next step pauses for longer than this rests in the ledger: no lease, no memory, a due time. */
+  /**
+   * A workflow whose next step pauses for longer than this is parked in the ledger: no lease, no memory, a due time.
+   */
   readonly restAfterMs: number;
-  /** How often a workflow's owner looks for what other processes appended. */
+  /** The interval at which a workflow's owner looks for appends of other processes. */
   readonly tailPollMs: number;
-  /** How long before a gate falls due people are reminded, at the earliest when half of its time is over. */
+  /** The time before a gate falls due at which people are reminded, at the earliest when half of its time is over. */
   readonly dueSoonMs: number;
-  /** How long a notifier may take over one notice. */
+  /** The time that a notifier may take over one notice. */
   readonly deliveryTimeoutMs: number;
   /** Attempts at one notice before it is given up. */
   readonly maxDeliveryAttempts: number;
@@ -136,13 +142,15 @@ export interface Limits {
   readonly maxDeliveryPauseMs: number;
   /** Notices that one notifier is given at once. */
   readonly maxDeliveriesInFlight: number;
-  /** The newest part of a followed log that is kept for its readers; who is further behind reads the log. */
+  /**
+   * The size of the newest part of a followed log that is kept for its readers; a reader further behind reads the log.
+   */
   readonly maxTailChars: number;
-  /** Logs of the workflows of one tenant that are kept folded for those who follow its feed. */
+  /** The size of the logs of one tenant's workflows that are kept folded for readers of its feed. */
   readonly maxFeedChars: number;
 }
 
-/** The limits of a kernel that is given none. */
+/** The default limits of a kernel. */
 export const defaultLimits: Limits = Object.freeze({
   maxSteps: 10,
   maxConcurrentSteps: 5,
@@ -206,7 +214,7 @@ export interface Runtime {
   readonly logger: Logger;
   readonly telemetry: Telemetry;
   readonly ask: (to: Tier, signal: Signal) => Promise<Result>;
-  /** As `ask`; the Result itself where it is there at once. */
+  /** Asks as `ask` does; returns the Result itself if it is available at once. */
   readonly askNow: (to: Tier, signal: Signal) => Result | Promise<Result>;
   /** Publishes without expecting an answer. */
   readonly send: (to: Tier, signal: Signal) => void;
@@ -215,7 +223,8 @@ export interface Runtime {
 const consumeRef = moduleRef(4, "ooda_loop", "consume");
 
 /**
- * The signals of an upstream Result: all of ok, those there are of partial (its error is logged), none of skip.
+ * Returns the signals of an upstream Result: all of ok, the present ones of partial (its error is logged), none of
+ * skip.
  * @throws KernelErrorException the error of an error Result.
  */
 export function consume(result: Result, log: (error: KernelError) => void): readonly Signal[] {
@@ -225,7 +234,7 @@ export function consume(result: Result, log: (error: KernelError) => void): read
   return result.signals;
 }
 
-/** The data of the first DATA signal of a Result. */
+/** Returns the data of the first DATA signal of a Result. */
 export function dataOf<T>(result: Result, log: (error: KernelError) => void = () => undefined): T {
   const [signal] = consume(result, log);
   if (signal === undefined || signal.kind !== "data")

@@ -1,8 +1,8 @@
 /**
- * The host's word on who is the same person, asked safely.
+ * The host's function that tells whether two principals are the same person, called safely.
  *
- * 1.  It only ever takes away: a seat, a second vote, a decision on what one asked for. It gives nobody a seat.
- * 2.  What cannot be answered closes what it was asked for.
+ * 1.  It only takes away: a seat, a second vote, a decision on one's own request. It gives nobody a seat.
+ * 2.  A question that it cannot answer is refused.
  */
 import { isSamePrincipal, type Same } from "../../../machines/quorum.ts";
 import { raise } from "../../contract/error.ts";
@@ -14,13 +14,13 @@ import { messageOf } from "./within.ts";
 
 const personRef = moduleRef(5, "identity", "same_person");
 
-/** Without a host's word a person is a principal. The answer raises T5_PERSON_UNDECIDED. */
+/** Guards the host's function. Without one each principal is a person. A failing answer raises T5_PERSON_UNDECIDED. */
 export function guardSamePerson(asked: SamePerson | undefined): Same {
   if (asked === undefined) return isSamePrincipal;
   return (a, b) => isSamePrincipal(a, b) || (isWhole(a) && isWhole(b) && (ask(asked, a, b) || ask(asked, b, a)));
 }
 
-/** An approver who is named without a type is whoever has the id: nobody in particular. */
+/** Returns whether a reference has a type. An approver who is named without one is any principal with the id. */
 const isWhole = (one: Partial<PrincipalRef>): one is PrincipalRef => one.type !== undefined && one.id !== undefined;
 
 function ask(asked: SamePerson, a: PrincipalRef, b: PrincipalRef): boolean {

@@ -1,6 +1,7 @@
 /**
- * Stopping an actor that was made with a parent. XState's public `stop` refuses non-root actors, and its `stopChild` works
- * from inside a machine only; this calls what that action calls. One place, so that an upgrade has one place to look.
+ * Stops an actor that was made with a parent. XState's public `stop` refuses non-root actors, and its `stopChild` works
+ * only inside a machine; this function calls the method that the action calls. An upgrade of XState changes only this
+ * file.
  */
 import type { AnyActorRef } from "xstate";
 

@@ -1,12 +1,12 @@
 /**
- * Supervision: the root actor, the eight tiers under it, and what happens when one of them crashes.
+ * Supervision: the root actor, the eight tiers under it, and the restart of a tier that crashes.
  *
- * Owns: starting, restarting and stopping tier actors. Never: what a tier does.
- * 1.  Every actor's error is observed; none takes the process down.
+ * Owns: starting, restarting and stopping tier actors. Never: the work of a tier.
+ * 1.  Every actor's error is observed; none stops the process.
  * 2.  A crashed tier is replaced by a fresh actor before the next Signal is delivered to it; after
- *     `limits.maxTierRestarts` restarts the tier stays down and says so.
- * 3.  An actor cannot be stopped from within its own delivery: the replacement waits for the end of it, and what arrives
- *     meanwhile is held in order.
+ *     `limits.maxTierRestarts` restarts the tier stays down and reports it.
+ * 3.  An actor cannot be stopped during its own delivery: the replacement waits for its end, and Signals that arrive
+ *     meanwhile are held in order.
  */
 import { type ActorRefFrom, type AnyActorRef, createActor, type InspectionEvent, type Observer } from "xstate";
 import { kernelMachine } from "../../../machines/kernel.ts";
@@ -23,7 +23,7 @@ export interface SupervisionOptions {
   readonly bus: Bus;
   readonly runtime: Runtime;
   readonly inspect?: Inspect;
-  /** After a tier was restarted; what it held in memory is gone. */
+  /** Called after a tier was restarted and lost its state in memory. */
   readonly onRestart: (tier: Tier) => void;
 }
 
@@ -60,7 +60,7 @@ export class Supervision {
   stop(): void {
     this.#stopped = true;
     for (const actor of this.#actors.values()) actor.stop();
-    // One that never opened is at its end already.
+    // A supervisor that never opened has ended already.
     if (this.root.getSnapshot().status === "active") this.root.send({ type: "DRAINED" });
     this.root.stop();
   }
@@ -109,7 +109,7 @@ export class Supervision {
   }
 }
 
-/** An inspector that throws, at once or later, is logged and harms no actor. */
+/** Guards an inspector: if it throws, at once or later, the error is logged and no actor is affected. */
 function guardInspector(inspect: Inspect, runtime: Runtime): (event: InspectionEvent) => void {
   const report = (error: unknown): void => runtime.logger.error({ error }, "an inspector threw");
   return (event) => callAside(() => (typeof inspect === "function" ? inspect(event) : inspect.next?.(event)), report);

@@ -12,7 +12,10 @@ interface Taking {
   readonly maxDepth?: number;
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what no store could keep as it is. */
+/**
+ * Returns a host's value as plain JSON. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a value that no
+ * store could keep unchanged.
+ */
 export function takeJson(value: unknown, { what, source, maxDepth = 64 }: Taking): Json {
   try {
     return toSafeJson(value, maxDepth);

@@ -1,7 +1,7 @@
 /**
- * Timers: deadlines of running workflows on the injected clock, and the one alarm for what rests in the ledger.
+ * Timers: deadlines of running workflows on the injected clock, and the one alarm for parked workflows.
  *
- * Owns: what is armed now. Never: the truth of a deadline (the ledger has it).
+ * Owns: the armed timers. Never: the authority on a deadline, which is the ledger.
  * 1.  `clear` leaves nothing armed.
  */
 import type { Clock } from "../../ports/clock.ts";
@@ -13,9 +13,12 @@ export interface Timers {
   readonly until: (at: number, signal?: AbortSignal) => Promise<void>;
   /** Arms, or moves, a named alarm. Null disarms it. */
   readonly alarm: (name: string, at: number | null, fire: () => void, background?: boolean) => void;
-  /** Arms, or moves, a named alarm for upkeep: a beat, or a look at what others may have written (`Clock.setUpkeep`). */
+  /** Arms or moves a named alarm for upkeep: a heartbeat, or a look for rows of other processes (`Clock.setUpkeep`). */
   readonly upkeep: (name: string, at: number, fire: () => void, background?: boolean) => void;
-  /** Runs `fire` at `at` (epoch ms), the end of a call's time, unless it is cancelled, or all is cleared. Gives what cancels it. */
+  /**
+   * Runs `fire` at `at` (epoch ms), the end of a call's time, unless it or all timers are cancelled. Returns the
+   * function that cancels it.
+   */
   readonly limit: (at: number, fire: () => void) => () => void;
   readonly armed: () => number;
   readonly clear: () => void;

@@ -21,7 +21,10 @@ export interface Within {
   readonly what: string;
 }
 
-/** @throws KernelErrorException with `onThrow` or `onTimeout`; a KernelErrorException passes as it is. */
+/**
+ * Calls host code within a time. @throws KernelErrorException with `onThrow` or `onTimeout`; a KernelErrorException
+ * passes unchanged.
+ */
 export function callWithin<T>(call: () => T | Promise<T>, within: Within): T | Promise<T> {
   let answer: T | Promise<T>;
   try {
@@ -61,7 +64,7 @@ function asException(thrown: unknown, { source, onThrow, what }: Within): Kernel
   );
 }
 
-/** Returns the thrown value if it is ours. Looking at what a host has thrown may throw again. */
+/** Returns the thrown value if it is ours. Reading a host's thrown value may throw again. */
 function asOurs(thrown: unknown): KernelErrorException | null {
   try {
     return thrown instanceof KernelErrorException ? thrown : null;
@@ -70,7 +73,7 @@ function asOurs(thrown: unknown): KernelErrorException | null {
   }
 }
 
-/** The KernelError of anything thrown inside a tier; `code` names what a raw throw means there. */
+/** Returns the KernelError of anything thrown inside a tier; `code` is the code of a plain error there. */
 export function errorOf(thrown: unknown, code: ErrorCode, source: ModuleRef): KernelError {
   const ours = asOurs(thrown);
   if (ours !== null) return boundError(ours.error);

@@ -1,18 +1,24 @@
 /**
- * How long work gives way to others.
+ * The points at which long work yields to the event loop.
  *
- * Owns: the size of a slice of work. Never: reads a clock: a slice is counted, so that the same work gives way at the same
+ * Owns: the size of a slice of work. Never: reads a clock: a slice is counted, so that the same work yields at the same
  * places.
  */
 import { nextTurn } from "./next-turn.ts";
 
-/** Between two pages of a long log: one turn of the event loop, so that requests, timers and leases do not wait for a reader. */
+/**
+ * Yields one turn of the event loop between two pages of a long log, so that requests, timers and leases do not wait
+ * for a reader.
+ */
 export const yieldToEventLoop = (): Promise<void> => nextTurn();
 
-/** What is read and folded between two turns of the event loop: a few milliseconds of work. A row is never divided. */
+/**
+ * The amount of rows that is read and folded between two turns of the event loop: a few milliseconds of work. A row is
+ * never divided.
+ */
 export const sliceOfWork = Object.freeze({ rows: 128, chars: 256_000 });
 
-/** Counts the rows that are worked on, and tells when it is time to give way. */
+/** Counts processed rows, and tells when it is time to yield. */
 export class WorkSlices {
   #rows = 0;
   #chars = 0;

@@ -1,10 +1,11 @@
 /**
- * The fold of the feed: rows of many workflows, as they were committed, become what the feed tells of each.
+ * The fold of the feed: committed rows of many workflows become feed items.
  *
- * Owns: the records of workflows that are under way. Never: decides what is told of a turn; the projection does.
- * 1.  What is told of a row follows from the rows up to it and from nothing else.
- * 2.  Records whose logs are longer than `maxChars` together are not kept: the one unused longest is let go, and read
- *     again when its workflow goes on. A workflow that has ended is let go at once; a refused request never was one.
+ * Owns: the records of workflows that are running. Never: decides the content of an item; the projection does.
+ * 1.  The item of a row depends on the rows up to it and on nothing else.
+ * 2.  Records whose logs are longer than `maxChars` together are not kept: the least recently used one is dropped, and
+ *     read again when its workflow continues. A workflow that has ended is dropped at once; a refused request never
+ *     becomes one.
  */
 import type { LedgerEvent } from "../../contract/event.ts";
 import type { FeedWorkflow } from "../../contract/feed.ts";
@@ -23,7 +24,9 @@ import {
 /** The projection of turns into feed items; the state before a turn is handed back for the next one. */
 export interface FeedProjection<M> {
   readonly before: (record: WorkflowRecord | null) => M;
-  /** Null for a turn that changed nothing which the feed tells, unless all turns are told. */
+  /**
+   * Returns the item of a turn; null if the turn changed nothing that the feed reports, unless all turns are reported.
+   */
   readonly after: (record: WorkflowRecord, turn: FeedTurn<M>) => FeedWorkflow | null;
 }
 
@@ -33,7 +36,7 @@ export interface FeedTurn<M> {
   readonly isAlwaysTold: boolean;
 }
 
-/** An item, and where they were asked for the events of its turn; in a snapshot there are none. */
+/** A feed item, with the events of its turn if they were requested; items of a snapshot have none. */
 export interface ToldWorkflow extends FeedWorkflow {
   readonly events?: readonly LedgerEvent[];
 }
@@ -46,7 +49,7 @@ export interface FoldParts<M> {
   readonly store: Pick<LedgerStore, "read">;
   readonly projection: FeedProjection<M>;
   readonly maxChars: number;
-  /** Whether every turn is told, with its events. */
+  /** Whether every turn is reported, with its events. */
   readonly withEvents: boolean;
 }
 

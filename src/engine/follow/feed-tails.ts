@@ -1,11 +1,12 @@
 /**
- * The tails that feeds are read from: one of the store's rows for all tenants that are followed, and of each tenant what
- * it is told.
+ * The tails that feeds are read from: one of the store's rows for all followed tenants, and one of items for each
+ * tenant.
  *
- * Owns: which tails there are, and how many read them. Never: knows what a reader asked for.
- * 1.  Rows of tenants that nobody follows are passed over: their bodies are not parsed.
- * 2.  A damaged row takes its own workflow out of the feed from there on, and no other: its own reads tell the damage.
- * 3.  With the last reader of a tenant its tail goes, and with the last tenant the tail of the rows.
+ * Owns: the tails, and the number of their readers. Never: knows the options of a reader.
+ * 1.  Rows of tenants that nobody follows are skipped: their bodies are not parsed.
+ * 2.  A damaged row removes its own workflow from the feed from there on, and no other: reads of that workflow report
+ *     the damage.
+ * 3.  A tenant's tail is closed with its last reader, and the tail of the rows with the last tenant.
  */
 import type { FeedWorkflow } from "../../contract/feed.ts";
 import type { Gate } from "../../contract/gate.ts";
@@ -30,7 +31,7 @@ export interface FeedParts<M> {
   readonly maxFeedChars: number;
 }
 
-/** The subject of a feed: one tenant's workflows, or all; every turn with its events, or the changes alone. */
+/** The subject of a feed: the workflows of one tenant or of all, and whether every turn is reported with its events. */
 export interface Followed {
   readonly tenant: Tenant | undefined;
   readonly withEvents: boolean;
@@ -42,7 +43,7 @@ interface TenantRow {
   readonly row: TurnRow;
 }
 
-/** The tails that are followed now: that of the store's rows, and of each tenant what it is told. */
+/** The tails that are followed now: that of the store's rows, and that of each tenant's items. */
 export class FeedTails<M> {
   readonly parts: FeedParts<M>;
   readonly #tenants = new Map<string, { readonly tail: SharedTail<ToldWorkflow>; readers: number }>();
@@ -84,13 +85,13 @@ export class FeedTails<M> {
     this.#rows = null;
   }
 
-  /** Reads rows and tells them as they are followed. */
+  /** Reads rows and makes feed items of them. */
   tell(rows: Pull<TenantRow>, { tenant, withEvents }: Followed, after: number): Pull<ToldWorkflow> {
     const { store, projection, maxFeedChars } = this.parts;
     const fold = new FeedFold({ store, projection, maxChars: maxFeedChars, withEvents });
     let reading: Awaited<ReturnType<typeof rows>> = null;
     return async () => {
-      // What could not be told, since the ledger was away, is told when it is asked for again.
+      // A batch that failed because the ledger was unavailable is tried again at the next pull.
       reading ??= await rows();
       if (reading === null) return null;
       const items: ToldWorkflow[] = [];
@@ -126,7 +127,7 @@ const charsOfItem = 1_000;
 
 const nameOf = ({ tenant, withEvents }: Followed): string => JSON.stringify([tenant ?? null, withEvents]);
 
-/** The rows of workflows, a page at a time; others run between two. */
+/** Returns a pull of the rows of workflows, page by page, with a turn of the event loop between two. */
 export function openRows(store: Pick<LedgerStore, "tail"> & OwnerStore, after: number): Pull<TenantRow> {
   const owners = new RowOwners(store);
   let position = after;
@@ -159,8 +160,8 @@ class RowOwners {
   }
 
   /**
-   * Null for rows that belong to no workflow, which hold what tenants record beside them, and for those of damaged
-   * streams.
+   * Returns the tenant of a row; null for rows outside any workflow, which hold tenants' own records, and for those of
+   * damaged streams.
    */
   async of(row: TurnRow): Promise<Tenant | null> {
     const { stream, first_sequence } = row;

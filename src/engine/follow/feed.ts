@@ -1,10 +1,10 @@
 /**
- * The feed: who wants to know that a workflow's log has grown. It carries no events, only the news; readers read the log.
+ * The feed: notifies listeners that a workflow's log has grown. It carries no events; readers read the log.
  *
- * 1.  A listener that throws is dropped from nothing and harms nobody.
+ * 1.  A listener that throws stays subscribed and affects no other.
  */
 export interface Feed {
-  /** Tells listeners of this workflow, and of all workflows, that something was committed. */
+  /** Notifies the listeners of this workflow, and of all workflows, of a commit. */
   readonly announce: (workflowId: string) => void;
   readonly listen: (workflowId: string | null, hear: (workflowId: string) => void) => () => void;
   readonly listeners: () => number;

@@ -1,9 +1,9 @@
 /**
- * What a row of the log did to gates that people should be told of.
+ * The changes of gates in a row of the log about which people are notified.
  *
- * Owns: which change is which notice, and when somebody is reminded. Never: touches a store or a clock.
- * 1.  The same row gives the same news under the same ids, in every process.
- * 2.  What was opened and decided in one row was never asked of anybody: only the decision is told.
+ * Owns: the mapping from changes to notices, and the time of reminders. Never: touches a store or a clock.
+ * 1.  The same row gives the same notices under the same ids, in every process.
+ * 2.  A gate that was opened and decided in one row was never shown to anybody: only the decision is reported.
  */
 import { sha256 } from "../../contract/digest.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
@@ -18,7 +18,7 @@ export type GatesBefore = ReadonlyMap<string, Gate>;
 
 export interface UpdateOptions {
   readonly kinds: readonly NoticeKind[];
-  /** How long before a gate falls due somebody is reminded. */
+  /** The time before a gate falls due at which people are reminded. */
   readonly dueSoonMs: number;
 }
 
@@ -32,7 +32,7 @@ const touchingInBody = new RegExp(`"(?:${[...touching].join("|")})"`);
 /** Returns whether the body of a row may hold an event that has changed a gate. */
 export const mayTouchGates = (body: string | null): boolean => body !== null && touchingInBody.test(body);
 
-/** @param events those of the row. @param record the workflow after it. */
+/** Returns the gate notices of a row. @param events those of the row. @param record the workflow after it. */
 export function gateUpdates(
   events: readonly LedgerEvent[],
   { before, record }: { readonly before: GatesBefore; readonly record: WorkflowRecord },
@@ -81,7 +81,7 @@ function kindOf(gate: Gate, was: Gate | undefined, { escalated, reminded }: Happ
   return reminded.has(gate.gate_id) ? "reminded" : null;
 }
 
-/** `dueSoonMs` before the gate falls due, but not before half of its time is over. */
+/** Returns the reminder of a gate: `dueSoonMs` before it falls due, but not before half of its time is over. */
 function remindersOf(gate: Gate, now: number, { dueSoonMs }: UpdateOptions): readonly DeliveryDraft[] {
   if (gate.status !== "open" || gate.due_at === null) return [];
   const due = Date.parse(gate.due_at);

@@ -1,10 +1,11 @@
 /**
- * Reading the ledger for callers: folded records, single events, live tails, with the tenant checked on every way in.
+ * Reads the ledger for callers: folded records, single events, live tails. Every read checks the tenant.
  *
- * 1.  Nothing is read but what is committed.
- * 2.  Another tenant's workflow does not exist.
- * 3.  Those who follow a workflow live read its log together (workflow-tails.ts); who asks for what is there now reads it
- *     a page at a time, in slices, and those who ask for the record of a long log at once share one fold (shared-folds.ts).
+ * 1.  Only committed rows are read.
+ * 2.  For a caller, another tenant's workflow does not exist.
+ * 3.  Readers that follow a workflow live share one reading of its log (workflow-tails.ts); a reader of the present
+ *     state reads it a page at a time, in slices, and simultaneous requests for the record of a long log share one fold
+ *     (shared-folds.ts).
  */
 import { foldEvents } from "../../../machines/fold.ts";
 import { type Caller, tenantOf } from "../../contract/auth-context.ts";
@@ -35,19 +36,19 @@ export interface FollowOptions {
   readonly after?: number;
   /** Ends the iteration. */
   readonly signal?: AbortSignal;
-  /** False: what is there now, then the end. */
+  /** False ends the iteration at the last committed item. */
   readonly live?: boolean;
-  /** Called when all that is committed has been told, each time before more is waited for. */
+  /** Called each time all committed items have been delivered, before the iteration waits for more. */
   readonly onCaughtUp?: () => void;
 }
 
 export interface LedgerReading {
-  /** Sound ones: of a damaged log none is given. */
+  /** Returns the rows of an undamaged log; a damaged log gives none. */
   readonly rows: (workflowId: string, caller?: Caller) => Promise<readonly TurnRow[]>;
   readonly events: (workflowId: string, caller?: Caller) => Promise<readonly LedgerEvent[]>;
-  /** Whatever its log is worth. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND. */
+  /** Checks the owner, whether or not the log is readable. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND. */
   readonly requireOwn: (workflowId: string, caller: Caller) => Promise<void>;
-  /** Returns what `make` makes of a workflow's record and the events that it was folded from. */
+  /** Returns the result of `make` for a workflow's record and the events that it was folded from. */
   readonly tell: <T>(
     workflowId: string,
     caller: Caller | undefined,
@@ -55,7 +56,7 @@ export interface LedgerReading {
   ) => Promise<T>;
   /** The fold of the committed events (seed 003 section 5.8). */
   readonly readWorkflowState: (workflowId: string, caller?: Caller) => Promise<WorkflowRecord>;
-  /** A workflow's events as the projection tells them. What is given is shared between readers, and frozen. */
+  /** Yields a workflow's events as the projection maps them. Items are shared between readers, and frozen. */
   readonly channel: <T>(
     projection: Projection<T>,
     workflowId: string,
@@ -76,7 +77,7 @@ interface Found {
   readonly events: readonly LedgerEvent[];
 }
 
-/** Whether a first page is all that there is, and little. */
+/** Returns whether a first page is the whole log, and small. */
 const isShort = (first: readonly TurnRow[]): boolean =>
   first.length < firstPageRows && first.reduce((sum, row) => sum + charsOf(row), 0) < sliceOfWork.chars;
 
@@ -89,7 +90,7 @@ interface Asked {
 export function createLedgerReading(parts: ChannelParts): LedgerReading {
   const { store } = parts;
   const folds = new SharedFolds(store);
-  /** The first page of a log whose owner was checked. */
+  /** Reads the first page of a log and checks its owner. */
   const begin = async (workflowId: string, caller?: Caller): Promise<readonly TurnRow[]> => {
     const rows = await store.read(workflowId, 0, firstPageRows);
     const [first] = rows;
@@ -114,7 +115,7 @@ export function createLedgerReading(parts: ChannelParts): LedgerReading {
     const told = (record: WorkflowRecord | null, events: readonly LedgerEvent[]) =>
       readable(workflowId, () => make(record ?? refuseRejected(workflowId), events));
     if (folds.has(workflowId)) {
-      // The pages of the log, which may be large, are not read again for who joins.
+      // A reader that joins does not read the pages of the log, which may be large, again.
       requireOwner(await ownerOf(store, workflowId), workflowId, caller);
       const joined = await folds.join(workflowId);
       if (joined !== null) return deepFreeze(told(joined.record, joined.events));
@@ -143,7 +144,7 @@ export function createLedgerReading(parts: ChannelParts): LedgerReading {
   };
 }
 
-/** From the log, then live, without gap or repeat: news only says "look", the log is what is read. */
+/** Yields items from the log, then live, without gap or repeat: an announcement only triggers a read of the log. */
 async function* followTail<T>(
   parts: ChannelParts,
   projection: Projection<T>,
@@ -161,7 +162,7 @@ async function* followTail<T>(
       yield* itemsAfter(segment, from, signal);
       if (segment !== null || !tail.isAtRest(reader.cursor)) continue;
       if (tail.ended) return;
-      // What it rejects with is its reader's, as what it throws is.
+      // A rejection is thrown to its reader, as an error that it throws is.
       await onCaughtUp?.();
       await tail.more(reader.cursor, signal);
     }

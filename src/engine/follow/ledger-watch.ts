@@ -1,10 +1,10 @@
 /**
- * The ledger watch: how readers of this process learn that something was committed, here or by another process.
+ * The ledger watch: notifies readers of this process of commits, here or in another process.
  *
- * Owns: one look at the store's position for all who follow anything, as often as `pollMs` says.
+ * Owns: one look at the store's position for all followers, each `pollMs`.
  * Never: reads a row.
- * 1.  What is committed here is told at once (the feed); what others commit, at the next look.
- * 2.  Where nobody listens there is no timer; where nothing is committed nobody is told.
+ * 1.  Commits of this process are announced at once (the feed); those of others at the next look.
+ * 2.  Without listeners there is no timer; without commits no listener is called.
  */
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
@@ -12,7 +12,10 @@ import { armUpkeep } from "../actors/kernel-clock.ts";
 import type { Feed } from "./feed.ts";
 
 export interface LedgerWatch {
-  /** News of one workflow, or of all. It may be told though there is nothing: other processes' commits have no name. */
+  /**
+   * Listens for commits of one workflow, or of all. It may be called without a commit, because commits of other
+   * processes have no name.
+   */
   readonly listen: (workflowId: string | null, hear: () => void) => () => void;
   /** Others have committed something: it is looked for at once. */
   readonly wake: () => void;
@@ -32,7 +35,10 @@ export function createLedgerWatch({ store, feed, clock, pollMs }: WatchParts): L
   let seen: number | null = null;
   let closed = false;
 
-  /** Null where the ledger cannot be read, which is news too: readers meet the failure themselves. */
+  /**
+   * Returns the position; null if the ledger cannot be read, which also wakes readers: they then meet the failure
+   * themselves.
+   */
   const positionNow = async (): Promise<number | null> => {
     try {
       return await store.position();

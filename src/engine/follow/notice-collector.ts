@@ -1,9 +1,10 @@
 /**
- * From the log to deliveries: each row that changed a gate is enqueued for one notifier, behind a cursor in the store.
+ * Collects notices from the log: each row that changed a gate is enqueued for one notifier, behind a cursor in the
+ * store.
  *
- * Owns: how far the log was read. Never: delivers.
- * 1.  Nothing is left out and nothing enqueued twice, over restarts and by several processes: the cursor moves with what it
- *     has passed, and only from where this process left it.
+ * Owns: the position up to which the log was read. Never: delivers.
+ * 1.  Nothing is left out and nothing enqueued twice, over restarts and by several processes: the cursor moves together
+ *     with the notices, and only from the position where this process left it.
  */
 
 import type { Gate } from "../../contract/gate.ts";
@@ -24,7 +25,9 @@ export interface CollectorParts {
 
 /** Rows, or gates, read at a time. */
 const page = 256;
-/** Rows without news after which the cursor is moved on nevertheless: what is read again after a restart. */
+/**
+ * The number of rows without notices after which the cursor is moved nevertheless; a restart reads at most these again.
+ */
 const moveEvery = 1_000;
 /** The time for which deliveries are remembered. */
 const rememberMs = 7 * 86_400_000;
@@ -45,7 +48,7 @@ export class NoticeCollector {
     this.#parts = parts;
   }
 
-  /** Enqueues what the log says since the last look. */
+  /** Enqueues the notices of all rows since the last look. */
   async collect(signal: AbortSignal): Promise<void> {
     this.#cursor ??= await this.#begin();
     while (!signal.aborted) {
@@ -64,11 +67,11 @@ export class NoticeCollector {
     const seen = passed + rows.length;
     if (updates.length === 0 && seen < moveEvery) return { stored, read: to, passed: seen };
     const isMoved = await deliveries.enqueue(notifier, { from: stored, to, updates, forget: this.#forget() });
-    // Else another process was quicker, and this one goes on from where that one is.
+    // If another process was quicker, this one continues from that process's cursor.
     return isMoved ? { stored: to, read: to, passed: 0 } : this.#begin();
   }
 
-  /** Returns the position from which the log is read. A notifier that is new begins with what is open. */
+  /** Returns the position from which the log is read. A new notifier begins with the open gates. */
   async #begin(): Promise<Cursor> {
     const { notifier, store, deliveries, clock } = this.#parts;
     const stored = await deliveries.cursor(notifier);
@@ -84,7 +87,7 @@ export class NoticeCollector {
     return this.#parts.clock.now() - rememberMs;
   }
 
-  /** Of a damaged workflow there is no news: `verify` names it. */
+  /** Returns the updates of a row; none for a damaged workflow, which `verify` reports. */
   async #newsOf({ row }: PositionedRow): Promise<readonly GateUpdates[]> {
     if (!mayTouchGates(row.body)) return [];
     const rows = await this.#parts.store.read(row.stream);
@@ -100,7 +103,7 @@ export class NoticeCollector {
   }
 }
 
-/** A page at a time: a gate may be large. */
+/** Yields the open gates a page at a time, because a gate may be large. */
 async function* openGates(store: LedgerStore): AsyncGenerator<Gate> {
   for (let after = ""; ; ) {
     const gates = await store.gates({ after, limit: page });

@@ -1,12 +1,14 @@
 /**
- * Telling people: what the log did to gates becomes deliveries, and each notifier is given its own until it has taken them.
+ * Notifies people: gate changes in the log become deliveries, and each notifier receives its own until it has accepted
+ * them.
  *
- * Owns: the loop of each notifier, its pauses and its limits. Never: is waited for by a workflow; decides anything.
- * 1.  Deliveries come from the log alone, behind a cursor in the store: what happened while nobody ran is told later, and
- *     what was not settled before a crash is told again under the same id.
- * 2.  Of one gate the next is told when the one before it was taken, or has failed for good.
- * 3.  What fails is tried again after a pause that doubles, up to `maxDeliveryAttempts`; each failure is logged and marked.
- * 4.  `stop` ends what is under way; it is then pending again.
+ * Owns: the loop of each notifier, its pauses and its limits. Never: makes a workflow wait; decides anything.
+ * 1.  Deliveries come from the log alone, behind a cursor in the store: changes while no process ran are delivered
+ *     later, and a delivery that was not settled before a crash is repeated under the same id.
+ * 2.  Notices of one gate are delivered in order: the next when the previous one was accepted, or has failed for good.
+ * 3.  A failed delivery is tried again after a pause that doubles, up to `maxDeliveryAttempts`; each failure is logged
+ *     and marked.
+ * 4.  `stop` aborts deliveries under way; they are then pending again.
  */
 
 import type { KernelError } from "../../contract/error.ts";
@@ -37,9 +39,9 @@ export interface DeliveryParts {
 
 export interface NoticeDelivery {
   readonly start: () => void;
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no delivery is under way any more. */
   readonly stop: () => Promise<void>;
-  /** Looks at once for what may be told. */
+  /** Looks for deliveries at once. */
   readonly wake: () => void;
 }
 
@@ -82,7 +84,7 @@ class NotifierLoop {
     this.#collector = new NoticeCollector({ ...parts, notifier: notifier.name, clock, updates });
   }
 
-  /** One pass at a time; what is asked for meanwhile is another pass. */
+  /** Starts a pass; only one runs at a time, and a request during a pass leads to another. */
   wake(): void {
     this.#isAsked = true;
     if (this.#pass !== null || this.#abort.signal.aborted) return;
@@ -116,7 +118,7 @@ class NotifierLoop {
   #armFor(at: number | null): void {
     if (this.#abort.signal.aborted) return;
     const { timers, runtime } = this.#parts;
-    // What is due and could not be taken waits for a place; its end wakes.
+    // A due delivery without a free slot waits for the end of another, which wakes the loop.
     const isAhead = at !== null && (at > runtime.clock.now() || this.#underWay.size === 0);
     timers.alarm(`notices:${this.#notifier.name}`, isAhead ? at : null, () => this.wake());
   }
@@ -146,7 +148,7 @@ class NotifierLoop {
       const settled = await this.#attempt(delivery);
       await deliveries.settle(name, delivery.delivery_id, { owner, now: runtime.clock.now(), ...settled });
     } catch (error) {
-      // Its lease runs out, and it is told again.
+      // The delivery's lease expires, and it is repeated.
       runtime.logger.error({ error, notifier: name }, "a delivery could not be settled");
     }
   }
@@ -173,7 +175,7 @@ class NotifierLoop {
   #putBack(delivery: Delivery, thrown: unknown): Settlement {
     const { runtime } = this.#parts;
     const { workflow_id, gate_id, kind, attempts: before } = delivery;
-    // Stopped here: another process, or the next start, tells it.
+    // If the delivery was stopped here, another process, or the next start, repeats it.
     if (this.#abort.signal.aborted)
       return { state: "pending", attempts: before, next_at: runtime.clock.now(), error: null };
     const attempts = before + 1;
@@ -197,7 +199,7 @@ class NotifierLoop {
     try {
       const signal = AbortSignal.any([cut.signal, stopping]);
       const delivered = this.#notifier.deliver(notice, { signal, receipts });
-      // One that goes on although it was told to end is waited for no longer.
+      // A notifier that ignores the abort signal is not waited for any longer.
       return await callWithin(() => Promise.race([delivered, stopped.promise]), {
         clock,
         timeoutMs: limits.deliveryTimeoutMs,
@@ -212,7 +214,7 @@ class NotifierLoop {
     }
   }
 
-  /** Reads what was given; an answer that is none cannot undo the delivery: it is logged. */
+  /** Reads the notifier's answer. An invalid answer cannot undo the delivery, so it is only logged. */
   #readTaken(given: unknown, about: object): NoticeTaken {
     const read = NoticeTaken.safeParse(given ?? {});
     if (read.success) return read.data;
@@ -221,14 +223,17 @@ class NotifierLoop {
     return {};
   }
 
-  /** A receipt is of use until the decision was told; a notifier that hears of no decision would keep it for ever. */
+  /**
+   * Returns the receipt to keep. A receipt is used until the decision is reported; a notifier that receives no
+   * decisions would keep it for ever.
+   */
   #receiptToKeep({ receipt }: NoticeTaken, { kind, gate_now }: GateNotice): string | null {
     const hearsOfDecisions = this.#notifier.kinds?.includes("decided") ?? true;
     return hearsOfDecisions && kind !== "decided" && isOpenGate(gate_now) ? (receipt ?? null) : null;
   }
 }
 
-/** Twice as long each time; longer where whoever refused has said so. */
+/** Returns the pause before the next attempt, which doubles each time; longer if the notifier asked for it. */
 function pauseMs(attempts: number, { detail }: KernelError, most: number): number {
   const asked = detail["retry_after_ms"];
   return Math.max(Math.min(most, firstPauseMs * 2 ** (attempts - 1)), typeof asked === "number" ? asked : 0);

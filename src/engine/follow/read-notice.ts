@@ -1,7 +1,7 @@
 /**
- * The notice that a delivery tells: the gate as the delivery's event left it, and as it stands while it is told.
+ * The notice of a delivery: the gate after the delivery's event, and the gate at the time of delivery.
  *
- * Owns: what of the log a notice is made of. Never: delivers.
+ * Owns: the parts of the log that a notice is made of. Never: delivers.
  */
 import { foldEvents, foldWorkflow } from "../../../machines/fold.ts";
 import { foretell } from "../../../machines/gate-consequences.ts";
@@ -14,7 +14,9 @@ import type { Delivery } from "../../ports/delivery-store.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { readable } from "../log/read-turns.ts";
 
-/** Returns the notice, or null where there is nothing to tell any more. @throws KernelErrorException T0_LEDGER_CORRUPT. */
+/**
+ * Returns the notice, or null if there is nothing to report any more. @throws KernelErrorException T0_LEDGER_CORRUPT.
+ */
 export async function readNotice(store: LedgerStore, delivery: Delivery): Promise<GateNotice | null> {
   const { delivery_id: notice_id, tenant_id, workflow_id, gate_id, kind, sequence, at } = delivery;
   const events = openTurns(await store.read(workflow_id));
@@ -37,7 +39,7 @@ export async function readNotice(store: LedgerStore, delivery: Delivery): Promis
   };
 }
 
-/** Returns who cancelled the workflow, when and why; null where nobody did. */
+/** Returns who cancelled the workflow, when and why; null if nobody did. */
 function findCancellation(events: readonly LedgerEvent[]): GateNotice["cancelled"] {
   for (const event of events) {
     if (event.event_type !== "WORKFLOW_CANCELLING" && event.event_type !== "WORKFLOW_CANCELLED") continue;

@@ -1,9 +1,9 @@
 /**
- * The folds of long logs that are under way: one for all who ask for the same workflow at once.
+ * The folds of long logs that are under way: simultaneous requests for the same workflow share one.
  *
- * Owns: which folds are under way. Never: keeps one that has ended, or checks who may read.
- * 1.  Whoever joins a fold gets nothing older than what was committed when they asked: where the log has grown since, they take a
- *     fold that began later.
+ * Owns: the folds under way. Never: keeps one that has ended, or checks access.
+ * 1.  A reader that joins a fold receives nothing older than the last commit before its request: if the log has grown
+ *     since, it takes a fold that began later.
  * 2.  The result is shared between readers; its events are frozen.
  */
 import { deepFreeze } from "../../contract/json.ts";
@@ -26,7 +26,7 @@ export class SharedFolds {
     return this.#underWay.has(workflowId);
   }
 
-  /** Returns the result of the fold under way; null where there is none, or where the log has grown since. */
+  /** Returns the result of the fold under way; null if there is none, or if the log has grown since. */
   async join(workflowId: string): Promise<ReadStream | null> {
     const read = await this.#underWay.get(workflowId);
     if (read === undefined) return null;
@@ -34,10 +34,12 @@ export class SharedFolds {
     return newer === undefined ? read : null;
   }
 
-  /** Folds the whole log, whose first page was read. @throws KernelErrorException T0_LEDGER_CORRUPT, T0_LEDGER_FORMAT. */
+  /**
+   * Folds the whole log, whose first page was read. @throws KernelErrorException T0_LEDGER_CORRUPT, T0_LEDGER_FORMAT.
+   */
   async fold(workflowId: string, first: readonly TurnRow[]): Promise<ReadStream> {
     const joined = await this.join(workflowId);
-    // One that is under way now began after this reader asked.
+    // A fold that is under way now began after this reader's request.
     return joined ?? this.#underWay.get(workflowId) ?? this.#begin(workflowId, first);
   }
 

@@ -1,11 +1,12 @@
 /**
- * A shared tail: what is appended to a log, read once for all who follow it in this process.
+ * A shared tail: the growing end of a log, read once for all its readers in this process.
  *
- * Owns: the newest segments of the log (the ring), the one pull that is under way, the wake-up of those who wait.
- * Never: knows what an item is, or who may see it.
- * 1.  It is pulled on demand: where nobody is at its end, nothing is read.
+ * Owns: the newest segments of the log (the ring), the one pull under way, the wake-up of waiting readers.
+ * Never: knows the content of an item, or who may see it.
+ * 1.  It pulls on demand: if no reader is at its end, nothing is read.
  * 2.  The ring holds at most `maxChars`, and the newest segment always.
- * 3.  A reader is a cursor, never a queue. Who is slow falls out of the ring and reads the log by itself until it is back.
+ * 3.  A reader is a cursor, never a queue. A slow reader falls out of the ring and reads the log by itself until it has
+ *     caught up.
  */
 import { singleFlight } from "../../contract/single-flight.ts";
 import { outside } from "../actors/async-context.ts";
@@ -15,23 +16,23 @@ export interface Segment<T> {
   readonly items: readonly T[];
   /** All up to this number is in it or before it. */
   readonly through: number;
-  /** How many rows of the log it was made of. */
+  /** The number of rows of the log that the segment was made of. */
   readonly rows: number;
   /** The size of the segment, in characters of the rows that it was made of. */
   readonly chars: number;
-  /** Nothing followed it when it was read. */
+  /** Whether nothing followed the segment when it was read. */
   readonly isLast: boolean;
-  /** With it, the log tells of something that has ended. */
+  /** Whether the log's subject has ended with this segment. */
   readonly ended: boolean;
 }
 
-/** Gives what follows what it gave last; null when there is no more for now. */
+/** Returns the segment after the last one; null if there is no more for now. */
 export type Pull<T> = () => Promise<Segment<T> | null>;
 
 export interface TailSource<T> {
   /** Begins to read the log after a number, by itself. */
   readonly open: (after: number) => Pull<T>;
-  /** Tells that there may be more, until it is ended. */
+  /** Notifies that there may be more, until it is ended. */
   readonly listen: (hear: () => void) => () => void;
 }
 
@@ -61,28 +62,28 @@ export class SharedTail<T> {
     this.#unlisten = source.listen(() => this.#hear());
   }
 
-  /** Returns whether all that is committed, as far as is known, lies at or before the cursor. */
+  /** Returns whether the cursor has reached all items that are known to be committed. */
   isAtRest(cursor: number): boolean {
     return cursor >= this.#through && this.#restedAt === this.#news;
   }
 
-  /** Returns whether what the log tells of had ended where the tail stands. */
+  /** Returns whether the log's subject had ended at the present end of the tail. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Begins to read by itself, as one must whose cursor has left the ring. */
+  /** Begins a reading of the log for one reader whose cursor has left the ring. */
   open(after: number): Pull<T> {
     return this.#source.open(after);
   }
 
-  /** Tells another tail, made of this one, that there may be more. */
+  /** Notifies another tail, derived from this one, that there may be more. */
   listen(hear: () => void): () => void {
     this.#hearers.add(hear);
     return () => void this.#hearers.delete(hear);
   }
 
-  /** Returns what follows the cursor; null if there is nothing yet, "gone" if the ring no longer has it. */
+  /** Returns the segment after the cursor; null if there is none yet, "gone" if the ring no longer has it. */
   async after(cursor: number): Promise<Segment<T> | null | "gone"> {
     while (cursor >= this.#floor) {
       if (this.#closed !== null) throw this.#closed;
@@ -93,7 +94,7 @@ export class SharedTail<T> {
     return "gone";
   }
 
-  /** Until there is more, or the signal is given. */
+  /** Waits until there is more, or the signal is aborted. */
   more(cursor: number, signal: AbortSignal | undefined): Promise<void> {
     if (!this.isAtRest(cursor) || this.#closed !== null || signal?.aborted === true) return Promise.resolve();
     return new Promise((resolve) => {
@@ -107,7 +108,7 @@ export class SharedTail<T> {
     });
   }
 
-  /** Nobody reads any more; with a reason, those who still do are told so. */
+  /** Closes the tail when it has no readers; with a reason, remaining readers receive it as their error. */
   close(reason: unknown = null): void {
     this.#unlisten();
     this.#closed = reason;
@@ -125,7 +126,7 @@ export class SharedTail<T> {
     if (this.#waiting.size > 0) void this.#look();
   }
 
-  /** Reads for those who wait; they are woken by what there is, or to meet the failure themselves. */
+  /** Reads for the waiting readers, and wakes them with a segment, or to meet the failure themselves. */
   async #look(): Promise<void> {
     const before = this.#through;
     try {
@@ -160,7 +161,7 @@ export class SharedTail<T> {
   }
 }
 
-/** One reader of a tail: where it stands, and its own reading of the log while it is behind the ring. */
+/** One reader of a tail: its cursor, and its own reading of the log while it is behind the ring. */
 export class TailReader<T> {
   readonly #tail: SharedTail<T>;
   #own: Pull<T> | null = null;
@@ -171,7 +172,7 @@ export class TailReader<T> {
     this.cursor = after;
   }
 
-  /** The next segment, which may begin before what was asked for; null when there is no more for now. */
+  /** Returns the next segment, which may begin before the cursor; null if there is no more for now. */
   async next(): Promise<Segment<T> | null> {
     for (;;) {
       const segment = await this.#tail.after(this.cursor);

@@ -1,12 +1,12 @@
 /**
  * The feed of a tenant: every change of its workflows and gates, from the ledger's rows, in the order of the ledger.
  *
- * Owns: how one reader follows, and the snapshot that it begins with where it has no cursor. What readers share is in
- *       feed-tails.ts.
- * 1.  After a position, nothing is left out and nothing told twice, whichever process is asked.
- * 2.  A snapshot is taken from the indexes while others write. It ends with a bookmark: what was told until then is the
- *     state at its position, and what follows goes on from there.
- * 3.  A cursor that this ledger has not reached is of another one: its reader begins anew.
+ * Owns: the course of one reader, and the snapshot at its beginning if it has no cursor. The shared tails are in
+ * feed-tails.ts.
+ * 1.  After a position, nothing is left out and nothing repeated, whichever process answers.
+ * 2.  A snapshot is taken from the indexes while others write. It ends with a bookmark: the items before it are the
+ *     state at its position, and the following items continue from there.
+ * 3.  A cursor beyond the end of this ledger belongs to another one: its reader begins anew.
  */
 import type { FeedBookmark } from "../../contract/feed.ts";
 import type { FeedOptions } from "../../contract/follow.ts";
@@ -18,7 +18,7 @@ import type { ToldWorkflow } from "./feed-fold.ts";
 import { type FeedParts, FeedTails, type Followed, openRows, type Tenant } from "./feed-tails.ts";
 import { type Segment, TailReader } from "./shared-tail.ts";
 
-/** An item of a feed, before it is told to one reader. */
+/** An item of a feed, before it is adapted to one reader. */
 export type ToldItem = ToldWorkflow | FeedBookmark;
 
 export interface TenantFeed {
@@ -28,8 +28,8 @@ export interface TenantFeed {
 }
 
 /**
- * How many rows back a shared tail may begin: who goes on from further away reads up to it alone, and nobody waits for
- * that.
+ * The number of rows back at which a shared tail may begin. A reader that continues from further away first reads
+ * alone, and no other waits for it.
  */
 const sharedReach = 1_000;
 /** Rows without anything for a reader after which its cursor is moved on nevertheless. */
@@ -74,7 +74,10 @@ async function* followFeed<M>(
   }
 }
 
-/** Returns the beginning of a tail that is shared from now on: positions do not tell how many rows lie between. */
+/**
+ * Returns the beginning of a tail that is shared from now on, because positions do not show the number of rows between
+ * them.
+ */
 async function beginningOf<M>(
   tails: FeedTails<M>,
   followed: Followed,
@@ -85,7 +88,7 @@ async function beginningOf<M>(
   return missed.length < sharedReach ? from : now;
 }
 
-/** A reader of what is there now, which shares nothing. */
+/** Makes a reader of the present content, which shares nothing. */
 function readAlone<M>(tails: FeedTails<M>, followed: Followed, from: number) {
   const pull = tails.tell(openRows(tails.parts.store, from), followed, from);
   const reader = {
@@ -99,7 +102,7 @@ function readAlone<M>(tails: FeedTails<M>, followed: Followed, from: number) {
   return reader;
 }
 
-/** Yields what is open now. */
+/** Yields the workflows and gates that are open now. */
 async function* snapshot<M>(
   { store, describeHead }: FeedParts<M>,
   { intent_type, only, signal }: FeedOptions,
@@ -118,10 +121,10 @@ async function* snapshot<M>(
 
 type Told = Pick<Segment<ToldWorkflow>, "items" | "rows">;
 
-/** Tells one reader a segment: the items that it asked for, and bookmarks. */
+/** Delivers segments to one reader: the items that it asked for, and bookmarks. */
 class FeedTeller {
   readonly #options: FeedOptions;
-  /** The end of the snapshot that is being told; null once it is over. */
+  /** The position of the snapshot that is being delivered; null once it is complete. */
   #until: number | null;
   #told: number;
   /** Rows since then. */

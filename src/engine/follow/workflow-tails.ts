@@ -1,9 +1,9 @@
 /**
- * The tails of workflows that are followed now: one reading of a log, and one projection of each kind, for all readers.
+ * The tails of followed workflows: one reading of a log, and one projection of each kind, for all readers.
  *
- * Owns: which tails there are, and who uses them. Never: checks who may read.
- * 1.  A tail lives as long as somebody reads it; with the last reader its listeners go.
- * 2.  A tail begins at the first event, so that whether the workflow has ended is read, not guessed.
+ * Owns: the tails, and their use. Never: checks access.
+ * 1.  A tail lives as long as it has readers; with the last reader its listeners are removed.
+ * 2.  A tail begins at the first event, so that the end of the workflow is read, not guessed.
  */
 import type { LedgerEvent } from "../../contract/event.ts";
 import { typesWhere } from "../../contract/events.ts";
@@ -16,7 +16,7 @@ import { readable } from "../log/read-turns.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { type Pull, type Segment, SharedTail, TailReader, type TailSource } from "./shared-tail.ts";
 
-/** An item with the number that following goes on after: the sequence of the event it was made of. */
+/** An item with the cursor for following it: the sequence of the event that it was made of. */
 export interface Numbered<T> {
   readonly sequence: number;
   readonly item: T;
@@ -138,8 +138,8 @@ export async function ownerOf(store: OwnerStore, workflowId: string): Promise<st
 }
 
 /**
- * Returns the tenant of a first row. If it cannot be read the index names the tenant: nobody else learns of a damaged
- * log.
+ * Returns the tenant of a first row. If the row cannot be read, the index names the tenant, so that nobody else learns
+ * of a damaged log.
  */
 export async function ownerOfRow(store: OwnerStore, row: TurnRow): Promise<string | number> {
   try {
@@ -151,7 +151,7 @@ export async function ownerOfRow(store: OwnerStore, row: TurnRow): Promise<strin
   }
 }
 
-/** Reads a log by itself, shared with nobody, as a projection tells it. */
+/** Reads a log for one reader, as a projection maps it. */
 export function openChannel<T>(
   store: LedgerStore,
   projection: Projection<T>,
@@ -168,15 +168,18 @@ function projectPull<T>({ begin }: Projection<T>, pull: Pull<LogEvent>): Pull<Nu
     const items = segment.items.flatMap(({ sequence, item }) =>
       readable(String(item.workflow_id), () => tell(item)).map((told) => ({ sequence, item: deepFreeze(told) })),
     );
-    // Of a held stretch it is not known whether others have followed it.
+    // It is not known whether other rows have followed a held segment.
     return { ...segment, items, isLast: false };
   };
 }
 
-/** How many marks a log has: places to read on from, besides its beginning. */
+/** The number of marks of a log: positions to continue reading from, besides its beginning. */
 const maxMarks = 16;
 
-/** The events of a log, a page of rows at a time; others run between two. Marks are left for whoever comes after. */
+/**
+ * Returns a pull of the events of a log, a page of rows at a time, with a turn of the event loop between two. It leaves
+ * marks for later readers.
+ */
 function openLog(
   store: Pick<LedgerStore, "read">,
   workflowId: string,
@@ -199,7 +202,7 @@ function openLog(
     return segmentOf(rows, { items: events.map(toLogEvent), through: end.last, ended });
   };
   return async () => {
-    // What comes before is read for what it says of the rest.
+    // Earlier segments are read because the projection may depend on them.
     for (;;) {
       const segment = await pull();
       if (segment === null || segment.through > after) return segment;
@@ -207,7 +210,7 @@ function openLog(
   };
 }
 
-// Many readers are given the same record: nobody may change it.
+// Many readers receive the same object, so nobody may change it.
 const toLogEvent = (event: LedgerEvent): LogEvent => ({ sequence: event.sequence, item: deepFreeze(event) });
 
 function segmentOf<T>(rows: readonly TurnRow[], told: Pick<Segment<T>, "items" | "through" | "ended">): Segment<T> {
@@ -218,10 +221,7 @@ function segmentOf<T>(rows: readonly TurnRow[], told: Pick<Segment<T>, "items" |
 const begin = typesWhere(({ begins }) => begins === "workflow");
 const end = typesWhere(({ ends }) => ends === "workflow" || ends === "request");
 
-/**
- * Returns whether these events leave the workflow ended. A fact that came after the end reopens nothing; a restart
- * does.
- */
+/** Returns whether the workflow has ended after these events. A later fact does not reopen it; a restart does. */
 function hasEnded(events: readonly LedgerEvent[], before: boolean): boolean {
   const last = events.findLast(({ event_type: type }) => end.has(type) || begin.has(type));
   return last === undefined ? before : end.has(last.event_type);

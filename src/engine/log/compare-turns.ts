@@ -1,9 +1,9 @@
 /**
- * What a replay made, held against what the record holds, byte by byte.
+ * Compares the rows of a replay with the record, byte by byte.
  *
- * Owns: what counts as the same, and the words for what does not. Never: replays anything.
- * 1.  Events are compared as they lie in a body; rows are sealed again with the recorded partition and chained from the
- *     genesis hash: the head is equal only if every byte is.
+ * Owns: the definition of equality, and the names of differences. Never: replays anything.
+ * 1.  Events are compared as they are written in a body; rows are sealed again with the recorded partition and chained
+ *     from the genesis hash: the head is equal only if every byte is.
  */
 import type { EventDraft } from "../../contract/event.ts";
 import { isPlainObject, type Json } from "../../contract/json.ts";
@@ -45,7 +45,7 @@ export function missing(sequence: number, recorded: TurnEvent, instead: EventDra
   return { ...place, actual, reason };
 }
 
-/** The replay went on where the record ends. */
+/** Returns the difference of a replay that continued beyond the end of the record. */
 export function goesBeyond(sequence: number, extra: EventDraft): ReplayDifference {
   const actual = extra.payload as unknown as Json;
   const reason = `the ledger ends here; ${nameOf(extra)} came`;
@@ -80,7 +80,7 @@ interface Found {
 }
 const orderOnly: Found = { path: [], expected: null, actual: null };
 
-/** The first place where two values part, members in the order of the expected one. */
+/** Returns the first place at which two values differ, with members in the order of the expected one. */
 function firstDifference(expected: Json, actual: Json, path: readonly string[]): Found | null {
   if (!isHolder(expected) || !isHolder(actual) || Array.isArray(expected) !== Array.isArray(actual))
     return Object.is(expected, actual) ? null : { path, expected, actual };
@@ -105,8 +105,10 @@ function differentRow(row: TurnRow, sealed: TurnRow, first: TurnEvent | undefine
   const found = firstDifference(contentsOf(row), contentsOf(sealed), []) ?? orderOnly;
   const { id = null, type = "", step = null } = first ?? {};
   const place = { sequence: row.first_sequence, event_id: id, event_type: type, step_id: step };
-  const reason = `the row that begins here is another: ${found.path.join(".")} was ${show(found.expected)} and is ${show(found.actual)} now`;
-  return { code: "ROW_DIFFERS", ...place, ...found, path: found.path.join("."), reason };
+  const path = found.path.join(".");
+  const reason =
+    `the row that begins here is another: ${path} was ${show(found.expected)} and is ` + `${show(found.actual)} now`;
+  return { code: "ROW_DIFFERS", ...place, ...found, path, reason };
 }
 
 const contentsOf = ({ envelope, body }: TurnRow): Json => ({

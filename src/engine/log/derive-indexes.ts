@@ -1,7 +1,7 @@
 /**
- * What a row changes in the ledger's indexes, derived from the record and the row's events (LED-01).
+ * The changes that a row makes in the ledger's indexes, derived from the record and the row's events (LED-01).
  *
- * Owns: which indexes follow from which events. Never: decides, writes.
+ * Owns: the mapping from events to indexes. Never: decides, writes.
  */
 import { claimedKey } from "../../contract/action.ts";
 import { addCharge, type Ceiling, chargeFields, noCharge } from "../../contract/budget.ts";
@@ -89,7 +89,7 @@ function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes[
   };
 }
 
-/** Memory and documents, in a workflow's log and in a tenant's own. */
+/** Returns the memory records and documents of events, in a workflow's log or in a tenant's own. */
 export const recordsOf = (drafts: readonly EventDraft[]): AppendIndexes => addRecords({}, drafts);
 
 function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendIndexes {
@@ -101,13 +101,14 @@ function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendInde
 }
 
 /**
- * When a workflow in which nothing can go on now must be looked at again; null for never. One that waits though nothing is
- * left to wait for is due at once: its process ended between a decision and what follows from it. One in which anything
- * runs has no due time: recovery takes it up if its process dies.
+ * Returns the instant at which a workflow that cannot run on must be looked at again; null for never. A workflow that
+ * waits although nothing is left to wait for is due at once: its process ended between a decision and its consequences.
+ * A workflow in which a call runs has no due time: recovery takes it over if its process dies.
  */
 export function dueOf(record: WorkflowRecord): number | null {
   if (record.state === "running") return dueAfterPause(record);
-  // Whoever takes it up asks what is not asked yet, and ends it once nothing is left to ask: the process that waited is gone.
+  // The process that takes it over asks the outstanding questions, and ends the workflow once none is left: the process
+  // that waited is gone.
   if (record.state === "cancelling")
     return isAnyUnasked(record) || openGates(record).length === 0 ? Date.parse(record.updated_at) : null;
   if (record.state !== "waiting_for_user") return null;
@@ -116,7 +117,7 @@ export function dueOf(record: WorkflowRecord): number | null {
   return isLeft ? earliest(timesOf(open)) : Date.parse(record.updated_at);
 }
 
-/** Steps back off, and none runs: what is ready besides waits for a place that one of them holds. */
+/** Steps wait for a retry, and none runs: a ready step waits for a place that one of them holds. */
 function dueAfterPause(record: WorkflowRecord): number | null {
   const pauses: number[] = [];
   for (const id of record.standing.running) {
@@ -168,7 +169,8 @@ function chargesOf(record: WorkflowRecord, draft: EventDraft): readonly IndexedC
 }
 
 /**
- * A route is held to what is left behind the ends in its own row: they may have taken more than was set aside for them.
+ * Limits a route to the budget that is left after the ends in its own row, which may have used more than was reserved
+ * for them.
  */
 function leftBehind(charge: IndexedCharge, at: number, charges: readonly IndexedCharge[]): IndexedCharge {
   const { within, ofAll, counter } = charge;
@@ -179,7 +181,7 @@ function leftBehind(charge: IndexedCharge, at: number, charges: readonly Indexed
   return { ...charge, within: taken.reduce(lowerBy, within) };
 }
 
-/** Less by what an amount adds; what it gives back is there once it is committed. */
+/** Lowers a ceiling by the amounts that are added; returned amounts count once they are committed. */
 const lowerBy = (within: Ceiling, { amounts }: Pick<IndexedCharge, "amounts">): Ceiling =>
   Object.fromEntries(
     chargeFields.flatMap((field) => {
@@ -191,7 +193,9 @@ const lowerBy = (within: Ceiling, { amounts }: Pick<IndexedCharge, "amounts">): 
 const heldTo = (charge: IndexedCharge, within: Ceiling | undefined): IndexedCharge =>
   within === undefined ? charge : { ...charge, within };
 
-/** A reservation is charged as a whole; its settlement charges the difference. */
+/**
+ * Returns the charges of a budget event. A reservation is charged as a whole; its settlement charges the difference.
+ */
 function budgetCharges(draft: EventDraft & { readonly type: "BUDGET_RESERVED" | "BUDGET_SETTLED" }): IndexedCharge[] {
   const { counters, amounts } = draft.payload;
   const added = draft.type === "BUDGET_RESERVED" ? amounts : addCharge(amounts, draft.payload.reserved, -1);
@@ -205,8 +209,8 @@ const ofEndpoint = (charge: IndexedCharge, { ceilings }: EventDraft): readonly I
 ];
 
 /**
- * A decided route is an invocation of its endpoint and sets aside the tokens it may take; what the call used instead
- * follows with the end of the attempt that made it.
+ * Returns the charge of a decided route: one invocation of its endpoint, and the tokens that it may use. The end of the
+ * attempt that made the call corrects them to the actual usage.
  */
 function routeCharge({ routes }: WorkflowRecord, { type, payload }: EventDraft): IndexedCharge | null {
   if (type === "ROUTE_DECIDED" && payload.decision !== null) {
@@ -214,7 +218,7 @@ function routeCharge({ routes }: WorkflowRecord, { type, payload }: EventDraft):
     return { counter: endpointCounter(payload.decision.endpoint.name), amounts };
   }
   if (type !== "ACTION_SUCCEEDED" && type !== "ACTION_FAILED") return null;
-  // An abandoned call says what it used when it ends.
+  // An abandoned call reports its usage when it ends.
   if ("pending" in payload && payload.pending) return null;
   const { action_id, attempt } = payload;
   const { model, tokens, cost } = payload.usage;
@@ -228,7 +232,8 @@ function routeCharge({ routes }: WorkflowRecord, { type, payload }: EventDraft):
 type SharedKeys = NonNullable<AppendIndexes["keys"]>;
 
 /**
- * Keys that other workflows must find: of calls that they could make as well, and the one that the request came under.
+ * Returns the keys that other workflows must find: those of calls that they could make as well, and that of the
+ * request.
  */
 function keysOf({ intent, keys }: WorkflowRecord, { type, payload }: EventDraft): SharedKeys {
   if (type === "INTENT_RECEIVED" && payload.submission !== undefined) {

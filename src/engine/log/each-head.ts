@@ -1,13 +1,13 @@
 /**
- * The heads of a selection one after another, however many there are.
+ * Iterates over the heads of a selection, however many there are.
  *
- * Owns: the way from one page of heads to the next. Never: folds, filters, or holds more than a page.
+ * Owns: the paging of heads. Never: folds, filters, or holds more than a page.
  */
 import type { HeadFilter, LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 
 const pageSize = 200;
 
-/** In the order of ids. A head that changes while they are read may be told as it was or as it is. */
+/** Yields heads in the order of ids. A head that changes during the iteration may be yielded in either state. */
 export async function* eachHead(
   store: Pick<LedgerStore, "heads">,
   filter: Omit<HeadFilter, "after" | "limit"> = {},

@@ -1,11 +1,11 @@
 /**
- * What a process keeps up while workflows are awake in it, wherever they are driven from: that it is known to live, and a look
- * at what other processes wrote.
+ * The upkeep of a process while workflows are awake in it, whatever drives them: its heartbeat, and a look for rows of
+ * other processes.
  *
- * Owns: the beat's and the tail's alarm, the wake-up. Never: wakes a workflow, decides anything about one.
- * 1.  Both alarms rest while nothing is awake; the next commit arms them.
- * 2.  Who has lost a lease hears it before anything else of its workflow is begun here.
- * 3.  What is held here and not worked on, whatever became of it, is given back.
+ * Owns: the alarms of the heartbeat and of the tail, the wake-up. Never: wakes a workflow, decides anything about one.
+ * 1.  Both alarms are off while nothing is awake; the next commit arms them.
+ * 2.  A workflow whose lease is lost is stopped before anything else of it begins here.
+ * 3.  A lease that is held here without work is given back.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { callAside } from "../../contract/maybe-promise.ts";
@@ -29,9 +29,9 @@ export interface LeaseKeeperOptions {
   readonly logs: () => readonly WorkflowLog[];
   /** Another process has committed something. */
   readonly onUpdate: () => void;
-  /** Another process is gone: what it held is free. */
+  /** Called when another process has died: its workflows are free. */
   readonly onGone: () => void;
-  /** Another process has taken a workflow that is awake here: its log is lost, its work must stop. */
+  /** Called when another process has taken a workflow that is awake here: its log fails, and its work must stop. */
   readonly onLeaseLost: (log: WorkflowLog) => void;
 }
 
@@ -44,7 +44,7 @@ export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   #stopped = false;
   #watching = false;
-  /** The workflows that were held here at the last look though nothing works on them, by epoch. */
+  /** The workflows, by epoch, that were held here without work at the last look. */
   #strays: ReadonlyMap<string, number> = new Map();
 
   constructor(options: LeaseKeeperOptions) {
@@ -52,7 +52,7 @@ export class LeaseKeeper {
     options.life.onLost(() => this.#loseAll());
   }
 
-  /** Makes this process known to the others: they go on with what is left of it, and it with theirs. */
+  /** Registers this process with the others, so that each takes over the workflows of one that dies. */
   async follow(): Promise<void> {
     const { store, life, onGone } = this.#options;
     const ask = this.#attempt(() => life.beat(), notTold);
@@ -61,7 +61,7 @@ export class LeaseKeeper {
     await life.beat();
   }
 
-  /** Gives back what is held without work at two looks: a workflow that was taken up just now is not awake yet. */
+  /** Gives back workflows that are held without work at two looks: one that was taken just now is not awake yet. */
   async giveBack(): Promise<void> {
     const { store, life, logs } = this.#options;
     const held = await store.held(life.owner);
@@ -81,7 +81,7 @@ export class LeaseKeeper {
     this.#attempt(() => this.#refresh(awake), "what was committed elsewhere could not be read")();
   }
 
-  /** Says that this process lives and watches for foreign appends while anything is awake. */
+  /** Sends heartbeats and looks for appends of other processes while anything is awake. */
   watch(): void {
     if (this.#stopped || this.#watching) return;
     this.#watching = true;
@@ -89,7 +89,7 @@ export class LeaseKeeper {
     this.#armUpkeep();
   }
 
-  /** A workflow has left memory: its lease is given up. */
+  /** Gives up the lease of a workflow that has left memory. */
   rested({ lease, lost, identity }: WorkflowLog): void {
     if (this.#stopped || lease === null || lost !== null) return;
     this.#attempt(() => this.#options.store.release(identity.workflow_id, lease), "a lease could not be given up")();
@@ -103,7 +103,7 @@ export class LeaseKeeper {
     return () => callAside(work, (error) => this.#options.logger.error({ error }, failure));
   }
 
-  /** False when nothing is awake: both alarms rest then, and the next commit arms both. */
+  /** Returns false if nothing is awake: both alarms are then off, and the next commit arms them. */
   #keepsWatching(): boolean {
     if (!this.#stopped && this.#options.logs().length > 0) return true;
     this.#watching = false;
@@ -126,7 +126,7 @@ export class LeaseKeeper {
     await this.#options.life.beat();
   }
 
-  /** Another process has taken this one for dead. */
+  /** Fails all logs, because another process has taken this one for dead. */
   #loseAll(): void {
     const { logs, onLeaseLost } = this.#options;
     for (const log of logs().filter(({ mayBeHeld }) => mayBeHeld)) {

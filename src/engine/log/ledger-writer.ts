@@ -1,13 +1,13 @@
 /**
  * The ledger writer: group commit over all workflows in flight.
  *
- * Owns: which appends share a transaction. Never: what is in them.
- * 1.  An append resolves after COMMIT has returned, never before; what is not `lazy` is durable then.
+ * Owns: the grouping of appends into transactions. Never: the content of an append.
+ * 1.  An append resolves after COMMIT has returned, never before; it is durable then, unless it is `lazy`.
  * 2.  Appends keep their order; one transaction is under way at a time.
  * 3.  A failed transaction rejects each of its appends with the store's coded error; nothing of it was written.
- * 4.  A transaction has at most `maxBatch` appends, and of those who waited for it at most `maxBurst` are told in one turn
- *     of the event loop: whoever is told goes on at once, and others run in between.
- * 5.  A kernel whose time has run out appends nothing before it has asked whether it is still known.
+ * 4.  A transaction has at most `maxBatch` appends, and at most `maxBurst` of their waiters are resumed in one turn of
+ *     the event loop: each continues at once, and other work runs in between.
+ * 5.  A kernel whose lease has run out appends nothing before it has asked the store whether it is still registered.
  */
 import type { Append, AppendReceipt, LedgerStore } from "../../ports/ledger-store.ts";
 import { outside } from "../actors/async-context.ts";
@@ -17,24 +17,24 @@ import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
 import type { OwnLife } from "./own-life.ts";
 
 export interface Posting {
-  /** Called when the transaction begins, so that what is decided until then shares its row. */
+  /** Called when the transaction begins, so that events that are decided until then share its row. */
   readonly seal: () => Append;
   readonly resolve: (receipt: AppendReceipt) => void;
   readonly reject: (error: unknown) => void;
 }
 
 export interface LedgerWriter {
-  /** Queues an append; its end is told once, after the transaction. What the told ones throw is their own affair. */
+  /** Queues an append; its end is reported once, after the transaction. Errors of the callback are the caller's own. */
   readonly post: (posting: Posting) => void;
-  /** As `post`, for who waits with a promise. */
+  /** Queues as `post` does, for a caller that waits with a promise. */
   readonly append: (seal: () => Append) => Promise<AppendReceipt>;
   /** Resolves when all that was appended is durable. */
   readonly sync: () => Promise<void>;
-  /** Resolves when nothing is queued or under way. */
+  /** Resolves when no append is queued or under way. */
   readonly drained: () => Promise<void>;
 }
 
-/** Seals one entry; one that cannot be sealed fails alone. */
+/** Seals one entry; an entry that cannot be sealed fails alone. */
 function sealOne(waiting: Posting): (Posting & { readonly entry: Append }) | null {
   try {
     return { ...waiting, entry: waiting.seal() };
@@ -46,7 +46,7 @@ function sealOne(waiting: Posting): (Posting & { readonly entry: Append }) | nul
 
 export type WriterLimits = Pick<Limits, "maxBatch" | "maxBurst">;
 
-/** Of a writer that holds nothing in anybody's name. */
+/** The lease state of a writer that holds no workflows. */
 const ownerless: Pick<OwnLife, "stands" | "hold"> = { stands: true, hold: async () => true };
 
 export function createLedgerWriter(
@@ -59,7 +59,7 @@ export function createLedgerWriter(
   let syncing: Promise<void> | null = null;
   const idle: (() => void)[] = [];
 
-  /** Those who ask before it begins share one. */
+  /** Syncs the store. Calls that arrive before it begins share one sync. */
   const sync = async (): Promise<void> => {
     await null;
     syncing = null;
@@ -78,7 +78,7 @@ export function createLedgerWriter(
               () =>
                 reject(refused.error),
           );
-    // Whoever is told goes on from here; what is queued then is in the next transaction.
+    // Each resumed waiter continues at once; its next append joins the next transaction.
     for (const [i, tell] of told.entries()) {
       if (i > 0 && i % maxBurst === 0) await yieldToEventLoop();
       tell();
@@ -88,7 +88,7 @@ export function createLedgerWriter(
     for (const resolve of idle.splice(0)) resolve();
   };
 
-  /** One turn of the event loop gathers what waits; nothing is delayed further. */
+  /** Schedules a transaction. It gathers the appends of one turn of the event loop; nothing is delayed further. */
   const schedule = (): void => {
     busy = true;
     outside(() => inNextTurn(() => void flush()));
@@ -107,14 +107,14 @@ export function createLedgerWriter(
   };
 }
 
-/** Logs that were lost by it refuse to be sealed. */
+/** Logs that failed because of it refuse to be sealed. */
 const askFirst = (life: Pick<OwnLife, "hold">): Promise<{ readonly error: unknown } | null> =>
   life.hold().then(
     () => null,
     (error: unknown) => ({ error }),
   );
 
-/** One transaction; gives how each is to be told of its end. */
+/** Runs one transaction, and returns the function that reports its end to each append. */
 async function appendAll(store: LedgerStore, next: readonly Posting[]): Promise<readonly (() => void)[]> {
   const batch = next.map(sealOne).filter((w) => w !== null);
   if (batch.length === 0) return [];

@@ -1,7 +1,7 @@
 /**
- * Up to where a workflow's log is durable, where that is not up to where it is committed (`durability: "effects"`).
+ * The position up to which a workflow's log is durable, if it lags behind the committed one (`durability: "effects"`).
  *
- * Never: commits anything; what a sync covers was committed before it began.
+ * Never: commits anything; a sync covers rows that were committed before it began.
  */
 import type { LogServices } from "./log-services.ts";
 
@@ -21,12 +21,12 @@ export class LogDurability {
     this.#hearer = hearer;
   }
 
-  /** Returns whether a power cut can take back what stands at this sequence. */
+  /** Returns whether a power cut can remove the event with this sequence. */
   isBehind(sequence: number): boolean {
     return this.#durable < sequence;
   }
 
-  /** The log was read: whether what others committed is durable, only a sync says. */
+  /** Records that the log was read: only a sync makes sure that rows of other processes are durable. */
   read(confirmed: number): void {
     this.#durable = this.#services.mayBeLazy ? 0 : confirmed;
   }
@@ -35,7 +35,7 @@ export class LogDurability {
     if (!lazy) this.#durable = confirmed;
   }
 
-  /** Has what is committed made durable. */
+  /** Makes the committed rows durable. */
   sync(confirmed: number): void {
     if (this.#syncing) return;
     this.#syncing = true;

@@ -1,6 +1,4 @@
-/**
- * What a workflow's log is given: who it is, what it was, and the services it works with.
- */
+/** The dependencies of a workflow's log: its identity, its recorded past, and the services that it uses. */
 import type { EventDraft, LedgerEvent } from "../../contract/event.ts";
 import type { StreamEnd, TurnRow } from "../../contract/turn.ts";
 import type { TurnCause } from "../../contract/turn-input.ts";
@@ -25,13 +23,13 @@ export interface LogServices {
   readonly runtime: Runtime;
   readonly writer: LedgerWriter;
   readonly read: (workflowId: string, after: number) => Promise<readonly TurnRow[]>;
-  /** In whose name workflows are held. */
+  /** The registration of this process, in whose name workflows are held. */
   readonly life: OwnLife;
-  /** Whether rows on which nothing outside rests may be committed without being synced. */
+  /** Whether rows on which nothing outside depends may be committed without a sync. */
   readonly mayBeLazy: boolean;
-  /** Told after each commit, with the events that are now durable. */
+  /** Called after each commit, with the events that are now durable. */
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
-  /** Told of what another process appended, once it is taken in. */
+  /** Called with the events that another process appended, once they are folded. */
   readonly onForeign: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
 }
 
@@ -42,7 +40,7 @@ export interface FoldedLog {
   readonly head: WorkflowHead;
 }
 
-/** Told what became of a row; called outside the transaction. */
+/** Receives the result of a row; it is called outside the transaction. */
 export interface LogListener {
   /** A row of these events is sealed now; returns the inputs that led to it. */
   readonly sealing: (now: number, drafts: readonly EventDraft[]) => TurnCause;
@@ -51,7 +49,7 @@ export interface LogListener {
   readonly synced: () => void;
   /** Returns whether nothing outside waits for the row that is sealed now. */
   readonly mayBeLazy: () => boolean;
-  /** The log stands where the ledger does; what was noted behind this sequence is gone. */
+  /** The log has been reset to the ledger's state; events that were appended to it after this sequence are dropped. */
   readonly overtaken: (confirmed: number) => void;
   readonly lost: () => void;
 }

@@ -1,7 +1,8 @@
 /**
- * The part of a turn that is in memory before its row is in the ledger: the decided events, and the row in the making.
+ * The part of a turn that is in memory before its row is in the ledger: the decided events, and the unfinished row.
  *
- * 1.  An event is written as JSON when it is noted: a value that JSON does not have is refused then, and no commit fails for it.
+ * 1.  An event is written as JSON when it is added: a value that JSON does not have is refused then, and no commit
+ *     fails for it.
  */
 import type { Actor, EventDraft, LedgerEvent } from "../../contract/event.ts";
 import { instantText } from "../../contract/instant.ts";
@@ -29,7 +30,10 @@ export interface Sealed {
   readonly known: KnownHead;
 }
 
-/** The index row as a log last wrote it; what somebody else may have written is written again with the next row. */
+/**
+ * The index row as a log last wrote it; a row that another process may have changed is written again with the next
+ * append.
+ */
 export const unknownHead: KnownHead = { state: null, percent: null, due_at: undefined };
 
 /** The events of the next row of a workflow. */
@@ -40,7 +44,7 @@ export class NotedTurn {
   readonly events: LedgerEvent[] = [];
   #row: RowBuilder | null = null;
 
-  /** @param end the end of the stream, behind which the row will stand. */
+  /** Opens a turn. @param end the end of the stream, behind which the row is appended. */
   constructor(shared: Shared, end: StreamEnd) {
     this.#shared = shared;
     this.#end = end;
@@ -50,17 +54,19 @@ export class NotedTurn {
     return this.events.length;
   }
 
-  /** The length of its events as they are written, in characters. */
+  /** Returns the length of its written events, in characters. */
   get chars(): number {
     return this.#row?.chars ?? 0;
   }
 
-  /** The instant of the row, epoch ms. */
+  /** Returns the instant of the row, epoch ms. */
   get now(): number {
     return this.#row?.now ?? 0;
   }
 
-  /** @param now the turn's instant, epoch ms. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+  /**
+   * Adds an event. @param now the turn's instant, epoch ms. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
+   */
   add(draft: EventDraft, noting: Noting, now: number): LedgerEvent {
     const event = eventOf(draft, noting, this.#shared.plan_id);
     this.#builder(now).add(event);
@@ -90,8 +96,9 @@ interface Noting {
 }
 
 /**
- * The event, with what of it differs from what its stream's events share. A plan's own event belongs to that plan already.
- * @param home the plan that they name.
+ * Returns the event, with the members in which it differs from the rest of its stream. A plan's own event belongs to
+ * that plan already.
+ * @param home the plan that the stream's events name.
  */
 export function eventOf(draft: EventDraft, { id, actor, plan }: Noting, home: string | null): TurnEvent {
   const own = draft.type === "PLAN_CREATED" ? draft.payload.plan.plan_id : plan;

@@ -1,21 +1,19 @@
 /**
- * This kernel as the others know it: alive until a time that it has told the store, under whose name it holds workflows.
+ * This kernel's registration in the store: the others take it for alive until a time that it has reported, and it holds
+ * workflows under its name.
  *
- * Owns: how long that is still so, by the kernel's own clock: by its wall or by what has elapsed, whichever says more. A wall
- *       that is set back makes no dead one alive, and a machine that slept has aged.
+ * Owns: the age of the last heartbeat, by the kernel's own clock: by the wall clock or by elapsed time, whichever is
+ * more. A wall clock that is set back does not renew it, and a machine that slept has aged.
  * Never: holds a workflow; logs do.
- * 1.  Nothing is appended, and nothing that was appended is gone on from, by a kernel whose time has run out: it asks first
- *     whether it is still known.
- * 2.  Who is known no more has lost everything that it held, and hears so before anything else of it goes on.
+ * 1.  A kernel whose lease has run out appends nothing, and continues from no append, before it has asked the store
+ *     whether it is still registered.
+ * 2.  A kernel that is no longer registered has lost all its workflows, and stops them before anything else continues.
  */
 import { singleFlight } from "../../contract/single-flight.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { KernelClock } from "../actors/kernel-clock.ts";
 
-/**
- * Returns how often who holds workflows says that it lives, and others look for what nobody holds: twice before a lease
- * runs out.
- */
+/** Returns the interval of heartbeats and of the search for free workflows: two fall into the time of a lease. */
 export const beatMs = (leaseMs: number): number => Math.ceil(leaseMs / 3);
 
 export interface OwnLifeParts {
@@ -29,7 +27,7 @@ export class OwnLife {
   readonly owner: string;
   readonly leaseMs: number;
   readonly #parts: OwnLifeParts;
-  /** The instant of the last beat to the store. Before the first beat there is nothing to lose. */
+  /** The instant of the last heartbeat. Before the first one there is nothing to lose. */
   #toldAt: { readonly now: number; readonly elapsed: number } | null = null;
   #lost: () => void = () => undefined;
 
@@ -43,25 +41,22 @@ export class OwnLife {
     this.#lost = hear;
   }
 
-  /** Returns whether nobody can have taken this kernel for dead. */
+  /** Returns whether no other process can have taken this kernel for dead. */
   get stands(): boolean {
     return this.#toldAt !== null && this.ageMs < this.leaseMs;
   }
 
-  /** Returns how long ago the store was told last, in ms; 0 before the first time. */
+  /** Returns the time since the last heartbeat, in ms; 0 before the first one. */
   get ageMs(): number {
     if (this.#toldAt === null) return 0;
     const { clock } = this.#parts;
     return Math.max(clock.now() - this.#toldAt.now, clock.elapsed() - this.#toldAt.elapsed);
   }
 
-  /**
-   * Tells the store; false where everything was lost. Who asks meanwhile gets the same answer. @throws what the store
-   * throws.
-   */
+  /** Sends a heartbeat; false if everything was lost. Simultaneous calls share one. @throws the store's error. */
   readonly beat = singleFlight(() => this.#beat());
 
-  /** False where everything was lost; true once it stands. */
+  /** Makes sure that the registration is valid; false if everything was lost. */
   async hold(): Promise<boolean> {
     while (!this.stands) if (!(await this.beat())) return false;
     return true;

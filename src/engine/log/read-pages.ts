@@ -17,12 +17,14 @@ export type ReadRows = (after: number, limit: number) => Promise<readonly TurnRo
 /** The rows of the first page, which most workflows fit in, and of any page. */
 export const firstPageRows = 8;
 const maxPageRows = 128;
-/** What a page is to have at most, as far as the rows before it tell. */
+/** The maximum size of a page, as estimated from the rows before it. */
 const maxPageChars = 1_000_000;
 
 export const charsOf = ({ envelope, body }: TurnRow): number => envelope.length + (body?.length ?? 0);
 
-/** Gives the rows behind a sequence in pages, the last of which is not full. `first` is the first page, if it was read. */
+/**
+ * Yields the rows after a sequence in pages, the last of which is not full. `first` is the first page, if it was read.
+ */
 export async function* readPages(
   read: ReadRows,
   after: number,
@@ -45,7 +47,7 @@ function nextLimit(rows: readonly TurnRow[], limit: number): number {
   return Math.max(1, Math.min(maxPageRows, limit * 4, fitting));
 }
 
-/** Opens the rows that follow one another behind `end`, in slices. @throws KernelErrorException T0_LEDGER_CORRUPT, T0_LEDGER_FORMAT. */
+/** Opens consecutive rows after `end`, in slices. @throws KernelErrorException T0_LEDGER_CORRUPT, T0_LEDGER_FORMAT. */
 export async function openInSlices(
   rows: readonly TurnRow[],
   end: StreamEnd,
@@ -70,7 +72,7 @@ export interface StreamReading {
   readonly onEvent?: (event: LedgerEvent) => void;
 }
 
-/** Reads and folds what a stream has behind `from`. @throws KernelErrorException as readStream of read-turns.ts. */
+/** Reads and folds the rows of a stream after `from`. @throws KernelErrorException as readStream of read-turns.ts. */
 export async function foldInSlices(
   stream: string,
   read: ReadRows,

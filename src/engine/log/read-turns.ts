@@ -1,9 +1,9 @@
 /**
- * Reading back what turns have left: rows become events, and events a record.
+ * Reads turns: rows become events, and events a record.
  *
- * Owns: what becomes of a row that cannot be read. Never: touches a store.
- * 1.  Whatever a ledger file holds, reading it gives a value or T0_LEDGER_CORRUPT with the stream that is damaged; a row
- *     that somebody wrote with a fitting hash, and with contents that no kernel writes, is damage as well.
+ * Owns: the handling of a row that cannot be read. Never: touches a store.
+ * 1.  Reading any ledger file gives a value or T0_LEDGER_CORRUPT with the damaged stream; a row with a matching hash
+ *     and a content that no kernel writes is damage as well.
  */
 import { foldWorkflow } from "../../../machines/fold.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
@@ -29,7 +29,7 @@ export interface ReadStream extends ReadFrom {
 
 export const beginning = (): ReadFrom => ({ end: streamStart, record: null });
 
-/** @param rows all rows that the stream has behind `from`. @throws KernelErrorException T0_LEDGER_CORRUPT. */
+/** Reads a stream. @param rows all rows of the stream after `from`. @throws KernelErrorException T0_LEDGER_CORRUPT. */
 export function readStream(stream: string, rows: readonly TurnRow[], from = beginning()): ReadStream {
   const events = openTurns(rows, from.end);
   const record = readable(stream, () => events.reduce(foldWorkflow, from.record));
@@ -37,7 +37,7 @@ export function readStream(stream: string, rows: readonly TurnRow[], from = begi
   return { events, record, end: last === undefined ? from.end : endOf(last) };
 }
 
-/** Returns what `make` makes of a stream's events. @throws as readStream, in place of whatever else `make` throws. */
+/** Returns the result of `make` for a stream's events. @throws as readStream, in place of any other error of `make`. */
 export function readable<T>(stream: string, make: () => T): T {
   try {
     return make();
@@ -46,18 +46,19 @@ export function readable<T>(stream: string, make: () => T): T {
   }
 }
 
-/** Throws what reading a stream threw as its damage; an error that has a code is thrown as it is. */
+/** Throws an error of reading a stream as the stream's damage; an error that has a code is thrown unchanged. */
 export function refuseUnreadable(stream: string, thrown: unknown): never {
   if (thrown instanceof KernelErrorException) throw thrown;
   const message = `the ledger is damaged: what it holds of ${stream} cannot be read (${messageOf(thrown)})`;
   raise(kernelError("T0_LEDGER_CORRUPT", message, readRef, { detail: { stream } }));
 }
 
-/** Null where what is read is damaged. @throws whatever else `read` throws. */
+/** Returns null if the content is damaged. @throws any other error of `read`. */
 export const unlessDamaged = <T>(read: () => T): T | null => unlessCoded(read, ["T0_LEDGER_CORRUPT"]);
 
 /**
- * Null where what is read is damaged, or of a release that this one does not know. @throws whatever else `read` throws.
+ * Returns null if the content is damaged, or of a release that this one does not know. @throws any other error of
+ * `read`.
  */
 export const unlessUnreadable = <T>(read: () => T): T | null =>
   unlessCoded(read, ["T0_LEDGER_CORRUPT", "T0_LEDGER_FORMAT"]);

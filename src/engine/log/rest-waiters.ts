@@ -1,5 +1,5 @@
 /**
- * Who waits for a workflow to rest: told once, then forgotten. A wait has an end, after which who waits looks again by
+ * Waiters for a workflow to park: each is resumed once. A wait has a time limit, after which the waiter looks again by
  * itself: another process may run the workflow, or host code that never ends may keep it awake here.
  */
 import type { Timers } from "../actors/timers.ts";
@@ -7,12 +7,14 @@ import type { Timers } from "../actors/timers.ts";
 export interface Wait {
   /** The instant at which to look again; epoch ms. */
   readonly until: number;
-  /** Whether looking again alone keeps no process alive: what is awake here has timers of its own. */
+  /**
+   * Whether the wait's own timer keeps no process alive, because a workflow that is awake here has timers of its own.
+   */
   readonly background: boolean;
 }
 
 export interface RestWaiters {
-  /** True when there is reason to look again, false when nobody will be told anything any more. */
+  /** Resolves to true if there is reason to look again, to false if no waiter will be resumed any more. */
   readonly next: (workflowId: string, wait?: Wait) => Promise<boolean>;
   readonly tell: (workflowId: string) => void;
   /** Returns how many workflows somebody waits for. */

@@ -1,10 +1,11 @@
 /**
- * Logs of workflows that wait for a person, folded as they were left, for who decides soon: the last few.
+ * Logs of the last workflows that wait for a person, kept folded for an early decision.
  *
- * Owns: which are kept. Never: says whether the ledger still stands where one of them does; who takes one asks the store.
- * 1.  What is kept has at most `maxEvents` events in all; the longest untouched goes first. A workflow that rests for long
- *     costs no memory.
- * 2.  Once somebody else has written to the store nothing is believed of what was folded before, nor of what was awake then.
+ * Owns: the kept logs. Never: decides whether the ledger still has the state of one; a taker asks the store.
+ * 1.  The kept logs have at most `maxEvents` events in all; the least recently used one is dropped first. A workflow
+ *     that is parked for long costs no memory.
+ * 2.  Once another process has written to the store, no earlier fold is used, nor that of a workflow that was awake
+ *     then.
  */
 import type { WorkflowLog } from "./workflow-log.ts";
 
@@ -13,7 +14,7 @@ export class RestingLogs {
   readonly #kept = new Map<string, WorkflowLog>();
   /** The store's data version as of when each log was woken. */
   readonly #since = new WeakMap<WorkflowLog, number>();
-  /** As of the last look at it. */
+  /** The store's version at the last look. */
   #version = Number.NaN;
   #events = 0;
 
@@ -21,12 +22,12 @@ export class RestingLogs {
     this.#maxEvents = maxEvents;
   }
 
-  /** A log is awake. `version`: the store's before it was read; as last seen where nothing was. */
+  /** Tracks a log that is awake. `version`: the store's before it was read; the last known one if nothing was read. */
   follow(log: WorkflowLog, version = this.#version): void {
     this.#since.set(log, version);
   }
 
-  /** `version`: the store's of now. */
+  /** Keeps a log. `version`: the store's present one. */
   keep(log: WorkflowLog, version: number): void {
     this.#look(version);
     this.#drop(log.identity.workflow_id);
@@ -39,7 +40,7 @@ export class RestingLogs {
     }
   }
 
-  /** The log, which is not kept any more; null where there is none. */
+  /** Takes a log, which is no longer kept; null if there is none. */
   take(workflowId: string, version: number): WorkflowLog | null {
     this.#look(version);
     return this.#drop(workflowId);

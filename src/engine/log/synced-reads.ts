@@ -1,7 +1,9 @@
 /**
- * A store as those read it who tell others: what is told has been made durable before (`durability: "effects"`).
+ * The store as it is read for answers to callers: rows are made durable before they are shown (`durability:
+ * "effects"`).
  *
- * Never: writes. R1  No answer and no stream goes further than what no power cut can take back.
+ * Never: writes.
+ * 1.  No answer and no stream shows what a power cut could still remove.
  */
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 
@@ -22,7 +24,7 @@ const told = [
   "memory",
 ] as const satisfies readonly (keyof LedgerStore)[];
 
-/** The store itself where each append of it is durable. */
+/** Returns reads that sync first; the store itself if each of its appends is durable. */
 export function syncedReads<S extends LedgerStore>(store: S): S {
   if (store.sync === undefined) return store;
   const waits: ReadonlySet<PropertyKey> = new Set(told);

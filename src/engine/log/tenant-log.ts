@@ -1,10 +1,10 @@
 /**
- * A tenant's own log: what is recorded outside any workflow (memory and documents that a host feeds in, changes of other
- * replicas).
+ * A tenant's own log: records outside any workflow (memory and documents of a host, changes of other replicas).
  *
- * 1.  One stream per tenant, chained like a workflow's. Here its writers take turns; one of another process clashes and
- *     tries again.
- * 2.  A turn is one row. It is decided after the stream's end was read, so that whoever lost decides again on what stands.
+ * 1.  One stream per tenant, chained like a workflow's. Writers of this process take turns; one of another process
+ *     conflicts and tries again.
+ * 2.  A turn is one row. It is decided after the stream's end was read, so that a conflicting writer decides again from
+ *     the new state.
  */
 
 import { genesisHash } from "../../contract/chain.ts";
@@ -43,7 +43,7 @@ const tenantStream = (tenantId: string | number): string => `tenant:${JSON.strin
 const host: Actor = { type: "host", id: "host" };
 const maxTries = 32;
 
-/** Appends what `decide` says to the tenant's log, in one row; nothing where it says nothing. */
+/** Appends the drafts of `decide` to the tenant's log, in one row; nothing if there are none. */
 export function createTenantAppend(services: TenantServices): TenantAppend {
   const ends = new Map<string, Promise<unknown>>();
   return (tenantId, decide, actor = host) => {
@@ -85,7 +85,7 @@ async function appendTurn<T>(
   return raise(kernelError("T0_LEDGER_CONFLICT", "the tenant's log kept changing", moduleRef(0, "ledger", "append")));
 }
 
-/** The ids of a row's events. */
+/** Draws the ids of a row's events. */
 function drawIds(ids: IdSource, count: number): readonly string[] {
   const drawn: string[] = [];
   for (let last: string | null = null; drawn.length < count; drawn.push(last))

@@ -1,9 +1,9 @@
 /**
- * Where a turn gets what is not deterministic: its instant and its ids. A replay reads both from the record.
+ * The source of a turn's non-deterministic values: its instant and its ids. A replay reads both from the record.
  *
- * 1.  A turn reads the clock once, when its first input comes: all its events, the instants inside their payloads, and what
- *     counts as due while they are decided, are that one.
- * 2.  Nothing else of a turn is free: the same record, inputs, instant and ids give the same events.
+ * 1.  A turn reads the clock once, at its first input: all its events, the instants in their payloads, and the decision
+ *     which timers are due use that instant.
+ * 2.  Nothing else of a turn varies: the same record, inputs, instant and ids give the same events.
  */
 import { idAfter } from "../../contract/ids.ts";
 import type { Runtime } from "../actors/runtime.ts";
@@ -12,17 +12,17 @@ import type { Runtime } from "../actors/runtime.ts";
 export type DrawnId = "action" | "outcome" | "plan";
 
 export interface TurnSource {
-  /** The instant of the turn under way, or of the one that begins now; epoch ms. */
+  /** Returns the instant of the turn under way, or of the one that begins now; epoch ms. */
   readonly begin: () => number;
   /** The id of an event that has been decided. */
   readonly drawEventId: () => string;
-  /** The turn is sealed, or nothing came of it: the next begins at an instant of its own. */
+  /** Ends the turn, sealed or empty: the next one has an instant of its own. */
   readonly end: () => void;
-  /** An id for what the payload of an event will carry. */
+  /** Draws an id for a member of an event's payload. */
   readonly drawId: (kind: DrawnId) => string;
 }
 
-/** Of one workflow's log. */
+/** Makes the source of one workflow's log. */
 export function createTurnSource({ clock, ids }: Runtime): TurnSource {
   let turn: number | null = null;
   let id: string | null = null;

@@ -1,16 +1,17 @@
 /**
  * A workflow's log as its owner holds it: the folded record, and the events decided but not yet in the ledger.
  *
- * Owns: the turn's order: note (check, give id and sequence, fold) → flush (seal one row, append, then tell the listener).
+ * Owns: the turn's order: note (check, give id and sequence, fold) → flush (seal one row, append, then notify the
+ * listener).
  * Never: decides anything, waits for anything.
- * 1.  Memory may run ahead of the disk between `note` and the listener's `committed`, never outside a turn.
- * 2.  One row is under way at a time; what is noted meanwhile is the next row.
- * 3.  When somebody else's append came first (a decision of another process), everything that is not in the ledger is
- *     forgotten, and the log stands where the ledger does; whoever decided it decides again.
- * 4.  After a failed append the log is lost: every later use throws, and the workflow is folded again from the ledger.
- * 5.  A log that its mailbox has left to rest takes nothing more. It is handed over only then, and only once all that was
- *     noted is in the ledger.
- * 6.  What waits for a row is told of it while the kernel stands: where its time ran out meanwhile, the store is asked first.
+ * 1.  Memory may be ahead of the disk between `note` and the listener's `committed`, never outside a turn.
+ * 2.  One row is under way at a time; events that are noted meanwhile form the next row.
+ * 3.  When another process's append came first, events that are not in the ledger are dropped, the log takes over the
+ *     ledger's state, and the inputs are decided again.
+ * 4.  After a failed append every later use throws, and the workflow is folded again from the ledger.
+ * 5.  A parked log accepts nothing more. Only a parked log is handed over, and only once all noted events are in the
+ *     ledger.
+ * 6.  A row's result is reported while the lease is valid: if it ran out meanwhile, the store is asked first.
  */
 import { acceptsEvent } from "../../../machines/charts.ts";
 import { foldWorkflow } from "../../../machines/fold.ts";
@@ -41,7 +42,7 @@ export class WorkflowLog {
   #end: StreamEnd;
   #confirmed = 0;
   #turn: NotedTurn;
-  /** Up to where what is committed is durable as well. */
+  /** The position up to which committed events are durable as well. */
   readonly durability: LogDurability;
   #lease: Lease | null = null;
   #known: KnownHead;
@@ -78,7 +79,7 @@ export class WorkflowLog {
     this.#listener = listener;
   }
 
-  /** The record with everything noted so far. */
+  /** Returns the record with everything noted so far. */
   get record(): WorkflowRecord {
     if (this.#record === null)
       return raise(kernelError("T4_WORKFLOW_NOT_FOUND", "the workflow has no events yet", logRef));
@@ -93,12 +94,12 @@ export class WorkflowLog {
     return this.#lease;
   }
 
-  /** Returns whether nobody else can have taken the workflow: it is held here, and this process has said in time that it lives. */
+  /** Returns whether no other process can have taken the workflow: this one sent its heartbeat in time. */
   get isHeld(): boolean {
     return this.#lease !== null && this.#lost === null && this.#services.life.stands;
   }
 
-  /** Returns whether the store may have it that this kernel holds the workflow. */
+  /** Returns whether the store may name this kernel as the holder. */
   get mayBeHeld(): boolean {
     return this.#lease !== null || (this.#underWay > 0 && !this.#foreign);
   }
@@ -107,17 +108,17 @@ export class WorkflowLog {
     return this.#lost;
   }
 
-  /** The instant at which something of the workflow falls due while it rests; epoch ms. */
+  /** Returns the instant at which something of the parked workflow falls due; epoch ms. */
   get due(): number | null {
     return this.#record === null ? null : dueOf(this.#record);
   }
 
-  /** Returns whether anything is noted that no row under way holds. */
+  /** Returns whether there are events that no row under way holds. */
   get isDirty(): boolean {
     return this.#turn.count > 0;
   }
 
-  /** Returns whether what is noted is to be written before more is decided. */
+  /** Returns whether the noted events must be written before more is decided. */
   get isFull(): boolean {
     return !this.#foreign && this.#lost === null && this.#turn.chars >= this.#services.runtime.limits.maxRowChars;
   }
@@ -127,25 +128,24 @@ export class WorkflowLog {
     return this.#turn.count === 0 && !this.#flushing;
   }
 
-  /** Somebody else's append came first, and the ledger is being read: until then nothing may be decided. */
+  /** Returns whether a foreign append is being read: until then nothing may be decided. */
   get isReading(): boolean {
     return this.#reading;
   }
 
-  /** Makes the log useless: its workflow is folded again elsewhere. */
+  /** Fails the log: its workflow is folded again elsewhere. */
   abandon(error: KernelError): void {
     this.#lost ??= error;
   }
 
-  /** Nothing is noted from here on, and nobody listens any more: the workflow has left memory. */
+  /** Closes the log of a workflow that leaves memory: it accepts nothing, and calls its listener no more. */
   rest(): void {
     this.#rests = true;
     this.#listener = null;
   }
 
   /**
-   * Gives what it has folded to a log that goes on from there; this one is of no use any more. Null where it is not at rest,
-   * or holds what the ledger does not: then the ledger is read.
+   * Hands its fold over to another log; null if not parked, or ahead of the ledger. This one is unusable afterwards.
    */
   handOver(error: KernelError): Pick<FoldedLog, "record" | "end"> | null {
     if (!this.#rests || !this.isSettled || this.#lost !== null) return null;
@@ -154,12 +154,12 @@ export class WorkflowLog {
     return { record, end: this.#end };
   }
 
-  /** The last sequence that is committed. */
+  /** Returns the last committed sequence. */
   get confirmed(): number {
     return this.#confirmed;
   }
 
-  /** The sequence of what was noted last. */
+  /** Returns the sequence of the last noted event. */
   get position(): number {
     return this.#confirmed + this.#underWay + this.#turn.count;
   }
@@ -169,7 +169,7 @@ export class WorkflowLog {
     this.#foreign = false;
   }
 
-  /** Another process holds the workflow: appends carry no lease, and only decisions may be appended. */
+  /** Marks the workflow as held by another process: only decisions may be appended, without a lease. */
   markForeign(): void {
     this.#foreign = true;
   }
@@ -183,40 +183,40 @@ export class WorkflowLog {
     return this.#record !== null && acceptsEvent(this.#record, draft);
   }
 
-  /** The instant at which an input is decided: that of the turn under way, or of the one that it begins; epoch ms. */
+  /** Returns the instant at which an input is decided: that of its turn; epoch ms. */
   beginInput(): number {
-    // An instant that led to nothing began no turn: time would stand still for what comes next.
+    // An input without events began no turn; keeping its instant would stop time for the next input.
     if (this.#turn.count === 0) this.#source.end();
     return this.#source.begin();
   }
 
-  /** An id for a record that an event of this step will carry. */
+  /** Draws an id for a record that an event of this step will carry. */
   drawId(kind: DrawnId): string {
     return this.#source.drawId(kind);
   }
 
-  /** Decides events: they get ids, a place and their effect on the record. @throws when lost or not accepted. */
+  /** Gives decided events ids and sequences and folds them. @throws if the log failed or a chart refuses one. */
   note(...drafts: readonly EventDraft[]): void {
     this.noteBy(system, ...drafts);
   }
 
-  /** As `note`, in the name of a person. */
+  /** Adds events as `note` does, in the name of a person. */
   noteBy(actor: Actor, ...drafts: readonly EventDraft[]): void {
     for (const draft of drafts) this.#noteOne(draft, actor);
   }
 
-  /** The ledger service: each call returns the id of the record that it stored. Durable with the next commit. */
+  /** Appends an event for a ledger service; returns the id of the record. Durable with the next commit. */
   appendEvent(draft: EventDraft): string {
     return this.#noteOne(draft, system);
   }
 
-  /** The start of a key's action; gives the action's id. */
+  /** Records the start of a key's action, and returns the action's id. */
   recordAction(started: EventPayloads["ACTION_STARTED"], stepId: string): string {
     this.appendEvent(draft("ACTION_STARTED", started, stepId));
     return started.action_id;
   }
 
-  /** A new version of an outcome, draft or final; gives the outcome's id. */
+  /** Records a new version of an outcome, draft or final; returns the outcome's id. */
   recordOutcome(recorded: EventPayloads["OUTCOME_DRAFTED"], stepId: string): string {
     const type = recorded.outcome.status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED";
     this.appendEvent(draft(type, recorded, stepId));
@@ -243,14 +243,14 @@ export class WorkflowLog {
     this.#release = true;
   }
 
-  /** Has what was noted written; the listener hears what came of it. What is noted until its transaction begins joins it. */
+  /** Writes the noted events, with those noted before the transaction begins, and notifies the listener. */
   flush(): void {
     if (this.#flushing || this.#lost !== null || this.#turn.count === 0) return;
     this.#flushing = true;
     let sealed: Sealed | null = null;
     this.#services.writer.post({
       seal: () => {
-        // Lost while it waited for its turn: nothing of it may be written any more.
+        // A log that failed while it was queued writes nothing any more.
         if (this.#lost !== null) raise(this.#lost);
         sealed = this.#seal();
         return sealed.entry;
@@ -260,7 +260,7 @@ export class WorkflowLog {
     });
   }
 
-  /** As `flush`, for who waits: resolves when everything noted is durable. @throws KernelErrorException when the log is lost. */
+  /** Flushes; resolves when all noted events are durable. @throws KernelErrorException if the log has failed. */
   commit(): Promise<void> {
     if (this.#lost !== null) return Promise.reject(new KernelErrorException(this.#lost));
     const saved = new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
@@ -299,7 +299,7 @@ export class WorkflowLog {
     const { life } = this.#services;
     const held = heldLease(sealed.entry, receipt.epoch);
     if (held === null || life.stands) return this.#taken(held, sealed);
-    // Its time ran out before this was heard: another process may have gone on from this row, and is asked for first.
+    // The lease ran out before the result arrived: the store is asked whether another process has continued.
     this.#flushing = true;
     life.hold().then(
       (kept) => {
@@ -331,7 +331,7 @@ export class WorkflowLog {
   }
 
   #refused(reason: (AppendReceipt & { readonly ok: false })["reason"]): void {
-    // What another workflow has begun under a key of ours is no call of ours: its end is asked for.
+    // A call that another workflow has begun under a shared key is not made here: its end is asked for.
     if (reason === "taken" && this.#confirmed === 0)
       return this.#lose(kernelError("T4_WORKFLOW_CONFLICT", "another workflow has this key", logRef));
     if (reason === "fenced" || reason === "missing")
@@ -363,7 +363,7 @@ export class WorkflowLog {
     this.#notifyWaiting();
   }
 
-  /** Takes in what another process appended, when nothing of ours is under way, and tells the listener in the same moment. */
+  /** Folds another process's events, if no row is under way, and notifies the listener in the same moment. */
   async refresh(): Promise<void> {
     if (!this.#mayRefresh) return;
     const before = this.#confirmed;
@@ -380,7 +380,7 @@ export class WorkflowLog {
     return this.isSettled && !this.#rests && this.#lost === null;
   }
 
-  /** All that is not in the ledger is forgotten. */
+  /** Drops all events that are not in the ledger. */
   #takeIn({ record, end }: Pick<ReadStream, "record" | "end">): void {
     this.#known = unknownHead;
     this.#record = record;
