@@ -19,7 +19,7 @@ const allowedLong: Readonly<Record<string, number>> = {
   "src/replay": 9,
   "src/standalone": 12,
   "src/testing": 22,
-  "src/tiers": 252,
+  "src/tiers": 188,
   machines: 23,
   test: 828,
   visualizations: 21,
@@ -38,7 +38,7 @@ const allowedDocs: Readonly<Record<string, number>> = {
   "src/replay": 14,
   "src/standalone": 49,
   "src/testing": 30,
-  "src/tiers": 387,
+  "src/tiers": 270,
   machines: 40,
 };
 

@@ -1,11 +1,11 @@
 /**
- * The gateway: where a caller's request becomes Signals.
+ * The gateway: turns a caller's request into Signals.
  *
- * Owns: the shape and the size of what comes in, the ids of a new workflow, and turning Results into answers.
+ * Owns: the shape and the size of requests, the ids of a new workflow, and turning Results into answers.
  * Never: executes, fetches, calls a model, interprets content.
- * 1.  What a caller hands over is copied as plain JSON before anything looks at it.
+ * 1.  A caller's request is copied as plain JSON before any other code reads it.
  * 2.  Once tenant and principal are known, a refused request leaves INTENT_REJECTED and nothing else; before that it is
- *     logged only.
+ *     only logged.
  */
 import type { z } from "zod";
 import { type AuthContext, type Caller, tenantOf } from "../../contract/auth-context.ts";
@@ -54,7 +54,7 @@ const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
 const user = Object.freeze({ source_type: "user" });
 const askedBy = (traceId: string) => ({ source: gatewayRef, traceId, tags: user });
 
-/** Where a regenerated workflow comes from. */
+/** The origin of a regenerated workflow. */
 export interface Lineage {
   readonly regenerated_from: string;
   readonly intent_id: string;
@@ -62,11 +62,11 @@ export interface Lineage {
   /** Steps that are made again; the others keep their keys. */
   readonly regenerate: readonly string[];
   readonly correlation_id: string;
-  /** Who asked for the work until now. */
+  /** The principals who have requested the work so far. */
   readonly requesters: readonly PrincipalRef[];
-  /** For whoever does the work again. */
+  /** Feedback for the operators of the repeated work. */
   readonly feedback?: string | undefined;
-  /** Calls that were answered with what is of no use. */
+  /** The keys of calls that succeeded with an unusable result. */
   readonly spent_calls: readonly string[];
 }
 
@@ -79,11 +79,11 @@ export interface Gateway {
   readonly cancel: (workflowId: string, request: unknown) => Promise<CancelResponse>;
   /** Changes of other replicas for a tenant's memory; the embedding host itself names no caller. */
   readonly sync: (request: unknown, caller?: Caller) => Promise<FederatedSyncReport>;
-  /** Rejects for a caller who lacks the scope; the embedding host itself, which names no caller, has all (null). */
+  /** Rejects a caller who lacks the scope; the embedding host itself, which names no caller, has all scopes (null). */
   readonly authorize: (caller: Caller | undefined, needs: string) => Promise<AuthContext | null>;
 }
 
-/** The one open gate of a workflow. @throws KernelErrorException where there are none, or several. */
+/** Returns the one open gate of a workflow. @throws KernelErrorException if there are none, or several. */
 export type FindOpenGate = (workflowId: string, caller: Caller) => Promise<string>;
 
 export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gateway {
@@ -112,7 +112,7 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
   };
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T0_VALIDATION_PAYLOAD_TOO_LARGE. */
+/** Reads a request. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T0_VALIDATION_PAYLOAD_TOO_LARGE. */
 function admit<S extends z.ZodType>(runtime: Runtime, schema: S, raw: unknown): z.output<S> {
   const { maxRequestChars, maxDepth, maxTextChars } = runtime.limits;
   const plain = copy(raw, maxDepth);
@@ -168,8 +168,8 @@ interface Submitted {
 }
 
 /**
- * The key and the digest of what came under it, as it came: a later release's defaults do not change it. A key for doing a
- * workflow again counts for that workflow.
+ * Returns the key of a request and the digest of the request as it was sent, so that a later release's defaults do not
+ * change it. A key for repeating a workflow is counted for that workflow.
  */
 function submissionOf(
   runtime: Runtime,
@@ -183,7 +183,7 @@ function submissionOf(
   return { key: `${lineage.regenerated_from} ${key}`, digest: digest({ ...rest, lineage: again }) };
 }
 
-/** What the key was answered with before, in this process or another. */
+/** Returns the earlier answer to the key, from this process or another. */
 async function recall(
   runtime: Runtime,
   { tenant_id, principal }: ParsedSubmitRequest,
@@ -217,7 +217,7 @@ function identify(runtime: Runtime, request: ParsedSubmitRequest, traceId: strin
   return authorize(runtime, { principal, tenant_id, scope, intent_hint: intentType, needs: "intent:submit" }, traceId);
 }
 
-/** Who this is and whether the scope is theirs is T5's to say (ATH-07). */
+/** Asks T5 for the caller's identity and whether they have the scope (ATH-07). */
 const authorize = (runtime: Runtime, question: AuthorizeQuestion, traceId: string): Promise<AuthContext> =>
   askTier(runtime, t5.authorize, question, askedBy(traceId));
 
@@ -229,7 +229,7 @@ interface Entry {
   readonly submission: Submission | null;
 }
 
-/** A message is perceived first; then the request is normalised and goes its way: T1 → T6 → T5 → T4. */
+/** Admits a request. A message is perceived first; then the request is normalised and routed: T1 → T6 → T5 → T4. */
 async function enter(runtime: Runtime, { request, auth, ids, lineage, submission }: Entry): Promise<SubmitResponse> {
   const { correlation_id, workflow_id, plan_id, intent_id } = ids;
   const spoken =
@@ -267,7 +267,7 @@ interface Refused {
   readonly thrown: unknown;
 }
 
-/** INTENT_REJECTED for what was refused; a full house or a stopped kernel leaves no trace. */
+/** Appends INTENT_REJECTED for a refused request; a full queue or a stopped kernel leaves no trace. */
 async function rejectIntent(runtime: Runtime, { request, ids, thrown }: Refused): Promise<never> {
   if (!(thrown instanceof KernelErrorException)) throw thrown;
   const { error } = thrown;
@@ -282,7 +282,7 @@ async function rejectIntent(runtime: Runtime, { request, ids, thrown }: Refused)
   throw thrown;
 }
 
-/** T5 says who may and which changes may, T2 merges them. */
+/** Merges changes: T5 decides who may and which changes, T2 merges them. */
 async function sync(runtime: Runtime, request: SyncRequest, caller: Caller | undefined): Promise<FederatedSyncReport> {
   requireFewChanges(request, runtime.limits);
   const data = { ...request, caller: caller ?? null };
@@ -297,7 +297,10 @@ interface RequestAtGate<Request extends GateWish> {
   readonly request: Request;
 }
 
-/** What names no gate is for the one that is open when it is said, and for no other by the time it is judged. */
+/**
+ * Sends a command to a gate. A request that names no gate is for the one that is open at its arrival, and for no other
+ * when it is judged.
+ */
 async function commandGate<Request extends GateWish>(
   runtime: Runtime,
   findOpenGate: FindOpenGate,
@@ -315,7 +318,7 @@ function requireWorkflowId(workflowId: string): void {
   if (!WorkflowId.safeParse(workflowId).success) raise(workflowNotFound(String(workflowId), gatewayRef));
 }
 
-/** A command goes to T5 for authority first, with a trace of its own. */
+/** Sends a command to T5 for authority first, with a trace of its own. */
 async function command<Request extends GateWish | ParsedRetryRequest | ParsedCancelRequest, Answer>(
   runtime: Runtime,
   workflowId: string,

@@ -1,8 +1,8 @@
 /**
- * T0, foundation: where the kernel meets tools. A DATA Signal becomes a request, the answer becomes Signals again.
+ * T0, foundation: the connection to tools. A DATA Signal becomes a request, and the answer becomes Signals again.
  *
- * Owns: the pool of answers that have come in, matched by id. Never: repairs a request (T2), retries it (T4).
- * 1.  An answer belongs to the request of its id, whatever the order they come in.
+ * Owns: the pool of received answers, matched by id. Never: repairs a request (T2), retries it (T4).
+ * 1.  An answer belongs to the request with its id, in whatever order answers arrive.
  */
 import { z } from "zod";
 import { createError, type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
@@ -80,13 +80,13 @@ async function callTool(bridge: Bridge, signal: Signal, runtime: Runtime): Promi
   return ok(signals, metricsOf(bridgeRef));
 }
 
-/** The answer, and the error in the client's own words where it threw one. What a server says of itself is never that. */
+/** The answer, and the client's own error if it threw one. A server's error is never taken for it. */
 interface Exchanged {
   readonly message: RpcMessage;
   readonly own: KernelError | null;
 }
 
-/** The client's answer as a message; a failure of the call is formatted by T1. */
+/** Returns the client's answer as a message; T1 formats a failure of the call. */
 async function exchange(
   id: string,
   send: () => Promise<unknown>,
@@ -105,7 +105,10 @@ async function exchange(
   }
 }
 
-/** Checks a server's answer like all that comes from outside. The tool was called: a malformed answer is a refused result (RPC-14). */
+/**
+ * Checks a server's answer like all input from outside. The tool was called, so a malformed answer is a refused result
+ * (RPC-14).
+ */
 function readToolResult(answer: unknown): JsonObject {
   const parsed = ToolResult.safeParse(answer);
   if (parsed.success) return parsed.data;
@@ -115,7 +118,7 @@ function readToolResult(answer: unknown): JsonObject {
 
 const toolRef = moduleRef(4, "tool_execution", "call");
 
-/** Answers that say the request itself is wrong: the same again gets the same. */
+/** Codes of answers that refuse the request itself: repeating it would get the same answer. */
 const refusals: ReadonlySet<number> = new Set([-32600, -32601, -32602]);
 
 function toolFailure({ error }: RpcErrorResponse, own: KernelError | null): KernelError {

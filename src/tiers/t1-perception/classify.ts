@@ -15,7 +15,7 @@ const ref = moduleRef(1, "classification", "classify");
 
 const Answer = z.object({ intent_type: z.string().nullable(), domain: z.string(), confidence: z.number() });
 
-/** @throws KernelErrorException T1_CLASSIFY_LOW_CONFIDENCE for an answer that is none. */
+/** Reads the classifier's answer. @throws KernelErrorException T1_CLASSIFY_LOW_CONFIDENCE for an invalid one. */
 function readAnswer(answer: unknown): z.output<typeof Answer> {
   const parsed = Answer.safeParse(answer);
   if (parsed.success) return parsed.data;

@@ -1,6 +1,4 @@
-/**
- * The intent normaliser: one canonical Intent, whatever the source.
- */
+/** The intent normaliser: makes one canonical Intent of a request from any source. */
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -14,7 +12,10 @@ import type { Registry } from "../../engine/actors/registry.ts";
 
 const ref = moduleRef(1, "normalizer", "normalize");
 
-/** @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT, T1_NORMALIZE_INPUTS_INVALID, T1_CLASSIFY_LOW_CONFIDENCE. */
+/**
+ * Normalises a request. @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT, T1_NORMALIZE_INPUTS_INVALID,
+ * T1_CLASSIFY_LOW_CONFIDENCE.
+ */
 export function normalizeIntent(registry: Registry, question: NormalizeQuestion): Intent {
   const { request, perceived, intent_id, regenerated_from } = question;
   const wanted = request.intent_hint?.intent_type ?? perceived?.intent_type ?? null;
@@ -53,16 +54,17 @@ const faults = {
 } as const;
 
 /**
- * Parses the inputs of a request with the package's schema. This happens once: what it gives is recorded, and nobody parses it
- * again. A transform or a check that throws refuses the inputs: whoever asks chooses them, and crashes no tier by them.
+ * Parses the inputs of a request with the package's schema. This happens once: the result is recorded and never parsed
+ * again. A transform or a check that throws refuses the inputs, because the requester chooses them and must not crash a
+ * tier.
  * @throws KernelErrorException T1_NORMALIZE_INPUTS_INVALID, T1_NORMALIZE_INPUTS_NOT_JSON.
  */
 export const readInputs = (capability: CapabilityDefinition, inputs: unknown): JsonObject =>
   requireInputs(capability, readWith(capability.input, inputs));
 
 /**
- * Parses inputs that another version of the package has parsed before. A schema that would change its own result is refused:
- * nobody can tell whether what it would convert was converted already.
+ * Parses inputs that another version of the package has parsed before. A schema that would change its own result is
+ * refused, because it is unknown whether a value was converted already.
  * @throws as `readInputs`; T1_NORMALIZE_INPUTS_NOT_STABLE.
  */
 export const adoptInputs = (capability: CapabilityDefinition, inputs: unknown): JsonObject =>

@@ -1,8 +1,8 @@
 /**
- * T1, perception: is it well formed, is it safe, and what is it.
+ * T1, perception: checks that a request is well formed and safe, and determines its type.
  *
- * Owns: security validation of what a user wrote, typing, urgency, the canonical Intent, and the form that failures of
- * external calls take. Never: fetches, plans, or interprets business content.
+ * Owns: security validation of user text, typing, urgency, the canonical Intent, and the form of failures of external
+ * calls. Never: fetches, plans, or interprets business content.
  */
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -57,7 +57,7 @@ export function createPerceptionTier(options: PerceptionTierOptions): TierDefini
   };
 }
 
-/** A text is checked, typed and scored. Low confidence is a PARTIAL with the fallback. */
+/** Checks, types and scores a text. Low confidence is a PARTIAL with the fallback. */
 async function perceive(options: PerceptionTierOptions, signal: Signal, runtime: Runtime): Promise<Result> {
   const text = String(signal.body["text"]);
   await checkSafe(options.security, text, runtime);

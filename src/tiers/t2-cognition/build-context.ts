@@ -2,8 +2,8 @@
  * The context builder: references and compact summaries from the ledgers.
  *
  * 1.  Deterministic: the same ledger state gives the same bundle and the same hash.
- * 2.  Cached under the intent, who asks, the objective and the version of the ledgers it read; a hit reads nothing but that
- *     version.
+ * 2.  Cached under the intent, the principal, the objective and the version of the ledgers it read; a hit reads nothing
+ *     but that version.
  * 3.  Personal fields are masked where the caller may not see them.
  * 4.  The bundle stays under `limits.maxBundleChars`; contents never enter it.
  */
@@ -21,7 +21,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import type { StoredMemory, WorkflowHead } from "../../ports/ledger-store.ts";
 
-/** What the builder may read; ledgers only. */
+/** The ledgers that the builder may read; it reads nothing else. */
 export interface LedgerReader {
   readonly version: (tenantId: string | number, threadId: string | number | null) => Promise<number>;
   readonly memory: (query: {
@@ -53,7 +53,7 @@ export interface BuiltContext {
 }
 
 export interface ContextBuilder {
-  /** At once where no ledger is read. */
+  /** Builds the context; synchronously if no ledger is read. */
   readonly build: (question: ContextQuestion, runtime: Runtime) => BuiltContext | Promise<BuiltContext>;
   readonly clear: () => void;
 }
@@ -86,12 +86,15 @@ async function readContext({ reader, cache, question, runtime }: Reading): Promi
   return { bundle, cache_hit: false, pressure: keep(cache, { key, bundle, limit: runtime.limits.maxCachedBundles }) };
 }
 
-/** Without a thread, a scope, documents or references there is nothing to look up. */
+/** Returns whether ledgers are read: without a thread, a scope, documents or references there is nothing to look up. */
 function readsLedgers({ intent, thread_id }: ContextQuestion): boolean {
   return thread_id !== null || intent.scope !== null || Object.keys(intent.context_refs).length > 0;
 }
 
-/** An intent may be done again by somebody else, and a run may be given another objective. */
+/**
+ * Returns the cache key. It names principal and objective, because another principal may repeat an intent, and a run
+ * may have another objective.
+ */
 async function cacheKey(
   reader: LedgerReader,
   { intent, auth, thread_id, objective }: ContextQuestion,
@@ -188,7 +191,7 @@ const references = (intent: Intent): [string, Json][] =>
   Object.entries(intent.context_refs).filter(([ref]) => ref !== "document_ids") as [string, Json][];
 const entityKeys = (intent: Intent): string[] => references(intent).map(([ref, id]) => `entity:${ref}:${String(id)}`);
 
-/** Referenced entities, with the outcome that summarises them where memory knows one. */
+/** Returns the referenced entities, each with the outcome that summarises it if memory has one. */
 function entitiesOf(intent: Intent, keyed: readonly StoredMemory[]): ContextBundle["entities"] {
   return references(intent).map(([ref, id]) => {
     const known = asObject(keyed.find((m) => m.key === `entity:${ref}:${String(id)}`)?.value);
@@ -249,7 +252,10 @@ const personal =
   /^(name|first_name|last_name|full_name|phone|mobile|address|birth.*|date_of_birth|ssn|passport.*|iban|e?-?mail.*)$/i;
 const maskedField = "[masked]";
 
-/** Masks what stands in personal fields, at any depth and in any shape, for policy and for logs (CTX-06). Null says nothing and stays. */
+/**
+ * Masks the values of personal fields, at any depth and in any shape, for policy and for logs (CTX-06). Null stays,
+ * because it reveals nothing.
+ */
 function maskPersonal<T>(value: T, isPersonal = false): T {
   if (Array.isArray(value)) return value.map((item) => maskPersonal(item, isPersonal)) as T;
   if (typeof value !== "object" || value === null) return (isPersonal && value !== null ? maskedField : value) as T;

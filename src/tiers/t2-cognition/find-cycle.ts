@@ -1,4 +1,4 @@
-/** Finds a circle of dependencies: the ids along it, the first one again at the end; null where there is none. */
+/** Finds a cycle of dependencies: its ids, with the first one repeated at the end; null if there is none. */
 export interface Dependent {
   readonly id: string;
   readonly depends_on: readonly string[];

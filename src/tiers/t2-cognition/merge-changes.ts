@@ -1,8 +1,8 @@
 /**
- * The merge of federated memory: what a batch of changes does to the records that stand (FED-02 to FED-05).
+ * The merge of federated memory: the effect of a batch of changes on the present records (FED-02 to FED-05).
  *
- * 1.  Pure. A record is the greatest change of its key by `compareChanges` that was let in: the order, the batches and the
- *     repetition of changes make no difference to what stands in the end.
+ * 1.  Pure. A record is the greatest admitted change of its key by `compareChanges`: the order, the batches and the
+ *     repetition of changes do not affect the final records.
  * 2.  A rejected change is compared with nothing and moves no clock.
  */
 import type { ParsedMemoryRecord } from "../../contract/context-bundle.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../contract/federation.ts";
 
 export interface Merge {
-  /** In the order of the batch; a key may appear more than once, each time newer. */
+  /** The merged changes in the order of the batch; a key may appear more than once, each time newer. */
   readonly merged: readonly FederatedChange[];
   readonly report: FederatedSyncReport;
 }
@@ -38,14 +38,14 @@ export function mergeChanges(standing: ReadonlyMap<string, FederatedChange>, cha
   return { merged, report: { applied: merged.length, stale, rejected } };
 }
 
-/** The change that a stored record came from; null for one that was never replicated. */
+/** Returns the change that a stored record came from; null for one that was never replicated. */
 export function changeOf({ key, value, origin, version, capability }: ParsedMemoryRecord): FederatedChange | null {
   return origin === undefined || version === undefined
     ? null
     : { origin, key, value, version, capability: capability ?? "" };
 }
 
-/** A merged change as the ledger keeps it: of the tenant, of no thread, with its origin as source. */
+/** Returns a merged change as the ledger keeps it: of the tenant, of no thread, with its origin as source. */
 export function recordOf(tenantId: string | number, change: FederatedChange): ParsedMemoryRecord {
   const { origin, key, value, version, capability } = change;
   const place = { tenant_id: tenantId, thread_id: null, workflow_id: null };
@@ -53,8 +53,8 @@ export function recordOf(tenantId: string | number, change: FederatedChange): Pa
 }
 
 /**
- * A host's own write of a record of no thread: the next version of its key, where the record is to be replicated or stands
- * over one that was.
+ * Stamps a host's own write of a record without a thread: the next version of its key, if the record is to be
+ * replicated or replaces one that was.
  */
 export function stampRecord(
   record: ParsedMemoryRecord,

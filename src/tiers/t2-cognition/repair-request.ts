@@ -1,11 +1,11 @@
 /**
- * Curiosity: putting a refused request right, once, from what the refusal said. It knows no tool; it
- * drops what was called unknown and converts what was called of the wrong type.
+ * Curiosity: repairs a refused request once, from the message of the refusal. It knows no tool; it drops parameters
+ * that were called unknown and converts those that were called of the wrong type.
  */
 import type { Json } from "../../contract/json.ts";
 import type { Repaired, RepairQuestion } from "../../contract/messages/t2.ts";
 
-/** The changed params; `changed` is false when nothing could be done. */
+/** Returns the repaired params; `changed` is false if nothing could be repaired. */
 export function repairRequest({ params, input_schema, message }: RepairQuestion): Repaired {
   const properties = (input_schema?.["properties"] ?? {}) as Readonly<
     Record<string, { readonly type?: string; readonly default?: Json }>

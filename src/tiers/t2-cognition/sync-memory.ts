@@ -1,9 +1,9 @@
 /**
- * Changes of other replicas, merged into the tenant's memory ledger: one row with a MEMORY_WRITTEN for each merged change
- * and one MEMORY_SYNCED with the report (FED-02, FED-06).
+ * Merges changes of other replicas into the tenant's memory ledger: one row with a MEMORY_WRITTEN for each merged
+ * change and one MEMORY_SYNCED with the report (FED-02, FED-06).
  *
- * 1.  Decided on what stands when it is appended: a writer who was faster makes it decide again.
- * 2.  What was stale or rejected is told to T6 in one Signal, after the commit.
+ * 1.  The merge is decided on the state at its append: after a conflicting append it is decided again.
+ * 2.  T6 receives the stale and rejected changes in one Signal, after the commit.
  */
 import { draft } from "../../contract/event.ts";
 import type { FederatedSyncReport } from "../../contract/federation.ts";

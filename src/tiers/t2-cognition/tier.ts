@@ -1,8 +1,8 @@
 /**
- * T2, cognition: what do we know, in what parts is it asked, and can a refused call be put right.
+ * T2, cognition: gathers the known facts, checks the parts of a question, and repairs refused calls.
  *
- * Owns: the context bundle and its cache, the check of sub-goals, curiosity's repair, the merge of federated memory. Never:
- * reads anything but ledgers.
+ * Owns: the context bundle and its cache, the check of sub-goals, curiosity's repair, the merge of federated memory.
+ * Never: reads anything but ledgers.
  */
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -51,14 +51,17 @@ function buildOrRefuse(builder: ContextBuilder, question: ContextQuestion, runti
   }
 }
 
-/** A ledger that cannot be read is no crash of this tier: the error says what failed, and a retry may do. */
+/**
+ * Refuses a context. A ledger that cannot be read does not crash this tier: the error names the failure, and a retry
+ * may succeed.
+ */
 function refuseContext(thrown: unknown): never {
   const cause = thrown instanceof KernelErrorException ? thrown.error : null;
   const message = `the context could not be built: ${messageOf(thrown)}`;
   return raise(kernelError("T2_CONTEXT_UNAVAILABLE", message, refs.context, { cause }));
 }
 
-/** Sub-goals that wait for one another in a circle can never be reached. */
+/** Checks sub-goals: those that wait for one another in a cycle can never be reached. */
 function checkGoals({ goals }: GoalCheck): { readonly goals: number } {
   const cycle = findCycle(goals);
   if (cycle === null) return { goals: goals.length };

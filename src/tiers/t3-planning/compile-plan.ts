@@ -1,12 +1,12 @@
 /**
- * The compiler: what a planner proposes becomes a Plan in which nothing is left to guess.
+ * The compiler: makes a complete Plan of a planner's proposal.
  *
- * 1.  Steps are ordered topologically (stable), then a planner's plan is cut; a kept step never depends on a dropped one. A plan
- *     of a package's own code is never cut.
- * 2.  An operator is registered and on the capability's list, or there is no plan.
- * 3.  Nothing unknown passes: a key that no plan has fails it, whatever else is right.
- * 4.  Ids are unique in a workflow: an id used before gets `_rN`, references follow; a step whose newest
- *     version is completed is dropped.
+ * 1.  Steps are ordered topologically (stable), then a planner's plan is cut; a kept step never depends on a dropped
+ *     one. A plan of a package's own code is never cut.
+ * 2.  Each operator must be registered and on the capability's list, or the plan is refused.
+ * 3.  An unknown key makes a plan invalid.
+ * 4.  Ids are unique in a workflow: an id used before gets `_rN`, references follow; a step whose newest version is
+ *     completed is dropped.
  */
 import type { z } from "zod";
 import { type Same, seatsOf } from "../../../machines/quorum.ts";
@@ -32,7 +32,10 @@ export interface CompileRequest {
   readonly capability: CapabilityDefinition;
   readonly registry: Registry;
   readonly maxSteps: number;
-  /** Whether a longer plan is cut: that of a host's planner, such as a model, is; that of a package's own code is refused. */
+  /**
+   * Whether a longer plan is cut: a plan of a host's planner, such as a model, is; a plan of a package's own code is
+   * refused.
+   */
   readonly cuts: boolean;
   readonly identity: Pick<Plan, "plan_id" | "intent_id" | "workflow_id" | "round" | "parent_plan_id">;
   readonly completed: readonly string[];
@@ -40,7 +43,7 @@ export interface CompileRequest {
   /** Steps that another workflow has made before: these get the draft version, and with it keys of their own. */
   readonly regenerate: { readonly steps: readonly string[]; readonly draft_version: number };
   readonly rename: (step: Pick<PlanStep, "params" | "literals">, renamed: ReadonlyMap<string, string>) => JsonObject;
-  /** Who asked for the work; may not decide on it where a gate separates the two. */
+  /** The principals who requested the work, who may not decide on it at a gate with separation of duties. */
   readonly requesters: readonly PrincipalRef[];
   readonly same: Same;
   readonly takesSignatures: boolean;
@@ -57,7 +60,10 @@ const compileRef = moduleRef(3, "dag_compile", "compile");
 const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): never =>
   raise(kernelError(code, message, compileRef, { detail }));
 
-/** @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_TOO_LONG, T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS. */
+/**
+ * Compiles a proposal. @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_TOO_LONG,
+ * T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS.
+ */
 export function compilePlan(request: CompileRequest): Compiled {
   const { steps, reasoning, direct_response, continues = false } = readProposal(request.proposal);
   if (direct_response !== null) {
@@ -84,14 +90,14 @@ export function compilePlan(request: CompileRequest): Compiled {
   };
 }
 
-/** @throws KernelErrorException T3_PLAN_TOO_LONG. */
+/** Checks the number of steps. @throws KernelErrorException T3_PLAN_TOO_LONG. */
 function requireFew({ maxSteps, cuts }: CompileRequest, steps: number): void {
   if (steps <= maxSteps || cuts) return;
   const message = `the plan has ${steps} steps, more than limits.maxSteps = ${maxSteps}`;
   refuse("T3_PLAN_TOO_LONG", message, { limit: "maxSteps", maxSteps, steps });
 }
 
-/** The plan as it was proposed, with what its author marked as text. @throws KernelErrorException T3_PLAN_INVALID. */
+/** Reads the proposed plan, with the texts that its author marked. @throws KernelErrorException T3_PLAN_INVALID. */
 function readProposal(proposal: unknown): Omit<z.output<typeof ExecutionPlan>, "steps"> & { steps: readonly Draft[] } {
   const plain = toPlain(proposal);
   const read = readPlainPlan(plain) ?? readPlan(plain);
@@ -127,7 +133,7 @@ function refuseProposal(plain: unknown, problems: readonly Problem[]): never {
   });
 }
 
-/** A copy that shares nothing with the planner's objects and can be kept. */
+/** Returns a copy that shares nothing with the planner's objects and can be kept. */
 function toPlain(proposal: unknown): unknown {
   try {
     return toJson(proposal);
@@ -147,7 +153,7 @@ function requireUnique(steps: readonly Draft[]): readonly Draft[] {
 
 const baseOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
 
-/** Proposed steps that need not be done again, with the name under which each was completed last. */
+/** Returns the proposed steps that are completed already, with the name under which each was completed last. */
 function namesOfDone({ used, completed }: CompileRequest, steps: readonly Draft[]): ReadonlyMap<string, string> {
   const done = new Map<string, string>();
   for (const { step_id } of steps) {
@@ -158,7 +164,7 @@ function namesOfDone({ used, completed }: CompileRequest, steps: readonly Draft[
   return done;
 }
 
-/** Steps whose id was used in an earlier round get the round's suffix, and references to them follow. */
+/** Renames steps whose id was used in an earlier round: they get the round's suffix, and references to them follow. */
 function renameUsed(
   { used, identity, rename }: CompileRequest,
   steps: readonly Draft[],
@@ -184,7 +190,7 @@ function renameUsed(
   }));
 }
 
-/** Returns whether each step stands behind all it depends on as it is. @throws for what depends on what is not there. */
+/** Returns whether each step already follows all its dependencies. @throws if a step depends on a missing one. */
 function requireDependencies(steps: readonly Draft[], completed: readonly string[]): boolean {
   const known = new Set(completed);
   const later = new Set(steps.map((s) => s.step_id));
@@ -235,7 +241,7 @@ function findOperator({ registry, capability }: CompileRequest, step: Draft): Op
   return operator;
 }
 
-/** A gate that nobody could ever satisfy is none; what shows without the requester the schema has refused already. */
+/** Refuses a gate that could never be satisfied; the schema has refused those that are so without the requester. */
 function requireSatisfiable({ step_id, gate }: Draft, { requesters, same, takesSignatures }: CompileRequest): void {
   if (gate === undefined) return;
   const why = whyUnsatisfiable(gate, seatsOf(gate, requesters, same)?.length ?? null);
@@ -247,7 +253,7 @@ function requireSatisfiable({ step_id, gate }: Draft, { requesters, same, takesS
     });
 }
 
-/** Fills what the planner left out from the operator and the package. */
+/** Compiles a step: fills the members that the planner left out from the operator and the package. */
 function compileStep(step: Draft, request: CompileRequest): PlanStep {
   const { metadata } = findOperator(request, step);
   requireSatisfiable(step, request);
@@ -281,7 +287,7 @@ function compileStep(step: Draft, request: CompileRequest): PlanStep {
   return step.literals === undefined ? compiled : withLiterals(compiled, step.literals);
 }
 
-/** Each once; an operator's own one, of its frozen metadata, is not copied. */
+/** Joins tags without repetition; an operator's own list, of its frozen metadata, is not copied. */
 function joinTags(
   ofOperator: readonly string[],
   own: readonly string[] = [],
@@ -291,7 +297,7 @@ function joinTags(
   return all.length < 2 ? (all as string[]) : [...new Set(all)];
 }
 
-/** The marks stand beside the params that they are about. */
+/** Adds the marks to the params that they concern. */
 function withLiterals(
   { kind, step_id, name, operator, operator_version, params, ...rest }: PlanStep,
   literals: Literals,

@@ -7,7 +7,7 @@ import type { CompileRequest } from "./compile-plan.ts";
 const respondOperator = "Kernel.Respond";
 
 export function respondStep({ used, identity }: Pick<CompileRequest, "used" | "identity">, text: string): PlanStep {
-  // What is said to a person is no template, whoever's words it repeats.
+  // Text for a person is never a template, even if it quotes one.
   const literals = literalsOf({ text: markText(text, () => false) });
   return {
     kind: "respond",

@@ -1,5 +1,5 @@
 /**
- * T3, planning: what will be done.
+ * T3, planning: decides the steps of the work.
  *
  * Owns: asking the planner (a port) and compiling its answer. Never: runs a step, judges whether it may run.
  */
@@ -25,7 +25,7 @@ import { type CompileRequest, compilePlan } from "./compile-plan.ts";
 export interface PlanningTierOptions {
   readonly registry: Registry;
   readonly planner: Planner;
-  /** Whether the host plans itself, and a plan that is too long is cut. */
+  /** Whether the host plans itself, so that a plan that is too long is cut. */
   readonly cuts: boolean;
   readonly rename: CompileRequest["rename"];
   /** Whether approvers can sign here. */

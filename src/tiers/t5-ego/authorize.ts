@@ -1,6 +1,4 @@
-/**
- * Authority: who a caller is here, and whether a scope or an effect is theirs.
- */
+/** Authority: determines the caller's identity, and whether they have a scope or may cause an effect. */
 import { AuthContext, grantsScope, lackedScope } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -13,7 +11,10 @@ import type { Authenticator } from "../../ports/authenticator.ts";
 
 const identityRef = moduleRef(5, "identity", "authorize");
 
-/** At once where the authenticator is. @throws KernelErrorException T5_AUTHN_FAILED, T5_AUTHZ_FORBIDDEN, T5_IDENTITY_VIOLATION. */
+/**
+ * Authorizes a caller; synchronously if the authenticator is. @throws KernelErrorException T5_AUTHN_FAILED,
+ * T5_AUTHZ_FORBIDDEN, T5_IDENTITY_VIOLATION.
+ */
 export function authorize(
   authenticator: Authenticator,
   question: AuthorizeQuestion,

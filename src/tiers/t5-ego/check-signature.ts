@@ -1,6 +1,6 @@
 /**
- * The signature of a decision: made with a key of this approver, over exactly this decision on what the gate now shows,
- * and not used before.
+ * The check of a decision's signature: made with a key of this approver, over exactly this decision on what the gate
+ * now shows, and not used before.
  */
 
 import { isSpent } from "../../../machines/quorum.ts";
@@ -36,7 +36,7 @@ interface Signed {
 }
 
 /**
- * Null, at once, where there is none and none is needed.
+ * Checks a signature. Returns null, synchronously, if there is none and none is needed.
  * @throws KernelErrorException T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID.
  */
 export function checkSignature(

@@ -1,9 +1,9 @@
 /**
- * Which changes of other replicas may be merged: the caller's authority first, then for each change whether its origin is
- * registered, has the capability, and no policy forbids it (FED-04).
+ * Judges which changes of other replicas may be merged: the caller's authority first, then for each change whether its
+ * origin is registered, has the capability, and no policy forbids it (FED-04).
  *
- * 1.  A rejected change takes nothing with it; a policy that throws or never answers forbids. All are judged side by side:
- *     however many there are, a policy that never answers is waited for once.
+ * 1.  A rejected change affects no other; a policy that throws or does not answer forbids. All are judged at once, so
+ *     that a policy that never answers is waited for only once.
  */
 import type { Caller } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";

@@ -1,5 +1,5 @@
 /**
- * What somebody wants of a gate, judged: their seat, their signature, and policy at stage gate.
+ * Judges requests to a gate: the seat of the person, their signature, and policy at stage gate.
  * Never: counts votes or closes a gate.
  */
 
@@ -25,7 +25,7 @@ export interface GateJudge {
 
 const judgeRef = moduleRef(5, "ego", "judge_gate");
 
-/** Returns whether this person may decide this gate, and how their word counts. */
+/** Returns whether this person may decide this gate, and how their decision counts. */
 export function judgeDecision(
   asked: DecisionQuestion,
   runtime: Runtime,
@@ -55,7 +55,10 @@ export function judgeCall(
   return evaluatePolicies(engine, { stage: "action", ...question }, redacted);
 }
 
-/** Returns whether this person may lend their seat to that one. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED. */
+/**
+ * Returns whether this person may delegate their seat to that one. @throws KernelErrorException T5_AUTHZ_FORBIDDEN,
+ * T5_DELEGATION_REFUSED.
+ */
 export function judgeDelegation(
   asked: DelegationQuestion,
   { engine, same }: GateJudge,

@@ -1,11 +1,11 @@
 /**
- * Who sits at a gate: whether somebody's vote counts, whose seat it takes, or that it is advice.
+ * Finds a voter's seat at a gate: whether the vote counts, whose seat it takes, or that it is advice.
  *
- * 1.  A seat is one's own (role, name, or a role that an escalation added; no requester's where the gate separates the two, under whatever name) or was lent by
- *     one who has it, and has not run out.
- * 2.  A person takes one seat: their own where they have one.
- * 3.  Nobody says anything at a gate of an operator, effect or capability that their role is not held to.
- * 4.  An adviser's role never counts, whatever else the gate says of it.
+ * 1.  A seat is one's own (by role, by name, or by a role that an escalation added; never a requester's at a gate with
+ *     separation of duties, under whatever name) or was delegated by its owner, and has not expired.
+ * 2.  A person takes one seat: their own if they have one.
+ * 3.  A role that is restricted to other operators, effects or capabilities may not act at the gate.
+ * 4.  An adviser's vote never counts, whatever else the gate declares.
  */
 
 import { isSamePrincipal, isSeatTaken, requestersOf, type Same } from "../../../machines/quorum.ts";
@@ -24,11 +24,11 @@ export interface Voter {
   readonly auth: AuthContext;
   /** ISO instant. */
   readonly now: string;
-  /** The package whose work it is, where that is known. */
+  /** The package that the work belongs to, if it is known. */
   readonly capability?: string;
 }
 
-/** @throws KernelErrorException T5_AUTHZ_FORBIDDEN. */
+/** Finds the seat. @throws KernelErrorException T5_AUTHZ_FORBIDDEN. */
 export function seatVoter(gate: Gate, voter: Voter, same: Same): Seat {
   requireReach(gate, voter, same);
   const why = whyNoSeat(gate, voter, same);
@@ -36,7 +36,7 @@ export function seatVoter(gate: Gate, voter: Voter, same: Same): Seat {
   if (gate.advisors.includes(voter.auth.role)) return { advisory: true, on_behalf_of: null };
   const maySit = !isRequester(gate, voter.principal, same) && whyNotOfType(gate, voter.principal) === null;
   const lent = !maySit ? [] : gate.delegations.filter(({ to }) => isSamePrincipal(to, voter.principal));
-  // Who lent a seat may have asked for what is shown since, by an edit.
+  // The delegator of a seat may have become a requester since, by an edit.
   const valid = lent.find(
     ({ from, expires_at }) =>
       Date.parse(expires_at) > Date.parse(voter.now) &&
@@ -48,8 +48,8 @@ export function seatVoter(gate: Gate, voter: Voter, same: Same): Seat {
 }
 
 /**
- * Holds a person to what their role names, whatever they say at the gate: operators, effects and capabilities, and whose calls in
- * doubt they may settle. @throws KernelErrorException T5_AUTHZ_FORBIDDEN.
+ * Checks that a person's role names the operator, effect and capability of the gate, and whose calls in doubt they may
+ * settle. @throws KernelErrorException T5_AUTHZ_FORBIDDEN.
  */
 export function requireReach(gate: Gate, { principal, auth, capability }: Voter, same: Same): void {
   const names = [["operator", gate.operator] as const, ["effect", gate.effect] as const];
@@ -77,13 +77,13 @@ export function whyNoSeat(gate: Gate, { principal, auth: { role } }: Voter, same
   return null;
 }
 
-/** Who submitted the work is told that, also where they edited what it shows. */
+/** Returns the refusal of a requester. A submitter is refused as such, also if they edited the payload. */
 function whyNotOfRequester({ edits = [], requester }: Gate, person: PrincipalRef, same: Same): string {
   const isEditor = edits.some(({ by }) => same(by, person)) && (requester === null || !same(requester, person));
   return isEditor ? "who edited what it shows may not decide on it" : "who asked for the work may not decide on it";
 }
 
-/** Returns why a principal of this type decides nothing at the gate, in whoever's seat; null where it may. */
+/** Returns why a principal of this type may not decide at the gate, in any seat; null if they may. */
 export const whyNotOfType = ({ principal_types: types }: Gate, { type, id }: PrincipalRef): string | null =>
   types === undefined || types.includes(type)
     ? null

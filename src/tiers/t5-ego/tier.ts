@@ -1,5 +1,5 @@
 /**
- * T5, ego: may we, can we afford it, who decides.
+ * T5, ego: decides authority, affordability and the right to decide.
  *
  * Owns: authority, policy, the request budget, the judgement of gate decisions, and the middle hop of escalation.
  * Never: performs, plans, or appends to a ledger.
@@ -94,7 +94,7 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
   return { tier: 5, name: "ego", doors };
 }
 
-/** The activation passes on as the same object: identity holds, and the capability is theirs. */
+/** Passes the activation on as the same object if the identity matches and the capability is allowed. */
 function admitActivation(intake: Pick<Intake, "auth" | "intent"> | undefined, signal: Signal): Result {
   if (intake === undefined) return ok([signal], metricsOf(refs.ego));
   const { auth, intent } = intake;
@@ -110,11 +110,11 @@ interface Command {
   readonly authenticator: Authenticator;
   readonly needs: string;
   readonly action: "activate" | "retry" | "abort";
-  /** What an activation is for: the field of the COMMAND in which the request goes on. */
+  /** The field of the COMMAND that carries the request onward. */
   readonly about: "decision" | "withdrawal" | "delegation" | null;
 }
 
-/** A caller's request about a workflow becomes a COMMAND once authority is clear. */
+/** Turns a caller's request about a workflow into a COMMAND once authority is established. */
 function commandFor(wish: WorkflowRequest, visit: Visit, command: Command): Result | Promise<Result> {
   const { authenticator, needs } = command;
   const { principal, tenant_id } = wish.request;
@@ -141,7 +141,7 @@ function handOn(
   return ok([command], metricsOf(refs.lifecycle));
 }
 
-/** Before planning: the request's budget, and the package's own ceilings. */
+/** Checks the request's budget and the package's own ceilings before planning. */
 function checkPlanning(
   { spent, work }: PlanningBudgetQuestion,
   { telemetry }: Runtime,
@@ -153,7 +153,7 @@ function checkPlanning(
   return { left: maxCost === null ? null : maxCost - spent };
 }
 
-/** One question per step: authority over the effect, the budget, and policy at stage action. */
+/** Answers one question per step: authority over the effect, the budget, and policy at stage action. */
 function admitStep(
   question: StepQuestion,
   { engine, maxCost, capabilityRegistry }: EgoTierOptions,
@@ -178,7 +178,7 @@ function requireUse(auth: AuthContext, kind: "effect" | "operator", name: string
   );
 }
 
-/** The admission of a call that is about to be made. The amounts that it reserves are set aside until its start is in the ledger. */
+/** Admits a call that is about to be made. Its reserved amounts are held until its start is in the ledger. */
 function answerCall(
   question: CallQuestion,
   { capabilityRegistry, limiter }: EgoTierOptions,

@@ -1,8 +1,8 @@
 /**
- * The export of a workflow as evidence: its ledger rows as they lie there, then what the audit projects from them, what
- * evaluations said, and the closing line (RLH-05).
+ * Composes the export of a workflow as evidence: its ledger rows unchanged, then the audit entries, the evaluation
+ * reports, and the closing line (RLH-05).
  *
- * 1.  The audit entries come from the very rows that are exported.
+ * 1.  The audit entries are projected from the very rows that are exported.
  */
 
 import { genesisHash, rowText } from "../../contract/chain.ts";
@@ -17,7 +17,7 @@ export interface EvaluationReport {
   readonly report: Json;
 }
 
-/** JSON Lines, without their line ends. */
+/** Returns JSON Lines, without their line ends. */
 export function composeEvidence(rows: readonly TurnRow[], reports: readonly EvaluationReport[]): readonly string[] {
   const head = rows.at(-1);
   const stream = head?.stream ?? "";

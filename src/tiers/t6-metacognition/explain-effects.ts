@@ -1,8 +1,8 @@
 /**
- * From intent to effect: for each action, and each refusal, what led to it, told from ledger events and nothing else.
+ * From intent to effect: the causes of each action and each refusal, from ledger events and nothing else.
  *
- * 1.  Every part names its event. What the ledger does not say is null.
- * 2.  An approval is compared with what ran: the digest that was approved with the digest of the payload that was called.
+ * 1.  Every part names its event. A part that the ledger lacks is null.
+ * 2.  An approval is compared with the executed call: the approved digest with the digest of the payload of the call.
  */
 import type { KernelError } from "../../contract/error.ts";
 import type { EventPayloads, GateDecided, LedgerEvent } from "../../contract/event.ts";
@@ -12,18 +12,18 @@ import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 
 type Link = { -readonly [K in keyof CausalChain]: CausalChain[K] };
 
-/** What has been seen on the way through the events. */
+/** The facts gathered from the events so far. */
 interface Seen {
   intent: CausalChain["intent"];
   plan: CausalChain["plan"];
-  /** Costs charged so far, and what the plans expect of each step. */
+  /** The costs charged so far, and the costs that the plans expect of each step. */
   spent: number;
   readonly estimates: Map<string, number>;
-  /** By step; the plan's own under the empty id. */
+  /** The rules by step; the plan's own under the empty id. */
   readonly rules: Map<string, RuleCause>;
   readonly gates: Map<string, Gate>;
   readonly approvals: Map<string, Omit<ApprovalCause, "same_as_executed">>;
-  /** By action id. */
+  /** The reservations by action id. */
   readonly reserved: Map<string, ChargeCause>;
   readonly links: Link[];
   readonly byAction: Map<string, Link>;
@@ -90,7 +90,7 @@ const readers: EventReaders<void, [seen: Seen]> = {
   },
 };
 
-/** Policy at stage gate judges who decides, not what runs. */
+/** Adds a rule. Policy at stage gate judges the person who decides, not the call. */
 function addRule(decided: EventPayloads["POLICY_DECIDED"], event: LedgerEvent, { rules }: Seen): void {
   const { stage, decision, reason, policies = [], lifts, policy_version = "1" } = decided;
   if (stage === "gate") return;
@@ -111,7 +111,7 @@ function addApproval(
 ): void {
   const { gate_id, decision, principal, payload_digest, outcome_id, outcome_version, edited, comment } = decided;
   const { carried_by = [] } = decided;
-  // What became of a lost call is settled at a gate of its own, which approves no payload.
+  // The end of a call in doubt is settled at a gate of its own, which approves no payload.
   if (gate_id !== gateIdOf(stepOf(event))) return;
   const { event_id, timestamp: at } = event;
   const bound = { payload_digest, outcome_id, outcome_version };
@@ -159,7 +159,7 @@ function startAction(started: EventPayloads["ACTION_STARTED"], event: LedgerEven
     link.approval = { ...link.approval, same_as_executed: link.approval.payload_digest === payload_hash };
 }
 
-/** An entry with all that has been seen until now. */
+/** Begins an entry with the facts gathered so far. */
 function beginLink(event: LedgerEvent, seen: Seen): Link {
   const id = stepOf(event);
   const approval = seen.approvals.get(id);

@@ -1,6 +1,4 @@
-/**
- * Why: the causal chain of a workflow, told from its ledger events and nothing else.
- */
+/** Explains a workflow: its causal chain, from its ledger events and nothing else. */
 import { type EventPayloads, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { Explanation, StepExplanation } from "../../contract/explanation.ts";
 import { describeCarriers, gateIdOf } from "../../contract/gate.ts";
@@ -22,7 +20,7 @@ export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerE
 function explainStep(record: WorkflowRecord, stepId: string, events: readonly LedgerEvent[]): StepExplanation {
   const step = record.steps.get(stepId) as NonNullable<ReturnType<typeof record.steps.get>>;
   const own = events.filter((e) => e.step_id === stepId);
-  // What became of a lost call is settled at a gate of its own, which approves nothing.
+  // The end of a call in doubt is settled at a gate of its own, which approves nothing.
   const isApproval = (e: LedgerEvent): boolean =>
     (e.event_type === "USER_APPROVED" || e.event_type === "USER_REJECTED") &&
     payloadOf(e, "USER_APPROVED").gate_id === gateIdOf(stepId);
@@ -36,7 +34,8 @@ function explainStep(record: WorkflowRecord, stepId: string, events: readonly Le
     allowed_by:
       step.decision === null
         ? "not decided"
-        : `${step.decision.decision}: ${step.decision.reason}${step.decision.policies.length > 0 ? ` (${listed(step.decision.policies)})` : ""}`,
+        : `${step.decision.decision}: ` +
+          `${step.decision.reason}${step.decision.policies.length > 0 ? ` (${listed(step.decision.policies)})` : ""}`,
     approved_by: isKnown ? who(payloadOf(approval, "USER_APPROVED")) : null,
     attempts: step.attempts.length,
     effect: step.action_id === null ? "none" : `action ${step.action_id}`,
@@ -44,7 +43,7 @@ function explainStep(record: WorkflowRecord, stepId: string, events: readonly Le
   };
 }
 
-/** Whose decision it was. */
+/** The members of a decision that name the person. */
 type Decided = Pick<EventPayloads["USER_APPROVED"], "principal" | "carried_by">;
 
 const who = ({ principal, carried_by = [] }: Decided): string =>
@@ -57,10 +56,11 @@ const listed = (policies: readonly string[]): string => policies.join(", ");
 const describeLifts = (lifts: readonly PolicyLift[]): string =>
   lifts.map(({ rule, by }) => `; ${by} lifted ${rule}`).join("");
 
-/** What is told of the workflow. */
+/** The lines about the workflow. */
 const lines: EventReaders<string> = {
   INTENT_RECEIVED: ({ intent: { actor, type, version }, complexity, pipeline }) =>
-    `${actor.type} ${actor.id} asked for ${type}@${version}; its complexity was rated ${complexity}, and the ${pipeline} pipeline runs it`,
+    `${actor.type} ${actor.id} asked for ${type}@${version}; its complexity was rated ${complexity}, and the ` +
+    `${pipeline} pipeline runs it`,
   PLAN_CREATED: ({ plan, cause }) => `plan ${plan.plan_id} (${cause}, ${plan.steps.length} steps): ${plan.reasoning}`,
   PLAN_TRUNCATED: ({ dropped }) => `the plan was cut: ${listed(dropped)} dropped`,
   PLAN_REJECTED: ({ error }) => `there is no plan: ${error.message}`,
@@ -68,17 +68,21 @@ const lines: EventReaders<string> = {
   WORKFLOW_COMPLETED: () => "the workflow completed",
   WORKFLOW_FAILED: ({ status, error }) => `the workflow failed (${status}): ${error.message}`,
   WORKFLOW_CANCELLING: ({ reason, principal: { type, id } }) =>
-    `${type} ${id} ended the workflow: ${reason}; it is cancelled once the end of each call is known that may not be repeated`,
+    `${type} ${id} ended the workflow: ${reason}; it is cancelled once the end of each call is known that may ` +
+    `not be repeated`,
   WORKFLOW_CANCELLED: ({ reason }) => `the workflow was cancelled: ${reason}`,
   WORKFLOW_RESTARTED: ({ run, mode }) => `run ${run} began (${mode})`,
 };
 
-/** What is told of a step, or of the plan as a whole. */
+/** The lines about a step, or about the plan as a whole. */
 const stepLines: EventReaders<string> = {
   POLICY_DECIDED: ({ stage, decision, reason, policies = [], changes = [], lifts = [], subject }) => {
     const changed = changes.map((one, i) => `${i + 1}. ${listed(one.policies)}`);
     const after = changed.length === 0 ? "" : `, after changes by ${listed(changed)}`;
-    return `policy at stage ${stage} said ${decision} on "${subject}" because ${reason}${policies.length > 0 ? ` [${listed(policies)}]` : ""}${after}${describeLifts(lifts)}`;
+    return (
+      `policy at stage ${stage} said ${decision} on "${subject}" because ` +
+      `${reason}${policies.length > 0 ? ` [${listed(policies)}]` : ""}${after}${describeLifts(lifts)}`
+    );
   },
   GATE_OPENED: ({ gate }) => `${gate.gate_id} asked a person because ${gate.reasons.map((r) => r.reason).join("; ")}`,
   GATE_REVISED: ({ gate, cause }) => `${gate.gate_id} was opened again on a new version (${cause})`,

@@ -1,12 +1,13 @@
 /**
- * What tokens have spent, by their events alone (EVT-15): nobody need ask the registry or the governor.
+ * The usage of tokens, from their events alone (EVT-15), without the registry or the governor.
  *
- * Owns: the sums. Never: limits, which are no spend. The `started` events say all of it, since a refusal costs nothing.
+ * Owns: the sums. Never: limits, which are no usage. The `started` events hold all of it, because a refusal costs
+ * nothing.
  */
 import type { StartedDetail } from "../../contract/admission.ts";
 import type { CapabilityEntry, CapabilityHandle, GovernorUsage, TokenEvent } from "../../contract/token.ts";
 
-/** What was used of a capability; its limits stand in no event. */
+/** The usage of a capability; no event holds its limits. */
 export type CapabilitySpend = Pick<CapabilityEntry, "handle" | "name" | "usage">;
 
 /** Plain JSON; capabilities in the order of their handles. */
@@ -15,7 +16,10 @@ export interface TokenSpend {
   readonly resources: Readonly<Record<keyof GovernorUsage, number>>;
 }
 
-/** What these events used, by capability and resource. @param events in any order, of one kernel; other kinds count nothing. */
+/**
+ * Returns the usage in these events, by capability and resource. @param events in any order, of one kernel; other kinds
+ * are ignored.
+ */
 export function foldTokenSpend(events: Iterable<TokenEvent>): TokenSpend {
   const capabilities = new Map<CapabilityHandle, CapabilitySpend>();
   const resources = { cpu: 0, memory: 0, network: 0, tokens: 0 };

@@ -1,8 +1,8 @@
 /**
- * Judging the final text: the calibrator and the monitor write their tags, the noise gate reads them and nothing else
- * (SIG-11, SIG-12).
+ * Judges the final text: the calibrator and the monitor write their tags, and the noise gate reads them and nothing
+ * else (SIG-11, SIG-12).
  *
- * 1.  Below a threshold the text passes as PARTIAL with the error that says why, never as plain OK.
+ * 1.  Below a threshold the text passes as PARTIAL with the error that gives the reason, never as plain OK.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -18,7 +18,7 @@ export interface NoiseThresholds {
 
 const noiseRef = moduleRef(6, "noise_gate", "filter_output");
 
-/** Tags that come with the Signal stand; the scorers supply what is missing. */
+/** Judges a Signal. Its own tags are kept; the scorers supply those that are missing. */
 export function gateNoise(
   signal: Signal,
   runtime: Runtime,
@@ -38,7 +38,7 @@ export function gateNoise(
   return filterByTags(out, thresholds);
 }
 
-/** The gate itself: it decides on the two tags alone. */
+/** Applies the thresholds, by the two tags alone. */
 export function filterByTags(signal: Signal, thresholds: NoiseThresholds): Result {
   const [confidence, grounding] = [Number(signal.tags["confidence"] ?? "1"), Number(signal.tags["grounding"] ?? "1")];
   const metrics = metricsOf(noiseRef);

@@ -1,13 +1,13 @@
 /**
  * The audit log of a workflow, projected from its ledger events and nothing else (RLH-01 to RLH-04).
  *
- * 1.  Each decision of policy and each end of a gate is one entry, in ledger order, with the event's id. A decision has one
- *     place: votes are no entries, the decision that they carried names them all.
- * 2.  A gate that no policy asked for is queued where it opens; one that a policy asked for, where policy said so.
- * 3.  Nobody decided what expired: it is Blocked or AutoApproved by the gate's own expiry.
- * 4.  A decision that a service or an agent gave, or helped to carry, is no person's: it is AutoApproved, or Blocked by "gate
- *     decision". Each decision says what kind of principal gave it.
- * 5.  An entry says what its gate asked for when it was queued, whatever became of the gate later.
+ * 1.  Each decision of policy and each end of a gate is one entry, in ledger order, with the event's id. Votes have no
+ *     entries: the decision that they carried names them all.
+ * 2.  A gate that no policy asked for is queued when it opens; one that a policy asked for, at the policy's decision.
+ * 3.  An expired gate has no person: it is Blocked or AutoApproved by the gate's own expiry.
+ * 4.  A decision that a service or an agent gave, or for which it voted, is not a person's: it is AutoApproved, or
+ *     Blocked by "gate decision". Each decision has the type of the principal who gave it.
+ * 5.  An entry has the requirements of its gate when it was queued, whatever changed later.
  */
 import { type AuditEntry, type AuditOutcome, unassigned } from "../../contract/audit.ts";
 import { type EventPayloads, type GateDecided, type LedgerEvent, payloadOf } from "../../contract/event.ts";
@@ -16,7 +16,7 @@ import { isMachine } from "../../contract/gate-vote.ts";
 import { deepFreeze } from "../../contract/json.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 
-/** What is known of a workflow's gates and rules, from all of its events. */
+/** The known facts of a workflow's gates and rules, from all of its events. */
 interface Known {
   /** Ids of gates that policy queued. */
   readonly asked: Set<string>;
@@ -71,7 +71,7 @@ const byMachine = {
   HumanRejected: { type: "Blocked", policy: "gate decision" },
 } as const satisfies Readonly<Record<string, AuditOutcome>>;
 
-/** The policies that matched what a person was asked about. */
+/** Returns the policies that matched the question to a person. */
 const policiesOf = ({ step_id }: LedgerEvent, { policies }: Known): string[] => [
   ...(policies.get(step_id ?? "") ?? []),
 ];
@@ -88,7 +88,7 @@ function outcomeOf(
   return queued(id, gateAfter(event, id, known.events));
 }
 
-/** The gate that a decision asks for: the step's; a plan's is that of the first step it gates. */
+/** Returns the gate that a decision asks for: the step's; for a plan that of the first step it gates. */
 function reviewOf({ sequence, step_id }: LedgerEvent, { events }: Known): string {
   if (step_id !== null) return gateIdOf(step_id);
   const created = events.find((e) => e.event_type === "PLAN_CREATED" && e.sequence > sequence);
@@ -96,7 +96,7 @@ function reviewOf({ sequence, step_id }: LedgerEvent, { events }: Known): string
   return planned ?? "gate-plan";
 }
 
-/** The gate as it opens, or opens again, on what was decided; as it stood before where it does not. */
+/** Returns the gate as it opens, or opens again, after the decision; else as it was before. */
 function gateAfter({ sequence }: LedgerEvent, id: string, events: readonly LedgerEvent[]): Gate | undefined {
   const shown = events.filter(
     (e) =>

@@ -1,7 +1,7 @@
 /**
- * What the feed tells of a workflow: its state after a turn, and what the turn did to its gates.
+ * The feed items of a workflow: its state after a turn, and the changes of its gates in the turn.
  *
- * 1.  A turn that changes neither state, nor steps, nor gates is not told, unless its events are asked for.
+ * 1.  A turn that changes neither state, nor steps, nor gates gives no item, unless its events are requested.
  */
 
 import type { FeedGate, FeedWorkflow } from "../../contract/feed.ts";
@@ -12,7 +12,7 @@ import type { FeedTurn } from "../../engine/follow/feed-fold.ts";
 import type { WorkflowHead } from "../../ports/ledger-store.ts";
 import { progressOf } from "./project-progress.ts";
 
-/** What a workflow was before a turn; records are changed in place. */
+/** The state of a workflow before a turn, kept because records are changed in place. */
 export interface FeedMark {
   readonly state: string;
   readonly progress: string;
@@ -24,7 +24,7 @@ export const markFeed = (record: WorkflowRecord | null): FeedMark | null =>
     ? null
     : { state: record.state, progress: JSON.stringify(countSteps(record)), gates: new Map(record.gates) };
 
-/** The item of a turn; null where it changed nothing that the feed tells, and is told for that alone. */
+/** Returns the item of a turn; null if it changed nothing that the feed reports and events are not requested. */
 export function feedAfter(
   record: WorkflowRecord,
   { before, position, isAlwaysTold }: FeedTurn<FeedMark | null>,
@@ -52,7 +52,7 @@ export function feedAfter(
   };
 }
 
-/** The item of a workflow in a snapshot, from the indexes alone. */
+/** Returns the item of a workflow in a snapshot, from the indexes alone. */
 export function feedOfHead(head: WorkflowHead, gates: readonly Gate[]): FeedWorkflow {
   const { tenant_id, workflow_id, thread_id, correlation_id, intent_id, intent_type, principal_id, state } = head;
   return {

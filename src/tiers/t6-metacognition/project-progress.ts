@@ -28,7 +28,7 @@ export function progressOf(record: WorkflowRecord): KernelProgress {
   };
 }
 
-/** Returns whether an event changes what progress says; sub-progress comes as a labelled extra. */
+/** Returns the progress after an event if it has changed; sub-progress is a labelled extra. */
 export function progressAfter(record: WorkflowRecord, event: LedgerEvent): KernelProgress | null {
   if (event.event_type === "STEP_STREAMED") {
     const { percent } = payloadOf(event, "STEP_STREAMED");
@@ -36,7 +36,7 @@ export function progressAfter(record: WorkflowRecord, event: LedgerEvent): Kerne
       ? null
       : { ...progressOf(record), sub: { step_id: event.step_id ?? "", percent, final: false } };
   }
-  // Who is asked of a call while the workflow is being cancelled is asked in that state: no other event tells of the wait.
+  // A question about a call during cancellation opens a gate in that state: no other event shows the wait.
   const isAsked = event.event_type === "GATE_OPENED" && record.state === "cancelling";
   return isAsked || factsOf(event.event_type).progress === true ? progressOf(record) : null;
 }

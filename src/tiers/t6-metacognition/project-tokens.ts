@@ -1,10 +1,10 @@
 /**
- * The token view of a workflow: which pieces of work were scheduled, admitted, refused and done, read from its
+ * The token view of a workflow: the pieces of work that were scheduled, admitted, refused and done, read from its
  * ledger and stored nowhere else.
  *
- * 1.  A token's id is the one that the fold gives: its place among those that were scheduled.
- * 2.  Virtual time is the place in this stream; `sequence` in each detail leads to the ledger event.
- * 3.  What a call used of capability and governor is counted here as the fold counts it; ceilings are the kernel's own.
+ * 1.  A token's id is the one that the fold gives: its index among the scheduled ones.
+ * 2.  Virtual time is the index in this stream; `sequence` in each detail leads to the ledger event.
+ * 3.  The usage of capability and governor is counted as the fold counts it; ceilings are the kernel's own.
  */
 import type { KernelError } from "../../contract/error.ts";
 import type { EventPayloads, LedgerEvent } from "../../contract/event.ts";
@@ -20,7 +20,7 @@ import type {
   TokenKind,
 } from "../../contract/token.ts";
 
-/** The ceilings that the view names beside what was used. */
+/** Returns the ceilings that the view shows beside the usage. */
 export interface CapabilityLookup {
   readonly find: (name: string) => CapabilityEntry | null;
   readonly governor: GovernorUsage;
@@ -78,7 +78,7 @@ function schedule(view: Viewed, event: LedgerEvent, kind: TokenKind, detail: obj
   return view.scheduled;
 }
 
-/** Work of a tier that is done within one event. */
+/** Emits the work of a tier that is done within one event. */
 function emitWork(view: Viewed, event: LedgerEvent, kind: TokenKind, end: object = {}): void {
   const after = view.scheduled === 0 ? [] : [view.scheduled];
   const id = schedule(view, event, kind, { dependencies: after });
@@ -92,7 +92,7 @@ interface Started {
   readonly resources: ResourceRequest;
 }
 
-/** The detail of `started`, with the counters after it. */
+/** Returns the detail of `started`, with the counters after it. */
 function start(view: Viewed, { name, cost, resources }: Started): object {
   const { cpu, memory, network, tokens } = view.governor;
   view.governor = {
@@ -118,7 +118,10 @@ function attribute({ used, capabilityRegistry }: Viewed, name: string, cost: num
   };
 }
 
-/** The step's next attempt is a token of its own; it rests on the last tokens of the steps it depends on. */
+/**
+ * Queues the step's next attempt, which is a token of its own and depends on the last tokens of the steps it depends
+ * on.
+ */
 function queue(view: Viewed, event: LedgerEvent, detail: object): void {
   const stepId = event.step_id ?? "";
   const before = (view.dependencies.get(stepId) ?? []).flatMap((id) => view.steps.get(id)?.id ?? []);
@@ -135,7 +138,7 @@ function emitCall(
 ): void {
   if (token !== undefined && token.id > view.scheduled) queueAgain(view, event);
   const id = token?.id ?? tokenOfStep(view, event)?.id;
-  // What the record answers once more, for a token that has started, is no further piece of work.
+  // A repeated answer from the record, for a token that has started, is no further piece of work.
   if (id === undefined || (token === undefined && isOver(view, id))) return;
   view.steps.set(event.step_id ?? "", { id, begun: true });
   const asked = { cost: token?.cost ?? 0, resources: token?.resources ?? nothing };
@@ -143,7 +146,7 @@ function emitCall(
   emit(view, id, event, ["started", { ...detail, attempt }]);
 }
 
-/** A call made again without a pause: the one before it was lost with its process, or a person settled it. */
+/** Queues a repeated call without a pause: the previous one was interrupted, or a person settled it. */
 function queueAgain(view: Viewed, event: LedgerEvent): void {
   emitEnd(view, event, { status: "failed", lost: true });
   queue(view, event, {});
@@ -156,7 +159,7 @@ function emitEnd(view: Viewed, event: LedgerEvent, detail: object): void {
   emit(view, token.id, event, ["completed", detail]);
 }
 
-/** A token whose call never began: it was refused, or what it waited for will never complete. */
+/** Emits a token whose call never began: it was refused, or one of its dependencies will never complete. */
 function emitRefused(view: Viewed, event: LedgerEvent, ...told: Told): void {
   const token = tokenOfStep(view, event);
   if (token === undefined || token.begun || isOver(view, token.id)) return;

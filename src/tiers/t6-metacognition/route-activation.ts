@@ -21,7 +21,7 @@ export const pipelines: Readonly<Record<Complexity, Pipeline>> = Object.freeze({
   complex: "enhanced",
 });
 
-/** Domains that get a pipeline of their own: what is about money is reviewed before it runs. */
+/** The domains with a pipeline of their own: work that concerns money is reviewed before it runs. */
 export const defaultDomainPipelines: Readonly<Record<string, Pipeline>> = Object.freeze({ finance: "enhanced" });
 
 const routerRef = moduleRef(6, "activation_router", "route");
@@ -32,7 +32,7 @@ export interface Routing {
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
 }
 
-/** The COMMAND that activates T4, with the intake it is about. */
+/** Returns the COMMAND that activates T4, with its intake. */
 export function routeActivation(
   intake: Intake,
   { signal, runtime }: Visit,

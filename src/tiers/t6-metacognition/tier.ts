@@ -1,8 +1,8 @@
 /**
- * T6, metacognition and exchange: should it run, is the answer sound, who is told.
+ * T6, metacognition and exchange: chooses the pipeline, judges the answer, and notifies others.
  *
- * Owns: the activation router, the confidence calibrator, the hallucination monitor, the noise gate, the load monitor and
- * the artifact bus. Never: executes, decides authority, waits for a listener.
+ * Owns: the activation router, the confidence calibrator, the hallucination monitor, the noise gate, the load monitor
+ * and the artifact bus. Never: executes, decides authority, waits for a listener.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { t6 } from "../../contract/messages/t6.ts";
@@ -21,7 +21,7 @@ export interface MetacognitionTierOptions {
   readonly scorers: Scorers;
   readonly thresholds: NoiseThresholds;
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
-  /** Where notifications go; called without waiting. */
+  /** Publishes a notification, without waiting. */
   readonly publish: (notification: ReturnType<typeof signalToNotification>) => void;
 }
 
@@ -67,7 +67,9 @@ export function createMetacognitionTier({
   };
 }
 
-/** The enhanced pipeline has a plan looked at before it runs: calling one operator twice with the same params is a loop. */
+/**
+ * Reviews a plan of the enhanced pipeline before it runs: calling one operator twice with the same params is a loop.
+ */
 function reviewPlan(calls: readonly string[], signal: Signal): Result {
   const repeated = calls.filter((call, i) => calls.indexOf(call) !== i);
   if (repeated.length === 0) return ok([], metricsOf(refs.load));
@@ -79,7 +81,7 @@ function reviewPlan(calls: readonly string[], signal: Signal): Result {
   );
 }
 
-/** The same plan, tried again after it failed, is a loop: reported, and left to the replan limit to end. */
+/** Reviews a replan: repeating a plan after its failure is a loop, which is reported and left to the limit on plans. */
 function reviewReplan(plans: readonly (readonly string[])[], signal: Signal): Result {
   const [last, before] = [plans.at(-1), plans.at(-2)];
   const loops = before !== undefined && JSON.stringify(last) === JSON.stringify(before);

@@ -1,13 +1,14 @@
 /**
- * Checks an export without a kernel and without a ledger: rows, audit entries, closing line, and what further checks are
- * given (signatures).
+ * Verifies an export without a kernel and without a ledger: rows, audit entries, closing line, and further checks
+ * (signatures).
  *
- * Owns: which entry is the first that is broken. Never: reads a file, opens a ledger, runs anything.
- * 1.  Each line is exactly as it was written: what parses to the same and reads otherwise is broken too.
+ * Owns: finding the first broken entry. Never: reads a file, opens a ledger, runs anything.
+ * 1.  Each line is exactly as it was written: a line that parses to the same value but is formatted differently is
+ *     broken.
  * 2.  The audit is projected again from the rows and compared entry by entry.
- * 3.  An export that lacks the closing line of one of its streams was cut: the last line that is left of the stream is named.
- *     So is an export without any row.
- * 4.  The checks of a stream run in order; the first that finds something speaks for the stream.
+ * 3.  An export that lacks the closing line of one of its streams was cut: the last present line of the stream is
+ *     named. So is an export without any row.
+ * 4.  The checks of a stream run in order; only the first that finds something is reported.
  */
 
 import { damageIn, genesisHash, rowText } from "../../contract/chain.ts";
@@ -21,7 +22,7 @@ export interface EvidenceBreak {
   readonly line: number;
   readonly stream: string;
   readonly sequence: number;
-  /** As of a ledger's chain; `audit`, `closing`, `cut` of evidence; or what a further check says. */
+  /** The reason as for a ledger's chain; `audit`, `closing` or `cut` for evidence; or the reason of a further check. */
   readonly reason: string;
 }
 
@@ -30,14 +31,14 @@ export interface Placed<T> {
   readonly content: T;
 }
 
-/** What an export holds of one stream. */
+/** The lines of one stream in an export. */
 export interface EvidenceSection {
   readonly stream: string;
   readonly rows: readonly Placed<TurnRow>[];
   readonly evidence: readonly Placed<EvidenceLine>[];
 }
 
-/** Looks at one stream whose earlier checks found nothing. */
+/** Checks one stream whose earlier checks found nothing. */
 export type EvidenceCheck = (section: EvidenceSection) => readonly EvidenceBreak[] | Promise<readonly EvidenceBreak[]>;
 
 /** The last link of a stream. */
@@ -47,15 +48,15 @@ export interface ChainHead {
   readonly hash: string;
 }
 
-/** What a check of an export found. */
+/** The result of the verification of an export. */
 export interface EvidenceVerdict {
   readonly ok: boolean;
-  /** Rows looked at, and lines that are none. */
+  /** The number of rows that were checked, including lines that are none. */
   readonly checked: number;
-  /** By line: the first is the first broken entry. */
+  /** The breaks by line: the first is the first broken entry. */
   readonly broken: readonly EvidenceBreak[];
   readonly heads: readonly ChainHead[];
-  /** By stream: what there is beside its rows. */
+  /** The number of lines beside the rows, by stream. */
   readonly evidence: readonly { readonly stream: string; readonly audit_entries: number; readonly reports: number }[];
 }
 
@@ -66,7 +67,10 @@ export interface EvidenceOptions {
   readonly checks?: readonly EvidenceCheck[] | undefined;
 }
 
-/** Lines of any number of streams, mixed, each stream in its order; empty lines count as lines and say nothing. */
+/**
+ * Checks lines of any number of streams, mixed, each stream in its order; empty lines are counted and otherwise
+ * ignored.
+ */
 export async function checkEvidence(
   lines: Iterable<string> | AsyncIterable<string>,
   { stream, checks = [] }: EvidenceOptions = {},
@@ -99,7 +103,7 @@ async function checkSection(
     }
     return [];
   } catch {
-    // What no kernel wrote may be shaped in any way, though its hashes fit.
+    // Lines that no kernel wrote may have any shape, even if their hashes match.
     const { stream, rows, evidence } = section;
     const [first] = [...rows, ...evidence];
     return [{ line: first?.line ?? 0, stream, sequence: rows[0]?.content.first_sequence ?? 0, reason: "format" }];
@@ -109,7 +113,7 @@ async function checkSection(
 interface Reading {
   readonly sections: readonly EvidenceSection[];
   readonly broken: EvidenceBreak[];
-  /** How many lines there are. */
+  /** The number of lines. */
   readonly read: number;
 }
 
@@ -131,7 +135,7 @@ async function readSections(
     const stream = content?.stream ?? "(unreadable)";
     if (content !== null && only !== undefined && stream !== only) continue;
     const section = sections.get(stream) ?? { stream, rows: [], evidence: [] };
-    // A row stands before the evidence that it is evidence of.
+    // A row precedes the evidence about it.
     if (content === null || (!("evidence" in content) && section.evidence.length > 0))
       broken.push({ line, stream, sequence: content === null ? line : content.first_sequence, reason: "format" });
     else if ("evidence" in content) section.evidence.push({ line, content });
@@ -141,7 +145,7 @@ async function readSections(
   return { sections: [...sections.values()], broken, read: line };
 }
 
-/** A row or a line of evidence; null for anything else. */
+/** Reads a row or a line of evidence; null for anything else. */
 function readLine(text: string): TurnRow | EvidenceLine | null {
   const found = readExact(text);
   if (found === null) return null;
@@ -150,7 +154,7 @@ function readLine(text: string): TurnRow | EvidenceLine | null {
   return isRow ? (found as TurnRow) : null;
 }
 
-/** Rows as any reader of a ledger opens them: hashes, links, places, spelling, and what they say. */
+/** Checks rows as any reader of a ledger does: hashes, links, positions, formatting and content. */
 function checkRows({ rows }: EvidenceSection): readonly EvidenceBreak[] {
   let end = streamStart;
   for (const { line, content } of rows)
@@ -185,7 +189,7 @@ function checkClosing({ stream, rows, evidence }: EvidenceSection): readonly Evi
   return isCounted && isHead ? [] : [{ ...place, reason: "closing" }];
 }
 
-/** What the rows say was decided, against what the export says. */
+/** Compares the audit entries of the export with the decisions in its rows. */
 function checkAudit({ stream, rows, evidence }: EvidenceSection): readonly EvidenceBreak[] {
   const events = openTurns(rows.map(({ content }) => content));
   const places = new Map(events.map(({ event_id, sequence }) => [event_id, sequence]));

@@ -18,19 +18,20 @@ export class Places {
   #running = new ShareCount();
   readonly #waiting = new WaitingSubmits();
 
-  /** The number of workflows that run. */
+  /** Returns the number of workflows that run. */
   get running(): number {
     return this.#running.size;
   }
 
-  /** The number of submits that wait for a place. */
+  /** Returns the number of submits that wait for a place. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
   /**
    * Gives a workflow a place; waits for one where none is free for it.
-   * @throws KernelErrorException T7_SPAWN_INSUFFICIENT_RESOURCES, T7_SPAWN_SHARE_EXCEEDED; T0_KERNEL_STOPPED, T0_TIER_CRASHED while it waits.
+   * @throws KernelErrorException T7_SPAWN_INSUFFICIENT_RESOURCES, T7_SPAWN_SHARE_EXCEEDED; T0_KERNEL_STOPPED,
+   * T0_TIER_CRASHED while it waits.
    */
   register(one: Running, runtime: Pick<Runtime, "clock" | "limits">): Promise<void> | null {
     const reached = this.#take(one, runtime.limits);
@@ -76,6 +77,8 @@ function refusalOf({ of, places }: Reached, limits: Limits): KernelError {
   }
   const limit = of === "tenant" ? "inFlightTenantPercent" : "inFlightPrincipalPercent";
   const percent = limits[limit];
-  const message = `this ${of} has ${places} workflows running, its share of maxInFlight = ${maxInFlight} (limits.${limit} = ${percent})`;
+  const message =
+    `this ${of} has ${places} workflows running, its share of maxInFlight = ${maxInFlight} (limits.${limit} ` +
+    `= ${percent})`;
   return kernelError("T7_SPAWN_SHARE_EXCEEDED", message, spawningRef, { detail: { [limit]: percent, places } });
 }

@@ -1,8 +1,8 @@
 /**
- * Which deployment a model call goes to.
+ * Chooses the deployment of a model call.
  *
- * Owns: the order of the candidates, and the refusal. Never: calls a model, reads a clock, draws from a stream of chance.
- * 1.  A decision is a function of the endpoints, the seed, the request and what has been spent: asking changes nothing.
+ * Owns: the order of the candidates, and the refusal. Never: calls a model, reads a clock, draws random numbers.
+ * 1.  A decision is a function of the endpoints, the seed, the request and the usage: asking changes nothing.
  * 2.  The first candidate in the order of preference with budget left is taken; those before it are named.
  * 3.  A refusal is an answer, never a throw; it names every candidate whose budget is spent.
  */
@@ -37,22 +37,24 @@ export type LoggedRoute = RouteAnswer & { readonly request: RouteRequest };
 /** Chooses endpoints for model calls, without a kernel. */
 export interface ModelRouter {
   /**
-   * The endpoint for a call, or why there is none: T5_BUDGET_EXHAUSTED, T7_ROUTE_NO_ENDPOINT, or
-   * T0_VALIDATION_SCHEMA_MISMATCH for a request that is none. Never throws. `spent` is what the asker knows of; where
-   * the router knows of more, that counts.
+   * Returns the endpoint for a call, or the reason for none: T5_BUDGET_EXHAUSTED, T7_ROUTE_NO_ENDPOINT, or
+   * T0_VALIDATION_SCHEMA_MISMATCH for an invalid request. Never throws. `spent` is the usage that the asker knows of;
+   * if the router knows of more, that counts.
    */
   readonly route: (request: RouteQuestion, spent?: SpentByEndpoint) => RouteAnswer;
-  /** Charges an endpoint. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: unknown endpoint, negative use. */
+  /**
+   * Charges an endpoint. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: unknown endpoint, negative use.
+   */
   readonly record: (endpoint: string, used: z.input<typeof ModelSpent>) => void;
-  /** What was set aside for a call becomes what it used. @throws KernelErrorException as `record`. */
+  /** Replaces a reservation by the actual usage. @throws KernelErrorException as `record`. */
   readonly settle: (endpoint: string, reserved: z.input<typeof ModelSpent>, used: z.input<typeof ModelSpent>) => void;
   readonly spent: (endpoint: string) => ModelSpent;
-  /** What was answered, refusals too, oldest first; at most the last 10,000. */
+  /** Returns the answers, refusals too, oldest first; at most the last 10,000. */
   readonly decisions: () => readonly LoggedRoute[];
 }
 
 /**
- * A router over these endpoints. The same request over the same endpoints gets the same route.
+ * Creates a router over these endpoints. The same request over the same endpoints gets the same route.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when the endpoints are not valid.
  */
 export function createModelRouter(options: ModelRouting): ModelRouter {
@@ -104,7 +106,7 @@ const largest = (a: ModelSpent, b: ModelSpent): ModelSpent => ({
   money: Math.max(a.money, b.money),
 });
 
-/** What a request is answered with, as far as the routing and what has been spent say; it leaves nothing behind. */
+/** Returns the answer to a request, from the routing and the usage alone; it changes nothing. */
 export function routeModel(
   routing: ParsedModelRouting,
   asked: RouteQuestion,
@@ -131,7 +133,10 @@ function chooseEndpoint(
   return deepFreeze({ decision, refusal: null, exhausted });
 }
 
-/** Who can serve the request, best first. Endpoints of equal weight are drawn by seed and request, then by name. */
+/**
+ * Returns the candidates for the request, best first. Endpoints of equal weight are drawn by seed and request, then by
+ * name.
+ */
 function orderCandidates({ endpoints, seed, prefer }: ParsedModelRouting, request: RouteRequest): ModelEndpoint[] {
   const { capabilities, among, avoid, prefer: by = prefer } = request;
   const able = endpoints.filter(
@@ -145,7 +150,7 @@ function orderCandidates({ endpoints, seed, prefer }: ParsedModelRouting, reques
 const weigh = (endpoint: ModelEndpoint, by: "latency" | "cost"): number =>
   by === "latency" ? endpoint.latency_weight : endpoint.cost_weight;
 
-/** An order that seed and request give, wherever an endpoint stood before. */
+/** Returns an order that depends on seed and request only, not on the given order. */
 function drawOrder(endpoints: readonly ModelEndpoint[], from: object): ModelEndpoint[] {
   const drawn = endpoints.map((endpoint) => ({ endpoint, lot: digest({ ...from, name: endpoint.name }) }));
   const before = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
@@ -154,7 +159,7 @@ function drawOrder(endpoints: readonly ModelEndpoint[], from: object): ModelEndp
     .map(({ endpoint }) => endpoint);
 }
 
-/** What the endpoint's budget lacks for the call, in words; null when it is enough. */
+/** Describes what the endpoint's budget lacks for the call; null if it is enough. */
 function findLack({ budget = {} }: ModelEndpoint, spent: ModelSpent, { expected_tokens }: RouteRequest): string | null {
   const { max_tokens, max_money, max_invocations } = budget;
   if (max_invocations !== undefined && spent.invocations >= max_invocations)

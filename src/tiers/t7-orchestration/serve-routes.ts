@@ -1,11 +1,11 @@
 /**
- * The door of the model router: where a call may go.
+ * The door of the model router.
  *
- * Never: decides (route-model.ts does), keeps what is spent: that is what the ledger's counters say, which are written with
- * the events they count.
- * 1.  Budgets are over all tenants and all processes of a ledger. A route that is decided counts as an invocation with its
- *     row, and sets the tokens aside that the call may take; what it used instead, and its money, count when it has ended.
- * 2.  Of two that are decided on the last of a budget the store takes one: the other is asked for again.
+ * Never: decides (route-model.ts does), keeps the usage: the ledger's counters do, which are written with the events
+ * they count.
+ * 1.  Budgets are over all tenants and all processes of a ledger. A decided route counts as an invocation with its row,
+ *     and reserves the tokens that the call may use; the actual tokens, and the money, count when the call has ended.
+ * 2.  Of two routes that are decided on the last of a budget the store accepts one: the other is asked for again.
  */
 import type { Charge } from "../../contract/budget.ts";
 import { raise } from "../../contract/error.ts";
@@ -26,7 +26,10 @@ export interface ModelRouteOptions {
   readonly charges: (counters: readonly string[]) => Promise<readonly Charge[]>;
 }
 
-/** Returns the handler that says where a model call goes. @throws KernelErrorException the refusal of the router. */
+/**
+ * Returns the handler that chooses the endpoint of a model call. @throws KernelErrorException the refusal of the
+ * router.
+ */
 export function createModelRoute({ models, charges }: ModelRouteOptions) {
   const limited = models.endpoints.flatMap(({ name, budget }) => (budget === undefined ? [] : [name]));
   const readSpent = async (): Promise<ReadonlyMap<string, ModelSpent>> => {

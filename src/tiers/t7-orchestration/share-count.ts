@@ -5,7 +5,7 @@
  */
 import type { Running } from "../../contract/messages/t7.ts";
 
-/** How many places there are, and the percentage of them that one tenant and one principal may have. */
+/** The number of places, and the percentage of them that one tenant and one principal may have. */
 export interface Shares {
   readonly places: number;
   readonly tenantPercent: number;

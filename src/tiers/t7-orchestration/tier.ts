@@ -1,10 +1,10 @@
 /**
- * T7, orchestration: which workflows exist, how many run at once, which deployment a model call goes to, and where an
- * error nobody could handle ends.
+ * T7, orchestration: registers workflows, limits how many run at once, routes model calls, and ends the escalation of
+ * errors.
  *
  * Owns: the places of running workflows, the model router. Never: runs a workflow, calls a model.
- * 1.  Above `limits.maxInFlight`, and above the share of its tenant or principal, a submit waits for a place, and is refused,
- *     retryable, before it has left a trace.
+ * 1.  Above `limits.maxInFlight`, and above the share of its tenant or principal, a submit waits for a place, and is
+ *     refused, retryable, before it has left a trace.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { follow } from "../../contract/maybe-promise.ts";

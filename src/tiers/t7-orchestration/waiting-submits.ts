@@ -2,7 +2,8 @@
  * The submits that wait for a place: bounded in number and in time, and served in turn.
  *
  * Owns: the order in which those who wait get the places that become free. Never: knows which place is free for whom.
- * 1.  A place goes to the tenants in turn, and within a tenant to its principals in turn, first come first served for each.
+ * 1.  A place goes to the tenants in turn, and within a tenant to its principals in turn, first come first served for
+ *     each.
  * 2.  One tenant and one principal may fill a share of the queue, as of the places, so that others find room to wait.
  * 3.  A submit waits for `limits.submitWaitMs` at most, and is then refused with what refused it a place.
  */
@@ -33,7 +34,8 @@ export class WaitingSubmits {
   /**
    * Waits until `serve` gives the submit a place.
    * @param refusal the error that refused the place.
-   * @throws KernelErrorException with the refusal: at once where the queue has no room or `submitWaitMs` is 0, else when the time is over.
+   * @throws KernelErrorException with the refusal: at once where the queue has no room or `submitWaitMs` is 0, else
+   * when the time is over.
    */
   wait(one: Running, refusal: KernelError, { clock, limits }: Pick<Runtime, "clock" | "limits">): Promise<void> {
     const { submitWaitMs } = limits;

@@ -1,6 +1,6 @@
 /**
- * The one admission of a piece of work: capability, governor, token budget, then the scoped budgets; all are checked and
- * only then anything is set aside.
+ * The admission of a piece of work: capability, governor, token budget, then the scoped budgets; all are checked before
+ * anything is reserved.
  */
 import type { AdmissionRefusal } from "../../../contract/admission.ts";
 import type { Reservation } from "../../../contract/budget.ts";
@@ -16,7 +16,7 @@ import type { CapabilityRegistry } from "./capability-registry.ts";
 
 const admissionRef = moduleRef(5, "admission", "admit");
 
-/** Null when the work fits; the error says what it exceeds. Nothing is set aside. */
+/** Returns null if the work fits, else the error that names the exceeded limit. Nothing is reserved. */
 export function checkWork(capabilityRegistry: CapabilityRegistry, question: WorkQuestion): KernelError | null {
   const { name, cost, budget, resources, used, token_id } = question;
   const entry = capabilityRegistry.find(name);
@@ -33,7 +33,7 @@ export function checkWork(capabilityRegistry: CapabilityRegistry, question: Work
   return refusal === null ? null : refusalOf(refusal, question);
 }
 
-/** The governor's accounts of one workflow. */
+/** Returns the governor's accounts of one workflow. */
 export const governorOf = ({ governor }: CapabilityRegistry, used: ResourceRequest): GovernorUsage => ({
   cpu: { limit: governor.cpu.limit, consumed: used.cpu_time },
   memory: { limit: governor.memory.limit, consumed: used.memory_bytes },
@@ -47,7 +47,7 @@ function refusalOf({ kind, detail }: AdmissionRefusal, { name, token_id }: WorkQ
   return kernelError("T5_BUDGET_EXHAUSTED", message, admissionRef, { detail: told });
 }
 
-/** Returns whether no ceiling concerns the work: then it fits whatever else is admitted. */
+/** Returns whether no ceiling concerns the work: it then fits whatever else is admitted. */
 export function isUnlimited(
   { find, governor }: CapabilityRegistry,
   { name, budget, resources }: WorkQuestion,
@@ -59,7 +59,7 @@ export function isUnlimited(
 
 type Admitted = Reservation | KernelError | null;
 
-/** What is set aside for the call, null where no scoped budget concerns it, or why it may not be made. */
+/** Returns the reservation for the call, null if no scoped budget concerns it, or the refusal. */
 export function admitCall(
   { capabilityRegistry, limiter }: { readonly capabilityRegistry: CapabilityRegistry; readonly limiter: BudgetLimiter },
   question: CallQuestion,

@@ -1,13 +1,13 @@
 /**
- * May a token run: capability, then governor, then the token's own budget.
+ * The admission of a token: capability, then governor, then the token's own budget.
  *
- * Owns: the order of the three, the arithmetic of ceilings, and the details that tell of it. Never: keeps the accounts;
- * they come in and go out as plain data.
- * 1.  All checks first, then one commit: a refusal leaves every counter as it was.
- * 2.  What would exceed a ceiling is refused, what reaches it exactly is not. A ceiling of null ends where counting in
- *     whole numbers does.
- * 3.  A request is refused as a whole, with the first resource that it does not fit.
- * 4.  Accounts are frozen: who reads them cannot change them.
+ * Owns: the order of the three, the arithmetic of ceilings, and the details of the answer. Never: keeps the accounts;
+ * they are passed and returned as plain data.
+ * 1.  All checks come first, then one commit: a refusal leaves every counter unchanged.
+ * 2.  A request that would exceed a ceiling is refused, one that exactly reaches it is not. A null ceiling is the
+ *     largest exact whole number.
+ * 3.  A request is refused as a whole, with the first resource that it exceeds.
+ * 4.  Accounts are frozen: readers cannot change them.
  */
 import type { Admission, AdmissionRefusal, AdmissionRequest, AdmissionState } from "../../../contract/admission.ts";
 import { deepFreeze } from "../../../contract/json.ts";
@@ -20,12 +20,12 @@ import type {
   TokenBudget,
 } from "../../../contract/token.ts";
 
-/** Pure: the state that comes in is not touched; take the one of an admission in its place. */
+/** Admits a token. It is pure: the given state is not changed; use the state of the admission afterwards. */
 export function admitToken(token: AdmissionRequest, state: AdmissionState): Admission {
   return checkToken(token, state) ?? commit(token, state);
 }
 
-/** All checks, and nothing after them; null where the token may run. */
+/** Runs all checks and nothing else; null if the token may run. */
 function checkToken(
   { capability, cost, budget, resources }: AdmissionRequest,
   { capabilities, governor }: AdmissionState,
@@ -54,7 +54,7 @@ function checkCapability(
   return checkCeilings(entry, entry.usage, cost);
 }
 
-/** A capability's own ceilings. */
+/** Checks a capability's own ceilings. */
 export function checkCeilings(
   { handle, name, limits }: CapabilityEntry,
   usage: CapabilityUsage,
@@ -86,7 +86,7 @@ const consumedIn = ({ cpu, memory, network, tokens }: GovernorUsage): ResourceRe
   tokens: tokens.consumed,
 });
 
-/** The ceilings of what all share. */
+/** Checks the ceilings of the shared resources. */
 export function checkResources(
   asked: ResourceRequest,
   governor: GovernorUsage,
@@ -102,7 +102,7 @@ export function checkResources(
   return null;
 }
 
-/** A token's own ceiling. */
+/** Checks a token's own ceiling. */
 export function checkBudget(cost: number, budget: TokenBudget): AdmissionRefusal | null {
   const remaining = left(budget.limit, budget.consumed);
   if (cost <= remaining) return null;

@@ -1,21 +1,22 @@
 /**
- * What the counters of budgets stand at, as far as this process knows, and what is set aside of them.
+ * The values of budget counters, as far as this process knows them, and the amounts that are reserved.
  *
- * Owns: what was set aside for calls whose start is not in the ledger yet. Never: counts what is in the ledger; says what fits.
- * 1.  What is known of a counter is what it stood at when it was read, with all that was set aside then and since, used or not.
- *     What others charge meanwhile the store alone sees.
- * 2.  Between the asking for counters and the answer what was let go is counted in what is known: whether they were read with or
- *     without it, nobody can say.
+ * Owns: the amounts that are reserved for calls whose start is not in the ledger yet. Never: counts what is in the
+ * ledger; decides what fits.
+ * 1.  The known value of a counter is the value that was read, plus everything that was reserved then and since, used
+ *     or not. Only the store sees charges of other processes meanwhile.
+ * 2.  A reservation that is released during a read stays counted in the known value, because it is unknown whether the
+ *     read includes its charge.
  */
 import { addCharge, type Charge, noCharge, type Reservation } from "../../../contract/budget.ts";
 
 type Id = string | number;
 
 export interface BudgetCountersParts {
-  /** What the ledger's counters say, in the order asked. */
+  /** Returns the values of the ledger's counters, in the order of the names. */
   readonly charges: (tenantId: Id, counters: readonly string[]) => Promise<readonly Charge[]>;
   readonly now: () => number;
-  /** After that long what was set aside and not let go is forgotten. */
+  /** The time after which a reservation that was not released is dropped, in ms. */
   readonly holdMs: number;
 }
 
@@ -25,7 +26,7 @@ interface Hold {
   readonly until: number;
 }
 
-/** What a counter stands at. */
+/** Returns the known value of a counter. */
 export type StandingOf = (counter: string) => Charge;
 
 /** Counters that are known, over all tenants; beyond them they are read anew. */
@@ -35,19 +36,19 @@ export class BudgetCounters {
   readonly #parts: BudgetCountersParts;
   readonly #holds = new Map<string, Hold>();
   readonly #known = new Map<string, Charge>();
-  /** For each reading that is under way, what was let go since it began. */
+  /** For each read that is under way, the reservations released since it began. */
   readonly #readings = new Set<Hold[]>();
 
   constructor(parts: BudgetCountersParts) {
     this.#parts = parts;
   }
 
-  /** Null of a counter that nobody has read. */
+  /** Returns the known value; null for a counter that was never read. */
   known(tenantId: Id, counter: string): Charge | null {
     return this.#known.get(keyOf(tenantId, counter)) ?? null;
   }
 
-  /** What the ledger's counters say, with what is set aside. */
+  /** Reads the ledger's counters, and adds the reserved amounts. */
   async read(tenantId: Id, counters: readonly string[]): Promise<StandingOf> {
     const gone: Hold[] = [];
     this.#readings.add(gone);
@@ -95,7 +96,7 @@ export class BudgetCounters {
     return [...this.#holds.values()].filter(({ tenant_id, until }) => tenant_id === tenantId && until > at);
   }
 
-  /** They stand in the order of their ends. */
+  /** Drops expired reservations; they are ordered by their ends. */
   #forgetPast(at: number): void {
     for (const [name, { until }] of this.#holds) {
       if (until > at) return;

@@ -1,14 +1,13 @@
 /**
- * The budget limiter: what tenants, principals, workflows and operators may use in all, over workflows and restarts.
+ * The budget limiter: totals that tenants, principals, workflows and operators may use, over workflows and restarts.
  *
- * Owns: which counters a call touches, and whether it still fits. Never: counts what is in the ledger; the store does, in the
- * transaction that writes the event.
- * 1.  Nothing is charged by asking: a refusal leaves every counter as it was.
- * 2.  What is set aside counts at once, so that calls that ask at once never pass a ceiling together. What another process commits
- *     meanwhile the store sees, which holds the reservation to its ceilings again where it is written.
- * 3.  What was set aside and never begun is forgotten after a lease's time.
- * 4.  Counters are read where a call would not fit beside what is known of them, and where what was set aside for it could
- *     not be written.
+ * Owns: the counters that a call touches, and whether it still fits. Never: counts what is in the ledger; the store
+ * does, in the transaction that writes the event.
+ * 1.  Asking charges nothing: a refusal leaves every counter unchanged.
+ * 2.  A reservation counts at once, so that simultaneous calls never exceed a ceiling together. The store, which sees
+ *     the commits of other processes, checks the reservation against its ceilings again when it is written.
+ * 3.  A reservation that is never used is dropped after a lease's time.
+ * 4.  Counters are read if a call would not fit by their known values, and if its reservation could not be written.
  */
 import {
   addCharge,
@@ -36,9 +35,12 @@ type Reserved = BoundReservation | KernelError | null;
 export interface BudgetLimiter {
   /** Whether any ceiling is configured at all. */
   readonly isEmpty: boolean;
-  /** Sets the amounts aside under `hold`, or says what they would exceed; null when no ceiling concerns the call. */
+  /**
+   * Reserves the amounts under `hold`, or returns the ceiling that they would exceed; null if no ceiling concerns the
+   * call.
+   */
   readonly reserve: (hold: string, who: ChargedTo, amounts: Charge) => Reserved | Promise<Reserved>;
-  /** The start is in the ledger, or will not be: the counters alone say what is used. */
+  /** Releases a reservation: the start is in the ledger, or never will be, and the counters alone show the usage. */
   readonly release: (hold: string) => void;
 }
 
@@ -56,7 +58,7 @@ export function createBudgetLimiter({ limits, ...parts }: BudgetLimiterParts): B
       const standing = await counters.read(who.tenant_id, namesOf(concerned));
       const refusal = refuseAny(concerned, standing, amounts);
       if (refusal !== null) return refusal;
-      // Whether the counters were read with or without what was let go meanwhile, nobody knows: they are read again.
+      // It is unknown whether the read includes reservations released meanwhile, so the counters are read again.
       const reservation = setAside(counters, asking);
       if (reservation !== null) return reservation;
     }
@@ -67,7 +69,7 @@ export function createBudgetLimiter({ limits, ...parts }: BudgetLimiterParts): B
       const concerned = limits.flatMap((limit) => counterOf(limit, who));
       if (concerned.length === 0) return null;
       const asking = { hold, who, concerned, amounts };
-      // What is asked for once more was not written: the store stands otherwise than is known here.
+      // A repeated request was not written: the store's values differ from the known ones.
       const isAgain = counters.drop(hold);
       return (isAgain ? null : setAside(counters, asking)) ?? setAsideAsRead(asking);
     },
@@ -100,7 +102,7 @@ function setAside(counters: BudgetCounters, { hold, who, concerned, amounts }: A
 const fits = ({ limit }: Concerned, charged: Charge | null, amounts: Charge): boolean =>
   charged !== null && fieldBeyond(limit as Ceiling, { charged, amounts }) === null;
 
-/** The first ceiling that the amounts would exceed, or null. */
+/** Returns the first ceiling that the amounts would exceed, or null. */
 function refuseAny(concerned: readonly Concerned[], standing: StandingOf, amounts: Charge): KernelError | null {
   for (const { counter, limit } of concerned) {
     const refusal = exceeds({ counter, limit, charged: standing(counter), amounts });
@@ -109,7 +111,7 @@ function refuseAny(concerned: readonly Concerned[], standing: StandingOf, amount
   return null;
 }
 
-/** Several limits may be about one counter. */
+/** Returns the lowest of the limits on one counter. */
 const ceilingOf = (concerned: readonly Concerned[], counter: string): Ceiling =>
   concerned
     .filter((one) => one.counter === counter)
@@ -124,7 +126,7 @@ interface Concerned {
   readonly limit: ParsedBudgetLimit;
 }
 
-/** The counter that a limit keeps for this call; none where it is about somebody or something else. */
+/** Returns the counter of a limit for this call; none if the limit concerns another entity. */
 function counterOf(limit: ParsedBudgetLimit, who: ChargedTo): readonly Concerned[] {
   const id = idIn(limit.scope, who);
   if (limit.id !== undefined && limit.id !== id) return [];
@@ -132,7 +134,7 @@ function counterOf(limit: ParsedBudgetLimit, who: ChargedTo): readonly Concerned
   return [{ counter: nameCounter(limit.scope, id, windowOf(limit.window, who.at)), limit }];
 }
 
-/** A tenant's own counter is named for no id: counters are the tenant's. */
+/** Returns a counter's name. A tenant's own counter has no id, because counters belong to the tenant. */
 export const nameCounter = (scope: BudgetScope, id: Id, window: string): string =>
   `${scope === "tenant" ? scope : `${scope}:${JSON.stringify(id)}`}${window}`;
 
@@ -140,7 +142,7 @@ const idIn = (scope: BudgetScope, who: ChargedTo): Id => (scope === "tenant" ? w
 
 const windowLength = { total: 0, month: 7, day: 10, hour: 13 } as const;
 
-/** The UTC window that the instant falls into, as the beginning of its ISO text. */
+/** Returns the UTC window of an instant, as the beginning of its ISO text. */
 export function windowOf(window: ParsedBudgetLimit["window"], at: number): string {
   const length = windowLength[window];
   return length === 0 ? "" : `@${instantText(at).slice(0, length)}`;
@@ -157,6 +159,8 @@ function exceeds({ counter, limit, charged, amounts }: Weighed): KernelError | n
   const ceiling = limit[field] ?? maxSums[field];
   const left = addCharge({ ...noCharge, [field]: ceiling }, charged, -1)[field];
   const detail = { counter, resource: field, limit: ceiling, charged: charged[field], attempted: amounts[field] };
-  const message = `the ${limit.scope} budget ${counter} has ${left} ${field} left of ${ceiling}; the call asks for ${amounts[field]}`;
+  const message =
+    `the ${limit.scope} budget ${counter} has ${left} ${field} left of ${ceiling}; the call asks for ` +
+    `${amounts[field]}`;
   return kernelError("T5_BUDGET_EXHAUSTED", message, limiterRef, { detail: { kind: "scoped_budget", ...detail } });
 }

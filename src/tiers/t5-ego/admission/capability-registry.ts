@@ -1,6 +1,6 @@
 /**
- * The kernel's registry of budgeted capabilities: loading a package or an operator puts its name here, with its ceilings
- * (REG-06). What is used of them is counted per workflow, in its record.
+ * The kernel's registry of budgeted capabilities: loading a package or an operator adds its name with its ceilings
+ * (REG-06). Their usage is counted per workflow, in its record.
  */
 import type { AdmissionState } from "../../../contract/admission.ts";
 import type { CapabilityEntry, CapabilityHandle, CapabilityLimits, GovernorLimits } from "../../../contract/token.ts";
@@ -14,7 +14,7 @@ export interface CapabilityRegistry {
   readonly governor: AdmissionState["governor"];
 }
 
-/** `overrides` are a host's ceilings by name, in place of a definition's own. */
+/** Creates the registry. `overrides` are a host's ceilings by name, which replace those of a definition. */
 export function createCapabilityRegistry(
   governor: GovernorLimits,
   overrides: Readonly<Record<string, CapabilityLimits>>,

@@ -1,7 +1,7 @@
 /**
- * Ceilings over workflows as people read them: each beside the counters that it is held against in this window.
+ * Describes ceilings over workflows for people: each with the counters that it limits in this window.
  *
- * Owns: the reading of a counter's name. Never: charges; what is set aside for a call that has not begun is not told.
+ * Owns: the reading of a counter's name. Never: charges; reservations for calls that have not begun are not shown.
  */
 import {
   type BudgetStanding,
@@ -27,7 +27,7 @@ interface Asked {
   readonly at: number;
 }
 
-/** Those that concern the tenant, in the order in which they are configured. */
+/** Returns the ceilings that concern the tenant, in the order of the configuration. */
 export const describeBudgets = (limits: readonly ParsedBudgetLimit[], asked: Asked): readonly BudgetStanding[] =>
   limits
     .filter(
@@ -52,7 +52,7 @@ function describeBudget(limit: ParsedBudgetLimit, asked: Asked): BudgetStanding 
 
 type Counter = BudgetStanding["counters"][number];
 
-/** One that nobody has charged yet is told where the ceiling names whom it is for. */
+/** Returns the counters of a ceiling. One that was never charged is shown if the ceiling names its entity. */
 function countersOf({ scope, id }: ParsedBudgetLimit, { tenant, charges }: Asked, since: string): readonly Counter[] {
   const only = scope === "tenant" ? tenant : id;
   const found = charges.flatMap(({ counter, amounts }): Counter[] => {
@@ -65,7 +65,10 @@ function countersOf({ scope, id }: ParsedBudgetLimit, { tenant, charges }: Asked
   return [{ counter: nameCounter(scope, only, since), id: only, amounts: noCharge }];
 }
 
-/** `:"ann"` is ann, and nothing the tenant itself; null for the counter of another window. */
+/**
+ * Reads the id in a counter's name: `:"ann"` is ann, and an empty text the tenant itself; null for the counter of
+ * another window.
+ */
 function idIn(rest: string, tenant: Id): Id | null {
   if (rest === "") return tenant;
   try {

@@ -1,9 +1,9 @@
 /**
- * The registered capabilities and the governor's accounts, as they are before the first token.
+ * The registered capabilities and the governor's accounts, before the first token.
  *
- * Owns: which handle a capability gets. Never: counts (admit-token.ts does).
- * 1.  Handles are 1, 2, 3 …; a name keeps its handle, and nothing is ever taken out.
- * 2.  A name that comes again with other limits is refused: nobody's ceiling moves under those who use it.
+ * Owns: the handle that a capability gets. Never: counts (admit-token.ts does).
+ * 1.  Handles are 1, 2, 3 …; a name keeps its handle, and nothing is ever removed.
+ * 2.  Registering a name again with other limits is refused: a ceiling never changes while it is in use.
  */
 import type { AdmissionState } from "../../../contract/admission.ts";
 import { canonicalJson } from "../../../contract/digest.ts";
@@ -17,7 +17,7 @@ import { CapabilityEntry } from "../../../contract/token.ts";
 
 const registryRef = moduleRef(5, "capability_registry", "register_capability");
 
-/** Nothing registered, nothing used. */
+/** Creates the state with nothing registered and nothing used. */
 export function createAdmission(limits: GovernorLimits): AdmissionState {
   const account = (limit: number | null) => ({ limit, consumed: 0 });
   return {
@@ -32,7 +32,7 @@ export function createAdmission(limits: GovernorLimits): AdmissionState {
 }
 
 /**
- * The state with the capability registered, and its handle.
+ * Returns the state with the capability registered, and its handle.
  * @throws KernelErrorException (input) for a bad name or limit, and for a known name with other limits.
  */
 export function registerCapability(

@@ -1,6 +1,6 @@
 /**
- * The default v1 stance: nothing leaves, nothing becomes final, no delegated credential
- * is used, without what the stance asks for. Hosts may replace the set.
+ * The default v1 stance: no data is sent, no outcome becomes final and no delegated credential is used unless the
+ * stance's conditions hold. Hosts may replace the set.
  */
 import { hasScope } from "../../../contract/auth-context.ts";
 import type {
@@ -21,7 +21,7 @@ function externalSend({ subject, auth }: PolicyQuestion): RuleAnswer | null {
   return { decision: "REQUIRE_HUMAN_APPROVAL", reason: "nothing is sent to the outside without a person's decision" };
 }
 
-/** The refusal, with what a host can do about it. */
+/** Returns the refusal, with the remedy for a host. */
 const sendDenied = (role: string): string =>
   `the role ${role} may not have anything sent to the outside: ` +
   "give the role data_policy.allow_external_send, after which a person is asked; " +

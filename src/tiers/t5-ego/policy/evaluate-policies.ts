@@ -1,11 +1,12 @@
 /**
  * Evaluates a policy question in rounds, so that the payload that runs is a payload that every rule has judged.
  *
- * 1.  What a transform or a redaction made is judged again by all rules, until a round changes nothing. Rules that do not
- *     settle within `maxRounds` changes deny (T5_POLICY_UNSETTLED).
- * 2.  The decision is the strictest of all rounds: a rule that asked for a person because of the payload as it was requested
- *     still asks, and a denial of what a transform made denies. Every rule that matched in any round is named, and every lift.
- * 3.  The payload that the decision lets through is `redact(transform ?? payload, redactions)`, whatever the number of rounds.
+ * 1.  The payload of a transform or a redaction is judged again by all rules, until a round changes nothing. Rules that
+ *     do not settle within `maxRounds` changes deny (T5_POLICY_UNSETTLED).
+ * 2.  The decision is the strictest of all rounds: a rule that asked for a person because of the payload as it was
+ *     requested still asks, and a denial of a transformed payload denies. Every rule that matched in any round is
+ *     named, and every lift.
+ * 3.  The payload of the decision is `redact(transform ?? payload, redactions)`, whatever the number of rounds.
  */
 import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
@@ -30,8 +31,8 @@ interface Change extends Evaluated {
 }
 
 /**
- * Evaluates the rules of the question's stage, and freezes the question. Synchronous when all rules are. `inForce` holds the
- * redactions that an earlier decision on the same payload has made.
+ * Evaluates the rules of the question's stage, and freezes the question. It is synchronous if all rules are. `inForce`
+ * holds the redactions that an earlier decision on the same payload has made.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if there is no such stage; nothing else.
  */
 export function evaluatePolicies(
@@ -51,7 +52,7 @@ interface Progress {
   readonly inForce: readonly string[];
 }
 
-/** Judges the question's payload, and what the rules make of it, until they change nothing. */
+/** Judges the question's payload, and its changed versions, until the rules change nothing. */
 function judgeOnward(
   engine: PolicyEngine,
   question: PolicyQuestion,
@@ -70,7 +71,7 @@ function judgeOnward(
   });
 }
 
-/** The payload as the last of these rounds leaves it, masked by all of them. */
+/** Returns the payload after the last of these rounds, masked by all of them. */
 function leftOf(payload: Json, rounds: readonly Evaluated[]): Json {
   const { transform } = (rounds.at(-1) as Evaluated).decision;
   return redact(transform ?? payload, redactionsOf(rounds));
@@ -80,7 +81,7 @@ const redactionsOf = (rounds: readonly Evaluated[]): string[] => [
   ...new Set(rounds.flatMap(({ decision }) => decision.redactions)),
 ];
 
-/** The decision of all rounds: those that changed the payload, and the last one, which did not. */
+/** Combines the decisions of all rounds: those that changed the payload, and the last one, which did not. */
 function conclude(changes: readonly Change[], last: Evaluated): PolicyDecision {
   if (changes.length === 0) return last.decision;
   const rounds = [...changes, last];
@@ -104,7 +105,7 @@ const namesOf = (rounds: readonly Evaluated[]): string[] => [
   ...new Set(rounds.flatMap(({ decision }) => decision.policies)),
 ];
 
-/** The lifts of all rounds, each once; nothing where there was none. */
+/** Returns the lifts of all rounds without repetition; nothing if there are none. */
 function liftsOf(rounds: readonly Evaluated[]): { readonly lifts?: PolicyLift[] } {
   const all = rounds.flatMap(({ decision }) => decision.lifts ?? []);
   const isFirst = ({ rule, by }: PolicyLift, at: number): boolean =>
@@ -112,14 +113,14 @@ function liftsOf(rounds: readonly Evaluated[]): { readonly lifts?: PolicyLift[] 
   return all.length === 0 ? {} : { lifts: all.filter(isFirst) };
 }
 
-/** The decision of the first among the strictest rounds. */
+/** Returns the decision of the first among the strictest rounds. */
 const strictestOf = (rounds: readonly Evaluated[]): PolicyDecision =>
   rounds.reduce(
     (best, { decision }) => (rank[decision.decision] > rank[best.decision] ? decision : best),
     (rounds[0] as Evaluated).decision,
   );
 
-/** A change as it is recorded, without anything that any round masks. */
+/** Returns a change for the record, with everything masked that any round masks. */
 const recordOf = ({ changers, payload }: Change, redactions: readonly string[]): PolicyChange => ({
   policies: [...changers],
   payload: redact(payload, redactions),

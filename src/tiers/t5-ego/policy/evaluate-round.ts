@@ -1,16 +1,16 @@
 /**
  * Evaluates all rules of a stage once, on one payload, and combines their answers into one decision.
  *
- * 1.  DENY > REQUIRE_HUMAN_APPROVAL > TRANSFORM and ALLOW_WITH_REDACTION > ALLOW; among equals the first one names decision
- *     and reason. Every rule that matched is named, in the order of evaluation.
- * 2.  A rule that throws, answers nonsense, never answers, or answers what its stage cannot honour denies. So does a
- *     redaction that finds no place. Nothing is let through by accident.
- * 3.  A transform and all redactions of matching rules hold together, and also where approval is asked on top: first the
- *     payload is transformed, then masked. The answer holds nothing of what is masked.
- * 4.  Rules see the payload of the question, never one another's changes. Two that transform it differently deny.
- * 5.  A rule that lifts a default rule, and allows the call or asks a person, answers in its place (lift-rules.ts). The lift
- *     is recorded where the default rule matched, and holds for this round alone.
- * 6.  A question is frozen, to the bottom: what a rule is shown is what runs, and no rule can change it.
+ * 1.  DENY > REQUIRE_HUMAN_APPROVAL > TRANSFORM and ALLOW_WITH_REDACTION > ALLOW; among equals the first one names
+ *     decision and reason. Every rule that matched is named, in the order of evaluation.
+ * 2.  A rule that throws, does not answer, or gives an invalid answer or one that its stage cannot honour denies. So
+ *     does a redaction that finds no place. No error lets a call pass.
+ * 3.  A transform and all redactions of matching rules apply together, also if approval is required as well: first the
+ *     payload is transformed, then masked. The answer holds nothing of the masked values.
+ * 4.  Rules see the payload of the question, never one another's changes. Two rules that transform it differently deny.
+ * 5.  A rule that lifts a default rule, and allows the call or asks a person, answers in its place (lift-rules.ts). The
+ *     lift is recorded if the default rule matched, and holds for this round alone.
+ * 6.  A question is deeply frozen: a rule sees exactly what runs, and cannot change it.
  */
 import { z } from "zod";
 import { digest } from "../../../contract/digest.ts";
@@ -58,8 +58,8 @@ export interface Matched {
 }
 
 /**
- * Evaluates the rules of the question's stage once, and freezes the question. Synchronous when all rules are. Redactions that
- * are in force already need no place: the payload may have been masked or transformed since they found one.
+ * Evaluates the rules of the question's stage once, and freezes the question. It is synchronous if all rules are.
+ * Redactions that are in force already need no place: the payload may have been masked or transformed since.
  */
 export function evaluateRound(
   engine: PolicyEngine,
@@ -94,7 +94,7 @@ interface Limited {
   readonly within: Within | null;
 }
 
-/** What is the same for all questions of an engine. */
+/** The facts that all questions of an engine share. */
 interface Known {
   readonly at: Readonly<Record<PolicyStage, readonly Limited[]>>;
   readonly unmatched: Evaluated;
@@ -128,7 +128,7 @@ function ask({ rule, within }: Limited, question: PolicyQuestion): Matched | nul
   try {
     const answer = within === null ? rule.evaluate(question) : callWithin(() => rule.evaluate(question), within);
     if (!isPromise(answer)) return read(rule, answer, question);
-    // What has a `then` need not be a whole promise.
+    // An object with a `then` need not be a complete promise.
     return Promise.resolve(answer).then(
       (a) => read(rule, a, question),
       (thrown: unknown) => denied(rule, messageOf(thrown)),
@@ -179,7 +179,7 @@ const denied = (rule: PolicyRule, why: string): Matched => ({
   },
 });
 
-/** What the answers of a round are about. */
+/** The subject of the answers of a round. */
 interface Judged {
   readonly payload: Json;
   readonly inForce: readonly string[];

@@ -1,9 +1,9 @@
 /**
  * Separates the default rules that a host's rule lifts from the answers that count.
  *
- * 1.  Only a rule of the default stance itself is lifted, never a rule of a host that bears such a name.
+ * 1.  Only a rule of the default stance itself is lifted, never a host's rule with the same name.
  * 2.  Only an answer that allows the call or asks a person lifts; a rule that denied or failed lifts nothing.
- * 3.  A lift is recorded where the default rule matched; elsewhere there was nothing to lift.
+ * 3.  A lift is recorded if the default rule matched; otherwise there was nothing to lift.
  */
 import type { PolicyLift } from "../../../contract/policy.ts";
 import { defaultRules } from "./default-rules.ts";
@@ -27,5 +27,5 @@ export function separateLifted(matched: readonly Matched[]): Separated {
   return { standing: matched.filter((one) => lifterOf(one) === undefined), lifts };
 }
 
-/** By identity: a host may give a rule of its own any name. */
+/** Compares by identity, because a host may give a rule of its own any name. */
 const isDefault = (rule: Matched["rule"]): boolean => defaultRules.some((one) => one === rule);
