@@ -127,7 +127,7 @@ const RuleFields = z.strictObject({
   stages: z.array(PolicyStage).min(1),
   when: PolicyConditions.default({}),
   decision: DecisionWord,
-  /** The rule of the default stance that this rule replaces. */
+  /** The default rule that this rule replaces. */
   lifts: z.enum(defaultRuleNames).optional(),
   reason: z.string().min(1).max(4096),
   redactions: z.array(Path).min(1).optional(),

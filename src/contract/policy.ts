@@ -40,11 +40,11 @@ export const RuleAnswer = z.object({
 });
 export type RuleAnswer = z.input<typeof RuleAnswer>;
 
-/** The names of the default stance's rules. Only these can be lifted, and only by a rule of the host. */
+/** The names of the default rules. Only these can be lifted, and only by a rule of the host. */
 export const defaultRuleNames = ["default.external_send", "default.final_write", "default.credential_use"] as const;
 export type DefaultRuleName = (typeof defaultRuleNames)[number];
 
-/** A rule of the default stance that matched, and the host's rule whose answer replaced it. */
+/** A default rule that matched, and the host's rule whose answer replaced it. */
 export const PolicyLift = z.object({ rule: z.string(), by: z.string() });
 export type PolicyLift = z.infer<typeof PolicyLift>;
 
@@ -127,7 +127,7 @@ export interface PolicyRule {
   /** The stages at which it is asked. */
   readonly stages: readonly PolicyStage[];
   /**
-   * The rule of the default stance that this rule replaces wherever it matches and allows the call or asks a person. It
+   * The default rule that this rule replaces wherever it matches and allows the call or asks a person. It
    * lifts no rule of a host and no check of authority. Such a rule is asked at stage `action` alone.
    */
   readonly lifts?: DefaultRuleName;

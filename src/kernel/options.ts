@@ -58,9 +58,9 @@ export interface KernelOptions {
   readonly capabilities?: readonly CapabilityDefinition[];
   /** Further operators, for packages that name theirs by text. */
   readonly operators?: readonly Operator[];
-  /** Rules, and sets of them, asked before the default stance; `defaultPolicies: false` leaves the stance out. */
+  /** Rules, and sets of them, asked before the default rules; `defaultPolicies: false` leaves these out. */
   readonly policies?: Policies;
-  /** False leaves the default stance out; true by default. */
+  /** False leaves the default rules out; true by default. */
   readonly defaultPolicies?: boolean;
   /** The version of the policies, instead of the one that is derived from them. */
   readonly policyVersion?: string;

@@ -81,7 +81,7 @@ export class KernelParts {
   readonly notices: NoticeDelivery | null;
   readonly supervision: Supervision;
   readonly places = new Places();
-  /** The engine, and whether the default stance is part of it. */
+  /** The engine, and whether the default rules are part of it. */
   readonly policies: { readonly engine: PolicyEngine; readonly withDefault: boolean };
 
   constructor(resolved: Resolved, store: KernelLedger, { registry, capabilityRegistry, patchTier }: PartsOptions) {

@@ -3,7 +3,7 @@
  * of them, which every decision records and every approval binds to.
  *
  * 1.  The version names each set in order, then `code-<hash of the names and lifts>` for rules outside sets, then the
- *     default stance: `2026-11+code-1f0a9c3e+default-1`. It does not show a change of a rule in code under its old
+ *     default rules: `2026-11+code-1f0a9c3e+default-1`. It does not show a change of a rule in code under its old
  *     name: put such a rule into a set with a version of its own, or state `policyVersion`.
  */
 import { z } from "zod";
@@ -24,7 +24,7 @@ export type Policies = readonly (PolicyRule | RuleSet)[];
 export interface WhatIf {
   /** The policies to evaluate instead of the kernel's own. */
   readonly policies: Policies;
-  /** False: without the default stance behind them. */
+  /** False: without the default rules behind them. */
   readonly defaultPolicies?: boolean;
   /** Decisions from this ISO instant on. */
   readonly since?: string;
@@ -39,7 +39,7 @@ export interface WhatIf {
 }
 
 interface Assembling {
-  /** Whether the default stance follows; true by default. */
+  /** Whether the default rules follows; true by default. */
   readonly withDefault?: boolean | undefined;
   readonly version?: string | undefined;
 }

@@ -32,7 +32,7 @@ import { type PastDecision, pastQuestion } from "./past-question.ts";
 export interface WhatIfParts {
   readonly store: LedgerStore;
   readonly registry: Registry;
-  /** Whether the kernel itself has the default stance. */
+  /** Whether the kernel itself has the default rules. */
   readonly withDefault: boolean;
   readonly engine: Pick<PolicyEngine, "clock" | "timeoutMs" | "maxRounds">;
   readonly caller: Caller | undefined;

@@ -168,7 +168,7 @@ describe("a kernel", () => {
       ],
     ],
     [
-      "a set and the default stance",
+      "a set and the default rules",
       [definePolicySet({ version: "1", rules: [{ ...good, name: "default.final_write" }] })],
     ],
   ])("does not open with rules of one name: %s", async (_name, policies) => {

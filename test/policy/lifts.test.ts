@@ -1,4 +1,4 @@
-/** A rule of the host that lifts one rule of the default stance: what it reaches, what it never reaches, and who is told. */
+/** A rule of the host that lifts one default rule: what it reaches, what it never reaches, and who is told. */
 import { describe, expect, it } from "vitest";
 import type { PolicyRule } from "../../src/contract/policy.ts";
 import { definePolicy, definePolicySet, evaluatePolicies, type Policies } from "../../src/index.ts";
@@ -36,7 +36,7 @@ const inCode = (more: Partial<PolicyRule> = {}): PolicyRule =>
     ...more,
   });
 
-/** What the stance and these policies say of a mail of this operator. */
+/** What the default rules and these policies say of a mail of this operator. */
 const askMail = (policies: Policies, operator = "Mail.Welcome") =>
   evaluatePolicies(
     assemblePolicies(policies),
@@ -175,7 +175,7 @@ describe("a lift", () => {
   });
 
   it.each([
-    ["a rule that is none of the default stance", { lifts: "ours" }, "lifts"],
+    ["a rule that is no default rule", { lifts: "ours" }, "lifts"],
     ["no operator", { when: {} }, "when.operators"],
     ["a star", { when: { operators: ["Mail.*"] } }, "when.operators"],
     ["a stage where nothing is lifted", { stages: ["action", "outcome"] }, "stages"],
@@ -188,7 +188,7 @@ describe("a lift", () => {
   });
 
   it.each([
-    ["a rule that is none of the default stance", { lifts: "ours" as never }, "lifts"],
+    ["a rule that is no default rule", { lifts: "ours" as never }, "lifts"],
     ["a stage where nothing is lifted", { stages: ["action", "gate"] as const }, "stages"],
   ])("of %s is refused in code", async (_what, more, field) => {
     const error = await refusalOf(Promise.resolve().then(() => inCode(more)));
@@ -197,7 +197,7 @@ describe("a lift", () => {
   });
 });
 
-describe("the default stance on external_send", () => {
+describe("the default rules on external_send", () => {
   it("denies a role without allow_external_send, and the refusal says what to do", async () => {
     const mail = counted("Mail.Welcome", { effect: "external_send" });
     await using t = await createTestKernel({ capabilities: [oneStep(mail)] });

@@ -65,7 +65,7 @@ const pay = (
   ...more,
 });
 
-/** Plans by what they are for; `write` drafts a note, `apply` makes it final, at a gate of the default stance. */
+/** Plans by what they are for; `write` drafts a note, `apply` makes it final, at a gate of the default rules. */
 const plans: Readonly<Record<string, readonly PlanStepDraft[]>> = {
   plain: [pay("s1", { sum: 20 })],
   capped: [pay("s1", { sum: 900 })],

@@ -52,7 +52,7 @@ describe("a name in a rule", () => {
 });
 
 describe("the version", () => {
-  it("[PLC-09] of the sets, then of the rules in code, then of the stance, is on every decision", async () => {
+  it("[PLC-09] of the sets, then of the rules in code, then of the default rules, is on every decision", async () => {
     const [a, b] = [setOf("2026-11", [harmless]), setOf("extra-3", [harmless])];
     expect(await versionOf([])).toBe("default-1");
     expect(await versionOf([a])).toBe("2026-11+default-1");

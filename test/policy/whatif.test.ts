@@ -196,7 +196,7 @@ describe("another set", () => {
     expect(names.report.differing).toBeGreaterThanOrEqual(report.differing);
   });
 
-  it("leaves the default stance out where asked", async () => {
+  it("leaves the default rules out where asked", async () => {
     const { report } = await askPast(past.t, { policies: [baseSet], defaultPolicies: false });
     expect(report.policy_version).toBe("base-1");
     expect(Object.keys(report.changes).every((change) => change.startsWith("REQUIRE_HUMAN_APPROVAL → "))).toBe(true);

@@ -29,7 +29,7 @@ export function addWhatIf(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("whatif"))
     .description("list the past decisions that the rules of --policies, or else of --host, would have taken otherwise")
     .option("--since <time>", "only decisions since this instant, or of the last 30m, 12h, 7d", readTime(terminal))
-    .option("--no-default", "without the default stance behind the rules")
+    .option("--no-default", "without the default rules behind them")
     .option("--intent <type>", "only workflows of this intent type")
     .option("--workflow <id>", "only this workflow")
     .option("--limit <n>", "show at most so many rows; all are counted", readCount, 200)

@@ -143,7 +143,7 @@ function QuestionForm({ isBusy, ask, stop }: QuestionFormProps) {
             checked={withDefault.value}
             onChange={(e) => (withDefault.value = e.currentTarget.checked)}
           />{" "}
-          with the default stance behind them
+          with the default rules behind them
         </label>
       </p>
       <p class="row">

@@ -30,7 +30,7 @@ const maxRuleChars = 65_536;
 const Asked = z
   .strictObject({
     rules: z.string().max(maxRuleChars).describe("A set of rules as YAML or JSON, in place of the kernel's own."),
-    default_policies: z.boolean().optional().describe("Whether the default stance stands behind them."),
+    default_policies: z.boolean().optional().describe("Whether the default rules are asked behind them."),
     since: z.string().optional().describe("Decisions from this instant on."),
     until: z.string().optional().describe("Decisions before this instant."),
     intent_type: z.string().optional(),

@@ -1,4 +1,4 @@
-// From what an MCP server lists to operators: which tools can be one, under which name, with which stance.
+// From what an MCP server lists to operators: which tools can be one, under which name, with which effect and risk.
 // Owns: names, versions, the host's word on single tools, why a tool was left out.
 // Never: lets one bad tool spoil the others, or two tools of one name pass for one.
 // INV-1  A tool is an operator or is told as left out, with its reason; nothing is dropped in silence.

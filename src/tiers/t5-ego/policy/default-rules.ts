@@ -1,6 +1,6 @@
 /**
- * The default v1 stance: no data is sent, no outcome becomes final and no delegated credential is used unless the
- * stance's conditions hold. Hosts may replace the set.
+ * The default rules: no data is sent, no outcome becomes final and no delegated credential is used unless
+ * their conditions hold. Hosts may replace them.
  */
 import { hasScope } from "../../../contract/auth-context.ts";
 import type {

@@ -1,7 +1,7 @@
 /**
  * Separates the default rules that a host's rule lifts from the answers that count.
  *
- * 1.  Only a rule of the default stance itself is lifted, never a host's rule with the same name.
+ * 1.  Only a default rule itself is lifted, never a host's rule with the same name.
  * 2.  Only an answer that allows the call or asks a person lifts; a rule that denied or failed lifts nothing.
  * 3.  A lift is recorded if the default rule matched; otherwise there was nothing to lift.
  */

@@ -1,5 +1,5 @@
 /**
- * What policy guards (seed 003 section 2.6): the four kinds of step that a rule can stop, and the default stance on
+ * What policy guards (seed 003 section 2.6): the four kinds of step that a rule can stop, and the default rules on
  * sending, final writes and delegated credentials.
  */
 import { describe, expect, it } from "vitest";
@@ -42,7 +42,7 @@ describe("what policy gates", () => {
   );
 });
 
-describe("the default stance", () => {
+describe("the default rules", () => {
   it("[PLC-10] nothing is sent to the outside without a human decision", async () => {
     const send = counted("Notes.Send", { policyTags: ["external_send"] });
     await using t = await createTestKernel({ capabilities: [oneStep(send)] });
