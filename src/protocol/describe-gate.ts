@@ -9,6 +9,7 @@ import type { Gate, GateReason } from "../contract/gate.ts";
 import type { GateVote } from "../contract/gate-vote.ts";
 import { describeChange, describeComment, describeEditor, describeEdits, listExcluded } from "./describe-edits.ts";
 import { doubtWords } from "./doubt-words.ts";
+import { tellExpiry } from "./expiry-words.ts";
 import { failureLines, hasAnswered } from "./failure-lines.ts";
 import { namePrincipal } from "./name-principal.ts";
 import { namedTargets } from "./named-targets.ts";
@@ -171,8 +172,11 @@ function describeVote(vote: GateVote): string {
   return [`${namePrincipal(principal)} ${answer}`, ...more].join(", ");
 }
 
-const dueFacts = ({ due_at, expiry_action }: Gate): readonly GateFact[] =>
-  due_at === null ? [] : [{ name: "due", at: due_at, text: `then ${expiry_action ?? "nothing"}` }];
+function dueFacts({ due_at, expiry_action, escalate_to }: Gate): readonly GateFact[] {
+  if (due_at === null) return [];
+  const then = expiry_action === null ? "nothing happens" : tellExpiry(expiry_action, escalate_to);
+  return [{ name: "due", at: due_at, text: `if nobody decides, ${then}` }];
+}
 
 function decisionFacts({ decision }: Gate): readonly GateFact[] {
   if (decision === null) return [];

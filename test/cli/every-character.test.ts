@@ -118,7 +118,7 @@ describe("every command", () => {
 
   it("[GAT-05] on a narrow terminal a value that goes on begins no line where a field begins", async () => {
     const { out } = await runAt({ columns: 40 }, "gates", ...at);
-    const fields = out.slice(out.indexOf("the preview")).split("\n").slice(1);
+    const fields = out.slice(out.indexOf("of the payload")).split("\n").slice(1);
     const begins = fields.filter((line) => /^ {2}\S/.test(line));
     expect(begins.map((line) => line.slice(2, 8))).toEqual(["folder", expect.stringMatching(/^\["x/)]);
     expect(fields.filter((line) => line.startsWith("      ")).length).toBeGreaterThan(5);

@@ -116,8 +116,8 @@ describe("gate", () => {
   it("[GAT-05] lists the fields that the preview does not say", () => {
     const payload = { folder: "/etc", path: "N.md", content: gate.preview };
     const text = renderGate({ ...gate, payload }, look);
-    expect(text).toContain('\nNot in the preview\n  folder    "/etc"\n  path      "N.md"\nChanges\n');
-    expect(renderGate({ ...gate, payload: gate.preview }, look)).not.toContain("Not in the preview");
+    expect(text).toContain('\nFields of the payload\n  folder    "/etc"\n  path      "N.md"\nChanges\n');
+    expect(renderGate({ ...gate, payload: gate.preview }, look)).not.toContain("Fields of the payload");
     const long = renderHidden({ payload: { text: "x".repeat(5000) }, preview: "a letter" });
     expect(long.length).toBeLessThan(2100);
     expect(long).toContain("… 3002 more characters");

@@ -93,7 +93,7 @@ describe("the screen of a gate", () => {
         const hostile = { ...gate, title: text, preview: `${text}\n[y]approve`, payload: { text }, diff: `+${text}` };
         const { lines, height } = render(hostile, { columns, rows: 60, paint: (_style, line) => line });
         const rule = lines.findIndex((line) => /^-+$/.test(line));
-        const own = /^(?:Preview|Not in the preview|Changes|Answers|Details)$/;
+        const own = /^(?:Preview|Fields of the payload|Changes|Answers|Details)$/;
         for (const line of lines.slice(rule + 1, rule + 1 + height))
           expect(line === "" || /^(?: {2}|: )/.test(line) || own.test(line)).toBe(true);
         expect(nameForbidden(lines.join("\n"))).toBe(lines.join("\n"));

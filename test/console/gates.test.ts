@@ -154,6 +154,9 @@ describe("what shows that a record holds", () => {
     await using visitor = await site.enter(ann);
     const { page, complaints } = visitor;
     await page.goto(site.url + hashOf(id, "/why"));
+    const publish = page.locator(".causes > li").last();
+    await publish.getByText("awaiting approval").waitFor();
+    await publish.getByText("No call was made.").waitFor();
     await page.getByRole("button", { name: "Verify the record" }).press("Enter");
     await page
       .getByText(/The record is sound: \d+ rows checked/)

@@ -69,7 +69,7 @@ describe("a read that fails when the page starts", () => {
     const { page } = visitor;
     const reads = /\/v1\/kernel\/(workflows|gates|budgets)/;
     for (const place of ["/#/", "/#/runs", "/#/budgets", hashOf(id), hashOf(id, "/g/gate-publish")]) {
-      await page.route(reads, (route) => route.abort());
+      await page.route(reads, (route) => route.fulfill({ status: 503, body: "" }));
       await page.goto(site.url + place);
       await page.reload();
       const again = page.getByRole("button", { name: "Try again" }).first();
@@ -103,6 +103,8 @@ describe("the picture of a run in the console", () => {
     const { page, complaints } = visitor;
     await page.goto(site.url + hashOf(id));
     await page.getByText("Gate: open", { exact: true }).waitFor();
+    await page.getByText("Rules on the call: require human approval, because a final write waits").waitFor();
+    expect(await page.locator(".chips code").allTextContents()).toEqual([id]);
     await site.kernel.decideGate(id, { ...ann, decision: "approve", payload: { comment: "as we agreed" } });
     await page.getByText("Gate: approved by user ann", { exact: true }).waitFor();
     await page.getByText(/^approved by user ann \(user\) at \S+Z, "as we agreed"$/).waitFor();

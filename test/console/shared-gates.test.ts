@@ -30,7 +30,7 @@ describe("a gate that several people decide", () => {
     await using visitor = await site.enter(cy);
     const { page, complaints } = visitor;
     const card = page.locator(".item").first();
-    await card.getByText(/Edited by user bo at .*; amount_eur: 61000 → 6100/).waitFor();
+    await card.getByText(/Edited by user bo on \w{3} \d+, \d{4}, .*\); amount_eur: 61000 → 6100/).waitFor();
     expect(await card.getByRole("heading").textContent()).toBe("Bank.Pay, edited: amount_eur 6100");
     await page.goto(site.url + hashOf(id, "/g/gate-pay"));
     await page.getByRole("heading", { name: "Bank.Pay, edited: amount_eur 6100" }).waitFor();

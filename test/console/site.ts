@@ -19,6 +19,10 @@ export interface Site extends AsyncDisposable {
   readonly url: string;
   /** The address that signs this person in, once. */
   readonly link: (person: Person) => Promise<string>;
+  /** Ends the server, as a restart does; the kernel and the sessions stay. */
+  readonly leave: () => Promise<void>;
+  /** Starts the server again, at the same address. */
+  readonly comeBack: () => Promise<void>;
   /** A browser in which this person has signed in. */
   readonly enter: (person: Person, options?: Parameters<typeof visit>[1]) => Promise<Visitor>;
 }
@@ -42,13 +46,18 @@ export interface SiteOptions {
 export async function openSite({ kernel: kernelOptions = {}, http = {}, port = 0 }: SiteOptions = {}): Promise<Site> {
   const kernel = await createKernel(kernelOptions);
   const app = createHttpApp(kernel, { sessions: { home: "/" }, console: true, retryMs: 50, ...http });
-  const server: HttpServer = await serveHttp(app, { port });
-  const link = async (who: Person): Promise<string> => `${server.url}${await app.loginPath(who)}`;
+  let server: HttpServer = await serveHttp(app, { port });
+  const { url } = server;
+  const link = async (who: Person): Promise<string> => `${url}${await app.loginPath(who)}`;
   return {
     kernel,
     app,
-    url: server.url,
+    url,
     link,
+    leave: () => server.close(),
+    async comeBack() {
+      server = await serveHttp(app, { port: Number(new URL(url).port) });
+    },
     async enter(who, options) {
       const visitor = await visit(await link(who), options);
       await visitor.page.getByRole("button", { name: "Sign in" }).press("Enter");

@@ -53,6 +53,31 @@ describe("an answer that was not sent", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("stands on the page of its gate while the server is away, and beside the gate once it is back", async () => {
+    await using site = await openStory();
+    const id = await begin(site);
+    await using visitor = await site.enter(ann);
+    const { page, complaints } = visitor;
+    await page.goto(site.url + hashOf(id, "/g/gate-publish"));
+    await page.getByRole("button", { name: "Approve", exact: true }).waitFor();
+    await site.leave();
+    await approve(page);
+    await notSent(page).waitFor();
+    for (const hash of ["#/runs", hashOf(id, "/g/gate-publish").slice(1)]) {
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+      await page.getByText("The server cannot be reached.", { exact: true }).waitFor();
+      await page.getByText("1 answer of yours was not sent.").waitFor();
+    }
+    await site.comeBack();
+    await page.getByRole("heading", { name: "publish", level: 1 }).waitFor();
+    expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    expect(await page.getByText("1 answer of yours was not sent.").count()).toBe(0);
+    await page.getByRole("button", { name: "Send it again" }).press("Enter");
+    await page.getByRole("heading", { name: "Approved. The work goes on." }).waitFor();
+    expect((await site.kernel.settled(id)).state).toBe("completed");
+    expect(complaints).toEqual([]);
+  });
+
   it("is sent by nobody else who signs in in the same tab, and is gone once it was dismissed", async () => {
     await using site = await openStory();
     const id = await begin(site);

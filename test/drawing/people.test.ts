@@ -137,7 +137,7 @@ describe("a drawn plan", () => {
       "asks a person first: over 1,000 EUR",
       "asked: user ann, user bob, user cat",
       "takes 2 approvals",
-      "undecided after 60000 ms: deny",
+      "if nobody decides within 1 minute: the call is not made",
       "if rejected: the step and those that depend on it do not run",
     ]);
   });

@@ -32,14 +32,18 @@ describe("a mail", () => {
     ]);
     const link = "https://gates.test/#/w/wf_00000000000000000000000001/g/gate-a";
     for (const said of [
-      "due       2026-01-03T00:00:00.000Z, then deny",
+      "due       2026-01-03T00:00:00.000Z, if nobody decides, the call is not made",
       '"to": "Ann"',
       "Dear Ann",
       "0".repeat(64),
       link,
     ])
       expect(mail.text).toContain(said);
-    for (const said of ["2026-01-03T00:00:00.000Z, then deny", "Dear Ann", `<a href="${link}">`])
+    for (const said of [
+      "2026-01-03T00:00:00.000Z, if nobody decides, the call is not made",
+      "Dear Ann",
+      `<a href="${link}">`,
+    ])
       expect(mail.html).toContain(said);
   });
 

@@ -12,7 +12,7 @@ import { link, openFeed } from "./live.ts";
 import { now } from "./loaded.tsx";
 import { Heading } from "./parts/page.tsx";
 import { ProblemNote } from "./parts/problem.tsx";
-import { UnsentElsewhere } from "./parts/unsent-notes.tsx";
+import { UnsentAnswers } from "./parts/unsent-notes.tsx";
 import { gateHref, type Route, returnToPlace, route } from "./route.ts";
 import { Budgets } from "./views/budgets.tsx";
 import { Explain } from "./views/explain.tsx";
@@ -72,9 +72,11 @@ function SignedIn() {
     };
   }, []);
   const at = route.value;
+  // The page of a gate says it of its own gate.
+  const own = at.view === "gate" ? gateHref(at.workflow, at.gate) : null;
   return (
     <>
-      <UnsentElsewhere except={at.view === "gate" ? gateHref(at.workflow, at.gate) : null} />
+      <UnsentAnswers isChosen={(gate) => gate !== own} />
       <View at={at} />
     </>
   );

@@ -5,6 +5,7 @@ import { type ReadonlySignal, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useRef } from "preact/hooks";
 import { type Answer, askInTime } from "./api.ts";
+import { link } from "./live.ts";
 import { ProblemNote } from "./parts/problem.tsx";
 
 export interface Loaded<T> {
@@ -34,7 +35,17 @@ export function useLoaded<T>(path: string | null): Loaded<T> {
     void reload();
     return () => asked.current?.abort();
   }, [reload]);
+  useReconnected(answer, reload);
   return { answer, reload };
+}
+
+/** Asks again what the server could not be reached for, once the page is connected again. */
+export function useReconnected(answer: ReadonlySignal<Answer<unknown> | null>, reload: () => Promise<void>): void {
+  const state = link.value;
+  useEffect(() => {
+    const last = answer.peek();
+    if (state === "live" && last?.ok === false && last.problem.status === 0) void reload();
+  }, [state, answer, reload]);
 }
 
 interface ShowProps<T> {

@@ -5,6 +5,7 @@
  */
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowStateName } from "../../src/contract/progress.ts";
+import { tellSpan } from "../../src/protocol/tell-span.ts";
 
 const effectWords: Readonly<Record<string, string>> = {
   none: "changes nothing outside",
@@ -48,35 +49,11 @@ export const tellPerson = ({
   readonly id: string | number;
 }): string => (type === undefined ? String(id) : `${type} ${id}`);
 
-const units = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-  ["second", 1000],
-] as const;
-
-/** `2 hours`, in the largest unit that fits. */
-export function tellSpan(ms: number): string {
-  const [unit, length] = units.find(([, size]) => Math.abs(ms) >= size) ?? units[3];
-  const n = Math.floor(Math.abs(ms) / length);
-  return `${n} ${unit}${n === 1 ? "" : "s"}`;
-}
-
 /** `340 ms`, `2.4 s`, then as above. */
 export const tellDuration = (ms: number): string =>
   ms < 1000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : tellSpan(ms);
 
 export const count = (n: number, noun: string): string => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-
-const expiryWords = {
-  deny: "it counts as rejected",
-  allow: "it counts as approved",
-  suspend: "it is suspended until somebody decides",
-  escalate: "it is passed on",
-} as const;
-
-export const tellExpiry = (action: keyof typeof expiryWords, role: string | null | undefined): string =>
-  action === "escalate" ? `it is passed on to ${role ?? "an administrator"}` : expiryWords[action];
 
 /** Who asked for the work: the gate's requester or, where it names none, the first of those who asked for what it shows. */
 export function tellAsker({ requester, requesters = [] }: Pick<Gate, "requester" | "requesters">): string {

@@ -170,7 +170,7 @@ function printHidden(gate: ListedGate, { terminal, options }: Session): void {
   const isCut = gate.truncated && gate.payload === null;
   const hidden = isCut ? "" : renderHidden(gate);
   if (!isCut && hidden === "") return;
-  const head = showLine(`${gate.gate_id} of ${gate.workflow_id}, ${gate.operator}: not in the preview`);
+  const head = showLine(`${gate.gate_id} of ${gate.workflow_id}, ${gate.operator}: fields of the payload`);
   // What goes on stands further in, where no field begins: no value can look like another field.
   const fields = hidden.split("\n").flatMap((line) => wrapLine(line, terminal.columns - 2, "    "));
   const told = isCut ? `all of it:\n  ${commandLine(options, "show", gate.workflow_id)}` : fields.join("\n");

@@ -34,7 +34,7 @@ export function gateSections(gate: Gate, { now }: Pick<Look, "now">): readonly S
   return [
     ...editSections(gate),
     ...(shown === "in the changes" ? [] : [preview]),
-    ...(hidden === "" ? [] : [{ title: "Not in the preview", text: hidden }]),
+    ...(hidden === "" ? [] : [{ title: "Fields of the payload", text: hidden }]),
     ...(gate.diff === null ? [] : [describeChanges(gate.diff, shown)]),
     ...describeGate(gate).flatMap(({ id, title, facts }) =>
       id === "effects" ? [{ title, text: renderNames(facts, now()) }] : [],

@@ -9,6 +9,7 @@
 import { wrapAnsi } from "fast-wrap-ansi";
 import type { Gate } from "../../contract/gate.ts";
 import { describeReason } from "../../protocol/describe-gate.ts";
+import { tellExpiry } from "../../protocol/expiry-words.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import type { Section } from "./render-gate.ts";
 import { describeTime, wrapLine } from "./render-text.ts";
@@ -75,11 +76,21 @@ function renderHead(gate: Gate, columns: number, { paint, now, place }: ScreenVi
   const title = wrapLine(showLine(gate.title), columns, "  ").map((line) => paint("bold", line));
   const lines = [
     `${place}   ${gate.workflow_id}  ${gate.gate_id}`,
-    `${gate.kind === "in_doubt" ? "called" : "runs"} ${showLine(gate.operator)}, effect ${gate.effect}, risk ${gate.risk_level}, cost ${gate.estimated_cost}, opened ${describeTime(gate.opened_at, now())}${gate.due_at === null ? "" : `, due ${describeTime(gate.due_at, now())}, then ${gate.expiry_action}`}`,
+    [
+      `${gate.kind === "in_doubt" ? "called" : "runs"} ${showLine(gate.operator)}, effect ${gate.effect}`,
+      `risk ${gate.risk_level}, cost ${gate.estimated_cost}, opened ${describeTime(gate.opened_at, now())}`,
+      ...describeDue(gate, now()),
+    ].join(", "),
     ...gate.reasons.map((reason) => showLine(`asked by ${describeReason(reason)}`)),
     `payload ${gate.payload_digest.slice(0, 12)}`,
   ];
   return [...title, ...lines.flatMap((line) => wrapLine(line, columns, "  "))];
+}
+
+function describeDue({ due_at, expiry_action, escalate_to }: Gate, now: number): readonly string[] {
+  if (due_at === null) return [];
+  const then = expiry_action === null ? "" : ` (if nobody decides, ${tellExpiry(expiry_action, escalate_to)})`;
+  return [`due ${describeTime(due_at, now)}${then}`];
 }
 
 function clipHead(head: readonly string[], most: number, paint: Paint): readonly string[] {

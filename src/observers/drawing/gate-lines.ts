@@ -10,8 +10,10 @@ import { isOpenGate } from "../../contract/gate-status.ts";
 import type { GateVote } from "../../contract/gate-vote.ts";
 import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
 import { doubtWords, tellSettled } from "../../protocol/doubt-words.ts";
+import { tellExpiry } from "../../protocol/expiry-words.ts";
 import { failureLines } from "../../protocol/failure-lines.ts";
 import { namePrincipal } from "../../protocol/name-principal.ts";
+import { tellSpan } from "../../protocol/tell-span.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 
 /** Returns everything that is on record of a gate, in the order in which it happened. */
@@ -36,7 +38,9 @@ export function linesOfSpec({ reason, roles, approvers, quorum, expiry }: Partia
     `asks a person first${reason === undefined ? "" : `: ${reason}`}`,
     ...(people === undefined ? [] : [`asked: ${people.join(", ")}`]),
     ...(quorum === undefined ? [] : [`takes ${quorum.approvals} approvals`]),
-    ...(expiry === undefined ? [] : [`undecided after ${expiry.after_ms} ms: ${expiry.action}`]),
+    ...(expiry === undefined
+      ? []
+      : [`if nobody decides within ${tellSpan(expiry.after_ms)}: ${tellExpiry(expiry.action, expiry.role)}`]),
     "if rejected: the step and those that depend on it do not run",
   ].map(showLine);
 }
@@ -116,11 +120,13 @@ function linesWithoutDecision({ status, due_at }: Gate): readonly string[] {
 /** Whom an open gate asks, until when, and what each answer leads to. */
 function linesOfWaiting(gate: Gate): readonly string[] {
   if (!isOpenGate(gate)) return [];
-  const { kind, approvers, roles, added_roles = [], due_at, expiry_action, consequences } = gate;
+  const { kind, approvers, roles, added_roles = [], due_at, expiry_action, escalate_to, consequences } = gate;
   const people = [...(approvers?.map(namePrincipal) ?? roles ?? []), ...added_roles];
   return [
     ...(people.length === 0 ? [] : [`waits for ${people.join(", ")}`]),
-    ...(due_at === null ? [] : [`due at ${due_at}, then ${expiry_action}`]),
+    ...(due_at === null || expiry_action === null
+      ? []
+      : [`due at ${due_at}: if nobody decides, ${tellExpiry(expiry_action, escalate_to)}`]),
     ...(kind === "in_doubt"
       ? [`if it happened, or is tried again: ${consequences.approve}`, `if given up: ${consequences.reject}`]
       : [`if approved: ${consequences.approve}`, `if rejected: ${consequences.reject}`]),

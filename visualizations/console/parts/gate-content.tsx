@@ -3,15 +3,17 @@ import type { Gate } from "../../../src/contract/gate.ts";
 import type { GateDoubt } from "../../../src/contract/gate-doubt.ts";
 import type { GateVote } from "../../../src/contract/gate-vote.ts";
 import type { Json } from "../../../src/contract/json.ts";
-import { describeChange, describeComment, describeEditor } from "../../../src/protocol/describe-edits.ts";
+import { describeChange, describeComment } from "../../../src/protocol/describe-edits.ts";
 import { describeGate, factText, type GateSection, type GateSectionId } from "../../../src/protocol/describe-gate.ts";
 import { tellSettled } from "../../../src/protocol/doubt-words.ts";
+import { tellExpiry } from "../../../src/protocol/expiry-words.ts";
 import { failureLines, hasAnswered } from "../../../src/protocol/failure-lines.ts";
 import { listHiddenFields } from "../../../src/protocol/hidden-fields.ts";
-import { tellExpiry, tellPerson, tellSpan } from "../words.ts";
+import { tellSpan } from "../../../src/protocol/tell-span.ts";
+import { tellPerson } from "../words.ts";
 import { Diff } from "./diff.tsx";
 import { FoldedLines } from "./folded.ts";
-import { Ago, Due, Fact, Facts, tellInstant } from "./marks.tsx";
+import { Ago, Due, EditedBy, Fact, Facts, tellInstant } from "./marks.tsx";
 import { Block, Line } from "./shown.tsx";
 
 export const payloadText = (payload: Json): string => JSON.stringify(payload, null, 2);
@@ -37,7 +39,7 @@ export function GateContent({ gate }: { readonly gate: Gate }) {
         <Block text={preview} />
         {hidden.length > 0 && (
           <>
-            <h3>Also in it, and not in the preview</h3>
+            <h3>Fields of the payload</h3>
             <Facts>
               {hidden.map(({ path, value }) => (
                 <Fact key={path} name={path}>
@@ -127,7 +129,7 @@ const Edits = ({ gate: { edits = [], planned_title } }: { readonly gate: Gate })
       {edits.map((edit) => (
         <div key={edit.at + tellPerson(edit.by)}>
           <p>
-            <Line text={describeEditor(edit)} /> (<Ago at={edit.at} />)
+            <EditedBy edit={edit} />
           </p>
           <ul class="plain">
             {edit.changes.map((change) => (

@@ -1,7 +1,10 @@
 /** Small marks that several views share: a state, a time, a name with its value. */
 import type { ComponentChildren } from "preact";
+import type { GateEdit } from "../../../src/contract/gate-edit.ts";
+import { tellClosely, tellSpan } from "../../../src/protocol/tell-span.ts";
 import { now } from "../loaded.tsx";
-import { spaced, tellSpan, tellState, toneOf } from "../words.ts";
+import { spaced, tellPerson, tellState, toneOf } from "../words.ts";
+import { Line } from "./shown.tsx";
 
 interface StateProps {
   readonly state: string;
@@ -40,10 +43,18 @@ export function Due({ at }: { readonly at: string }) {
   const ms = Date.parse(at) - now.value;
   return (
     <time dateTime={at} title={tellInstant(at)} class={ms < 3_600_000 ? "soon" : undefined}>
-      {ms > 0 ? `due in ${tellSpan(ms)}` : `overdue for ${tellSpan(ms)}`}
+      {ms > 0 ? `due in ${tellClosely(ms)}` : `overdue for ${tellClosely(ms)}`}
     </time>
   );
 }
+
+/** Who changed what a gate shows, and when. */
+export const EditedBy = ({ edit: { by, at, changes } }: { readonly edit: GateEdit }) => (
+  <>
+    Edited by <Line text={tellPerson(by)} /> on {tellInstant(at)} (<Ago at={at} />)
+    {changes.length === 0 && "; the gate itself shows the values"}
+  </>
+);
 
 export function Facts({ children }: { readonly children: ComponentChildren }) {
   return <dl class="facts">{children}</dl>;

@@ -29,7 +29,7 @@ export function RunHead({ run, tab }: RunHeadProps) {
       <p class="chips">
         <State state={state} />
         <span>{progress.percent} %</span>
-        <code>{intent.type}</code>
+        {titleOf(run) !== intent.type && <code>{intent.type}</code>}
         <span>
           asked by {tellPerson(intent.actor)}, <Ago at={accepted_at} />
         </span>

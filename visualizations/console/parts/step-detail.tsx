@@ -63,6 +63,13 @@ const textIn = (payload: LedgerEvent["payload"], name: string): string => {
   return typeof value === "string" ? value : "";
 };
 
+/** What the rules were asked about, by stage. */
+const judgedWords: Readonly<Record<string, string>> = {
+  action: "Rules on the call",
+  outcome: "Rules on what came of it",
+  gate: "Rules on the decision",
+};
+
 /** Of policy, and of people. */
 function Decisions({ run, step, events }: StepDetailProps) {
   const judged = events.filter(({ event_type }) => event_type === "POLICY_DECIDED");
@@ -74,8 +81,8 @@ function Decisions({ run, step, events }: StepDetailProps) {
       <ul class="plain">
         {judged.map(({ sequence, payload }) => (
           <li key={sequence}>
-            Rules: {spaced(textIn(payload, "decision").toLowerCase())}, because{" "}
-            <Line text={textIn(payload, "reason")} />
+            {judgedWords[textIn(payload, "stage")] ?? "Rules"}: {spaced(textIn(payload, "decision").toLowerCase())},
+            because <Line text={textIn(payload, "reason")} />
           </li>
         ))}
         {gates.map((gate) => (

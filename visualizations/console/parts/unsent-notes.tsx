@@ -48,11 +48,11 @@ interface Outcome {
   readonly isGood: boolean;
 }
 
-/** Those of all gates, for every view but that of their own gate. @param except the gate whose view says it itself */
-export function UnsentElsewhere({ except }: { readonly except: string | null }) {
+/** The answers to gates whose address is chosen: all but the gate that the page shows, or a gate that is not read. */
+export function UnsentAnswers({ isChosen }: { readonly isChosen: (gate: string) => boolean }) {
   const isBusy = useSignal(false);
   const outcomes = useSignal<readonly Outcome[]>([]);
-  const others = unsent.value.filter(({ message }) => gateHref(message.workflow_id, message.gate_id) !== except);
+  const others = unsent.value.filter(({ message }) => isChosen(gateHref(message.workflow_id, message.gate_id)));
   const sendAll = async () => {
     isBusy.value = true;
     const told: Outcome[] = [];

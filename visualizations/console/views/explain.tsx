@@ -30,7 +30,7 @@ export function Explain({ workflow, at }: ExplainProps) {
           <RunHead run={state} tab="why" />
           {at !== null && <p class="note">As it was at event {at}.</p>}
           <Proof workflow={workflow} />
-          <Show loaded={explained}>{(explanation) => <Causes explanation={explanation} />}</Show>
+          <Show loaded={explained}>{(explanation) => <Causes explanation={explanation} run={state} />}</Show>
           <Show loaded={audit}>{({ entries }) => <Audit entries={entries} />}</Show>
         </>
       )}
@@ -113,14 +113,25 @@ function Proof({ workflow }: { readonly workflow: string }) {
   );
 }
 
-const Causes = ({ explanation: { why, steps } }: { readonly explanation: Explanation }) => (
+interface CausesProps {
+  readonly explanation: Explanation;
+  readonly run: WorkflowState;
+}
+
+/** What a running step waits for: its state alone does not tell. */
+const phaseIn = ({ steps }: WorkflowState, stepId: string): string | null => {
+  const step = steps.find(({ step_id }) => step_id === stepId);
+  return step?.state === "running" ? step.phase : null;
+};
+
+const Causes = ({ explanation: { why, steps }, run }: CausesProps) => (
   <>
     <section class="card" aria-labelledby="causes">
       <h2 id="causes">What led to what</h2>
       <ol class="causes">
         {steps.map((step) => (
           <li key={step.step_id}>
-            <Cause step={step} />
+            <Cause step={step} phase={phaseIn(run, step.step_id)} />
           </li>
         ))}
       </ol>
@@ -138,13 +149,13 @@ const Causes = ({ explanation: { why, steps } }: { readonly explanation: Explana
   </>
 );
 
-const Cause = ({ step }: { readonly step: StepExplanation }) => (
+const Cause = ({ step, phase }: { readonly step: StepExplanation; readonly phase: string | null }) => (
   <>
     <p>
       <strong>
         <Line text={step.name} />
       </strong>{" "}
-      <State state={step.state} /> <code>{step.operator}</code>
+      <State state={step.state} phase={phase} /> <code>{step.operator}</code>
     </p>
     <ul>
       <li>
@@ -156,7 +167,13 @@ const Cause = ({ step }: { readonly step: StepExplanation }) => (
         </li>
       )}
       <li>
-        Effect: <Line text={step.effect} />
+        {step.attempts === 0 ? (
+          "No call was made."
+        ) : (
+          <>
+            {count(step.attempts, "call")}: <Line text={step.effect} />
+          </>
+        )}
       </li>
       {step.because.length > 0 && (
         <li>

@@ -23,7 +23,8 @@ import { Ago, Due, Risk } from "../parts/marks.tsx";
 import { Heading } from "../parts/page.tsx";
 import { ProblemNote } from "../parts/problem.tsx";
 import { Line } from "../parts/shown.tsx";
-import { runHref } from "../route.ts";
+import { UnsentAnswers } from "../parts/unsent-notes.tsx";
+import { gateHref, runHref } from "../route.ts";
 import { dismiss, hasArrived } from "../unsent.ts";
 import { spaced, tellAsker, tellDecided, tellEffect, tellPerson } from "../words.ts";
 
@@ -41,7 +42,12 @@ export function GateView({ workflow, gate }: GateViewProps) {
       }),
     [workflow, gate, loaded.reload],
   );
-  return <Show loaded={loaded}>{(latest) => <ShownGate latest={latest} reload={loaded.reload} />}</Show>;
+  return (
+    <>
+      {loaded.answer.value?.ok !== true && <UnsentAnswers isChosen={(href) => href === gateHref(workflow, gate)} />}
+      <Show loaded={loaded}>{(latest) => <ShownGate latest={latest} reload={loaded.reload} />}</Show>
+    </>
+  );
 }
 
 const isOpen = ({ status }: Gate): boolean => status === "open" || status === "suspended";

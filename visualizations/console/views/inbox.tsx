@@ -11,14 +11,14 @@ import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import type { GatePage } from "../../../src/contract/page.ts";
-import { describeChange, describeComment, describeEditor } from "../../../src/protocol/describe-edits.ts";
+import { describeChange, describeComment } from "../../../src/protocol/describe-edits.ts";
 import { saysPayload } from "../../../src/protocol/hidden-fields.ts";
 import { announce } from "../announce.ts";
 import { type Answer, ask, askInTime, kernel, workflowPath } from "../api.ts";
 import { hearFeed } from "../live.ts";
-import { type Loaded, Show, useLoaded, useSettled } from "../loaded.tsx";
+import { type Loaded, Show, useLoaded, useReconnected, useSettled } from "../loaded.tsx";
 import { Bulk, mayJoin } from "../parts/bulk.tsx";
-import { Ago, Due, Risk } from "../parts/marks.tsx";
+import { Ago, Due, EditedBy, Risk } from "../parts/marks.tsx";
 import { Heading } from "../parts/page.tsx";
 import { Line } from "../parts/shown.tsx";
 import { gateHref } from "../route.ts";
@@ -68,6 +68,7 @@ function useListing(order: Order, pages: number): Loaded<Listing> {
     answer.value = got;
   }, [order, pages, answer]);
   useEffect(() => void reload(), [reload]);
+  useReconnected(answer, reload);
   return { answer, reload };
 }
 
@@ -245,7 +246,6 @@ interface CardProps {
 }
 
 function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
-  const [reason] = gate.reasons;
   const votes = gate.votes.filter(({ advisory }) => !advisory).length;
   return (
     <article class="card item">
@@ -269,19 +269,22 @@ function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
         </p>
         {gate.edits?.map((edit) => (
           <p key={edit.at + tellPerson(edit.by)} class="note wait">
-            <Line
-              text={[describeEditor(edit), ...edit.changes.map(describeChange), ...describeComment(edit)].join("; ")}
-            />
+            <EditedBy edit={edit} />
+            {[...edit.changes.map(describeChange), ...describeComment(edit)].map((line) => (
+              <>
+                ; <Line text={line} />
+              </>
+            ))}
           </p>
         ))}
         <p class="glimpse">
           <Line text={glimpseOf(gate)} />
         </p>
-        {reason !== undefined && (
-          <p class="quiet">
-            <Line text={reason.reason} />
+        {gate.reasons.map(({ source, rule, reason }) => (
+          <p key={`${source} ${rule}`} class="quiet">
+            <Line text={reason} />
           </p>
-        )}
+        ))}
       </div>
       <p class="chips">
         {!gate.checked && <strong>Not checked against the ledger</strong>}
