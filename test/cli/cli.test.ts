@@ -287,7 +287,7 @@ describe("wrong usage and foreign files", () => {
     [["list", "--nonsense"], "unknown option '--nonsense'"],
     [["show"], "missing required argument 'workflow'"],
     [["list", "--limit", "x"], "option '--limit <n>' argument 'x' is invalid. It must be a whole number from 0."],
-    [["inspect"], "name a workflow, or an export with --export"],
+    [["inspect"], "name a workflow, or an export with --file"],
   ])("%j with --json ends with one line of problem details", async (args, detail) => {
     const ran = await runHere(...args, "--json");
     expect([ran.code, ran.out, ran.err.split("\n")]).toEqual([2, "", [expect.any(String), ""]]);

@@ -67,7 +67,7 @@ describe("Ctrl-C while a command reads", () => {
   it.each([
     ["verify", "--file"],
     ["replay", "wf_1", "--file"],
-    ["inspect", "--export"],
+    ["inspect", "--file"],
   ])("%s of a file ends between two pieces of it", async (...words) => {
     writeFileSync(at("long.jsonl"), "\n".repeat(200_000));
     const stopped = await runUntil(2, ...words, at("long.jsonl"));

@@ -78,7 +78,7 @@ describe("replay", () => {
   it.each([
     ["verify", "--file"],
     ["replay", "wf_1", "--file"],
-    ["inspect", "--export"],
+    ["inspect", "--file"],
   ])("%s: a file that cannot be read is wrong usage, and told", async (...words) => {
     const long = await runHere(...words, join(folder.path, "x".repeat(300)));
     expect(long).toMatchObject({ code: 2, out: "", err: expect.stringContaining("cannot be read: ENAMETOOLONG") });

@@ -123,8 +123,8 @@ describe("the command line", () => {
   it.each([
     ["verify", ["--file"]],
     ["replay", ["WF", "--file"]],
-    ["inspect", ["--json", "--export"]],
-    ["inspect", ["WF", "--json", "--export"]],
+    ["inspect", ["--json", "--file"]],
+    ["inspect", ["WF", "--json", "--file"]],
   ])(
     "[RLH-05] %s %j refuses an export that was cut, with the line and the sequence where it stops",
     async (...given) => {

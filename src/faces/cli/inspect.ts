@@ -3,7 +3,7 @@
  *
  * 1.  Runs nothing. Without --payloads no more is told than ids, states, digests, counts and instants.
  * 2.  Serves a page of this machine until the program is interrupted; with --json the messages are printed instead.
- * 3.  --export opens no ledger; rows whose chain is broken are refused, and nothing of them is told.
+ * 3.  --file opens no ledger; rows whose chain is broken are refused, and nothing of them is told.
  */
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -21,7 +21,7 @@ interface InspectOptions extends CommonOptions {
   readonly speed?: number;
   readonly real: boolean;
   readonly at?: number;
-  readonly export?: string;
+  readonly file?: string;
   readonly payloads: boolean;
   readonly port: number;
   readonly ui: "stately" | "own";
@@ -32,11 +32,11 @@ export const defaultInspectorPort = 8788;
 export function addInspect(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("inspect"))
     .description("play a workflow into Stately's inspector, in a browser of this machine")
-    .argument("[workflow]", "its id; with --export all of the file where none is named")
+    .argument("[workflow]", "its id; with --file all of the file where none is named")
     .option("--speed <n>", "as many times as fast as it was; without it at once", readSpeed)
     .option("--real", "keep long pauses, which are cut to two seconds otherwise", false)
     .option("--at <n>", "play up to this sequence number and no further", readCount)
-    .option("--export <file>", "play these JSON Lines, as `export` writes them, without a ledger")
+    .option("--file <export>", "play these JSON Lines, as `export` writes them, without a ledger")
     .option("--payloads", "show what events carry; without it ids, states and digests only", false)
     .option("--port <port>", "the port of the page; 0 takes any that is free", readPort, defaultInspectorPort)
     .addOption(new Option("--ui <ui>", "what the page shows").choices(["stately", "own"]).default("stately"))
@@ -64,8 +64,8 @@ async function inspect(workflowId: string | undefined, session: Session<InspectO
     const upTo = events.filter(({ sequence }) => sequence <= (options.at ?? Number.POSITIVE_INFINITY));
     return show({ [Symbol.asyncIterator]: () => playEvents(upTo, play) }, session);
   };
-  if (options.export !== undefined) return playAll(await eventsIn(options.export, terminal.signal, workflowId));
-  if (workflowId === undefined) throw new UsageError("name a workflow, or an export with --export");
+  if (options.file !== undefined) return playAll(await eventsIn(options.file, terminal.signal, workflowId));
+  if (workflowId === undefined) throw new UsageError("name a workflow, or an export with --file");
   await withKernel(session, async ({ kernel, caller }) => {
     await kernel.workflow(workflowId, caller);
     const isLive = options.at === undefined && !options.json;
