@@ -33,6 +33,31 @@ describe("an inbox of more than a hundred gates", () => {
   });
 });
 
+describe("more actors than the inspector shows", () => {
+  it("are counted, and the actor that is chosen stays beside the list", async () => {
+    await using site = await openSite({ kernel: { capabilities: [gatedSteps(1).capability] } });
+    await using visitor = await site.enter(ann);
+    const { page } = visitor;
+    const told = Array.from({ length: 503 }, (_, i) => ({
+      ...{ type: "@xstate.actor", id: `e${i}`, rootId: "kernel", createdAt: "0", _version: "0.4.0" },
+      ...{ sessionId: i === 0 ? "kernel" : `a${i}`, name: `actor ${i}`, definition: "{}" },
+      ...(i === 0 ? {} : { parentId: "kernel" }),
+      snapshot: { status: "active", value: {}, context: {} },
+    }));
+    const body = told.map((one) => `event: kernel.inspection\ndata: ${JSON.stringify(one)}\n\n`).join("");
+    await page.route("**/stream/inspect**", (route) =>
+      route.request().method() === "HEAD"
+        ? route.fulfill({ status: 204 })
+        : route.fulfill({ contentType: "text/event-stream", body }),
+    );
+    await page.goto(`${site.url}/#/inspect`);
+    await page.getByText("3 more actors are not shown.").waitFor();
+    await page.getByRole("heading", { name: "500 actors" }).waitFor();
+    const list = await page.locator("ul.tree").first().boundingBox();
+    expect(list?.height).toBeLessThan(900);
+  });
+});
+
 describe("one long word", () => {
   it("breaks no table and no page, at a desk's width, a tablet's and a phone's", async () => {
     await using site = await openSite({ kernel: { capabilities: [gatedSteps(1).capability] } });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createMachine } from "xstate";
 import { Inspection } from "../../src/contract/inspection.ts";
 import { type Kind, kinds } from "../../src/observers/inspect/player.ts";
+import { type Redact, redactEvent, showPayload } from "../../src/observers/inspect/redact.ts";
 import { foldedStates, goldens, pictureOf, playAll, statesIn } from "./story.ts";
 
 const everything = { show: kinds };
@@ -29,6 +30,17 @@ describe.each(goldens)("the golden ledger %s", (_name, events) => {
         expect(known).toContain(message.sourceId);
         expect(message.sourceId).not.toBe(message.sessionId);
       }
+    }
+  });
+
+  it("names a step by its name where payloads are shown, and by its id otherwise", () => {
+    const plan = events.find(({ event_type: type }) => type === "PLAN_CREATED")?.payload["plan"] as
+      | { readonly steps: readonly { readonly step_id: string; readonly name: string; readonly operator: string }[] }
+      | undefined;
+    const nameOf = (redact: Redact, id: string) => pictureOf(playAll(events, { redact })).get(id)?.name;
+    for (const { step_id, name, operator } of plan?.steps.slice(0, 2) ?? []) {
+      expect(nameOf(showPayload, `${workflowId}/${step_id}`)).toBe(`${name} ${operator}`);
+      expect(nameOf(redactEvent, `${workflowId}/${step_id}`)).toBe(`${step_id} ${operator}`);
     }
   });
 

@@ -32,10 +32,12 @@ export interface Inspected {
   readonly messages: readonly Message[];
   /** Messages that are no longer kept. */
   readonly gone: number;
+  /** Actors beyond the limit, which are not shown. */
+  readonly hidden: ReadonlySet<string>;
 }
 
 const most = { actors: 500, messages: 2000 } as const;
-const nothing: Inspected = { actors: new Map(), messages: [], gone: 0 };
+const nothing: Inspected = { actors: new Map(), messages: [], gone: 0, hidden: new Set() };
 
 /** `running.calling` of `{ running: "calling" }`. */
 export function pathOf(value: StateValue): string {
@@ -45,9 +47,10 @@ export function pathOf(value: StateValue): string {
 }
 
 /** All of a batch at once. */
-export function hearAll({ actors, messages, gone }: Inspected, batch: readonly Inspection[]): Inspected {
+export function hearAll({ actors, messages, gone, hidden }: Inspected, batch: readonly Inspection[]): Inspected {
   const known = new Map(actors);
   const heard = [...messages];
+  const beyond = new Set(hidden);
   for (const told of batch) {
     if (told.type === "@xstate.event") {
       heard.push({ id: told.id, from: told.sourceId, to: told.sessionId, type: told.event.type });
@@ -60,10 +63,10 @@ export function hearAll({ actors, messages, gone }: Inspected, batch: readonly I
     } else if (before !== undefined || known.size < most.actors) {
       const { sessionId: id, name, parentId: parent = null, definition } = told;
       known.set(id, { id, name, parent, definition, last: null, ...stands });
-    }
+    } else beyond.add(told.sessionId);
   }
   const over = Math.max(0, heard.length - most.messages);
-  return { actors: known, messages: heard.slice(over), gone: gone + over };
+  return { actors: known, messages: heard.slice(over), gone: gone + over, hidden: beyond };
 }
 
 /** From the first event on, and what comes, a picture at a time. */

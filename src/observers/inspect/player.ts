@@ -211,12 +211,13 @@ export class Player {
     else if (chart === "gate") home.gates.set(id, step_id);
     else if (chart === "action") home.actions.set(id, step_id);
     if (chart === "workflow" || !this.#shown.has(`${chart}s`)) return;
+    const named = chart === "step" ? stepIn(context, id) : null;
     this.actors.begin({
       id: sessionOf(moved, home),
-      name: chart === "step" ? `${id} ${home.steps.get(id) ?? ""}`.trimEnd() : id,
+      name: chart === "step" ? `${named?.["name"] ?? id} ${home.steps.get(id) ?? ""}`.trimEnd() : id,
       parent: this.#containerOf(chart, home, step_id),
       kind: chart,
-      context: chart === "step" ? (stepIn(context, id) ?? {}) : {},
+      context: named ?? {},
     });
   }
 

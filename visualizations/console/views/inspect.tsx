@@ -33,6 +33,12 @@ export function Inspect({ workflow }: { readonly workflow: string | null }) {
         <div class="content">
           <section class="card" aria-labelledby="actors">
             <h2 id="actors">{count(inspected.actors.size, "actor")}</h2>
+            {inspected.hidden.size > 0 && (
+              <p class="note wait">
+                {count(inspected.hidden.size, "more actor")} {inspected.hidden.size === 1 ? "is" : "are"} not shown.
+                Open one run to see all of its own.
+              </p>
+            )}
             <Tree actors={inspected.actors} chosen={actor?.id ?? null} choose={choose} />
           </section>
         </div>
