@@ -73,6 +73,8 @@ describe("text", () => {
     ["2025-01-01T10:00:00Z", "2 h ago"],
     ["2024-12-29T12:00:00Z", "3 d ago"],
     ["2025-01-01T12:05:00Z", "in 5 min"],
+    ["2025-01-03T11:59:00Z", "in 47 h"],
+    ["2025-01-01T13:59:00Z", "in 119 min"],
   ])("tells %s as %s", (iso, told) => expect(describeTime(iso, now)).toBe(told));
 
   it("quotes for a shell only where it must", () => {

@@ -109,6 +109,9 @@ describe("deciding together", () => {
     const first = await digestOf();
     const edited = await runHere("approve", id, ...as("bob"), "--edit", '{"text":"b"}');
     expect([edited.err, edited.code]).toEqual(["", 0]);
+    // What is printed of the decision is what would run now, and no longer what it was before the edit.
+    const told = `approve, revised: Vote.Send, payload ${(await digestOf()).slice(0, 12)}`;
+    expect(edited.out).toContain(told);
     const unseen = await signed("approve", id, "ann");
     expect([unseen.code, unseen.err]).toEqual([2, expect.stringContaining("was revised; look again")]);
     const before = await runHere("approve", id, ...as("ann"), "--sign", path("ann.key"), "--digest", first);

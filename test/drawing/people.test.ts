@@ -19,8 +19,9 @@ const paying = (gate: Partial<GateSpec>) => {
 };
 
 /** Reads the drawing of a run as one text: a continued line is joined to its beginning. */
-async function drawn(t: TestKernel, id: string): Promise<string> {
-  const svg = renderPlanSvg(readRun(await t.kernel.workflow(id)));
+async function drawn(t: TestKernel, id: string, reader?: typeof ann): Promise<string> {
+  const caller = reader && { tenant_id: 1, principal: reader };
+  const svg = renderPlanSvg(readRun(await t.kernel.workflow(id, caller)));
   expect([overlapsIn(svg), outsideOf(svg)]).toEqual([[], []]);
   return marksIn(svg)
     .texts.map(({ words }) => words)
@@ -73,6 +74,9 @@ describe("a drawn run", () => {
     const id = await waiting(t);
     await approve(t, id, bob, { edit: { amount_eur: 6100 } });
     expect(await drawn(t, id)).toMatch(/\nEdited by user bob at \S+Z\nchanged amount_eur: 61000 → 6100\n/);
+    expect(await drawn(t, id, cat)).toContain("if approved: One vote: 1 of 2 approvals");
+    // The editor has no seat any more: that is nothing that happened in the run.
+    expect(await drawn(t, id, bob)).not.toMatch(/if approved|cannot decide/);
   });
 
   it.each([

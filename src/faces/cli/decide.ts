@@ -93,8 +93,11 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
       payload: { ...payload, ...signed },
     });
     showAnswer(session, answer);
-    if (gate !== undefined && !session.options.json)
-      session.terminal.print(describeDecided(gate, `${decision}, ${answer.status}`));
+    if (gate !== undefined && !session.options.json) {
+      // An edit makes another payload, and another title, than the gate had.
+      const decided = payload?.edit === undefined ? gate : await kernel.gate(workflowId, gate.gate_id, caller);
+      session.terminal.print(describeDecided(decided, `${decision}, ${answer.status}`));
+    }
     // A decision ahead of its gate is kept; the workflow is not at rest and need not be run here.
     const kept = answer.status === "kept";
     const watched = { kernel, workflowId, after: before.sequence };

@@ -46,10 +46,10 @@ const units = [
   ["s", 1000],
 ] as const;
 
-/** `3 min ago`, `in 2 h`, `now`; the instant as an ISO text. */
+/** Returns `3 min ago`, `in 47 h`, `now`, in the largest unit that fits twice; the instant as an ISO text. */
 export function describeTime(iso: string, now: number): string {
   const distance = now - Date.parse(iso);
-  const [unit, ms] = units.find(([, size]) => Math.abs(distance) >= size) ?? ["", 0];
+  const [unit, ms] = units.find(([, size]) => Math.abs(distance) >= (size === 1000 ? size : 2 * size)) ?? ["", 0];
   if (Number.isNaN(distance) || ms === 0) return "now";
   const amount = `${Math.floor(Math.abs(distance) / ms)} ${unit}`;
   return distance > 0 ? `${amount} ago` : `in ${amount}`;

@@ -170,9 +170,9 @@ async function decideHere(
   try {
     const { answer, after } = await sendDecision(context, gate, chosen, session);
     const word = chosen.payload?.resolution ?? chosen.decision;
-    terminal.print(
-      `\n${describeDecided(gate, `${word}${chosen.payload?.edit === undefined ? "" : " as edited"}, ${answer.status}`)}`,
-    );
+    const isEdited = chosen.payload?.edit !== undefined;
+    const decided = isEdited ? await context.kernel.gate(workflow_id, gate.gate_id, context.caller) : gate;
+    terminal.print(`\n${describeDecided(decided, `${word}${isEdited ? " as edited" : ""}, ${answer.status}`)}`);
     if (answer.tally !== undefined) terminal.print(`  ${describeTally(answer.status, answer.tally)}`);
     const state = await watchRun({ kernel: context.kernel, workflowId: workflow_id, after }, session);
     terminal.print(`  ${describeState(state)}`);

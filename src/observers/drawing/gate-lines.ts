@@ -117,18 +117,24 @@ function linesWithoutDecision({ status, due_at }: Gate): readonly string[] {
   return status === "suspended" ? ["nobody decided in time: it waits for a person"] : [];
 }
 
-/** Whom an open gate asks, until when, and what each answer leads to. */
+/** Returns whom an open gate asks, until when, and what each answer leads to. */
 function linesOfWaiting(gate: Gate): readonly string[] {
   if (!isOpenGate(gate)) return [];
-  const { kind, approvers, roles, added_roles = [], due_at, expiry_action, escalate_to, consequences } = gate;
+  const { approvers, roles, added_roles = [], due_at, expiry_action, escalate_to } = gate;
   const people = [...(approvers?.map(namePrincipal) ?? roles ?? []), ...added_roles];
   return [
     ...(people.length === 0 ? [] : [`waits for ${people.join(", ")}`]),
     ...(due_at === null || expiry_action === null
       ? []
       : [`due at ${due_at}: if nobody decides, ${tellExpiry(expiry_action, escalate_to)}`]),
-    ...(kind === "in_doubt"
-      ? [`if it happened, or is tried again: ${consequences.approve}`, `if given up: ${consequences.reject}`]
-      : [`if approved: ${consequences.approve}`, `if rejected: ${consequences.reject}`]),
+    ...linesOfAnswers(gate),
   ].map(showLine);
+}
+
+/** Returns what each answer leads to. A reader without a seat is given none: it would say nothing of the run. */
+function linesOfAnswers({ kind, consequences, seat }: Gate): readonly string[] {
+  if (seat?.may === false) return [];
+  return kind === "in_doubt"
+    ? [`if it happened, or is tried again: ${consequences.approve}`, `if given up: ${consequences.reject}`]
+    : [`if approved: ${consequences.approve}`, `if rejected: ${consequences.reject}`];
 }
