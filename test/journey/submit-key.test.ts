@@ -58,6 +58,21 @@ describe("a submit key", () => {
     expect(other.workflow_id).not.toBe(first.workflow_id);
   });
 
+  it("stands for the request as it was when it came, whatever its sender makes of it meanwhile", async () => {
+    await using t = await createTestKernel(publish());
+    const own = { ...request("k"), thread_id: 1 };
+    const answer = t.kernel.submit(own);
+    own.thread_id = 2;
+    const first = await answer;
+    expect(await t.kernel.submit({ ...request("k"), thread_id: 1 })).toEqual(first);
+    const other = t.kernel.submit({ ...request("k"), thread_id: 2 });
+    expect((await refusalOf(other)).code).toBe("T4_IDEMPOTENCY_PAYLOAD_MISMATCH");
+    let reads = 0;
+    const changing = Object.defineProperty(request("l"), "thread_id", { enumerable: true, get: () => ++reads });
+    const second = await t.kernel.submit(changing);
+    expect([reads, await t.kernel.submit({ ...request("l"), thread_id: 1 })]).toEqual([1, second]);
+  });
+
   it("of a request that was refused is free for what mends it", async () => {
     await using t = await createTestKernel(publish());
     const unknown = { intent_hint: { intent_type: "No.Such" } };

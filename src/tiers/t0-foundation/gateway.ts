@@ -3,7 +3,7 @@
  *
  * Owns: the shape and the size of requests, the ids of a new workflow, and turning Results into answers.
  * Never: executes, fetches, calls a model, interprets content.
- * 1.  A caller's request is copied as plain JSON before any other code reads it.
+ * 1.  A caller's request is copied as plain JSON once, before any other code reads it; no code reads the original again.
  * 2.  Once tenant and principal are known, a refused request leaves INTENT_REJECTED and nothing else; before that it is
  *     only logged.
  */
@@ -113,9 +113,11 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
 }
 
 /** Reads a request. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T0_VALIDATION_PAYLOAD_TOO_LARGE. */
-function admit<S extends z.ZodType>(runtime: Runtime, schema: S, raw: unknown): z.output<S> {
-  const { maxRequestChars, maxDepth, maxTextChars } = runtime.limits;
-  const plain = copy(raw, maxDepth);
+const admit = <S extends z.ZodType>(runtime: Runtime, schema: S, raw: unknown): z.output<S> =>
+  readCopy(runtime, schema, copy(runtime, raw));
+
+function readCopy<S extends z.ZodType>(runtime: Runtime, schema: S, plain: Json): z.output<S> {
+  const { maxRequestChars, maxTextChars } = runtime.limits;
   const size = JSON.stringify(plain).length;
   if (size > maxRequestChars)
     raise(
@@ -138,10 +140,11 @@ function admit<S extends z.ZodType>(runtime: Runtime, schema: S, raw: unknown): 
   return parsed;
 }
 
-const copy = (raw: unknown, maxDepth: number): Json => takeJson(raw, { what: "request", source: gatewayRef, maxDepth });
+const copy = ({ limits: { maxDepth } }: Runtime, raw: unknown): Json =>
+  takeJson(raw, { what: "request", source: gatewayRef, maxDepth });
 
 async function submit(runtime: Runtime, raw: unknown, lineage: Lineage | undefined): Promise<SubmitResponse> {
-  const request = admitSubmit(runtime, raw);
+  const { request, plain } = admitSubmit(runtime, raw);
   const ids = {
     workflow_id: runtime.ids.next("workflow"),
     intent_id: lineage?.intent_id ?? runtime.ids.next("intent"),
@@ -152,7 +155,7 @@ async function submit(runtime: Runtime, raw: unknown, lineage: Lineage | undefin
     rejectIntent(runtime, { request, ids, thrown }),
   );
   try {
-    const submission = submissionOf(runtime, { request, raw, lineage });
+    const submission = submissionOf({ request, plain, lineage });
     const first =
       submission === null ? null : await recall(runtime, request, { submission, trace: ids.correlation_id });
     return first ?? (await enter(runtime, { request, auth, ids, lineage, submission }));
@@ -161,9 +164,13 @@ async function submit(runtime: Runtime, raw: unknown, lineage: Lineage | undefin
   }
 }
 
-interface Submitted {
+/** A request as it was read, and the copy that it was read from. */
+interface Admitted {
   readonly request: ParsedSubmitRequest;
-  readonly raw: unknown;
+  readonly plain: Json;
+}
+
+interface Submitted extends Admitted {
   readonly lineage: Lineage | undefined;
 }
 
@@ -171,13 +178,9 @@ interface Submitted {
  * Returns the key of a request and the digest of the request as it was sent, so that a later release's defaults do not
  * change it. A key for repeating a workflow is counted for that workflow.
  */
-function submissionOf(
-  runtime: Runtime,
-  { request: { idempotency_key: key }, raw, lineage }: Submitted,
-): Submission | null {
+function submissionOf({ request: { idempotency_key: key }, plain, lineage }: Submitted): Submission | null {
   if (key === undefined) return null;
-  const plain = copy(raw, runtime.limits.maxDepth) as JsonObject;
-  const { idempotency_key: _key, tenant_id: _tenant, principal: _by, ...rest } = plain;
+  const { idempotency_key: _key, tenant_id: _tenant, principal: _by, ...rest } = plain as JsonObject;
   if (lineage === undefined) return { key, digest: digest(rest) };
   const { requesters: _people, spent_calls: _calls, ...again } = lineage;
   return { key: `${lineage.regenerated_from} ${key}`, digest: digest({ ...rest, lineage: again }) };
@@ -193,9 +196,10 @@ async function recall(
   return (await askTier(runtime, t4.recallSubmission, query, askedBy(trace))).first;
 }
 
-function admitSubmit(runtime: Runtime, raw: unknown): ParsedSubmitRequest {
+function admitSubmit(runtime: Runtime, raw: unknown): Admitted {
   try {
-    return admit(runtime, SubmitRequest, raw);
+    const plain = copy(runtime, raw);
+    return { request: readCopy(runtime, SubmitRequest, plain), plain };
   } catch (thrown) {
     // Its message names the keys that came, and these may be anything.
     const { code } = (thrown as KernelErrorException).error;
