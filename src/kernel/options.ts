@@ -2,6 +2,7 @@
 
 import type { Same } from "../../machines/quorum.ts";
 import { guardPlanner } from "../adapters/describe-data.ts";
+import { guardSecurity } from "../adapters/guard-security.ts";
 import { keywordClassifier } from "../adapters/keyword-classifier.ts";
 import { memoryArtifacts } from "../adapters/memory-artifacts.ts";
 import { openSecurity } from "../adapters/open-security.ts";
@@ -211,7 +212,10 @@ export function resolveOptions(options: KernelOptions): Resolved {
     telemetry: guardTelemetry(options.telemetry ?? quietTelemetry),
     engine: { ...policies, clock, timeoutMs: limits.policyTimeoutMs, maxRounds: limits.maxPolicyRounds },
     authenticator: options.authenticator ?? roleAuthenticator(options.roles),
-    security: { ...openSecurity, ...boundMembers<Partial<Security>>(options.security ?? {}, securityMembers) },
+    security: {
+      ...openSecurity,
+      ...guardSecurity(boundMembers<Partial<Security>>(options.security ?? {}, securityMembers)),
+    },
     scorers: guardScorers(boundMembers<Partial<Scorers>>(options.scorers ?? {}, scorerMembers), logger),
     classifier: options.classifier ?? keywordClassifier,
     planner: options.planner === undefined ? templatePlanner : guardPlanner(options.planner),

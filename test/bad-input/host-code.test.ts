@@ -13,6 +13,10 @@ const boom = throws(new Error("not today"));
 const rejects = () => Promise.reject(new Error("not today"));
 const said = { ...who, input: { text: "a neighbour please" } };
 
+/** Throws at whoever looks at a member, but for the one that tells a promise. */
+const unreadable = (): object =>
+  new Proxy({}, { get: (_, name) => (name === "then" ? undefined : boom()), getPrototypeOf: boom, ownKeys: boom });
+
 /** Ways to fail, as a host's function may; the last answers nonsense. */
 const failures = (code: string, nonsense = code) =>
   [
@@ -20,6 +24,8 @@ const failures = (code: string, nonsense = code) =>
     ["throws nothing", throws(undefined), code],
     ["rejects", rejects, code],
     ["never answers", never, code],
+    ["answers what cannot be read", unreadable, code],
+    ["answers later what cannot be read", async () => unreadable(), code],
     ["answers nothing", () => undefined, nonsense],
   ] as const;
 
@@ -155,7 +161,7 @@ describe("a policy that fails denies", () => {
     evaluate: (question) => (isJob(question) === null ? (fail() as never) : null),
   });
   const ways = [
-    ...failures("T5_POLICY_DENIED").slice(0, 4),
+    ...failures("T5_POLICY_DENIED").slice(0, 6),
     ["answers another word", () => ({ decision: "PERHAPS" }), "T5_POLICY_DENIED"],
     ["answers a text", () => "ALLOW", "T5_POLICY_DENIED"],
     ["answers true", () => true, "T5_POLICY_DENIED"],
@@ -239,6 +245,62 @@ describe("a middleware", () => {
     expect((await t.run("Test.Job")).state).toBe("completed");
     expect(world.calls).toHaveLength(1);
     await expectAlive(t);
+  });
+});
+
+describe("what a hook or a check gives", () => {
+  const ended = (): never => {
+    throw new Error("hands off");
+  };
+  it.each<readonly [string, () => unknown]>([
+    ["a bigint", () => 1n],
+    ["a cycle", () => Object.assign([] as unknown[], { 0: globalThis })],
+    ["what cannot be read", () => ({ toJSON: ended })],
+    ["a secret", () => "hunter2"],
+  ])("%s is nobody's business: the work ends, and the ledger holds none of it", async (_what, give) => {
+    const hook = async (): Promise<never> => give() as never;
+    const world = createWorld();
+    await using t = await openKernel({
+      capabilities: [job([step("s1", "Test.Act", { gate: {} })], [work(world, "Test.Act", { check: hook })])],
+      middleware: [{ name: "giver", before: hook, after: hook, onError: hook }],
+    });
+    const { workflow_id: id } = await t.run("Test.Job");
+    await t.approve(id);
+    expect([(await t.rest(id)).state, world.calls.length]).toEqual(["completed", 1]);
+    expect(JSON.stringify(await Array.fromAsync(t.kernel.export(id)))).not.toContain("hunter2");
+    expect((await t.kernel.replay(id)).identical).toBe(true);
+    await expectAlive(t);
+  });
+});
+
+describe("a verdict of security", () => {
+  it("is what it was when it was read: a refusal holds members that are no JSON, and the work ends", async () => {
+    const verdict = { ok: false, reason: "no", sanitized: 1n };
+    const { t, world } = await openActing({
+      security: { validateParams: async () => verdict as never },
+      limits: { maxReplans: 0 },
+    });
+    await using _ = t;
+    const { workflow_id: id, error } = await endOf(t, "T4_PARAMS_REFUSED");
+    expect([error?.message, world.calls]).toEqual(["params refused: no", []]);
+    expect((await t.kernel.replay(id)).identical).toBe(true);
+  });
+
+  it.each([{ ok: "yes" }, { ok: 1 }, {}])("of %o refuses: only true lets something pass", async (verdict) => {
+    const { t } = await openActing({
+      security: { validateOutput: () => verdict as never },
+      limits: { maxReplans: 0 },
+    });
+    await using _ = t;
+    expect((await t.run("Test.Job")).state).not.toBe("completed");
+  });
+
+  it("keeps the beginning of its reason, however long that is", async () => {
+    const reason = "y".repeat(1_000_000);
+    const { t } = await openActing({ security: { validateOutput: () => ({ ok: false, reason }) } });
+    await using _ = t;
+    const { workflow_id: id } = await t.run("Test.Job");
+    expect(JSON.stringify(await Array.fromAsync(t.kernel.export(id))).length).toBeLessThan(100_000);
   });
 });
 

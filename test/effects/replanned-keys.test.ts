@@ -160,6 +160,14 @@ describe("a call that has taken effect and whose result was refused", () => {
 
   const answered = { output: z.object({ paid: z.number() }) };
 
+  it("[IDM-06] by an output schema that throws at it, is neither retried nor planned anew", async () => {
+    const output = z.object({ receipt: z.string().transform((link) => new URL(link).href) });
+    const pay = counted("Bank.Pay", { ...once, output }, () => ({ receipt: "no link" }));
+    await using t = await kernelOf([pay], rounds({ steps: [step("pay", pay, { params: { sum: 5 } })] }));
+    const end = await t.run(intent);
+    expect([end.state, end.error?.code, pay.calls.length]).toEqual(["failed", "T4_OUTPUT_INVALID", 1]);
+  });
+
   it("[IDM-06] is not planned anew, though it may be repeated; a retry calls it again under its key", async () => {
     const pay = counted("Bank.Pay", { ...once, ...answered }, () => ({ paid: pay.calls.length < 2 ? "5" : 5 }));
     const plan = (sum: number) => ({ steps: [step("pay", pay, { params: { sum } })] });

@@ -80,6 +80,19 @@ describe("before an outcome is recorded", () => {
     expect(write.calls).toHaveLength(1);
   });
 
+  it("[OUT-03] a schema that throws at it refuses it", async () => {
+    const link = z.object({ text: z.string().transform((text) => new URL(text).href) });
+    const write = writing({ text: "no link" });
+    const pkg = oneStep(write, { outcome: "Note" }, { outcomes: { Note: link } });
+    await using t = await createTestKernel({ capabilities: [pkg], limits: { maxReplans: 0 } });
+    const state = await t.run(intentType);
+    expect(state.steps[0]?.error).toMatchObject({
+      code: "T4_OUTCOME_INVALID",
+      message: expect.stringContaining("URL"),
+    });
+    expect([state.outcomes, write.calls.length]).toEqual([[], 1]);
+  });
+
   it("[OUT-05] policy is asked at stage outcome, and what it denies is never an outcome", async () => {
     await using t = await createTestKernel({
       capabilities: [oneStep(writing({ text: "wet" }), { outcome: "Note" })],

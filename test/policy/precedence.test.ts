@@ -67,6 +67,13 @@ describe("precedence", () => {
   });
 });
 
+/** Throws at whoever looks at its decision. */
+const unreadable = {
+  get decision(): never {
+    throw new Error("broken");
+  },
+};
+
 describe("fail closed", () => {
   it.each([
     [
@@ -76,6 +83,8 @@ describe("fail closed", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("broken"))],
+    ["answers what cannot be read", () => unreadable as never],
+    ["answers later what cannot be read", async () => unreadable as never],
     ["answers nonsense", () => ({ decision: "PERHAPS" }) as never],
     ["answers a text", () => "ALLOW" as never],
     ["transforms into nothing", () => ({ decision: "TRANSFORM" }) as const],

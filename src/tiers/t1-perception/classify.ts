@@ -4,7 +4,7 @@
 import { z } from "zod";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { isPromise } from "../../contract/maybe-promise.ts";
+import { follow, isPromise } from "../../contract/maybe-promise.ts";
 import type { Perceived } from "../../contract/messages/t1.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
@@ -38,8 +38,8 @@ export async function classifyText(
     onThrow: "T1_CLASSIFY_TIMEOUT",
     what: "the classifier",
   } as const;
-  const answer = callWithin(() => classifier.classify({ text, candidates }), within);
-  const { intent_type, domain, confidence } = readAnswer(isPromise(answer) ? await answer : answer);
+  const answer = callWithin(() => follow(classifier.classify({ text, candidates }), readAnswer), within);
+  const { intent_type, domain, confidence } = isPromise(answer) ? await answer : answer;
   const urgency = scorers.urgency(text);
   if (intent_type !== null && confidence >= minConfidence)
     return { perceived: { intent_type, domain, urgency, confidence, warnings: [] }, error: null };

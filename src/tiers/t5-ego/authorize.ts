@@ -29,8 +29,7 @@ export function authorize(
     onThrow: "T5_AUTHN_FAILED",
     what: "the authenticator",
   } as const;
-  const answer = callWithin(() => authenticator.authorize(who), within);
-  return follow(answer, (context) => requireContext(context, question));
+  return callWithin(() => follow(authenticator.authorize(who), (context) => requireContext(context, question)), within);
 }
 
 function requireContext(context: AuthContext | null, { tenant_id, needs }: AuthorizeQuestion): AuthContext {

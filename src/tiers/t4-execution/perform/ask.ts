@@ -14,6 +14,7 @@ import type { Operator, OperatorMetadata } from "../../../contract/operator.ts";
 import type { Result } from "../../../contract/result.ts";
 import { readStably, readWith } from "../../../contract/schema-reading.ts";
 import type { Runtime } from "../../../engine/actors/runtime.ts";
+import { messageOf } from "../../../engine/actors/within.ts";
 import { isKnownSpent } from "../decide/call/answer-key.ts";
 import { readThrown } from "../decide/call/read-thrown.ts";
 import { findKnownOperator } from "../decide/payload/prepare-step.ts";
@@ -89,6 +90,9 @@ type HostAnswers = {
   ) => HostQuestions[Name]["answer"] | Promise<HostQuestions[Name]["answer"]>;
 };
 
+/** What host code gives that is only asked whether it fails is a host's own: no row keeps it. */
+const drop = (given: unknown): null | Promise<null> => follow(given, () => null);
+
 /** One function for each question to host code or to the kernel. */
 const hostAnswers: HostAnswers = {
   initialize: (_of, { services }) => services.ensureInitialized(),
@@ -103,9 +107,9 @@ const hostAnswers: HostAnswers = {
   check_outcome: (of, at) => checkOutcome(at, of),
   derive: ({ make }) => make(),
   screen: ({ result }, at) => screenOutput(at, result, ""),
-  check_call: (of, at) => askOperator(at, of, "check"),
+  check_call: (of, at) => drop(askOperator(at, of, "check")),
   show: (of, at) => follow(askOperator(at, of, "preview"), (given) => ShownCall.parse(takeShown(at, given))),
-  hook: (of, at) => callHook(at, of),
+  hook: (of, at) => drop(callHook(at, of)),
   saved: (_of, at) => at.saved(),
   shared_key: ({ key }, at) => at.services.findSharedKey(sharing(at, key)),
   draft: ({ workflow_id, step_id }, { services }) => services.findDraft(workflow_id, step_id),
@@ -117,12 +121,18 @@ const askHost = ({ ask: name, ...of }: HostQuestion, at: Asking): unknown => hos
 const findParser = ({ run }: Asking, { name, version }: Pick<OperatorMetadata, "name" | "version">): Operator =>
   run.settings.registry.findOperator(name, version) as Operator;
 
+/** A schema that throws refuses the outcome. */
 function checkOutcome(
   { run }: Asking,
   { intent, version, type, content }: HostQuestions["check_outcome"]["of"],
 ): string | null {
-  const parsed = run.settings.registry.getCapability(intent, version).outcomes[type]?.safeParse(content);
-  return parsed === undefined || parsed.success ? null : z.prettifyError(parsed.error);
+  const schema = run.settings.registry.getCapability(intent, version).outcomes[type];
+  try {
+    const parsed = schema?.safeParse(content);
+    return parsed === undefined || parsed.success ? null : z.prettifyError(parsed.error);
+  } catch (thrown) {
+    return messageOf(thrown);
+  }
 }
 
 function sharing({ run }: Asking, key: string) {

@@ -164,14 +164,23 @@ const asAnswered = (error: KernelError): KernelError => ({ ...error, detail: { .
 /** What a ledger cannot keep is refused for good: the call has been made and is not to be made again. */
 function plainOutput({ operator: { metadata, output }, at }: Made, raw: unknown): Json {
   const { name } = metadata;
-  const given = output.safeParse(raw);
-  if (!given.success)
-    return refuseOutput(`${name} returned what its output schema refuses: ${z.prettifyError(given.error)}`);
+  const given = readOutput(output, raw);
+  if (!given.success) return refuseOutput(`${name} returned what its output schema refuses: ${given.problem}`);
   try {
     // Data beside its text is measured once, by the screening.
     return toJson(given.data, usualDepth, 2 * at.runtime.limits.maxOutputChars + 1_000);
   } catch (thrown) {
     return refuseOutput(`${name} returned no JSON: ${messageOf(thrown)}`);
+  }
+}
+
+/** A schema that throws refuses the result, as one does that says what is wrong with it. */
+function readOutput(output: Operator["output"], raw: unknown) {
+  try {
+    const { success, data, error } = output.safeParse(raw);
+    return success ? { success, data } : { success, problem: z.prettifyError(error) };
+  } catch (thrown) {
+    return { success: false, problem: messageOf(thrown) } as const;
   }
 }
 

@@ -129,10 +129,9 @@ function ask({ rule, within }: Limited, question: PolicyQuestion): Matched | nul
     const answer = within === null ? rule.evaluate(question) : callWithin(() => rule.evaluate(question), within);
     if (!isPromise(answer)) return read(rule, answer, question);
     // An object with a `then` need not be a complete promise.
-    return Promise.resolve(answer).then(
-      (a) => read(rule, a, question),
-      (thrown: unknown) => denied(rule, messageOf(thrown)),
-    );
+    return Promise.resolve(answer)
+      .then((a) => read(rule, a, question))
+      .catch((thrown: unknown) => denied(rule, messageOf(thrown)));
   } catch (thrown) {
     return denied(rule, messageOf(thrown));
   }
