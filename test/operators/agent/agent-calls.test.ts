@@ -1,6 +1,7 @@
 /** What an agent's model is told of its calls, and how strictly what it writes is read. */
 import { describe, expect, it } from "vitest";
-import { definePolicySet } from "../../../src/index.ts";
+import { z } from "zod";
+import { defineOperator, definePolicySet } from "../../../src/index.ts";
 import { says } from "../../routing/model-fixture.ts";
 import { ann, begin } from "./shop.ts";
 import { talking, wants } from "./talk.ts";
@@ -118,10 +119,48 @@ describe("what a model writes as the input of a call is read as strictly as the 
     expect(toldIn(talk, 1)[0]?.output).toEqual({ type: "error-text", value: expect.stringContaining(why) });
   });
 
+  it("what makes the tool's own schema throw is told to the model, which is not asked the same again", async () => {
+    const input = z.object({ link: z.string().transform((link) => new URL(link).href) });
+    const open = defineOperator({ name: "Web.Open", input, run: ({ input: { link } }) => link });
+    const call = (link: string) => wants({ tool: "Web_Open", input: { link } });
+    const talk = talking([call("no link"), call("https://a.test/"), says("opened")], { tools: [open] });
+    await using t = await talk.opened;
+    const { state, workflow_id } = await begin(t);
+    expect(state).toMatchObject({ state: "completed", response: { text: "opened" } });
+    expect(toldIn(talk, 1)[0]?.output).toEqual({ type: "error-text", value: expect.stringContaining("Invalid URL") });
+    expect(talk.asked).toHaveLength(3);
+    expect((await t.kernel.replay(workflow_id)).identical).toBe(true);
+  });
+
+  it("what is told of a call is short, however long the faults or the name of the call are", async () => {
+    const sum = defineOperator({ name: "Math.Sum", input: z.object({ all: z.array(z.number()) }), run: () => 0 });
+    const bad = { tool: "Math_Sum", input: { all: Array.from({ length: 20_000 }, () => "x") } };
+    const talk = talking([wants(bad, { tool: "n".repeat(100_000), input: {} }), says("sorry")], { tools: [sum] });
+    await using t = await talk.opened;
+    expect((await begin(t)).state.state).toBe("completed");
+    for (const { output } of toldIn(talk, 1)) expect(String(output.value).length).toBeLessThan(3_000);
+  });
+
   it("a name and an id that hold half of a surrogate pair do not fail the turn", async () => {
     const talk = talking([wants({ id: "c\ud800", tool: "Shop_\ud800", input: {} }), says("sorry")]);
     await using t = await talk.opened;
     expect((await begin(t)).state).toMatchObject({ state: "completed", response: { text: "sorry" } });
+  });
+});
+
+describe("a model that wants more than anybody reads", () => {
+  const look = (i: number) => ({ id: "c", tool: "Shop_Look", input: { order: `${i}` } });
+  it.each([
+    ["calls without end", Array.from({ length: 30_000 }, (_, i) => look(i))],
+    ["long arguments, in several calls", [1, 2, 3].map(() => ({ tool: "Shop_Look", input: "x".repeat(400_000) }))],
+    ["a name without end", [{ tool: "n".repeat(1_000_001), input: {} }]],
+    ["an id without end", [{ id: "n".repeat(1_000_001), tool: "Shop_Look", input: {} }]],
+  ])("(%s) is refused at once, and nothing of it is called", async (_what, calls) => {
+    const talk = talking([wants(...calls)], { kernel: { limits: { maxReplans: 0 } } });
+    await using t = await talk.opened;
+    const { state } = await begin(t);
+    expect(state.error?.detail).toMatchObject({ executor: { code: "MODEL_ANSWER_TOO_LONG" } });
+    expect([talk.asked.length, talk.calls]).toEqual([1, []]);
   });
 });
 

@@ -13,6 +13,7 @@ import { isPlainObject, JsonObject, JsonValue, NotJson } from "../../../contract
 import { raise } from "../../../contract/kernel-error.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { Operator } from "../../../contract/operator.ts";
+import { readWith } from "../../../contract/schema-reading.ts";
 import { inputSchemaOf } from "../../../define/describe-capability.ts";
 import { parseSafeJson } from "../../../protocol/parse-json.ts";
 import type { WantedCall } from "./read-answer.ts";
@@ -91,20 +92,26 @@ function takeId(ids: Set<string>, wanted: string): string {
   return id;
 }
 
+/** Characters of a problem that a model is told. */
+const maxProblemChars = 2_000;
+
 interface ReadInput {
   readonly input: JsonObject;
   readonly problem: string | null;
 }
 
-const unknownTool = (name: string): ReadInput => ({ input: {}, problem: `there is no tool ${name}` });
+const unknownTool = (name: string): ReadInput => ({
+  input: {},
+  problem: `there is no tool ${name}`.slice(0, maxProblemChars),
+});
 
 /** Reads the arguments of a call as strictly as the body of a request; what is refused is told to the model. */
 function readInput({ input: schema }: Operator, written: string): ReadInput {
   try {
     const input = parseSafeJson(written === "" ? "{}" : written);
     if (!isPlainObject(input)) return { input: {}, problem: "its input is no JSON object" };
-    const { error } = schema.safeParse(input);
-    return { input, problem: error === undefined ? null : z.prettifyError(error) };
+    const reading = readWith(schema, input);
+    return { input, problem: reading.ok ? null : reading.problem.slice(0, maxProblemChars) };
   } catch (thrown) {
     if (thrown instanceof SyntaxError) return { input: {}, problem: "its input is no JSON object" };
     if (thrown instanceof NotJson) return { input: {}, problem: `its input would lose its meaning: ${thrown.message}` };

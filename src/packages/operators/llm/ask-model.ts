@@ -38,7 +38,7 @@ export interface AskOptions {
   readonly maxOutputTokens?: number;
   /** Handed to the model; its own default where nothing is said. */
   readonly temperature?: number;
-  /** A longer answer is an error; a million by default. */
+  /** An answer of more characters, in its text and its calls of tools together, is an error; a million by default. */
   readonly maxAnswerChars?: number;
   /** False asks for the answer whole (`doGenerate`). */
   readonly streaming?: boolean;

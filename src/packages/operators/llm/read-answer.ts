@@ -21,14 +21,19 @@ export interface WantedCall {
 export interface ModelAnswer {
   readonly text: string;
   readonly calls: readonly WantedCall[];
+  /** Characters of the text and of all calls. */
+  readonly chars: number;
   /** Null when the stream ended before the model had. */
   readonly finish: LanguageModelV4FinishReason | null;
   readonly usage: LanguageModelV4Usage | null;
   readonly response_id: string | null;
 }
 
+const nothing: ModelAnswer = { text: "", calls: [], chars: 0, finish: null, usage: null, response_id: null };
+
 export interface Reading {
   readonly signal: AbortSignal;
+  /** Of the text and of all calls together. */
   readonly maxChars: number;
   readonly onText: (delta: string) => void;
   /** The model has told its id, or what it used. */
@@ -41,7 +46,7 @@ export async function readStream(
   reading: Reading,
 ): Promise<ModelAnswer> {
   const reader = stream.getReader();
-  let answer: ModelAnswer = { text: "", calls: [], finish: null, usage: null, response_id: null };
+  let answer = nothing;
   try {
     for (;;) {
       const { done, value } = await orAborted(reader.read(), reading.signal);
@@ -56,9 +61,9 @@ export async function readStream(
 function takePart(answer: ModelAnswer, part: LanguageModelV4StreamPart, reading: Reading): ModelAnswer {
   switch (part.type) {
     case "text-delta":
-      return { ...answer, text: addText(answer.text, part.delta, reading) };
+      return addText(answer, part.delta, reading);
     case "tool-call":
-      return { ...answer, calls: [...answer.calls, wantedBy(part, reading)] };
+      return addCall(answer, part, reading);
     case "response-metadata":
       return told({ ...answer, response_id: part.id ?? answer.response_id }, reading);
     case "finish":
@@ -78,34 +83,45 @@ function told(answer: ModelAnswer, { onTold }: Reading): ModelAnswer {
 export function readWhole(result: LanguageModelV4GenerateResult, reading: Reading): ModelAnswer {
   const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("");
   const { finishReason: finish, usage, response } = result;
-  const answer = told({ text: "", calls: [], finish, usage, response_id: response?.id ?? null }, reading);
-  const calls = result.content.flatMap((part) => (part.type === "tool-call" ? [wantedBy(part, reading)] : []));
-  return { ...answer, calls, text: addText("", text, reading) };
+  let answer = told({ ...nothing, finish, usage, response_id: response?.id ?? null }, reading);
+  for (const part of result.content) if (part.type === "tool-call") answer = addCall(answer, part, reading);
+  return addText(answer, text, reading);
 }
 
-/** A call of one of our tools; what a provider executes by itself is none, and is refused. */
-function wantedBy(part: LanguageModelV4ToolCall, { maxChars }: Reading): WantedCall {
-  const { input } = part;
+/** Calls that one answer may want: a model that wants more is not read on. */
+const maxWanted = 1_000;
+
+/** Adds a call of one of our tools; what a provider executes by itself is none, and is refused. */
+function addCall(answer: ModelAnswer, part: LanguageModelV4ToolCall, reading: Reading): ModelAnswer {
   if (part.providerExecuted === true)
     throw operatorError({ code: "MODEL_UNSUPPORTED", category: "dependency", message: "a tool of the provider's own" });
-  if (input.length > maxChars) refuseLong(maxChars);
-  return { call_id: part.toolCallId.toWellFormed(), name: part.toolName.toWellFormed(), input };
+  if (answer.calls.length >= maxWanted) refuseLong(`it wants more than ${maxWanted} calls`, maxWanted);
+  const { toolCallId, toolName, input } = part;
+  const chars = addChars(answer, toolCallId.length + toolName.length + input.length, reading);
+  const wanted = { call_id: toolCallId.toWellFormed(), name: toolName.toWellFormed(), input };
+  return { ...answer, chars, calls: [...answer.calls, wanted] };
 }
 
-function refuseLong(limit: number): never {
+function addText(answer: ModelAnswer, delta: string, reading: Reading): ModelAnswer {
+  if (delta === "") return answer;
+  const chars = addChars(answer, delta.length, reading);
+  reading.onText(delta);
+  return { ...answer, chars, text: answer.text + delta };
+}
+
+/** @throws OperatorError MODEL_ANSWER_TOO_LONG. */
+function addChars({ chars }: ModelAnswer, more: number, { maxChars }: Reading): number {
+  if (chars + more > maxChars) refuseLong(`it has more than ${maxChars} characters`, maxChars);
+  return chars + more;
+}
+
+function refuseLong(why: string, limit: number): never {
   throw operatorError({
     code: "MODEL_ANSWER_TOO_LONG",
     category: "dependency",
-    message: `the answer has more than ${limit} characters`,
+    message: `the answer is too long: ${why}`,
     details: { limit },
   });
-}
-
-function addText(before: string, delta: string, { maxChars, onText }: Reading): string {
-  if (delta === "") return before;
-  if (before.length + delta.length > maxChars) refuseLong(maxChars);
-  onText(delta);
-  return before + delta;
 }
 
 /** The work's end, or the signal's reason as soon as it fires: not every model heeds a signal. */
