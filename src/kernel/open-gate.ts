@@ -26,7 +26,7 @@ interface FinderParts {
 export function createGateFinder(parts: FinderParts): (workflowId: string, caller: Caller) => Promise<string> {
   const placing = new Map<string, Promise<string>>();
   return (workflowId, caller) => {
-    const key = `${caller.tenant_id} ${workflowId}`;
+    const key = JSON.stringify([caller.tenant_id, workflowId]);
     const known = placing.get(key);
     if (known !== undefined) return known;
     const found = findOpenGate(parts, workflowId, caller).finally(() => placing.delete(key));

@@ -33,6 +33,21 @@ function sameTwice() {
 
 const byDigest = (payload_digest: string) => ({ decision: "approve", payload: { payload_digest } }) as const;
 
+describe("a decision that names nothing", () => {
+  it.each([1, 2])(
+    "[INV-06] is refused to the tenant whose id is the same text, at the same instant (%s open)",
+    async (n) => {
+      const { capability } = gatedSteps(n);
+      await using t = await createTestKernel({ capabilities: [capability] });
+      const { workflow_id } = await t.run(intent);
+      const own = t.kernel.decideGate(workflow_id, { ...testCaller, decision: "approve" }).catch(() => null);
+      const foreign = t.kernel.decideGate(workflow_id, { ...testCaller, tenant_id: "1", decision: "approve" });
+      expect((await refusalOf(foreign)).code).toBe("T4_WORKFLOW_NOT_FOUND");
+      await own;
+    },
+  );
+});
+
 describe("a decision by the payload alone", () => {
   it("[GAT-01] is for the gate that shows it", async () => {
     const { capability, ids, sent } = gatedSteps(2);
