@@ -3,7 +3,7 @@
  *
  * Owns: the shape and the size of requests, the ids of a new workflow, and turning Results into answers.
  * Never: executes, fetches, calls a model, interprets content.
- * 1.  A caller's request is copied as plain JSON once, before any other code reads it; no code reads the original again.
+ * 1.  A caller's request is copied as plain JSON once, before any other code reads it; nothing reads the original.
  * 2.  Once tenant and principal are known, a refused request leaves INTENT_REJECTED and nothing else; before that it is
  *     only logged.
  */

@@ -90,7 +90,7 @@ type HostAnswers = {
   ) => HostQuestions[Name]["answer"] | Promise<HostQuestions[Name]["answer"]>;
 };
 
-/** What host code gives that is only asked whether it fails is a host's own: no row keeps it. */
+/** Drops the answer of host code that is only asked whether it fails: no row keeps it. */
 const drop = (given: unknown): null | Promise<null> => follow(given, () => null);
 
 /** One function for each question to host code or to the kernel. */
@@ -121,7 +121,7 @@ const askHost = ({ ask: name, ...of }: HostQuestion, at: Asking): unknown => hos
 const findParser = ({ run }: Asking, { name, version }: Pick<OperatorMetadata, "name" | "version">): Operator =>
   run.settings.registry.findOperator(name, version) as Operator;
 
-/** A schema that throws refuses the outcome. */
+/** Returns why a schema refuses an outcome, or what it throws at it; null where it takes it. */
 function checkOutcome(
   { run }: Asking,
   { intent, version, type, content }: HostQuestions["check_outcome"]["of"],

@@ -174,7 +174,7 @@ function plainOutput({ operator: { metadata, output }, at }: Made, raw: unknown)
   }
 }
 
-/** A schema that throws refuses the result, as one does that says what is wrong with it. */
+/** Reads a result with its schema; one that throws refuses it, as one does that says what is wrong. */
 function readOutput(output: Operator["output"], raw: unknown) {
   try {
     const { success, data, error } = output.safeParse(raw);
