@@ -1,10 +1,11 @@
 /**
- * The idempotency record of one key: what a caller with the same key is answered.
+ * The idempotency record of one key: the answer to a caller with the same key.
  *
- * Owns: when a key may run again. Never: the result (the action ledger keeps it).
+ * Owns: whether a key may run again. Never: the result (the action ledger keeps it).
  * 1.  succeeded answers from the record for ever.
  * 2.  running answers "in progress"; a timeout of a call that may still take effect leaves it running.
- * 3.  failed_final answers with the same failure until the workflow is restarted (IDM-05) or a new plan makes the call again.
+ * 3.  failed_final answers with the same failure until the workflow is restarted (IDM-05) or a new plan repeats the
+ *     call.
  * 4.  in_doubt is left only by an explicit settlement: done, retry or failed. Nothing is guessed.
  */
 import { setup } from "xstate";

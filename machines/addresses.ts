@@ -1,10 +1,10 @@
 /**
  * Which charts of a workflow an event is for: the one table that the live actors and the inspector's player share.
  *
- * Owns: who begins, and who hears. Never: where a chart then stands (its table says), what a record holds (the fold).
- * 1.  Steps begin with the plan that names them and with each restart; a gate each time that it is opened. A decision that
- *     is kept for a gate that has not begun is the workflow's, as the record has it.
- * 2.  Children come before their workflow: an actor that has ended itself hears nothing of them.
+ * Owns: which charts begin, and which receive an event. Never: the state of a chart (its table), the record (the fold).
+ * 1.  Steps begin with the plan that names them and with each restart; a gate each time that it is opened. A decision
+ *     that is kept for a gate that has not begun is the workflow's, as the record has it.
+ * 2.  Children come before their workflow: an actor that has ended itself receives nothing.
  */
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import { type EventFacts, eventTypes, factsOf, isHeardBy } from "../src/contract/events.ts";
@@ -64,7 +64,7 @@ function undecided({ step_id }: LedgerEvent, { voids }: Moves, { gatesOf }: Begu
   return voids === "step" && step_id !== null ? gatesOf(step_id) : [];
 }
 
-/** The gate that an event of gates or of people names. */
+/** Returns the gate that an event of gates or of people names. */
 function gateIdIn({ payload }: LedgerEvent): string {
   const gate = payload["gate"] as { readonly gate_id: string } | undefined;
   return gate?.gate_id ?? (payload["gate_id"] as string);
@@ -74,7 +74,7 @@ interface Moves extends Pick<EventFacts, "creates" | "voids"> {
   readonly step: boolean;
   readonly gate: boolean;
   readonly workflow: boolean;
-  /** The chart that says whether such an event may happen; null for a fact. */
+  /** The chart that decides whether such an event may happen; null for a fact. */
   readonly subject: Address["chart"] | null;
   /** The only receiver of such events: nothing begins with them, and no gate receives them. */
   readonly alone: "workflow" | "step" | null;

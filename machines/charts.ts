@@ -88,11 +88,11 @@ const places: ReadonlyMap<string, Pick<StepRecord, "state" | "phase">> = new Map
 );
 const pathsOfPhases = new Map([...places].map(([path, { phase }]) => [phase, path]));
 
-/** The chart's path of a step: it has a phase only while it runs. */
+/** Returns the chart's path of a step: it has a phase only while it runs. */
 export const stepPath = ({ state, phase }: Pick<StepRecord, "state" | "phase">): string =>
   phase === null ? state : (pathsOfPhases.get(phase) ?? `${state}.${phase}`);
 
-/** The step as it stands after this event; null where the chart does not move for it. */
+/** Returns the state of the step after this event; null if the chart does not move for it. */
 export function stepAfter(step: StepRecord, event: ChartEvent): Pick<StepRecord, "state" | "phase"> | null {
   const path = lifecycleCharts.step.next(stepPath(step), event);
   return path === undefined ? null : (places.get(path) ?? null);

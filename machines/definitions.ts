@@ -27,8 +27,8 @@ export const allMachines: readonly AnyStateMachine[] = [
 export type MachineDefinition = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /**
- * The machine's configuration with guards as names.
- * @throws when a part of it is not plain data, since whoever reads it would lose that part.
+ * Returns the machine's configuration with guards as names.
+ * @throws if a part of it is not plain data, which a reader would lose.
  */
 export function definitionOf({ config }: AnyStateMachine): MachineDefinition {
   const { id, initial, states, ...rest } = config;

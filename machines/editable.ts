@@ -1,14 +1,18 @@
 /**
- * What may be edited at a gate: what of it decides what the call gets.
+ * The editable part of a gate: the value that determines the payload of the call.
  *
- * 1.  At a gate whose step applies an outcome it is the outcome, if the step's params take it from there and take nothing
- *     that was made from it on the way: an edit would leave that as it was. Then, and of a call in doubt, it is nothing.
+ * 1.  At a gate whose step applies an outcome it is the outcome, if the step's params take it from there and take
+ *     nothing that was derived from it on the way, which an edit would leave unchanged. In that case, and for a call in
+ *     doubt, nothing is editable.
  */
 import type { Gate, GateEditable } from "../src/contract/gate.ts";
 import type { PlanStep } from "../src/contract/plan.ts";
 import type { StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 
-/** As the fold keeps it: the value of a payload is the gate's own, and the schema is for the reader to look up. */
+/**
+ * Returns the editable part as the fold keeps it: a payload's value is that of the gate, and the reader looks up the
+ * schema.
+ */
 export function editableOf(record: WorkflowRecord, gate: Gate): GateEditable | null {
   const step = record.steps.get(gate.step_id)?.step;
   if (gate.kind !== "approval" || step === undefined) return null;
@@ -34,7 +38,7 @@ function takesOutcome({ steps }: WorkflowRecord, { params }: PlanStep, drafted: 
   return refersTo(drafted) && ![...madeFrom(steps, drafted)].some(refersTo);
 }
 
-/** Steps that rest on a step, directly or through others; the set grows while it is walked. */
+/** Returns the steps that depend on a step, directly or through others; the set grows during the walk. */
 function madeFrom(steps: ReadonlyMap<string, StepRecord>, stepId: string): ReadonlySet<string> {
   const found = new Set([stepId]);
   for (const from of found) for (const [id, { step }] of steps) if (step.depends_on.includes(from)) found.add(id);

@@ -1,7 +1,7 @@
 /**
- * What events do to gates: opened, voted on, revised, escalated, decided, voided.
+ * The effects of events on gates: opened, voted on, revised, escalated, decided, voided.
  *
- * Owns: the gate's part of the fold. Never: counts votes for a decision; an event says that it was made.
+ * Owns: the gate's part of the fold. Never: counts votes for a decision; the decision is an event of its own.
  */
 import type { EventPayloads, GateDecided } from "../src/contract/event.ts";
 import type { Gate, GateStatus } from "../src/contract/gate.ts";
@@ -32,9 +32,7 @@ const optionalInGates = {
   spent_signatures: [],
 } satisfies Partial<Gate>;
 
-/**
- * The gate with what only the fold knows: the round it is in, who has asked for what it shows, the call it asks about.
- */
+/** Adds a gate with the members that only the fold knows: its round, its requesters, the call it asks about. */
 function putGate(record: WorkflowRecord, gate: Gate): void {
   const draft_version = record.steps.get(gate.step_id)?.step.draft_version;
   const round = draft_version === undefined ? {} : { draft_version };
@@ -48,7 +46,7 @@ function putGate(record: WorkflowRecord, gate: Gate): void {
 function doubtOf(record: WorkflowRecord, { step_id }: Gate): GateDoubt {
   const { action_id = null, attempts = [] } = record.steps.get(step_id) ?? {};
   const call = record.actions.get(action_id ?? "")?.record;
-  // Of an attempt that was lost with its process there is no error.
+  // An attempt that was interrupted with its process has no error.
   const { error = null } = attempts.at(-1) ?? {};
   return { called_at: call?.timing.started_at ?? null, error };
 }
@@ -77,13 +75,16 @@ function keepKey(record: WorkflowRecord, gateId: string, { principal, idempotenc
   if (key !== undefined && principal !== null) record.decision_keys.set(decisionKeyOf(principal, key), gateId);
 }
 
-/** A workflow that ends undecided, or a step that fails, leaves nothing to decide. */
+/** Voids gates: a workflow that ends undecided, or a step that fails, leaves nothing to decide. */
 export function voidGates(record: WorkflowRecord, type: string, stepId: string | null = null): void {
   for (const [gateId, gate] of record.gates)
     if (stepId === null || gate.step_id === stepId) moveGate(record, gateId, { type });
 }
 
-/** Keeps loans and used signatures of a gate whatever it shows, also those that another process appended meanwhile. */
+/**
+ * Keeps delegations and used signatures of a gate whatever it shows, also those that another process appended
+ * meanwhile.
+ */
 const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta) => {
   moveStep(record, meta, payload);
   const standing = record.gates.get(payload.gate.gate_id);
@@ -93,7 +94,7 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   record.kept.delete(payload.gate.gate_id);
   if (standing === undefined) return keepEditsOfCall(record, payload.gate);
   const { delegations, spent_signatures, payload_digest, revised_from = [] } = standing;
-  // On another basis it shows the same payload: that is no earlier one.
+  // With another basis it shows the same payload, so there is no earlier one.
   const isMoved = "cause" in payload && payload.cause === "basis";
   const shown = isMoved ? revised_from : [...new Set([...revised_from, payload_digest])];
   const basis_changed = standing.basis_changed === true || standing.basis_digest !== payload.gate.basis_digest;
@@ -106,7 +107,9 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   changeGate(record, standing.gate_id, () => ({ ...kept, ...(shown.length > 0 && { revised_from: shown }) }));
 };
 
-/** A call in doubt was sent as it was edited: its gate tells the edits of the gate that let it go. */
+/**
+ * Copies the edits of the gate that allowed a call to the gate about its doubt, because the call was sent as edited.
+ */
 function keepEditsOfCall(record: WorkflowRecord, { gate_id, kind, step_id }: Gate): void {
   if (kind !== "in_doubt") return;
   const approved = [...record.gates.values()].find((gate) => gate.step_id === step_id && gate.kind === "approval");
@@ -153,7 +156,9 @@ function closeGate(
   record.kept.delete(gate_id);
 }
 
-/** A vote's as well as a sole decision's: a gate may be opened again on what it showed then. */
+/**
+ * Adds a used signature, of a vote or of a sole decision, because a gate may be opened again on what it showed then.
+ */
 const spend = ({ spent_signatures }: Gate, signature: GateSignature | null): string[] =>
   signature === null ? spent_signatures : [...spent_signatures, signedPart(signature.jws)];
 
@@ -183,7 +188,10 @@ const withoutVoteOf = (votes: readonly GateVote[], person: PrincipalRef): GateVo
 const withoutSeatOf = (delegations: readonly GateDelegation[], owner: PrincipalRef): GateDelegation[] =>
   delegations.filter(({ from }) => !isSamePrincipal(from, owner));
 
-/** Seats of those who are asked no more are nobody's to take. */
+/**
+ * Returns the gate's members that ask another role instead; delegated seats of those who are no longer asked are
+ * dropped.
+ */
 const askInstead = (role: string): Partial<Gate> => ({
   roles: [role],
   approvers: null,

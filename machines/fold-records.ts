@@ -90,13 +90,13 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
   };
 }
 
-/** With one more person; events of older ledgers may name nobody. */
+/** Adds a person; events of older ledgers may name nobody. */
 function withPerson(people: readonly PrincipalRef[], person: PrincipalRef | null | undefined): readonly PrincipalRef[] {
   if (person == null || people.some((one) => isSamePrincipal(one, person))) return people;
   return [...people, { type: person.type, id: person.id }];
 }
 
-/** Counts a person who regenerated, retried or edited among those who ask for the work. */
+/** Adds a person who regenerated, retried or edited to the requesters of the work. */
 export function addRequester(record: WorkflowRecord, person: PrincipalRef | null | undefined): void {
   record.requesters = withPerson(record.requesters, person);
 }
@@ -166,7 +166,10 @@ export function updateAction(entry: ActionEntry, change: Partial<ActionRecord>):
   return { ...entry, record: { ...entry.record, ...change } };
 }
 
-/** A restarted step begins a new run: same id, same action, attempts appended; who was not asked is asked anew. */
+/**
+ * Begins a new run of a restarted step: same id, same action, attempts appended; a person who was not asked is asked
+ * anew.
+ */
 export function restartStep(record: WorkflowRecord, stepId: string): void {
   const step = record.steps.get(stepId);
   if (step === undefined) return;
@@ -191,8 +194,8 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
 }
 
 /**
- * A key's record is made by its first call, or by what came to none while there is no call; later starts change nothing
- * of it.
+ * Creates a key's record at its first call, or at an attempt without a call while there is none; later starts change
+ * nothing of it.
  */
 export function startAction(record: WorkflowRecord, payload: EventPayloads["ACTION_STARTED"], meta: Folded): void {
   const known = record.actions.get(payload.action_id);

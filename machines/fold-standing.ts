@@ -1,5 +1,5 @@
 /**
- * How the steps of a workflow stand together, kept while events are folded, so that nobody has to look at each step to know.
+ * The summary of a workflow's steps, kept while events are folded, so that no reader has to look at each step.
  *
  * Owns: the record's `standing`. Never: decides what a step does (the charts do).
  * 1.  It follows from the record's steps and newest plan alone, whatever events led there.
@@ -9,7 +9,7 @@ import type { Standing, StepRecord, WorkflowRecord } from "../src/contract/workf
 
 export const newStanding = (): Standing => ({ places: new Map(), running: new Set(), moved: [], done: 0, total: 0 });
 
-/** A step comes to another state. */
+/** Moves a step to another state. */
 export function moveTo({ standing }: WorkflowRecord, step: StepRecord, state: StepState): void {
   const { step_id, weight } = step.step;
   step.state = state;
@@ -21,7 +21,9 @@ export function moveTo({ standing }: WorkflowRecord, step: StepRecord, state: St
   if (!standing.places.has(step_id)) standing.total += weight;
 }
 
-/** After the plan is another, or steps begin anew: what counts is what has succeeded in any round, and the newest plan. */
+/**
+ * Counts again after the plan has changed, or steps begin anew: steps that succeeded in any round, and the newest plan.
+ */
 export function countAgain({ standing, steps, plan }: WorkflowRecord): void {
   standing.places = new Map(plan?.steps.map((step, place) => [step.step_id, place]));
   standing.done = 0;

@@ -1,34 +1,37 @@
 /**
- * What a workflow's tokens have used, as its events tell: token ids, capability and resource counters.
+ * The usage of a workflow's tokens, from its events: token ids, capability and resource counters.
  *
- * 1.  A token's id is its place among the workflow's tokens, in the order in which the ledger schedules them.
+ * 1.  A token's id is its index among the workflow's tokens, in the order in which the ledger schedules them.
  * 2.  Counters rise with each call that is made, and with nothing else; they never fall.
  */
 import type { EventPayloads } from "../src/contract/event.ts";
 import type { StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 
-/** Exact for amounts in whole millionths, as `src/contract/money.ts` adds them: no binary fraction adds up. */
+/** Adds amounts in whole millionths exactly, as `src/contract/money.ts` does, without binary fractions. */
 export const addCost = (spent: number, cost: number): number => Number((spent + cost).toFixed(6));
 
-/** One more token. */
+/** Schedules one more token. */
 export function scheduleToken(record: WorkflowRecord): void {
   record.tokens += 1;
 }
 
-/** The step's next attempt waits to start. */
+/** Schedules the step's next attempt. */
 export function scheduleAttempt(record: WorkflowRecord, step: StepRecord): void {
   scheduleToken(record);
   step.token_id = record.tokens;
   step.token_started = false;
 }
 
-/** An attempt begins. A call that follows one that was lost, or that a person settled, is scheduled as it starts. */
+/**
+ * Starts an attempt's token. A call that repeats an interrupted one, or one that a person settled, is scheduled as it
+ * starts.
+ */
 export function startToken(record: WorkflowRecord, step: StepRecord, token: { readonly id: number } | undefined): void {
   if (token !== undefined && token.id > record.tokens) scheduleAttempt(record, step);
   step.token_started = true;
 }
 
-/** The call of a token: it counts for its capability, the governed resources and the token's own budget. */
+/** Charges a token's call to its capability, the governed resources and the token's own budget. */
 export function chargeCall(
   record: WorkflowRecord,
   step: StepRecord,
@@ -48,7 +51,7 @@ export function chargeCall(
   };
 }
 
-/** One more invocation of what is registered under this name. */
+/** Counts one more invocation of the definition with this name. */
 export function chargeCapability(record: WorkflowRecord, name: string, cost: number): void {
   const { invocations, tokens } = record.used.capabilities.get(name) ?? { invocations: 0, tokens: 0 };
   record.used.capabilities.set(name, { invocations: invocations + 1, tokens: tokens + cost });

@@ -38,14 +38,14 @@ const withDefaults = (payload: EventPayloads["POLICY_DECIDED"]): EventPayloads["
     : { ...optionalInDecisions, ...payload };
 const optionalInOutcomes = { draft_version: 1, step_id: null };
 
-/** A workflow's record from its first event on; null while there is none (or only a refusal). */
+/** Returns a workflow's record from its first event on; null if there is none (or only a refusal). */
 export function foldEvents(events: Iterable<LedgerEvent>): WorkflowRecord | null {
   let record: WorkflowRecord | null = null;
   for (const event of events) record = foldWorkflow(record, event);
   return record;
 }
 
-/** The record of a workflow after these events. */
+/** Returns the record of a workflow after this event. */
 export function foldWorkflow(record: WorkflowRecord | null, event: LedgerEvent): WorkflowRecord | null {
   if (event.event_type === "INTENT_RECEIVED") return beginRecord(event);
   if (record === null) return null;
@@ -82,7 +82,7 @@ const madeNoCall = ({ last_event }: WorkflowRecord, { step_id }: Folded): boolea
   last_event.step_id === step_id &&
   last_event.payload["token"] === undefined;
 
-/** A round of planning is a token of its own, and a call of the package. */
+/** Counts a round of planning, which is a token of its own, and a call of the package. */
 function planned(record: WorkflowRecord): void {
   scheduleToken(record);
   chargeCapability(record, record.intent.type, 0);
@@ -194,7 +194,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   POLICY_DECIDED(record, payload, meta) {
     const step = record.steps.get(meta.step_id ?? "");
-    // At stage gate policy judges who decides: that belongs to the approval, whose own event follows.
+    // At stage gate policy judges the person who decides, which belongs to the approval's own event.
     if (step === undefined || payload.stage === "gate") return;
     step.policy_events.push({
       stage: payload.stage,
@@ -218,7 +218,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     if (payload.recovered !== true || step.attempts.at(-1)?.outcome !== "running")
       addAttempt(step, payload.attempt, meta.at);
     startAction(record, payload, meta);
-    // A start without a token makes no call: of the key it says nothing, unless it is answered from a record.
+    // A start without a token makes no call and does not change the key, unless a record answers it.
     if (payload.token !== undefined) moveAction(record, payload.action_id, { type: meta.type });
     startToken(record, step, payload.token);
     chargeCall(record, step, payload);
@@ -283,7 +283,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
         error: null,
         cached: false,
       });
-    // What the call itself said, late, stands above what a person could know.
+    // A late result of the call itself takes precedence over a person's statement.
     const told = record.actions.get(payload.action_id)?.seen === "succeeded";
     const entry = moveAction(record, payload.action_id, chartEvent(meta.type, payload));
     if (entry === null || told) return;
@@ -326,7 +326,7 @@ function addVersion(record: WorkflowRecord, outcome: Outcome): Outcome {
   return added;
 }
 
-/** Steps that a new plan keeps under their id (never run, or waiting) take the new plan's words. */
+/** Updates steps that a new plan keeps under their id (never run, or waiting) to the new plan's values. */
 function rebindSteps(record: WorkflowRecord, plan: EventPayloads["PLAN_CREATED"]["plan"]): void {
   for (const step of plan.steps) {
     const known = record.steps.get(step.step_id);

@@ -1,8 +1,8 @@
 /**
- * What each answer at a gate leads to, at this moment and for its reader; and the title of what would run.
+ * The consequences of each answer at a gate, at this moment and for its reader; and the title of the call.
  *
- * Owns: these sentences, for every face alike. Never: decides, or writes an event: a gate in an event says what the answer
- *       leads to that decides it.
+ * Owns: these sentences, for every face alike. Never: decides, or writes an event: a gate in an event has only the
+ * consequence of the answer that decides it.
  */
 import type { Gate } from "../src/contract/gate.ts";
 import type { GateSeat } from "../src/contract/gate-vote.ts";
@@ -12,7 +12,7 @@ import { tallyOf } from "./quorum.ts";
 type Consequences = Gate["consequences"];
 type Word = "approve" | "reject";
 
-/** Returns a gate as somebody reads it; its `seat` says who that is, and without one it is whoever may decide. */
+/** Returns a gate for its reader, whom its `seat` describes; without a seat, for anybody who may decide. */
 export function foretell(gate: Gate): Gate {
   const titled = titleOf(gate);
   const isOpen = gate.status === "open" || gate.status === "suspended";
@@ -74,7 +74,10 @@ function editOf(gate: Gate): string {
 
 function costOf({ separation, signed, quorum }: Pick<Gate, "separation" | "signed" | "quorum">): string {
   if (separation)
-    return "Who edits then counts as one who asked for the work: they lose their seat here, and others decide on the edit.";
+    return (
+      "Who edits then counts as one who asked for the work: they lose their seat here, and others " +
+      "decide on the edit."
+    );
   if (signed) return "The edit is no vote: it is shown anew, and needs signed votes.";
   const { approvals = 1 } = quorum ?? {};
   return approvals > 1
@@ -84,7 +87,7 @@ function costOf({ separation, signed, quorum }: Pick<Gate, "separation" | "signe
 
 const longestTitle = 200;
 
-/** An edited gate is named by what would run: the plan named the step before the edit. */
+/** Returns the gate with the title of the call after edits: the plan named the step before them. */
 function titleOf(gate: Gate): Gate {
   const left = leftOf(gate);
   if (left.size === 0) return gate;
@@ -99,10 +102,7 @@ function titleOf(gate: Gate): Gate {
   };
 }
 
-/**
- * The values that all edits together left other than they found them. Of a masked one nobody can tell that it is the
- * same.
- */
+/** Returns the values that all edits together have changed. Whether a masked value has changed is unknown. */
 function leftOf({ edits = [] }: Gate): ReadonlyMap<string, Json | undefined> {
   const first = new Map<string, string | undefined>();
   const last = new Map<string, Json | undefined>();

@@ -1,7 +1,7 @@
 /**
- * The edits of what a gate shows: who changed which values of the payload, and when.
+ * The edits of a gate's payload: who changed which values, and when.
  *
- * Owns: the comparison of two payloads, value by value. Never: tells a value that the payload of now has masked.
+ * Owns: the comparison of two payloads, value by value. Never: shows a value that is masked in the present payload.
  */
 import type { Gate } from "../src/contract/gate.ts";
 import type { GateChange, GateEdit } from "../src/contract/gate-edit.ts";
@@ -64,7 +64,7 @@ function maskChange(change: GateChange, now: Leaves): GateChange {
 const isInside = (path: string, place: string): boolean =>
   path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`);
 
-/** Every value that holds no other, under its path; empty lists and objects count as values. */
+/** Returns every value without members, under its path; empty lists and objects count as values. */
 function leavesOf(payload: Json): Leaves {
   const leaves = new Map<string, Json>();
   const visit = (value: Json, path: string): void => {
@@ -82,7 +82,7 @@ function itemsOf(value: Json, path: string): readonly (readonly [Json, string])[
   return Object.entries(value).map(([key, item]) => [item, joinPath(path, key)]);
 }
 
-/** A key that a dot or bracket could be part of is quoted. */
+/** Joins a path; a key that contains a dot or bracket is quoted. */
 function joinPath(path: string, key: string): string {
   if (!/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(key)) return `${path}[${JSON.stringify(key)}]`;
   return path === "" ? key : `${path}.${key}`;

@@ -1,14 +1,16 @@
 /**
  * The gate lifecycle: declared by a plan, opened by the step that needs it, decided once.
  *
- * Owns: which ledger events a gate accepts. Never: who may decide (T5 does), what was shown (the gate record).
- * 1.  rejected, expired and voided are final, and so is approved once the call has begun: a later decision is answered from
- *     the record, never applied. Before that an approved gate is opened again where what it was shown on has changed, or
- *     the policy that it was shown under, or where what it showed was made again.
- * 2.  A revision (an edit, a new draft, another policy, another basis) keeps the gate open and binds it to the new version.
- * 3.  Expiry does what the gate says: deny ends it, allow approves it, suspend parks it until a person decides,
- *     escalate keeps it open for another role as well, or in place of those who were asked.
- * 4.  Votes, their withdrawal, delegations and reminders move nothing: a decision is an event of its own (the count is in quorum.ts).
+ * Owns: which ledger events a gate accepts. Never: who may decide (T5 does), the shown payload (the gate record).
+ * 1.  rejected, expired and voided are final, and so is approved once the call has begun: a later decision is answered
+ *     from the record, never applied. Before that an approved gate is opened again if its basis or its policy has
+ *     changed, or if its payload was made again.
+ * 2.  A revision (an edit, a new draft, another policy, another basis) keeps the gate open and binds it to the new
+ *     version.
+ * 3.  Expiry does what the gate declares: deny ends it, allow approves it, suspend parks it until a person decides,
+ *     escalate keeps it open for another role as well, or instead of those who were asked.
+ * 4.  Votes, their withdrawal, delegations and reminders move nothing: a decision is an event of its own (the count is
+ *     in quorum.ts).
  * 5.  A gate whose step fails otherwise (policy denies what it now shows), or is skipped, is void.
  */
 import { setup } from "xstate";

@@ -2,7 +2,8 @@
  * The lifecycle of a kernel: opens its ledger, serves, drains, stops.
  *
  * Owns: when a kernel accepts requests. Never: the requests.
- * 1.  Nobody has a kernel before it is ready, so that nothing stops one that opens. Only a ready kernel accepts work; a draining one finishes what it holds.
+ * 1.  Nobody has a kernel before it is ready, so that nothing stops one that opens. Only a ready kernel accepts work; a
+ *     draining one finishes what it holds.
  */
 import { setup } from "xstate";
 

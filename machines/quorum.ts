@@ -1,25 +1,26 @@
 /**
- * The votes of a gate, counted: what stands, whether it decides, and what may still be said.
+ * The votes of a gate, counted: the standing votes, whether they decide, and which further votes are possible.
  *
- * Owns: the arithmetic of a quorum. Never: who may vote (T5 says), what a vote was given on (the gate record).
- * 1.  A person has one vote at a gate, and a seat is taken once, by its owner or by whoever it was lent to; an approver
- *     named without a type is one seat, whichever types go by that name.
+ * Owns: the arithmetic of a quorum. Never: who may vote (T5 decides), the payload of a vote (the gate record).
+ * 1.  A person has one vote at a gate, and a seat is taken once, by its owner or its delegate; an approver named
+ *     without a type is one seat, whichever types have that name.
  * 2.  Advisory votes stand beside the others and are never counted.
- * 3.  Who is one person under several names a host says (`Same`): here it is only what votes were found to be apart from.
- * 4.  Nothing closes a gate that its votes do not carry, no vote or decision holds for another payload, outcome version or
- *     policy than the gate's, and no signature serves twice: such events are refused before they are appended, also where
- *     another process was faster.
+ * 3.  The host decides which names are one person (`Same`); the record holds only the voters from whom a vote was found
+ *     to be different.
+ * 4.  Nothing closes a gate that its votes do not carry, no vote or decision holds for another payload, outcome version
+ *     or policy than the gate's, and no signature serves twice: such events are refused before they are appended, also
+ *     if another process was faster.
  * 5.  Votes that approve agree on where the outcome is to be applied: nobody's vote is carried elsewhere by another's.
  */
 import type { EventDraft, GateVoted } from "../src/contract/event.ts";
 import type { Gate } from "../src/contract/gate.ts";
 import type { GateTally, GateVote, PrincipalRef } from "../src/contract/gate-vote.ts";
 
-/** The same person, whatever their role; a name without a type is whoever has the id. */
+/** Returns whether two references name the same person, whatever their role; a reference without a type matches any. */
 export const isSamePrincipal = (a: Partial<PrincipalRef>, b: Partial<PrincipalRef>): boolean =>
   String(a.id) === String(b.id) && (a.type === undefined || b.type === undefined || a.type === b.type);
 
-/** Whether two names are one person's: `isSamePrincipal`, or more where a host knows more. */
+/** Returns whether two names are one person's: `isSamePrincipal`, or more if a host knows more. */
 export type Same = (a: Partial<PrincipalRef>, b: Partial<PrincipalRef>) => boolean;
 
 interface Spec {
@@ -27,7 +28,10 @@ interface Spec {
   readonly separation?: boolean | undefined;
 }
 
-/** Named approvers who may decide on these persons' request, each person once; null where they are not named. */
+/**
+ * Returns the named approvers who may decide on these persons' request, each person once; null if approvers are not
+ * named.
+ */
 export function seatsOf(
   { approvers, separation }: Spec,
   requesters: readonly PrincipalRef[],
@@ -38,7 +42,7 @@ export function seatsOf(
   return separation === true ? people.filter((one) => !requesters.some((other) => same(one, other))) : people;
 }
 
-/** All who asked for what a gate shows; gates of older ledgers know one. */
+/** Returns all requesters of what a gate shows; gates of older ledgers have one. */
 export const requestersOf = ({
   requesters,
   requester,
@@ -47,11 +51,11 @@ export const requestersOf = ({
 
 type Seats = Pick<Gate, "votes" | "approvers">;
 
-/** The seat that this person would take: the approver by whom the gate means them, else one of their own. */
+/** Returns the seat that this person would take: the approver by which the gate names them, else one of their own. */
 const seatOf = ({ approvers }: Seats, person: PrincipalRef): Partial<PrincipalRef> =>
   approvers?.find((one) => isSamePrincipal(one, person)) ?? person;
 
-/** The counted vote that takes this person's seat, given by them or in their place. */
+/** Returns the counted vote that takes this person's seat, given by them or in their place. */
 const voteOnSeat = (gate: Seats, owner: PrincipalRef, same: Same): GateVote | undefined =>
   gate.votes.find((vote) => {
     const voter = vote.on_behalf_of ?? vote.principal;
@@ -62,7 +66,7 @@ const voteOnSeat = (gate: Seats, owner: PrincipalRef, same: Same): GateVote | un
 export const isSeatTaken = (gate: Seats, owner: PrincipalRef, same: Same = isSamePrincipal): boolean =>
   voteOnSeat(gate, owner, same) !== undefined;
 
-/** The vote that this person gave, or that was given in their place; null where there is none. */
+/** Returns the vote that this person gave, or that was given in their place; null if there is none. */
 export const standingVote = (gate: Seats, person: PrincipalRef, same: Same = isSamePrincipal): GateVote | null =>
   gate.votes.find((vote) => same(vote.principal, person)) ?? voteOnSeat(gate, person, same) ?? null;
 
@@ -75,7 +79,7 @@ const votersOf = ({ votes }: Pick<Gate, "votes">): readonly PrincipalRef[] =>
 export const apartFrom = (gate: Pick<Gate, "votes">): readonly PrincipalRef[] =>
   votersOf(gate).map(({ type, id }) => ({ type, id }));
 
-/** Returns whether a vote was held against all that stand now, also those that another process brought. */
+/** Returns whether a vote was compared with all that stand now, also those of another process. */
 const isHeldAgainstAll = (gate: Gate, apart: readonly PrincipalRef[]): boolean =>
   votersOf(gate).every((voter) => apart.some((one) => isSamePrincipal(one, voter)));
 
@@ -113,14 +117,14 @@ export function verdictOf(gate: Pick<Gate, "votes" | "quorum">): GateVote["decis
 /** Returns the signed part of a JWS: its header and claims. The rest of a JWS can be written in more than one way. */
 export const signedPart = (jws: string): string => jws.slice(0, jws.lastIndexOf("."));
 
-/** Returns whether this gate has seen a signature before, taken back or voided as it may be. */
+/** Returns whether this gate has recorded a signature before, even if it was withdrawn or voided. */
 export const isSpent = ({ spent_signatures }: Pick<Gate, "spent_signatures">, jws: string): boolean =>
   spent_signatures.includes(signedPart(jws));
 
 const isUsed = (gate: Gate, signature: GateVoted["signature"] | undefined): boolean =>
   signature != null && isSpent(gate, signature.jws);
 
-/** Returns whether what is said fits the votes of the gate as it stands, and what it shows. */
+/** Returns whether a decision or vote fits the standing votes of the gate, and what it shows. */
 export function fitsGate(gate: Gate, draft: EventDraft): boolean {
   switch (draft.type) {
     case "GATE_VOTED": {
@@ -146,7 +150,7 @@ export function fitsGate(gate: Gate, draft: EventDraft): boolean {
 
 type Binding = Pick<GateVoted, "payload_digest" | "policy_version" | "outcome_id" | "outcome_version" | "basis_digest">;
 
-/** Returns whether this was said on what the gate now shows (INV-2 of the gate record). */
+/** Returns whether this was given on what the gate now shows (INV-2 of the gate record). */
 const isBoundTo = ({ target, ...gate }: Gate, binding: Binding): boolean =>
   binding.payload_digest === gate.payload_digest &&
   binding.policy_version === gate.policy_version &&

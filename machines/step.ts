@@ -1,16 +1,18 @@
 /**
  * The step lifecycle: queued → running → succeeded | failed | skipped, and queued → skipped for a step never started.
- * What a running step does or waits for is a state inside running: judging (payload, policy, approval, admission),
- * calling, finishing (outcome), settling (what follows from a failure), a person, a retry, or the truth about a lost call.
+ * The phase of a running step is a state inside running: judging (payload, policy, approval, admission), calling,
+ * finishing (outcome), settling (the consequences of a failure), or waiting for a person, a retry, or the settlement of
+ * a call in doubt.
  *
  * Owns: which ledger events one run of a step accepts. Never: attempts, outputs, errors (the fold keeps those).
  * 1.  succeeded, failed and skipped are final within a run; a restarted workflow begins a new run as a new actor.
- * 2.  A call is made from `judging` or after a pause, and a gated step reaches `judging` through USER_APPROVED alone (or
- *     an expiry that allows). What was approved on a basis, or under a policy, that has changed, or was made again since, is
- *     asked again before the call. A step succeeds once a call has ended, and a doubt is settled or skipped, never failed past the person.
- * 3.  A call that ends after its attempt was given up is heard: its failure while the step backs off, its success even
- *     in doubt, where it waits for the person's word. A success stands: nothing that ends later changes it.
- * 4.  While a call is under way no other is begun, whoever says so; only the one that a crash has lost is made again.
+ * 2.  A call is made from `judging` or after a pause, and a gated step reaches `judging` through USER_APPROVED alone
+ *     (or an expiry that allows). If basis or policy of an approval has changed, or its payload was made again since,
+ *     the gate asks again before the call. A step succeeds once a call has ended, and a doubt is settled or skipped,
+ *     never failed past the person.
+ * 3.  The end of a call is accepted after its attempt was given up: its failure while the step backs off, its success
+ *     even in doubt, while a person is asked. A success is final: no later end changes it.
+ * 4.  While a call is under way no other is begun; only a call that a crash has interrupted is repeated.
  */
 import { setup } from "xstate";
 

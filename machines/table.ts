@@ -27,7 +27,7 @@ interface Row {
 
 type Table = ReadonlyMap<string, ReadonlyMap<string, readonly Row[]>>;
 
-/** Flat or nested charts without parallel states, delays or actions; anything else is refused at load. */
+/** Compiles flat or nested charts without parallel states, delays or actions; anything else is refused at load. */
 export function compileChart(machine: AnyStateMachine): Chart {
   const leaves = leavesOf(machine.root);
   const table: Table = new Map(leaves.map((leaf) => [pathOf(leaf), rowsOf(leaf, machine)]));
@@ -44,7 +44,7 @@ export function compileChart(machine: AnyStateMachine): Chart {
   };
 }
 
-/** `running.executing` → `{ running: "executing" }`, as the machine itself says where it stands. */
+/** Nests a path as the machine does: `running.executing` becomes `{ running: "executing" }`. */
 export const nestState = (path: string): NestedState =>
   path.split(".").reduceRight<NestedState | null>((inner, key) => (inner === null ? key : { [key]: inner }), null) ??
   path;

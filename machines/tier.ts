@@ -1,10 +1,10 @@
 /**
- * The lifecycle of a tier actor: awake or dormant, and back on its feet after a crash.
+ * The lifecycle of a tier actor: awake or dormant, and restarted after a crash.
  *
- * Owns: whether a tier's door lets work in. Never: the work (each tier's own functions).
+ * Owns: whether a tier's door accepts work. Never: the work (each tier's own functions).
  * 1.  A dormant tier answers SKIP; it never loses a Signal.
- * 2.  A crash is followed by a restart, up to the supervisor's limit; then the tier has failed and the kernel says so.
- *     Nothing comes between the two: a restart is over within its turn.
+ * 2.  A crash is followed by a restart, up to the supervisor's limit; then the tier has failed and the kernel reports
+ *     it. Nothing comes between the two: a restart is over within its turn.
  */
 import { setup } from "xstate";
 

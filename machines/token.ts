@@ -1,12 +1,12 @@
 /**
- * The token lifecycle: submitted → scheduled → running → completed | failed | yielded; refused at admission,
- * or cancelled because a token that it depends on will never complete. Its events are the token's own, by their kinds.
+ * The token lifecycle: submitted → scheduled → running → completed | failed | yielded; refused at admission, or
+ * cancelled because a token that it depends on will never complete. Its events are the token's own, by their kinds.
  *
  * Owns: which token events a token accepts. Never: admission, order, budgets (T5 and the queue have those).
  * 1.  A token starts once, after admission; one that was refused or cancelled never starts.
- * 2.  `completed` tells of a failure as well, by its status.
- * 3.  A token that yields is over: its work goes on in the tokens that it yielded, and who waited for it waits for them.
- * 4.  What an executor records (memory, snapshots, events under labels of its own) it records while its token runs.
+ * 2.  `completed` includes failures, by its status.
+ * 3.  A token that yields is over: its work continues in the tokens that it yielded, and its dependants wait for them.
+ * 4.  An executor records memory, snapshots and events under its own labels only while its token runs.
  */
 import { setup } from "xstate";
 

@@ -1,9 +1,10 @@
 /**
- * The workflow lifecycle: accepted → planned → running ⇄ waiting_for_user → completed | failed | cancelled, the last by way of
- * cancelling where a call was under way that may not be repeated.
+ * The workflow lifecycle: accepted → planned → running ⇄ waiting_for_user → completed | failed | cancelled, the last
+ * through cancelling if a call was under way that may not be repeated.
  *
- * Owns: which ledger events a workflow accepts in which state. Never: clock, randomness, IO, data (the fold keeps that).
- * 1.  completed and cancelled are final; failed rests and only WORKFLOW_RESTARTED leaves it.
+ * Owns: which ledger events a workflow accepts in which state. Never: clock, randomness, IO, data (the fold keeps
+ * that).
+ * 1.  completed and cancelled are final; failed is left only by WORKFLOW_RESTARTED.
  * 2.  waiting_for_user is left only in a turn that a person, a cancel or a configured expiry caused: USER_ and GATE_
  *     events are accepted there, and WORKFLOW_RESUMED follows them.
  * 3.  A replan is a PLAN_CREATED while running; the state stays.
@@ -27,9 +28,7 @@ export type WorkflowEvent =
   | { readonly type: "USER_REJECTED" }
   | { readonly type: "GATE_EXPIRED" };
 
-/**
- * Named as transitions to the state itself: XState takes an empty one for a refusal, and these are what it waits for.
- */
+/** Named as transitions to the state itself, because XState takes an empty transition for a refusal. */
 const decisions = {
   USER_APPROVED: "waiting_for_user",
   USER_REJECTED: "waiting_for_user",

@@ -1,13 +1,13 @@
 /**
- * Who wrote a placeholder that a plan holds: the plan's author, or what the author was given.
+ * Determines who wrote a placeholder that a plan holds: the plan's author, or the data that the author was given.
  *
- * A plan function puts its inputs into params as it likes, and text keeps no trace of where it came from. So the function
- * is asked a second time, with every brace of the data replaced by a character that nobody writes: a placeholder that
- * still opens with two braces is the author's. What runs is the first answer; the second is only compared with it.
- * 1.  Nothing is asked twice where no brace of the data could have begun a reference, or the plan has no placeholder.
- * 2.  What cannot be told apart is data: a text that came out otherwise, or a second answer that did not come.
- * 3.  A planner is not asked twice: there a placeholder that also stands in what it was given is data.
- * What a function decodes by itself (from base64, from percent signs) has no braces to replace; it is marked with `text`.
+ * A plan function puts its inputs into params freely, and text keeps no trace of its origin. So the function is called
+ * a second time, with every brace of the data replaced by a character that nobody writes: a placeholder that still
+ * opens with two braces is the author's. The first answer runs; the second is only compared with it.
+ * 1.  No second call is made if no brace of the data could have begun a reference, or if the plan has no placeholder.
+ * 2.  Text of unknown origin counts as data: a text that differs otherwise, or a second answer that did not come.
+ * 3.  A planner is not called twice: there a placeholder that also occurs in its input is data. Text that a function
+ *     decodes by itself (from base64, from percent signs) has no braces to replace; it is marked with `text`.
  */
 import { isPlainObject } from "../contract/json.ts";
 import { follow } from "../contract/maybe-promise.ts";
@@ -21,7 +21,7 @@ const mark = "\uFDD0";
 const brace = /\{(?!\s*["}])/g;
 const maxDepth = 64;
 
-/** The plan of a plan function, in which what came from the question is marked as text. */
+/** Returns the plan of a plan function, in which text from the question is marked as text. */
 export function askForPlan<Q>(plan: PlanFunction<Q>, question: Q): ExecutionPlan | Promise<ExecutionPlan> {
   return follow(plan(question), (proposed) => describeData(proposed, plan, question));
 }
@@ -44,7 +44,7 @@ async function compare<Q>(proposed: ExecutionPlan, plan: PlanFunction<Q>, questi
   });
 }
 
-/** A planner whose placeholders are text where they also stand in what it was given. */
+/** Guards a planner: placeholders that also occur in its input are text. */
 export function guardPlanner(planner: Planner): Planner {
   return {
     async plan(question) {
@@ -63,7 +63,7 @@ export function guardPlanner(planner: Planner): Planner {
 
 const squeeze = (text: string): string => text.replace(/\s+/g, "");
 
-/** Whether the placeholder that stands from here to there is the author's own. */
+/** Returns whether the placeholder at this range is the author's own. */
 type Judge = (from: number, to: number) => boolean;
 
 function judgeTexts(plan: ExecutionPlan, judgeOf: (text: string, step: number, at: string) => Judge): ExecutionPlan {
@@ -102,7 +102,7 @@ function holdsBrace(data: unknown, left = maxDepth): boolean {
   return openUp(data)?.parts.some((part) => holdsBrace(part, left - 1)) === true;
 }
 
-/** The plain texts of params by their place. */
+/** Returns the plain texts of params by their place. */
 function textsOf(params: unknown): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   mapTexts(params, (text, at) => {
@@ -112,7 +112,7 @@ function textsOf(params: unknown): ReadonlyMap<string, string> {
   return texts;
 }
 
-/** The texts of each step's params by their place; nothing where no second answer came. */
+/** Returns the texts of each step's params by their place; nothing if no second answer came. */
 async function answerAgain<Q>(plan: PlanFunction<Q>, question: Q): Promise<readonly ReadonlyMap<string, string>[]> {
   try {
     const { steps } = await plan(question);
@@ -130,7 +130,7 @@ function isTwin(text: string, twin: string): boolean {
   return true;
 }
 
-/** The same data with its braces replaced. */
+/** Returns the data with its braces replaced. */
 const markData = <T>(data: T): T => changeTexts(data, (text) => text.replace(brace, mark)) as T;
 
 function textsIn(data: unknown): readonly string[] {
@@ -143,7 +143,7 @@ function textsIn(data: unknown): readonly string[] {
   return found;
 }
 
-/** All texts and keys of plain data, maps and sets put through `change`; what holds nothing that changes is given back. */
+/** Passes all texts and keys of plain data, maps and sets through `change`; an unchanged object is returned itself. */
 function changeTexts(data: unknown, change: (text: string) => string, left = maxDepth): unknown {
   if (typeof data === "string") return change(data);
   const held = left === 0 ? null : openUp(data);

@@ -13,14 +13,14 @@ export interface ApprovalSigning extends Signing {
   readonly key: object | string;
   readonly kid?: string;
   /**
-   * Goes into the protected header. Ed25519 signs the same text in the same way, and a gate takes a signature once: who
-   * votes again after a withdrawal signs with another nonce.
+   * A member of the protected header. Ed25519 gives equal signatures for equal texts, and a gate accepts a signature
+   * once: a person who votes again after a withdrawal signs with another nonce.
    */
   readonly nonce?: string;
 }
 
 /**
- * The signature of a decision on this gate as it now stands, to be sent as `payload.signature`.
+ * Returns the signature of a decision on this gate as it now stands, to be sent as `payload.signature`.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a key that cannot sign.
  */
 export async function signApproval(gate: Gate, { key, kid, nonce, ...signing }: ApprovalSigning): Promise<string> {

@@ -1,7 +1,8 @@
 /**
  * Compact JWS over jose, which is loaded with the first signature: EdDSA on Ed25519 and nothing else (RFC 8037).
  *
- * 1.  A key that the header brings is never used; a header that names a key by `kid` was not made for one of another name.
+ * 1.  A key that the header brings is never used; a header that names a key by `kid` was not made for one of another
+ *     name.
  * 2.  The text is the signed bytes, to the byte.
  */
 import type { PublicJwk } from "../contract/gate-vote.ts";

@@ -1,4 +1,7 @@
-/** The default classifier: the share of a package's keywords that the text mentions; ties and misses have low confidence. */
+/**
+ * The default classifier: the share of a package's keywords that the text mentions; ties and misses have low
+ * confidence.
+ */
 import type { Classifier } from "../ports/perception.ts";
 
 export const keywordClassifier: Classifier = Object.freeze({

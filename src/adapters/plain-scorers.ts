@@ -34,8 +34,8 @@ const Complexity = z.enum(["trivial", "simple", "moderate", "complex"]);
 const none = (): number => 0;
 
 /**
- * A host's scorers, made harmless: one that throws or answers no score, a promise for one, is logged. A request is then
- * scored by the default; an output, which its score lets pass, gets none.
+ * Guards a host's scorers: if one throws or gives no score, such as a promise, the error is logged. A request is then
+ * scored by the default; an output, which its score would let pass, gets none.
  */
 export function guardScorers(own: Partial<Scorers>, logger: Logger): Scorers {
   const guard =

@@ -1,4 +1,4 @@
-/** Telemetry and logging that say nothing, and the guards that keep a host's own from doing harm. */
+/** Telemetry and logging that do nothing, and guards that keep a host's own from affecting the kernel. */
 import { callAside } from "../contract/maybe-promise.ts";
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 
@@ -6,10 +6,10 @@ const nothing = (): void => undefined;
 export const quietTelemetry: Telemetry = Object.freeze({});
 export const quietLogger: Logger = Object.freeze({ debug: nothing, info: nothing, warn: nothing, error: nothing });
 
-/** What throws is ignored, and so is what comes to nothing later: a host's function may well be async. */
+/** Ignores errors of host code, at once or later, because a host's function may be async. */
 const ignoreFailure = (work: () => unknown): void => callAside(work, nothing);
 
-/** The same logger, which does no harm: one that throws, at once or later, is ignored. */
+/** Guards a logger: an error of it, at once or later, is ignored. */
 export function guardLogger(logger: Logger): Logger {
   const guard =
     (level: keyof Logger) =>

@@ -7,15 +7,15 @@ import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Authenticator } from "../ports/authenticator.ts";
 
-/** What a role may do, and which data it may see and send. */
+/** The rights of a role: its scopes, and the data that it may see and send. */
 export interface Role {
-  /** What the role may do, such as `gate:approve` or `operator:Mail.Send`. */
+  /** The scopes of the role, such as `gate:approve` or `operator:Mail.Send`. */
   readonly scopes: readonly string[];
   /** Whether the role may see personal data and have data sent outside. */
   readonly data_policy?: Partial<DataPolicy>;
 }
 
-/** The roles of a kernel that is given none; hosts set their own with the option `roles`. */
+/** The default roles of a kernel; hosts set their own with the option `roles`. */
 export const defaultRoles: Readonly<Record<string, Role>> = Object.freeze({
   user: { scopes: publicScopes },
   admin: { scopes: [...publicScopes, "credential:use"], data_policy: { allow_external_send: true } },
@@ -31,8 +31,8 @@ const Roles = z.record(
 );
 
 /**
- * An authenticator by a table of roles; a role that is not in it is refused.
- * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a role that is none.
+ * Makes an authenticator of a table of roles; a role that is not in it is refused.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an invalid role.
  */
 export function roleAuthenticator(given: Readonly<Record<string, Role>> = defaultRoles): Authenticator {
   const roles = readStrictly(Roles, given, { what: "roles", source: moduleRef(5, "ego", "roles") });

@@ -3,7 +3,7 @@ import type { Random } from "../ports/random.ts";
 
 export const machineRandom: Random = () => Math.random();
 
-/** Chance that repeats: the same seed gives the same bytes. */
+/** Creates a repeatable random source: the same seed gives the same bytes. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

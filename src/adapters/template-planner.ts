@@ -21,6 +21,6 @@ const answer = (plan: ExecutionPlan, intentType: string): PlannerAnswer => ({
   usage: { total_cost: 0 },
 });
 
-/** A template that gives no reasoning of its own is named for what it is. */
+/** Adds a reasoning to a template that has none. */
 const named = (plan: ExecutionPlan, intentType: string): ExecutionPlan =>
   plan?.reasoning === "" ? { ...plan, reasoning: `template of ${intentType}` } : plan;

@@ -1,18 +1,19 @@
 /**
- * Signed approvals, checked from the ledger's events alone: no kernel, no host, no network.
+ * Verifies signed approvals from the ledger's events alone: no kernel, no host, no network.
  *
- * 1.  A signature is good when its stored key made it, over the claims that its own event says, and it is the first of its
- *     kind in the stream; with trusted keys also when the key is one of the approver's.
- * 2.  At a gate that asks for signatures a counted decision without one is as bad as a bad one; a decision that votes
- *     carry is good with as many standing votes as the gate takes, of those it names. What cannot be read is bad.
- * 3.  A signed word is bound to what its gate shows: digests are computed again from what the gate holds, and not taken from
- *     what the decision says. A call behind a gate that asks for signatures has the payload that was approved there.
- * 4.  What a signed decision said became of a call is what its ACTION_SETTLED says, result and all. Claims of earlier
- *     releases named neither result nor targets: the header of later ones says `claims: 2`, and nothing can be added to those.
- * Limits: without trusted keys this shows that the entry is whole, not that the key belonged to whom it names: who writes
- * the whole chain anew can sign it anew with a key of their own. A signature says who decided what (the claims), not their
- * role, their comment, whose seat they took or whether they advised; and nothing is shown by a gate that was rewritten as
- * one that asks for no signature, or by entries that are gone. Against these compare the chain's head with one kept elsewhere.
+ * 1.  A signature is valid if its stored key made it, over the claims of its own event, and it is the first of its kind
+ *     in the stream; with trusted keys also only if the key is one of the approver's.
+ * 2.  At a gate that requires signatures a counted decision without one is invalid; a decision that votes carry is
+ *     valid with as many standing votes as the gate requires, among those it names. An unreadable event is invalid.
+ * 3.  A signed decision is bound to the gate's content: digests are computed again from the gate, and not taken from
+ *     the decision. A call behind a gate that requires signatures has the payload that was approved there.
+ * 4.  The ACTION_SETTLED of a call in doubt agrees with the signed decision, including the result. Claims of earlier
+ *     releases named neither result nor targets: the header of later ones has `claims: 2`, and nothing can be added to
+ *     those. Limits: without trusted keys this shows that the entry is intact, not that the key belonged to the person
+ *     it names: an attacker who rewrites the whole chain can sign it with a key of their own. A signature covers who
+ *     decided what (the claims), not their role, their comment, whose seat they took or whether they advised; and
+ *     nothing is shown by a gate that was rewritten as one without signatures, or by entries that were removed. Against
+ *     these compare the chain's head with a copy kept elsewhere.
  */
 import { signedInput } from "../contract/approval-claims.ts";
 import type { ChainBreak } from "../contract/chain.ts";
@@ -24,13 +25,13 @@ import { type GateQuorum, type GateSignature, type PrincipalRef, readKeys, refOf
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
 import { jwsVerifier } from "./jws-verifier.ts";
 
-/** How signatures are checked: with whose keys. */
+/** The options of a check of signatures. */
 export interface SignatureCheck {
-  /** Whose keys count; without it the keys that are stored beside the signatures do. */
+  /** The trusted keys of approvers; without them the keys that are stored beside the signatures count. */
   readonly keys?: ApproverKeys | undefined;
 }
 
-/** The decisions of one stream whose signature is not good, in order. Events come in the order of the stream. */
+/** Returns the decisions of one stream with an invalid signature, in order. Events come in the order of the stream. */
 export async function verifySignatures(
   events: Iterable<LedgerEvent>,
   check: SignatureCheck = {},
@@ -44,24 +45,24 @@ export async function verifySignatures(
   return broken;
 }
 
-/** A gate as the events before say it stands. */
+/** The state of a gate according to the events so far. */
 interface SeenGate {
   readonly signed: boolean;
   readonly quorum: GateQuorum | null;
-  /** Who has a counted vote on what it shows; one that is bad is told where it stands. */
+  /** The counted votes on what the gate shows, by voter; an invalid one is reported at its own event. */
   readonly votes: Map<string, "approve" | "reject">;
   readonly bound: Bound;
 }
 
-/** What a decision is bound to. */
+/** The digests and versions that a decision is bound to. */
 type Bound = Pick<GateDecided, "payload_digest" | "policy_version" | "outcome_id" | "outcome_version" | "basis_digest">;
 
 interface Seen {
   readonly gates: Map<string, SeenGate>;
-  /** By step behind a gate that asks for signatures: the digest of what was approved; null while nothing is. */
+  /** The approved digest, by step behind a gate that requires signatures; null while nothing is approved. */
   readonly approved: Map<string | null, string | null>;
   readonly signatures: Set<string>;
-  /** By step: what a signed decision said of its call; null where one is still asked for. */
+  /** The signed settlement of a step's call; null while one is still asked for. */
   readonly doubts: Map<string | null, Settlement | null>;
 }
 
@@ -73,7 +74,7 @@ async function checkEvent(event: LedgerEvent, seen: Seen, check: SignatureCheck)
     case "GATE_REVISED": {
       const { gate } = payloadOf(event, "GATE_OPENED");
       const { gate_id, kind, quorum = null } = gate;
-      // A revision does not take back what the gate asked for.
+      // A revision does not cancel the gate's requirement.
       const signed = gate.signed === true || seen.gates.get(gate_id)?.signed === true;
       seen.gates.set(gate_id, { signed, quorum, votes: new Map(), bound: boundBy(gate) });
       if (signed) (kind === "in_doubt" ? seen.doubts : seen.approved).set(event.step_id, null);
@@ -103,7 +104,7 @@ async function checkEvent(event: LedgerEvent, seen: Seen, check: SignatureCheck)
   }
 }
 
-/** Computed from what the gate shows, whatever it says of it. */
+/** Computes the digests from the content of the gate, whatever digests it names. */
 const boundBy = ({ payload, policy_version, target, basis }: Gate): Bound => ({
   payload_digest: digest(payload),
   policy_version,
@@ -122,7 +123,7 @@ function approve({ step_id }: LedgerEvent, { approved }: Seen, gate: SeenGate | 
   if (gate?.signed === true) approved.set(step_id, gate.bound.payload_digest);
 }
 
-/** A call behind a gate that asks for signatures is made with what was approved there. */
+/** Returns whether a call behind a gate that requires signatures has the approved payload. */
 function checkStarted(event: LedgerEvent, { approved }: Seen): boolean {
   const { payload_hash, input } = payloadOf(event, "ACTION_STARTED");
   const wanted = approved.get(event.step_id);
@@ -165,7 +166,10 @@ function isCarried(event: LedgerEvent, { quorum, votes }: SeenGate): boolean {
   return carriers.size >= needed && [...carriers].every((name) => votes.get(name) === decision);
 }
 
-/** A call is settled once for each decision, as that says; decisions of earlier releases do not say with which result. */
+/**
+ * Returns whether a call is settled once for each decision, and as it states; decisions of earlier releases name no
+ * result.
+ */
 function checkSettled(event: LedgerEvent, { doubts }: Seen): boolean {
   const { resolution, result } = payloadOf(event, "ACTION_SETTLED");
   const settlement = doubts.get(event.step_id);
@@ -175,7 +179,7 @@ function checkSettled(event: LedgerEvent, { doubts }: Seen): boolean {
   return settlement.resolution === resolution && (settlement.result_digest ?? digest(result)) === digest(result);
 }
 
-/** What a person said and signed. */
+/** Returns whether a signed decision of a person is valid. */
 async function isSound(event: LedgerEvent, { signatures }: Seen, check: SignatureCheck): Promise<boolean> {
   const { signature, principal } = event.payload as unknown as Signed;
   return isNew(signature, signatures) && (await isSignedBy(event, { signature, principal }, check));
@@ -186,7 +190,7 @@ interface Signed {
   readonly principal: PrincipalRef;
 }
 
-/** Header and claims, which no one without the key can write in another way. */
+/** Returns whether header and claims are new; nobody without the key can write them in another way. */
 function isNew({ jws }: GateSignature, seen: Set<string>): boolean {
   const signed = jws.slice(0, jws.lastIndexOf("."));
   const isFirst = !seen.has(signed);

@@ -9,7 +9,7 @@ import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../c
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import { type Command, promised, type WorkflowCommand } from "./operation.ts";
 
-/** The gateway copies a request as plain JSON and reads it with its schema: the check of arguments leaves it alone. */
+/** The gateway copies a request as plain JSON and reads it with its schema, so the check of arguments skips it. */
 const request = z.unknown();
 const digest = "5d8c8b2c0f6a1f0e9f3a7f6f1d0a4d6f0c1f3c7d9b2e4a6085c7e9f1b3d5a7c9";
 
@@ -48,8 +48,8 @@ export const workflowCommands: Readonly<Record<CommandName, WorkflowCommand>> = 
     word: "gate",
     summary: "Approves or rejects what waits at a gate; the same decision again gets the same answer",
     description:
-      "It names the gate by gate_id, or what the gate shows by payload.payload_digest; at a gate that was revised, what it \
-shows now: else it is refused with the digest of that.",
+      "It names the gate by gate_id, or the payload that the gate shows by payload.payload_digest. A gate that was " +
+      "revised needs the digest of its present payload; any other is refused with that digest.",
     scope: commandScopes.gate,
     request: GateRequest,
     answer: GateResponse,

@@ -12,7 +12,7 @@ import { readScope } from "./reads.ts";
 /** The method reads the filter with the same schema. */
 const listed = promised({ filter: z.unknown(), caller: Caller.optional() });
 
-/** The cursor of the next page, null after the last one; and `total` where the filter asks for it. */
+/** Returns the cursor of the next page, null after the last one; and `total` if the filter asks for it. */
 function endOf<T>(found: Listed<T>, limit: number, cursorOf: (item: T) => string) {
   const last = found.length < limit ? undefined : found.at(-1);
   const { total } = found;
@@ -41,7 +41,8 @@ export const lists: {
     id: "listGates",
     word: "gates",
     summary:
-      "What waits for a person, of the newest workflow first; cut where `truncated`, of one workflow with the payload in full",
+      "What waits for a person, of the newest workflow first; cut where `truncated`, of one workflow with the " +
+      "payload in full",
     scope: readScope,
     filter: GateFilter,
     answer: GatePage,

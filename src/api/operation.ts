@@ -1,5 +1,6 @@
 /**
- * An operation: one method of the kernel, declared once for the process that calls it and for every face that offers it.
+ * An operation: one method of the kernel, declared once for the process that calls it and for every face that offers
+ * it.
  *
  * Owns: the form of a declaration, and the check of a table of them against the interface whose methods they declare.
  * Never: the name of an address, which is a face's; the behaviour of a method, which is the kernel's.
@@ -12,7 +13,7 @@ import type { Kernel } from "../kernel/kernel-interface.ts";
 /** The arguments of a method by name, in their order. */
 export type Arguments = Readonly<Record<string, z.ZodType>>;
 
-/** How a method answers: its refusals take the same way. */
+/** The manner in which a method answers, and in which it refuses. */
 export type Manner = "promise" | "stream" | "value";
 
 export interface Operation<M extends Manner = Manner> {

@@ -32,26 +32,26 @@ export interface CapabilityOptions<
   readonly intentType: N;
   /** major.minor. Several versions may be registered; new requests get the newest. */
   readonly version: string;
-  /** For people, models and clients that list capabilities. */
+  /** A description for people, models and clients that list capabilities. */
   readonly description?: string;
-  /** By which a request that is a text is found to be for this package. */
+  /** Keywords by which the classifier matches a text to this package. */
   readonly keywords?: readonly string[];
   /**
-   * What a request must bring. It parses the inputs once, when the request comes in; what it gives is recorded, and must be
-   * JSON. Dates are made in the plan function.
+   * The schema of a request's inputs. It parses them once, when the request arrives; the result is recorded, and must
+   * be JSON. Dates are made in the plan function.
    */
   readonly input: I;
   /** The operators a plan of this package may use: definitions, or names registered elsewhere. */
   readonly operators: Ops;
-  /** The schemas of what its steps draft, by the name of the outcome. */
+  /** The schemas of the outcomes that its steps draft, by name. */
   readonly outcomes?: Outs;
   /** The steps of a request: a template of at most ten, or a pure function of the input. */
   readonly plan: PlanMaker<z.output<I>, Ops, Outs>;
-  /** Words that rules match, by step id. */
+  /** Tags that policy rules match, by step id. */
   readonly policyTags?: Readonly<Record<string, readonly string[]>>;
   /** Buttons that a gate shows in the host's own interface, by step id. */
   readonly uiActions?: Readonly<Record<string, readonly UiAction[]>>;
-  /** How much each step counts in the progress, by step id; 1 where nothing is said. */
+  /** The weight of each step in the progress, by step id; 1 by default. */
   readonly weights?: Readonly<Record<string, number>>;
   /** Rounds of planning (`max_invocations`) that one workflow of this intent may take. */
   readonly limits?: Partial<CapabilityLimits>;
@@ -67,8 +67,8 @@ const maxTemplateSteps = 10;
 const defineRef = moduleRef(0, "validation", "define");
 
 /**
- * A capability package, checked and frozen.
- * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH naming what the package lacks, and keys that none has.
+ * Checks and freezes a capability package.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH naming missing and unknown members.
  */
 export function defineCapability<
   I extends z.ZodType,
@@ -90,7 +90,7 @@ export function defineCapability<
   }) as unknown as CapabilityDefinition<N, I, Ops, Outs>;
 }
 
-/** Tries the input schema out on sample values: what it gives is recorded, and must be JSON. */
+/** Tries the input schema on sample values: its result is recorded, and must be JSON. */
 function requireJson(intentType: string, input: z.ZodType): void {
   for (const sample of sampleInputs(input)) {
     const reading = readWith(input, sample);
@@ -107,7 +107,7 @@ const RuleShape = z.object({
 });
 
 /**
- * Checks a rule's shape; the rule itself stays the host's code, and one with a class of its own may hold what it needs.
+ * Checks a rule's shape; the rule itself stays the host's code, and an instance of a class may have further members.
  * @throws as defineCapability.
  */
 export function definePolicy(rule: PolicyRule): PolicyRule {

@@ -26,13 +26,14 @@ import { sampleInputs } from "./sample-inputs.ts";
 export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N extends string = string> {
   /** Words joined by dots, such as `Mail.Send`; plans and policies name it. */
   readonly name: N;
-  /** "1.0" where nothing is said. A workflow keeps the version that its plan was made with. */
+  /** The version, "1.0" by default. A workflow keeps the version that its plan was made with. */
   readonly version?: string;
-  /** For people, models and clients that list operators. */
+  /** A description for people, models and clients that list operators. */
   readonly description?: string;
   /**
-   * What a call of it must be given. It parses the params once, before policy: what it gives is the payload that is judged,
-   * shown and called with. It gives JSON, and leaves what it gave as it is; conversions to dates or cents belong into `run`.
+   * The schema of a call's input. It parses the params once, before policy: the result is the payload that is judged,
+   * shown and passed to the call. It gives JSON, and leaves its own result unchanged; conversions to dates or cents
+   * belong in `run`.
    */
   readonly input: I;
   /** The schema of the result of `run`; without it any JSON. */
@@ -40,30 +41,30 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
   /** The effect that a call may have outside; `none` by default. Policy and recovery rest on it. */
   readonly effect?: OperatorMetadata["effect"];
   /**
-   * The same key twice has one effect, by the operator's own doing; false where nothing is said. A call whose end is
-   * unknown is then made again.
+   * Whether repeating a key has one effect, ensured by the operator; false by default. A call whose end is unknown is
+   * then repeated.
    */
   readonly idempotent?: boolean;
   /**
-   * Once `signal` fires nothing more happens outside; false where nothing is said. A call that ran out of time has
-   * then failed, and is not in doubt.
+   * Whether nothing more happens outside once `signal` fires; false by default. A call that ran out of time has then
+   * failed, and is not in doubt.
    */
   readonly honoursAbort?: boolean;
   /**
-   * Who says what became of a call whose end is unknown: these roles, in place of those who were asked before the call. Without it
-   * whoever could decide at the gate before the call, or, where there was none, whoever may approve.
+   * The roles that state how a call ended whose end is unknown, instead of those that were asked before the call. By
+   * default those who could decide at the gate before the call, or, if there was none, those who may approve.
    */
   readonly doubt?: OperatorDoubt;
-  /** Seconds that a call may take; 60 where nothing, or 0, is said. */
+  /** The time that a call may take, in seconds; 60 by default, or if 0 is given. */
   readonly timeoutSec?: number;
   /**
-   * Attempts in all, by name: `NONE` 1, `STANDARD` 3 (where nothing is said), `AGGRESSIVE` 5, or a name of the
-   * kernel's `retryPolicies`.
+   * The retry policy, by name, with its attempts in all: `NONE` 1, `STANDARD` 3 (the default), `AGGRESSIVE` 5, or a
+   * name of the kernel's `retryPolicies`.
    */
   readonly retry?: string;
   /** The capabilities of the operator; `reasoning` and `deep_research` are given the kernel's `retrieval`. */
   readonly capabilities?: readonly string[];
-  /** Words that rules match; `human_approval` asks for a person whatever policy says. */
+  /** Tags that policy rules match; `human_approval` requires a person whatever policy decides. */
   readonly policyTags?: readonly string[];
   /** The risk that gates show and rules match; `low` by default. */
   readonly riskLevel?: OperatorMetadata["risk_level"];
@@ -73,19 +74,19 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
   readonly resources?: Partial<OperatorMetadata["resources"]>;
   /** The ceilings of its calls in one workflow; omitted or null for none. */
   readonly limits?: Partial<OperatorMetadata["limits"]>;
-  /** The kinds of what it gives, as steps show them; `data` where nothing is said. */
+  /** The kinds of the results, as steps show them; `data` by default. */
   readonly outputs?: readonly string[];
   /** The kind of the operator: `skill` (the default), `tool`, or `llm`, whose calls are traced as a model's. */
   readonly kind?: OperatorMetadata["kind"];
   /** Data of the host's own; the kernel does not read them. */
   readonly extensions?: Readonly<Record<string, unknown>>;
-  /** Does the work. What it throws decides on a retry: see `operatorError`. */
+  /** Does the work. Its error decides on a retry: see `operatorError`. */
   readonly run: (call: OperatorCall<z.output<I>>) => Promise<z.input<O>> | z.input<O>;
-  /** Makes what a person sees at the gate of this call; it may read and never writes. */
+  /** Makes the preview that a person sees at the gate of this call; it may read and never writes. */
   readonly preview?: (question: OperatorQuestion<z.output<I>>) => Promise<GatePreview> | GatePreview;
   /**
-   * Returns whether this call could be made, beyond what the schema says; reads at most, never writes. Throws (`operatorError`) where
-   * it could not: then nobody is asked about it, and nobody's approval of it is taken.
+   * Checks whether this call could be made, beyond the schema; it may read, never writes. It throws (`operatorError`)
+   * if the call could not be made: then no gate opens for it, and no approval of it is accepted.
    */
   readonly check?: (question: OperatorQuestion<z.output<I>>) => Promise<void> | void;
 }
@@ -98,7 +99,7 @@ const toolClient = z.custom<ToolClient>(
 );
 const { shape } = OperatorMetadata;
 
-/** By the options' own names, so that what is wrong is told as it was written. */
+/** The shape by the options' own names, so that errors name them as they were written. */
 const operatorShape = {
   name: shape.name,
   version: shape.version,
@@ -132,9 +133,9 @@ type DataOf<T> = T extends { readonly data: infer D; readonly output_text: strin
   : T;
 
 /**
- * An operator, checked and frozen: code that acts, with what the kernel must know of it.
- * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is not valid, for a key that no operator has, and for an
- *   input schema that does not give JSON, or changes what it gave.
+ * Checks and freezes an operator: code that acts, with the metadata that the kernel needs.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an invalid or unknown option, and for an input schema
+ * that does not give JSON, or changes its own result.
  */
 export function defineOperator<
   I extends z.ZodType,
@@ -175,8 +176,8 @@ export function defineOperator<
 }
 
 /**
- * Tries the input schema out on sample values: what it gives must be JSON, and it must leave what it gave as it is. Samples
- * that it refuses say nothing. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
+ * Tries the input schema on sample values: its result must be JSON, and it must leave that unchanged. Samples that it
+ * refuses are ignored. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
  */
 function requireReliable(name: string, input: z.ZodType): void {
   for (const sample of sampleInputs(input)) {
@@ -218,7 +219,7 @@ const ToolShape = OperatorShape.omit({ run: true, preview: true, kind: true }).e
 } satisfies Partial<KeysOf<ToolOptions>>);
 
 /**
- * An operator whose work a tool server does, called through `client`; its effect is `external_send` where nothing is said.
+ * Defines an operator whose work a tool server does, called through `client`; its effect is `external_send` by default.
  * @throws as defineOperator.
  */
 export function defineTool(given: ToolOptions): Operator {
@@ -234,13 +235,13 @@ export function defineTool(given: ToolOptions): Operator {
   return Object.freeze({ ...operator, tool: Object.freeze({ name: tool, client, inputSchema: inputSchema ?? null }) });
 }
 
-/** Any accepted form of metadata becomes a full, frozen record of its own (SKL-01, SKL-04). */
+/** Makes a full, frozen record of any accepted form of metadata (SKL-01, SKL-04). */
 export function normalizeMetadata<N extends string = string>(raw: unknown): Operator<unknown, unknown, N>["metadata"] {
   const read = readStrictly(OperatorMetadata, raw, { what: "operator metadata", source: validationRef });
   return deepFreeze(structuredClone(read)) as Operator<unknown, unknown, N>["metadata"];
 }
 
-/** A copy for keeping: metadata made whole and checked, nothing in it the caller's to change (SKL-01, SKL-04). */
+/** Returns a copy to keep: complete and checked metadata that the caller cannot change (SKL-01, SKL-04). */
 export function closeOperator(given: Operator): Operator {
   const reading = { what: "operator", source: validationRef };
   requireKnownMembers(given, operatorMembers, reading);
@@ -269,15 +270,15 @@ const operatorMembers = {
   doubt: OperatorDoubt.optional(),
 } satisfies KeysOf<Operator>;
 
-/** How an operator fails with intent. Throw what this returns. */
+/** The options of an error with which an operator fails on purpose. */
 export interface OperatorErrorOptions {
-  /** The operator's own word for it, in capitals with underscores. */
+  /** The operator's own code for it, in capitals with underscores. */
   readonly code: string;
   /** The message for people; it is stored in the ledger. */
   readonly message: string;
   /**
-   * `transient` and `timeout` are tried again, `dependency` (where nothing is said) if `retryable` says so, all
-   * others never.
+   * The category. `transient` and `timeout` are retried, `dependency` (the default) if `retryable` is true, all others
+   * never.
    */
   readonly category?:
     | "validation"
@@ -288,7 +289,7 @@ export interface OperatorErrorOptions {
     | "operator_bug"
     | "timeout";
   /**
-   * Of a `dependency`: whether another attempt may help. An error that may be retried says that nothing has happened
+   * Whether another attempt may help, for a `dependency`. An error that may be retried states that nothing has happened
    * outside.
    */
   readonly retryable?: boolean;
@@ -296,7 +297,7 @@ export interface OperatorErrorOptions {
   readonly retry_after_ms?: number | null;
   /** Further details for readers, as JSON. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** The error that it rests on: name, code and message of it and of its causes are kept beside the details. */
+  /** The underlying error: its name, code and message and those of its causes are kept beside the details. */
   readonly cause?: unknown;
 }
 
@@ -312,5 +313,5 @@ export class OperatorError extends Error {
   }
 }
 
-/** An error to throw from an operator: with a code, whether a retry may help, and what it rests on. */
+/** Makes an error to throw from an operator: with a code, whether a retry may help, and its cause. */
 export const operatorError = (options: OperatorErrorOptions): OperatorError => new OperatorError(options);

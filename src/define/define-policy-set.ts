@@ -1,11 +1,11 @@
 /**
- * Policy rules from data: checked as a whole, then made into ordinary rules.
+ * Makes ordinary rules of a set of policy rules written as data, after checking it as a whole.
  *
- * 1.  A set that is wrong anywhere gives no rule at all; the error names rule and field of everything that is wrong.
- * 2.  All conditions of a rule must hold. A condition on something that is not there (an amount that is missing or no
- *        number, an effect that is not stated) counts as holding where the rule restricts, and as not holding where it
- *        allows or lifts a default rule.
- * 3.  Times are those of the question's `now`; there is no clock here.
+ * 1.  A set with any error gives no rule at all; the error names rule and field of every problem.
+ * 2.  All conditions of a rule must hold. A condition on a missing fact (an amount that is absent or no number, an
+ *     effect that is not stated) counts as holding if the rule restricts, and as not holding if it allows or lifts a
+ *     default rule.
+ * 3.  Times are those of the question's `now`; no clock is read here.
  */
 import type { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
@@ -37,7 +37,10 @@ export function definePolicySet(data: unknown): RuleSet {
   return Object.freeze({ version, rules: Object.freeze(rules.map(compileRule)) });
 }
 
-/** A copy that nobody changes afterwards. What would lose a condition on the way holds for everything: it is refused. */
+/**
+ * Returns a copy that cannot change later. Data that would lose a condition in the copy is refused, because the rule
+ * would then hold for everything.
+ */
 function toPlain(data: unknown): Json {
   try {
     const plain = toSafeJson(data);
@@ -71,7 +74,7 @@ interface Problem extends JsonObject {
   readonly problem: string;
 }
 
-/** One problem a field: fields that are not known are named each. */
+/** Returns one problem per field: each unknown field is named. */
 function problemsOf(data: unknown, issue: z.core.$ZodIssue): readonly Problem[] {
   const isInRule = issue.path[0] === "rules" && issue.path.length > 1;
   const rule = isInRule ? nameOf(data, issue.path[1] as number) : null;
@@ -85,7 +88,7 @@ function problemsOf(data: unknown, issue: z.core.$ZodIssue): readonly Problem[] 
   return [{ rule, field: path.join(".") || (rule === null ? "set" : "rule"), problem: issue.message }];
 }
 
-/** A rule's name, or its place in the list where it has none. */
+/** Returns a rule's name, or its index in the list if it has none. */
 function nameOf(data: unknown, index: number): string {
   const name = (data as { readonly rules: readonly (Partial<RuleData> | null)[] }).rules[index]?.name;
   return typeof name === "string" && name !== "" ? name : `#${index + 1}`;
@@ -111,7 +114,7 @@ function compileRule({
   return Object.freeze({ name, stages: Object.freeze([...stages]), ...(lifts !== undefined && { lifts }), evaluate });
 }
 
-/** Whether a condition holds; null where the question does not say. */
+/** Returns whether a condition holds; null if the question lacks the fact. */
 type Judge = (question: PolicyQuestion) => boolean | null;
 
 const judgeMakers: {
@@ -179,13 +182,16 @@ function fitsName(wanted: readonly string[], given: string | undefined): boolean
   return wanted.some((name) => (name.endsWith("*") ? given.startsWith(name.slice(0, -1)) : given === name));
 }
 
-/** False where one is false, else null where one is not known. */
+/** Returns false if one is false, else null if one is not known. */
 function allHold(held: readonly (boolean | null)[]): boolean | null {
   if (held.includes(false)) return false;
   return held.includes(null) ? null : true;
 }
 
-/** Of several values (`items.*.price`) one within the bounds is enough, and one that is no number leaves it open. */
+/**
+ * Returns whether an amount is within the bounds. Of several values (`items.*.price`) one is enough, and one that is no
+ * number leaves it open.
+ */
 function amountHolds({ path, ...bounds }: AmountCondition, payload: Json): boolean | null {
   const held = valuesAt(payload, path).map((value) => (typeof value === "number" ? isWithin(value, bounds) : null));
   if (held.includes(true)) return true;
@@ -216,7 +222,10 @@ function judgeTime({ between, days, zone }: TimeCondition): Judge {
   };
 }
 
-/** From the first minute on, up to the second; over midnight where the first is the later one. */
+/**
+ * Returns whether a time is in a range: from its first minute on, up to the second; over midnight if the first is the
+ * later one.
+ */
 const isBetween = ([from, to]: readonly [string, string], time: string): boolean =>
   from < to ? from <= time && time < to : from <= time || time < to;
 

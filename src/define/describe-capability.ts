@@ -1,7 +1,7 @@
 /**
- * A definition told to those who only call: its schemas as JSON Schema (draft 2020-12), its operators by what they do.
+ * Describes a definition for callers: its schemas as JSON Schema (draft 2020-12), its operators by their effects.
  *
- * Never: shows code. What a schema checks beyond JSON Schema (a refinement, a function of the package) is not told.
+ * Never: shows code. Checks of a schema beyond JSON Schema (a refinement, a function of the package) are not shown.
  */
 import { z } from "zod";
 import type { CapabilityDefinition } from "../contract/capability.ts";
@@ -9,7 +9,7 @@ import type { CapabilityView, OperatorView } from "../contract/capability-view.t
 import { deepFreeze, type JsonObject } from "../contract/json.ts";
 import type { Operator } from "../contract/operator.ts";
 
-/** `find` looks up what the definition names without bringing it. */
+/** Describes a capability. `find` looks up operators that the definition names without bringing them. */
 export function describeCapability(
   capability: CapabilityDefinition,
   find: (name: string) => Operator | null,
@@ -59,7 +59,7 @@ export function outcomeSchemaOf({ outcomes }: CapabilityDefinition, type: string
 
 const described = { input: new WeakMap<z.ZodType, JsonObject>(), output: new WeakMap<z.ZodType, JsonObject>() };
 
-/** Told once a schema: each open gate asks. */
+/** Returns the JSON Schema of a schema, which is made once because each open gate asks for it. */
 function schemaOf(schema: z.ZodType, io: "input" | "output"): JsonObject {
   const known = described[io].get(schema);
   if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 /**
- * Fields of a payload by dotted path (`order.items.0.price`; `*` stands for every item of a list). Pure: a change gives a
- * new payload.
+ * Fields of a payload by dotted path (`order.items.0.price`; `*` stands for every item of a list). Pure: a change gives
+ * a new payload.
  */
 import type { Json } from "../contract/json.ts";
 
@@ -10,7 +10,7 @@ const isHolder = (value: Json | undefined): value is Holder =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isItem = (key: string, index: number): boolean => key === "*" || key === String(index);
 
-/** The values at a path; undefined stands for each one that is not there. */
+/** Returns the values at a path; undefined stands for each missing one. */
 export function valuesAt(payload: Json, path: string): readonly (Json | undefined)[] {
   const start: readonly (Json | undefined)[] = [payload];
   return path.split(".").reduce((found, key) => found.flatMap((value) => stepInto(value, key)), start);
@@ -21,7 +21,7 @@ function stepInto(value: Json | undefined, key: string): readonly (Json | undefi
   return [isHolder(value) && Object.hasOwn(value, key) ? value[key] : undefined];
 }
 
-/** The payload with a field set. @throws Error where what should hold the field is not there. */
+/** Returns the payload with a field set. @throws Error if the parent of the field is missing. */
 export const withField = (payload: Json, path: string, value: Json): Json =>
   put(payload, path.split("."), { value, path });
 
@@ -39,7 +39,7 @@ function put(at: Json, [key, ...rest]: readonly string[], what: Put): Json {
   return { ...at, [key]: put(at[key] ?? null, rest, what) };
 }
 
-/** The payload without a field; as it was where there is none. */
+/** Returns the payload without a field; unchanged if there is none. */
 export const withoutField = (payload: Json, path: string): Json => drop(payload, path.split("."));
 
 function drop(at: Json, [key = "", ...rest]: readonly string[]): Json {

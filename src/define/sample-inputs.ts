@@ -1,8 +1,8 @@
 /**
- * Sample values of an input schema, by which a definition is tried out before any kernel runs it.
+ * Sample values of an input schema, with which a definition is tried before any kernel runs it.
  *
- * Owns: values that the schema's JSON Schema describes, and its own `examples` (`.meta({ examples })`). Never: claims that a
- * schema takes them: what it refuses says nothing of it. A schema that has no JSON Schema has no samples.
+ * Owns: values that the schema's JSON Schema describes, and its own `examples` (`.meta({ examples })`). Never: claims
+ * that a schema accepts them: a refused sample proves nothing. A schema without a JSON Schema has no samples.
  */
 import { z } from "zod";
 
@@ -57,7 +57,7 @@ const formats: Readonly<Record<string, string>> = {
 
 const pick = <T>(list: readonly T[], nr: number): T => list[nr % list.length] as T;
 
-/** The sample with this number: other numbers give other values where the schema leaves a choice. */
+/** Returns the sample with this number: other numbers give other values if the schema leaves a choice. */
 function sampleOf(described: Described, nr: number, left: number): unknown {
   const options = described.anyOf ?? described.oneOf;
   if (left === 0) return null;
@@ -96,7 +96,7 @@ function sampleNumber({ minimum, exclusiveMinimum, maximum, multipleOf }: Descri
   return multipleOf === undefined ? number : Math.ceil(number / multipleOf) * multipleOf;
 }
 
-/** With all members at even numbers, with those that are required at odd ones. */
+/** Returns an object with all members at even numbers, with the required ones at odd numbers. */
 function sampleObject(
   { properties = {}, required = [], additionalProperties }: Described,
   nr: number,

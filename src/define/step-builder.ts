@@ -1,11 +1,11 @@
 /**
- * Steps of a plan with their types: the `step` that a plan function is given (define-capability.ts).
+ * Steps of a plan with their types: the `step` that a plan function receives (define-capability.ts).
  *
- * Owns: what the compiler knows of a step, and the plain step that comes of it. Never: checks at run time; the planner's
- * compiler checks every plan, however it was made.
- * 1.  What `step` gives is the plain step that was told: its `output` is no data and is stored nowhere.
- * 2.  A step depends on those that its params refer to, beside those that `depends_on` and `applies` name.
- * 3.  A member that the operator may do without is left out where its reference gives nothing.
+ * Owns: the compiler's knowledge of a step, and the plain step that is made of it. Never: checks at run time; the
+ * planner's compiler checks every plan, however it was made.
+ * 1.  `step` returns the plain step that was described: its `output` is no data and is stored nowhere.
+ * 2.  A step depends on those that its params refer to, in addition to those that `depends_on` and `applies` name.
+ * 3.  An optional member of an operator's input is left out if its reference finds nothing.
  */
 import { z } from "zod";
 import type { OperatorList, OutcomeSchemas } from "../contract/capability.ts";
@@ -15,7 +15,7 @@ import type { Operator } from "../contract/operator.ts";
 import type { PlanStepDraft } from "../contract/plan.ts";
 import { type MarkedText, outputOf, type Ref, type Reference, writeReferences } from "../contract/reference.ts";
 
-/** A value, or a reference to what gives one; in objects and lists for each member. */
+/** A value, or a reference to one; in objects and lists for each member. */
 export type Param<T> = Reference<T> | Filled<T>;
 type Filled<T> = T extends string
   ? T | (string extends T ? MarkedText : never)
@@ -26,7 +26,7 @@ type Filled<T> = T extends string
 /** The params of an operator; any object if its type is not known. */
 export type ParamsOf<I> = unknown extends I ? JsonObject : { readonly [K in keyof I]: Param<I[K]> };
 
-/** A step that was built: `output` is what later ones refer to. */
+/** A built step: later steps refer to its `output`. */
 export interface Step<O = unknown, R extends string | undefined = string | undefined> extends PlanStepDraft {
   /** The name of the outcome that it drafts. */
   readonly outcome: R;
@@ -44,7 +44,7 @@ export interface StepWithOutcome extends AnyStep {
 export type OperatorNames<Ops extends OperatorList> = NameOf<Ops[number]>;
 type NameOf<P> = P extends string ? P : P extends Operator<unknown, unknown, infer N> ? N : never;
 
-/** Input and output of the operator of this name; `unknown` where it is listed by its name alone. */
+/** Input and output of the operator of this name; `unknown` if it is listed by its name alone. */
 type Called<P, N extends string> =
   P extends Operator<infer I, infer O, infer M>
     ? N extends M
@@ -58,7 +58,7 @@ export type InputOf<Ops extends OperatorList, N extends string> = Called<Ops[num
 /** The result of the operator of this name. */
 export type OutputOf<Ops extends OperatorList, N extends string> = Called<Ops[number], N>[1];
 
-/** The outcomes that an output may be; what it may not be is named by the reason, for the compiler to tell. */
+/** The outcomes that an output may be; an impossible one is named by the reason, which the compiler shows. */
 type OutcomeFor<Outs extends OutcomeSchemas, N extends string, O> = string extends keyof Outs
   ? string
   : { [T in keyof Outs & string]: Fits<O, z.input<Outs[T]>> extends true ? T : NotTheOutputOf<N, T> }[keyof Outs &
@@ -95,7 +95,7 @@ export type StepBuilder<Ops extends OperatorList, Outs extends OutcomeSchemas = 
 
 type AnyDraft = StepDraft<string, JsonObject, string | undefined>;
 
-/** Makes the builder of a package. What it knows of outputs and outcomes, only the compiler does. */
+/** Makes the builder of a package. Only the compiler knows the types of outputs and outcomes. */
 export const stepBuilderOf = (operators: OperatorList) => {
   const named = new Map(operators.flatMap((one) => (typeof one === "string" ? [] : [[one.metadata.name, one.input]])));
   return (draft: AnyDraft): Step => buildStep(draft, (at) => isOptionalIn(named.get(draft.operator), at));
@@ -111,7 +111,7 @@ function isOptionalIn(schema: z.ZodType | undefined, at: string): boolean {
   return member._zod.optin !== undefined;
 }
 
-/** The schema below what makes a member optional. */
+/** Returns the schema inside the wrapper that makes a member optional. */
 const withoutDefault = (schema: z.ZodType): z.ZodType =>
   schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable
     ? withoutDefault(schema.unwrap() as z.ZodType)

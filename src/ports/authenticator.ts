@@ -1,8 +1,8 @@
-/** Authorisation: what a principal of a tenant may do. Hosts may replace the role table with their own. */
+/** Authorisation: the rights of a principal of a tenant. Hosts may replace the role table with their own. */
 import type { AuthContext } from "../contract/auth-context.ts";
 import type { Principal, Scope } from "../contract/intent.ts";
 
-/** Tells who a caller is here and what they may do; null for an unknown caller. */
+/** Determines a caller's identity and rights; null for an unknown caller. */
 export interface Authenticator {
   /** Null refuses the caller. */
   readonly authorize: (question: {

@@ -1,8 +1,9 @@
 /**
- * The port of deliveries: what each notifier has still to tell, and how far it has come in the log.
+ * The port of deliveries: the notices that each notifier has still to deliver, and its position in the log.
  *
- * 1.  What is enqueued is there with the cursor that has passed its row, or not at all; an id is enqueued once.
- * 2.  `take` gives a delivery to one owner until its lease runs out, and of each gate only the earliest that is pending.
+ * 1.  A delivery is enqueued together with the cursor that has passed its row, or not at all; an id is enqueued once.
+ * 2.  `take` gives a delivery to one owner until its lease runs out, and of each gate only the earliest that is
+ *     pending.
  * 3.  Only its present owner settles a delivery.
  * 4.  The receipts of a gate are kept, however old they are, until its decision was delivered.
  */
@@ -16,22 +17,22 @@ export interface DeliveryDraft {
   readonly gate_id: string;
   readonly kind: NoticeKind;
   /**
-   * What is told is the gate as this event of its workflow left it; null: as it stands when it is told, if it is open
+   * The event of the workflow after which the gate is shown; null: the gate at the time of delivery, if it is open
    * then.
    */
   readonly sequence: number | null;
-  /** Not before this instant, epoch ms; of two of one gate the earlier is told first. */
+  /** The earliest instant of delivery, epoch ms; of two notices of one gate the earlier is delivered first. */
   readonly at: number;
 }
 
-/** A notice that is still to be told, or was given up. */
+/** A notice that is still to be delivered, or was given up. */
 export interface Delivery extends DeliveryDraft {
   readonly attempts: number;
 }
 
 /**
- * What a row of the log did to a gate. Its reminder that was still to come is withdrawn: where it stands, it is among
- * the drafts.
+ * The changes that a row of the log made to a gate. Its pending reminder is withdrawn; a remaining one is among the
+ * drafts.
  */
 export interface GateUpdates {
   readonly workflow_id: string;
@@ -40,8 +41,9 @@ export interface GateUpdates {
 }
 
 /**
- * `pending` is told again at `next_at`; `failed` never by itself; `dropped` is forgotten: there is nothing to tell any more.
- * `receipt`: what the notifier needs to find again what it has sent; null where it needs nothing.
+ * The result of an attempt: `pending` is repeated at `next_at`; `failed` never by itself; `dropped` is deleted, because
+ * there is nothing to report any more. `receipt`: what the notifier needs to find its message again; null if it needs
+ * nothing.
  */
 export type Settlement =
   | { readonly state: "delivered"; readonly receipt: string | null }
@@ -49,12 +51,12 @@ export type Settlement =
   | { readonly state: "pending"; readonly attempts: number; readonly next_at: number; readonly error: string | null }
   | { readonly state: "failed"; readonly attempts: number; readonly error: string };
 
-/** The counts of notices that a notifier has still to tell, and has given up. */
+/** The numbers of notices that a notifier has still to deliver, and has given up. */
 export interface DeliveryCounts {
   readonly notifier: string;
   readonly pending: number;
   readonly failed: number;
-  /** Of what was tried last and not taken. */
+  /** The error of the last failed attempt. */
   readonly error: string | null;
 }
 
@@ -65,16 +67,16 @@ export interface CursorMove {
   readonly forget: number;
 }
 
-/** The store of notices until they are told. */
+/** The store of notices until they are delivered. */
 export interface DeliveryStore {
   /** The position of the log up to which all is enqueued; null for a notifier that is new. */
   readonly cursor: (notifier: string) => Promise<number | null>;
   /**
-   * False, and nothing done, where the cursor is not at `from`. What was delivered before `forget` (epoch ms) is
-   * forgotten.
+   * Enqueues; returns false, and does nothing, if the cursor is not at `from`. Deliveries settled before `forget`
+   * (epoch ms) are deleted.
    */
   readonly enqueue: (notifier: string, move: CursorMove) => Promise<boolean>;
-  /** Takes up to `limit` deliveries that are due; until the lease ends nobody else is given them. */
+  /** Takes up to `limit` deliveries that are due; no other owner gets them until the lease ends. */
   readonly take: (
     notifier: string,
     lease: { readonly owner: string; readonly now: number; readonly until: number; readonly limit: number },
@@ -84,7 +86,7 @@ export interface DeliveryStore {
     notifier: string,
     gate: { readonly workflow_id: string; readonly gate_id: string },
   ) => Promise<readonly string[]>;
-  /** Says what became of a delivery that was taken. */
+  /** Records the result of a delivery that was taken. */
   readonly settle: (
     notifier: string,
     deliveryId: string,
@@ -92,7 +94,7 @@ export interface DeliveryStore {
   ) => Promise<void>;
   /** Returns the instant at which the next may be taken, epoch ms; null if nothing is pending. */
   readonly nextAt: (notifier: string) => Promise<number | null>;
-  /** Tells what each notifier has still to tell, and has given up. */
+  /** Returns the numbers of notices that each notifier has still to deliver, and has given up. */
   readonly counts: () => Promise<readonly DeliveryCounts[]>;
   /** Makes failed notices pending again; returns how many. */
   readonly retryFailed: (notifier: string, now: number) => Promise<number>;
@@ -100,6 +102,6 @@ export interface DeliveryStore {
 
 /** A store of the log that keeps deliveries as well, in the same transactions. */
 export interface KeepsDeliveries {
-  /** Keeps what notifiers have still to tell. */
+  /** The notices that notifiers have still to deliver. */
   readonly deliveries: DeliveryStore;
 }

@@ -1,23 +1,25 @@
 /**
- * The host port: where and when workflows are driven. A drive takes a workflow from waking to resting, in one process.
+ * The host port: decides where and when workflows are driven. A drive takes a workflow from waking to resting, in one
+ * process.
  *
- * 1.  The ledger is the truth: a host that forgets all it was told finds in it what has to go on.
- * 2.  A host decides nothing about a workflow; whoever drives has claimed it, and a drive too many finds nothing to do.
- * 3.  Nothing that a host does is waited for by a caller: what was accepted is in the ledger.
+ * 1.  The ledger is the truth: a host that loses its memory finds the unfinished workflows in it.
+ * 2.  A host decides nothing about a workflow; a driving process has claimed it, and a superfluous drive finds nothing
+ *     to do.
+ * 3.  No caller waits for a host: accepted requests are in the ledger.
  */
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { Clock } from "./clock.ts";
 import type { LedgerStore, TakeUpKind, WorkflowHead } from "./ledger-store.ts";
 import type { Logger } from "./telemetry.ts";
 
-/** How a workflow was left by the process that it was awake in. */
+/** The state in which a process left a workflow that was awake in it. */
 export interface Rested {
   readonly workflow_id: string;
-  /** Null where nothing of it is in the ledger. */
+  /** The state; null if nothing of it is in the ledger. */
   readonly state: WorkflowStateName | null;
   /** The instant at which something of it falls due; epoch ms. */
   readonly due_at: number | null;
-  /** What it was left for could not be written, and nobody else has taken it: it has to be folded again. */
+  /** Whether its last events could not be written and no other process has taken it: it has to be folded again. */
   readonly lost: boolean;
 }
 
@@ -39,40 +41,38 @@ export interface HostWork {
    */
   readonly upkeep: (name: string, at: number, fire: () => void) => void;
   /**
-   * Takes up what nobody alive holds, claimed for this process as it is found, and wakes it here; names what it found. Of
-   * `abandoned` also what this process holds itself and does not work on, at the second look.
+   * Takes up workflows that no living process holds, claims them for this process, and wakes them here; returns their
+   * ids. `abandoned` includes, at the second look, those that this process holds without working on them.
    */
   readonly takeUp: (kind: TakeUpKind, limit: number) => Promise<readonly string[]>;
-  /** Finds the same, for who has it driven elsewhere: it is held for the moment of finding it, and by nobody then. */
+  /** Finds the same workflows, to be driven elsewhere: they are held only for the moment of finding them. */
   readonly findFree: (kind: TakeUpKind, limit: number) => Promise<readonly WorkflowHead[]>;
   /** Wakes a workflow here, unless another process holds it. */
   readonly wake: (workflowId: string) => Promise<void>;
   /**
-   * Wakes a workflow here and resolves when it has left memory; null where another living process holds it.
-   * @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, and where it was left unfinished: its log was lost, the kernel stops.
+   * Wakes a workflow here and resolves when it has left memory; null if another living process holds it.
+   * @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, and if it was left unfinished: its log failed, the kernel
+   * stops.
    */
   readonly drive: (workflowId: string) => Promise<Rested | null>;
 }
 
 /** The driver of workflows, given to a kernel by its option `host`. */
 export interface Host {
-  /** Begins: what nobody holds, and what is due, goes on. */
+  /** Begins: free and due workflows continue. */
   start(): Promise<void>;
-  /** Another process is gone, and what it held is free. */
+  /** Called when another process is gone, and its workflows are free. */
   freed(): void;
-  /** A workflow has left this process's memory. */
+  /** Called when a workflow has left this process's memory. */
   rested(rested: Rested): void;
   /**
-   * A process that does not drive the workflow has committed what a caller said: a request, a decision, a command. A host
-   * that has this says where it goes on; without it, it goes on in the process that committed. `sequence` is that of the
-   * last event.
+   * Called when a process that does not drive the workflow has committed a caller's request, decision or command. A
+   * host with this method chooses where the workflow continues; without it, it continues in the committing process.
+   * `sequence` is that of the last event.
    */
   readonly dispatch?: (workflowId: string, sequence: number) => void;
-  /** The kernel stops: nothing is begun any more. Drives that run may rest until `ended`. */
+  /** Stops with the kernel: nothing more is begun. Running drives may park until `ended`. */
   stop(): void;
-  /**
-   * Resolves when nothing of the host is left in this process; no drive runs any more. `stop` waits five seconds for
-   * it.
-   */
+  /** Resolves when no drive runs in this process any more. `stop` waits five seconds for it. */
   ended(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 /**
- * The ledger port: where turns are kept. The event log is primary; heads, open gates, keys, memory and documents are
+ * The ledger port: the store of turns. The event log is primary; heads, open gates, keys, memory and documents are
  * indexes written in the same transaction as the turn that changes them.
  *
- * 1.  `append` is one transaction for the whole batch. Each entry is applied wholly or refused wholly; a refused
- *        entry does not fail its neighbours. It resolves after the commit is durable; after a mere commit where all of
- *        its entries are `lazy`.
+ * 1.  `append` is one transaction for the whole batch. Each entry is applied wholly or refused wholly; a refused entry
+ *     does not fail its neighbours. It resolves after the commit is durable; after a mere commit where all of its
+ *     entries are `lazy`.
  * 2.  Positions rise, in a stream and in the log; they are not dense. Once a row is shown none appears before it.
  * 3.  Every read that takes a tenant returns that tenant's records only.
  * 4.  Failures reject with KernelErrorException (T0_LEDGER_*), never with a driver's error.
@@ -20,8 +20,8 @@ import type { TurnRow } from "../contract/turn.ts";
 type Id = string | number;
 
 /**
- * Who owns a workflow's turns; `epoch` rises with each claim and fences appends of earlier owners. It stands as long as
- * its owner is alive, as `beat` says.
+ * The right to write a workflow's turns; `epoch` rises with each claim and fences appends of earlier owners. It is
+ * valid while its owner is alive, as `beat` reports.
  */
 export interface Lease {
   readonly owner: string;
@@ -37,7 +37,7 @@ export interface WorkflowHead {
   readonly principal_type: string;
   /** The title of the work in lists. */
   readonly title: string;
-  /** How much of the plan is done. */
+  /** The share of the plan that is done. */
   readonly percent: number;
   readonly intent_id: string;
   readonly intent_type: string;
@@ -47,20 +47,20 @@ export interface WorkflowHead {
   readonly updated_at: number;
   /** The instant at which something of a resting workflow falls due (a retry, a gate's expiry); epoch ms. */
   readonly due_at: number | null;
-  /** The process that holds the workflow; one that has died holds it until somebody looks. */
+  /** The process that holds the workflow; one that has died holds it until another process looks. */
   readonly owner: string | null;
   readonly epoch: number;
 }
 
-/** A workflow that was taken up, as it stands now, and the lease it was taken with. */
+/** A workflow that was taken up, in its present state, and the lease it was taken with. */
 export interface TakenUp {
   readonly head: WorkflowHead;
   readonly lease: Lease;
 }
 
 /**
- * Why a workflow is taken up: `abandoned` is unfinished and parked at no gate, `due` rests and has something due. Neither
- * is what waits for a later time.
+ * The reason for taking up a workflow: `abandoned` is unfinished and parked at no gate, `due` is parked and has
+ * something due. A workflow that waits for a later time is neither.
  */
 export type TakeUpKind = "abandoned" | "due";
 
@@ -74,7 +74,7 @@ export interface IndexedCharge {
 
 /** The changes that an append makes to the indexes, beside adding its row. */
 export interface AppendIndexes {
-  /** The workflow is new: insert its head, held as `claim` says when given (epoch 1). */
+  /** Creates the workflow: inserts its head, held as `claim` states if given (epoch 1). */
   readonly create?: Omit<WorkflowHead, "owner" | "epoch">;
   readonly state?: WorkflowStateName;
   readonly percent?: number;
@@ -84,13 +84,14 @@ export interface AppendIndexes {
   /** Gates whose record changed; those that are neither open nor suspended leave the index. */
   readonly gates?: readonly Gate[];
   /**
-   * Keys that other workflows must find, and the action (of a submit key: the intent) they stand for. The first holder
+   * Keys that other workflows must find, and the action (for a submit key: the intent) they stand for. The first holder
    * stays; an entry with a `unique` key that another workflow holds is refused (`taken`).
    */
   readonly keys?: readonly { readonly key: string; readonly action_id: string; readonly unique?: boolean }[];
   /**
-   * Added to budget counters; amounts may be negative (a settlement below what was reserved). An entry is refused (`spent`)
-   * where amounts that are to stay `within` a ceiling would pass it, with what stands before the entry.
+   * Charges that are added to budget counters; amounts may be negative (a settlement below the reservation). An entry
+   * is refused (`spent`) if amounts that are to stay `within` a ceiling would exceed it, given the counter before the
+   * entry.
    */
   readonly charges?: readonly IndexedCharge[];
   readonly memory?: readonly ParsedMemoryRecord[];
@@ -108,13 +109,13 @@ export interface Append {
   /** The owner who takes the lease in this same transaction; the entry is refused (`fenced`) if another holds it. */
   readonly claim?: string;
   readonly indexes?: AppendIndexes;
-  /** Nothing outside rests on it yet: until the next durable append, or `sync`, it may be lost with the machine. */
+  /** Nothing outside depends on it yet: until the next durable append, or `sync`, a power cut may lose it. */
   readonly lazy?: true;
 }
 
 /**
- * `clash`: the stream is not where the writer thought; `fenced`: the writer's lease is gone; `missing`: no such workflow;
- * `taken`: another workflow holds a key that was to be unique; `spent`: a charge would pass its ceiling.
+ * `clash`: the stream is not at the position that the writer expected; `fenced`: the writer's lease is gone; `missing`:
+ * no such workflow; `taken`: another workflow holds a unique key; `spent`: a charge would exceed its ceiling.
  */
 export type AppendReceipt =
   | { readonly ok: true; readonly position: number; readonly epoch: number | null }
@@ -152,7 +153,7 @@ export interface HeadSelection {
   readonly until?: number;
 }
 
-/** A page of a list that is newest first: what comes after a place, or before one. */
+/** A page of a list that is newest first: the items after a place, or before one. */
 export interface Paged<Place> {
   readonly after?: Place;
   /** Without `after`: the `limit` items nearest to it, still newest first. */
@@ -169,7 +170,7 @@ export interface HeadSearch extends HeadSelection, Paged<HeadPlace> {
   readonly scan: number;
 }
 
-/** The result of a search, and where it goes on. */
+/** The result of a search, and the place at which it continues. */
 export interface HeadsFound {
   readonly heads: readonly ListedHead[];
   /** Up to where was looked; null at the list's end. */
@@ -216,7 +217,7 @@ export interface StoredMemory extends ParsedMemoryRecord {
   readonly position: number;
 }
 
-/** A table of indexes, with all columns that the log tells; `key` names those that tell its rows apart. */
+/** A table of indexes, with all columns that the log determines; `key` names its primary key. */
 export interface IndexTable {
   readonly name: string;
   readonly key: readonly string[];
@@ -229,27 +230,28 @@ export interface StoredIndexes {
   readonly tables: readonly IndexTable[];
 }
 
-/** The news that a store that several processes share tells without being asked. */
+/** The notifications of a store that several processes share. */
 export interface LedgerUpdates {
   /** Another process has committed to these streams; none are named where they are too many. */
   readonly committed: (streams: readonly string[]) => void;
   /**
-   * A process is gone, and what it held is free: told to one of those that are left. Of oneself: to be asked by `beat`.
+   * A process is gone, and its workflows are free: one of the others is notified. If it names this process, `beat`
+   * answers it.
    */
   readonly gone: (owner: string) => void;
 }
 
-/** How far what `tail` shows lies behind what was committed, in a store that others than kernels keep back. */
+/** The delay of `tail` behind the commits, in a store in which other programs can cause one. */
 export interface LedgerLag {
   /** Rows that are committed and not shown yet. */
   readonly rows: number;
-  /** How many transactions began since the oldest that has not ended. */
+  /** The number of transactions that began since the oldest unfinished one. */
   readonly transactions: number;
-  /** How long ago that one began, in ms, as far as this process may see it; 0 where none is under way. */
+  /** The age of that transaction, in ms, as far as this process may see it; 0 if none is under way. */
   readonly oldest_ms: number;
 }
 
-/** A store of turns with its indexes; `ledgerStoreSuite` says what one must do. */
+/** A store of turns with its indexes; `ledgerStoreSuite` tests the required behaviour. */
 export interface LedgerStore {
   /** A name for messages, such as a file's base name. */
   readonly name: string;
@@ -257,74 +259,75 @@ export interface LedgerStore {
   open(): Promise<void>;
   /** Appends entries in one transaction; each gets a receipt, or the refusal of its own. */
   append(batch: readonly Append[]): Promise<readonly AppendReceipt[]>;
-  /** Makes durable what was appended before, by whomever; cheap where it is. Without it each append is durable. */
+  /** Makes all earlier appends durable, of any process; cheap if they are. Without it each append is durable. */
   readonly sync?: () => Promise<void>;
   /** Rows of one stream with a last sequence above `after`, in order. */
   read(stream: string, after?: number, limit?: number): Promise<readonly TurnRow[]>;
-  /** The newest row of a stream, or null. */
+  /** Returns the newest row of a stream, or null. */
   last(stream: string): Promise<TurnRow | null>;
   /**
-   * Rows of all streams above a position, in position order: how a process notices what others wrote. It may show a row
-   * a while after its append.
+   * Returns rows of all streams above a position, in position order: processes find the rows of others by it. It may
+   * show a row a while after its append.
    */
   tail(position: number, limit: number): Promise<readonly PositionedRow[]>;
-  /** The highest position that `tail` shows; a cheap call. */
+  /** Returns the highest position that `tail` shows; a cheap call. */
   position(): Promise<number>;
   /**
-   * Another number once anybody but this store has written where it lies; a cheap call. Without it nobody can tell, and what
-   * was read once is not believed later.
+   * Returns a number that changes once anybody but this store has written; a cheap call. Without it, earlier reads are
+   * not used again.
    */
   readonly dataVersion?: () => Promise<number>;
-  /**
-   * Whether turns can be written now, asked without writing one. @throws KernelErrorException what keeps them from it.
-   */
+  /** Checks whether turns can be written now, without writing one. @throws KernelErrorException the reason why not. */
   readonly check?: () => Promise<void>;
-  /** Returns what keeps followers back; a cheap call. A store without it shows what is committed at once. */
+  /** Returns the delay of followers; a cheap call. A store without it shows commits at once. */
   readonly lag?: () => Promise<LedgerLag>;
-  /** The row of a workflow's index; null where there is no such workflow. */
+  /** Returns the row of a workflow's index; null if there is no such workflow. */
   head(workflowId: string): Promise<WorkflowHead | null>;
-  /** In the order of ids. */
+  /** Returns heads in the order of ids. */
   heads(filter: HeadFilter): Promise<readonly WorkflowHead[]>;
-  /** Newest first, by an index for each selection within a tenant. */
+  /** Lists heads newest first, by an index for each selection within a tenant. */
   listHeads(page: HeadPage): Promise<readonly ListedHead[]>;
   /** Counts the workflows of a selection. */
   countHeads(selection: HeadSelection): Promise<number>;
   /**
-   * Of the next `scan` heads of a list, at most `limit` that are about the text. A store without it is read through.
+   * Returns, of the next `scan` heads of a list, at most `limit` that match the text. A store without it is read
+   * through.
    */
   readonly searchHeads?: (page: HeadSearch) => Promise<HeadsFound>;
   /**
-   * Says that an owner is alive, until `now + ttlMs`; first called before it claims anything. False where nobody knew of it:
-   * whatever it held before is free, all of it. @throws T0_LEDGER_LOCKED where another process lives under this name.
+   * Renews an owner until `now + ttlMs`; first called before it claims anything. False if the owner was unknown: all
+   * that it held before is free. @throws T0_LEDGER_LOCKED if another process lives under this name.
    */
   beat(owner: string, now: number, ttlMs: number): Promise<boolean>;
-  /** Takes the lease if nobody who is alive at `now` holds it, or if `owner` holds it already; null if another does. */
+  /**
+   * Takes the lease if no owner that is alive at `now` holds it, or if `owner` holds it already; null if another does.
+   */
   claim(workflowId: string, owner: string, now: number): Promise<Lease | null>;
   /**
-   * Takes what nobody who is alive at `now` holds and what is not waiting for a later time; earliest first. No two owners
-   * are given the same.
+   * Takes workflows that no owner alive at `now` holds and that do not wait for a later time; earliest first. No two
+   * owners get the same.
    */
   takeUp(kind: TakeUpKind, owner: string, now: number, limit: number): Promise<readonly TakenUp[]>;
-  /** Gives a lease up; does nothing where it is not held any more. */
+  /** Gives a lease up; does nothing if it is no longer held. */
   release(workflowId: string, lease: Lease): Promise<void>;
   /** Returns the workflows that an owner holds, whether or not it works on them. */
   held(owner: string): Promise<readonly { readonly workflow_id: string; readonly epoch: number }[]>;
   /**
-   * Tells a process of the others until the store is closed, and them of its end. Without it, commits show at the next
-   * look, and what a dead process held is free when its last beat has run out. @throws T0_LEDGER_LOCKED where an owner of
-   * this name is alive.
+   * Notifies a process of the others until the store is closed, and them of its end. Without it, commits show at the
+   * next look, and a dead process's workflows are free when its last heartbeat has expired. @throws T0_LEDGER_LOCKED if
+   * an owner of this name is alive.
    */
   readonly follow?: (owner: string, updates: LedgerUpdates) => Promise<void>;
-  /** The earliest due time of workflows that rest and that nobody holds, or null. */
+  /** Returns the earliest due time of parked workflows that nobody holds, or null. */
   nextDue(): Promise<number | null>;
-  /** Open gates, whole, in the order of workflow and gate id. */
+  /** Returns open gates, whole, in the order of workflow and gate id. */
   gates(filter: {
     readonly tenant_id?: Id;
     readonly workflow_id?: string;
     readonly after?: string;
     readonly limit?: number;
   }): Promise<readonly Gate[]>;
-  /** Open gates as `listGate` cuts them; those of the newest workflow first, of one workflow by gate id. */
+  /** Returns open gates as `listGate` cuts them; those of the newest workflow first, of one workflow by gate id. */
   listGates(page: GatePageFilter): Promise<readonly CutGate[]>;
   /** Counts the gates of a selection. */
   countGates(selection: GateSelection): Promise<number>;
@@ -334,15 +337,15 @@ export interface LedgerStore {
    * Returns the counters of a tenant, or (null) those of all, in the order asked; zero for one that was never charged.
    */
   charges(tenantId: Id | null, counters: readonly string[]): Promise<readonly Charge[]>;
-  /** All budget counters of a tenant, by name. */
+  /** Returns all budget counters of a tenant, by name. */
   chargesOf(tenantId: Id): Promise<readonly { readonly counter: string; readonly amounts: Charge }[]>;
-  /** Newest entry of each key, newest first. */
+  /** Returns the newest entry of each key, newest first. */
   memory(query: MemoryQuery): Promise<readonly StoredMemory[]>;
-  /** The documents of a tenant with these ids, as far as there are any. */
+  /** Returns the documents of a tenant with these ids, as far as there are any. */
   documents(tenantId: Id, documentIds: readonly Id[]): Promise<readonly ParsedDocumentRecord[]>;
-  /** A value that changes with every write to the tenant's memory or documents or the thread's workflows. */
+  /** Returns a value that changes with every write to the tenant's memory or documents or the thread's workflows. */
   version(tenantId: Id, threadId: Id | null): Promise<number>;
-  /** The indexes as they stand. A store that has it has them verified against its log. */
+  /** Returns the stored indexes. A store that has it has them verified against its log. */
   readonly indexes?: () => Promise<StoredIndexes>;
   /** Closes the store; nothing is called after it. */
   close(): Promise<void>;

@@ -1,11 +1,11 @@
 /**
- * The port of those who tell people that they are asked. What is told decides nothing.
+ * The port of notifiers, which inform people of gates. A notice decides nothing.
  *
- * 1.  `deliver` resolves once the notice was taken by whoever passes it on, and rejects otherwise: it is then called
- *        again, after a pause, with the same `notice_id`. Notices of one gate come in their order.
+ * 1.  `deliver` resolves once the notice was accepted for delivery, and rejects otherwise: it is then called again,
+ *     after a pause, with the same `notice_id`. Notices of one gate come in their order.
  * 2.  It ends when `signal` aborts.
  * 3.  The receipts of a gate's notices are given with each later notice of that gate, after a restart too, until its
- *        decision was delivered. They are kept for a notifier alone that is told of decisions.
+ *     decision was delivered. They are kept only for a notifier that receives decisions.
  */
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
 import type { NoticeTaken } from "../contract/notice-taken.ts";
@@ -18,11 +18,11 @@ export interface NoticeCall {
   readonly receipts: readonly string[];
 }
 
-/** Tells people of gates. */
+/** Informs people of gates. */
 export interface Notifier {
-  /** The name under which its deliveries are kept: a new name is a new notifier, which begins with what is open. */
+  /** The name under which its deliveries are kept: a new name is a new notifier, which begins with the open gates. */
   readonly name: string;
-  /** The kinds of notices that it tells; all by default. */
+  /** The kinds of notices that it receives; all by default. */
   readonly kinds?: readonly NoticeKind[];
   /** Passes a notice on. */
   readonly deliver: (notice: GateNotice, call: NoticeCall) => Promise<NoticeTaken | undefined>;

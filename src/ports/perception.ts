@@ -1,4 +1,4 @@
-/** What perception and judgement ask of a host: classifying, scoring, validating, all pure or nearly so. */
+/** The questions of perception and judgement to a host: classifying, scoring, validating, all pure or nearly so. */
 
 /** Types a request that carries no hint. `confidence` is 0 to 1. */
 export interface Classifier {
@@ -13,9 +13,9 @@ export interface Classifier {
 
 /** Measures of a request and of an output; each has a default. */
 export interface Scorers {
-  /** Tells how urgent a request is. */
+  /** Returns the urgency of a request. */
   readonly urgency: (text: string) => "low" | "normal" | "high" | "critical";
-  /** Tells how complex a request is; the pipeline depends on it. */
+  /** Returns the complexity of a request; the pipeline depends on it. */
   readonly complexity: (question: {
     readonly text: string;
     readonly inputs: unknown;
@@ -26,11 +26,11 @@ export interface Scorers {
     readonly evidence: readonly string[];
     readonly stated: number | null;
   }) => number;
-  /** 0 to 1: how far the output rests on what the steps produced. */
+  /** Returns, from 0 to 1, how far the steps' results support the output. */
   readonly grounding: (question: { readonly text: string; readonly evidence: readonly string[] }) => number;
 }
 
-/** Whether something may pass, why not, and what may pass in its place. */
+/** Whether a value may pass, the reason if not, and the value that may pass instead. */
 export type Verdict<T> =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: string; readonly sanitized?: T };
@@ -39,9 +39,9 @@ export type Verdict<T> =
 export interface Security {
   /** Checks the text of a request before it is classified. */
   readonly validate: (userInput: string) => Verdict<string> | Promise<Verdict<string>>;
-  /** Checks what an operator is about to be called with. */
+  /** Checks the params of an operator's call. */
   readonly validateParams: (resolved: unknown) => Verdict<unknown> | Promise<Verdict<unknown>>;
-  /** Checks what an operator gave, as text. */
+  /** Checks the output of an operator, as text. */
   readonly validateOutput: (output: string) => Verdict<string> | Promise<Verdict<string>>;
   /** Checks a piece of a stream before it is shown. */
   readonly validateChunk?: (chunk: string) => Verdict<string> | Promise<Verdict<string>>;

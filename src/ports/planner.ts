@@ -1,7 +1,7 @@
 /**
- * The planner port: an intent in its context becomes a plan with what planning cost. A placeholder of the plan that
- * also stands in what the planner was given is text; a `ref` as a whole param, or in a `text`, is a
- * reference in any case.
+ * The planner port: turns an intent in its context into a plan, and reports the cost of planning. A placeholder of the
+ * plan that also occurs in the planner's input is text; a `ref` as a whole param, or in a `text`, is always a
+ * reference.
  */
 import type { AuthContext } from "../contract/auth-context.ts";
 import type { CapabilityDefinition, PlanningSituation } from "../contract/capability.ts";
@@ -9,15 +9,15 @@ import type { ContextBundle } from "../contract/context-bundle.ts";
 import type { Intent } from "../contract/intent.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
 
-/** A plan, and what planning cost. */
+/** A plan, and the cost of planning. */
 export interface PlannerAnswer {
   readonly plan: ExecutionPlan;
   readonly usage: { readonly total_cost: number };
 }
 
-/** Makes plans; what it proposes is checked before it runs. */
+/** Makes plans; a proposal is checked before it runs. */
 export interface Planner {
-  /** Makes the plan of an intent, and says what planning cost. */
+  /** Makes the plan of an intent, and reports the cost of planning. */
   readonly plan: (question: {
     readonly intent: Intent;
     readonly context: ContextBundle;

@@ -1,19 +1,19 @@
 /**
- * The port of browsers' sessions: where login codes and sessions are kept, so that they outlive a process and are the same
- * in all that share the store.
+ * The port of browsers' sessions: the store of login codes and sessions, so that they outlive a process and are the
+ * same in all processes that share the store.
  *
- * 1.  What is kept leads to no code and to no secret: `name` is a digest.
- * 2.  Of all who redeem one code at once, in whatever processes, one is told true.
- * 3.  Of each kind at most so many stay; those that were used longest ago go.
+ * 1.  The stored records lead to no code and to no secret: `name` is a digest.
+ * 2.  If several callers redeem one code at once, in any processes, one succeeds.
+ * 3.  The number of each kind is limited; the least recently used are dropped.
  */
 import type { ScopedCaller } from "../contract/auth-context.ts";
 
 /** A session of a browser, or a link that begins one, by digest. */
 export interface SessionRecord {
   readonly name: string;
-  /** A code that was redeemed stays, as `used`: whoever brings it again is told. */
+  /** The kind; a redeemed code stays, as `used`, so that its repetition is recognised. */
   readonly kind: "code" | "used" | "session";
-  /** Tenant and principal as one text: what `drop` goes by. */
+  /** Tenant and principal as one text, by which `drop` selects. */
   readonly holder: string;
   readonly caller: ScopedCaller;
   /** These are epoch ms. */
@@ -26,7 +26,7 @@ export interface SessionRecord {
 export interface SessionStore {
   /** Gives the names that had to go for it. */
   readonly keep: (record: SessionRecord, most: number) => Promise<readonly string[]>;
-  /** Finds a session by its name; null where there is none. */
+  /** Finds a session by its name; null if there is none. */
   readonly find: (name: string) => Promise<SessionRecord | null>;
   /** Keeps when a session was last used. */
   readonly touch: (name: string, at: number) => Promise<void>;

@@ -1,4 +1,4 @@
-/** Signed approvals: who checks a signature, and where an approver's keys come from. */
+/** Signed approvals: the verifier of a signature, and the source of an approver's keys. */
 import type { PrincipalRef, PublicJwk } from "../contract/gate-vote.ts";
 
 /** A compact JWS that one of the keys has made. */
@@ -14,7 +14,10 @@ export interface SignatureVerifier {
   readonly verify: (jws: string, keys: readonly PublicJwk[]) => Promise<VerifiedSignature | null>;
 }
 
-/** The public keys (JWK) with which this principal may sign; null or none: they cannot. What is no Ed25519 key is left out. */
+/**
+ * Returns the public keys (JWK) with which this principal may sign; null or none if they cannot. Keys that are not
+ * Ed25519 are ignored.
+ */
 export type ApproverKeys = (
   principal: PrincipalRef,
   tenantId: string | number,

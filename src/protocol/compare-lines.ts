@@ -1,12 +1,13 @@
-/**
- * Two texts, line by line: what stays, what goes and what is new. Pure.
- */
+/** Compares two texts line by line: lines that stay, go and are new. Pure. */
 export type Sign = " " | "-" | "+";
 export type Edit = readonly [sign: Sign, line: string];
 
 const mark = (sign: Sign, lines: readonly string[]): Edit[] => lines.map((line) => [sign, line]);
 
-/** @param maxCells pairs of lines that are compared at most; beyond it the differing middle is replaced whole. */
+/**
+ * Compares two lists of lines. @param maxCells the maximum number of compared pairs; beyond it the differing middle is
+ * replaced whole.
+ */
 export function compareLines(a: readonly string[], b: readonly string[], maxCells: number): readonly Edit[] {
   const shorter = Math.min(a.length, b.length);
   let head = 0;
@@ -17,7 +18,9 @@ export function compareLines(a: readonly string[], b: readonly string[], maxCell
   return [...mark(" ", a.slice(0, head)), ...middle, ...mark(" ", a.slice(a.length - tail))];
 }
 
-/** Longest common subsequence: cell (i, j) is its length for the lines from i and from j on. */
+/**
+ * Compares the middle by the longest common subsequence: cell (i, j) is its length for the lines from i and from j on.
+ */
 function compareMiddle(a: readonly string[], b: readonly string[], maxCells: number): Edit[] {
   if (a.length * b.length > maxCells) return [...mark("-", a), ...mark("+", b)];
   const width = b.length + 1;

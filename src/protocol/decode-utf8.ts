@@ -2,7 +2,9 @@
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Decodes UTF-8, to the byte. @throws Error if the bytes are not UTF-8: none of them is replaced by another character. */
+/**
+ * Decodes UTF-8, to the byte. @throws Error if the bytes are not UTF-8: none of them is replaced by another character.
+ */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);

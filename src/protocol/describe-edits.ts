@@ -1,4 +1,4 @@
-/** The edits of a gate in words: who changed what it shows, when, from what to what. Every face shows them first. */
+/** The edits of a gate as text: who changed which value, when, from what to what. Every face shows them first. */
 import type { Gate } from "../contract/gate.ts";
 import type { GateChange, GateEdit } from "../contract/gate-edit.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
@@ -17,12 +17,13 @@ export const describeEdits = ({ edits = [] }: Pick<Gate, "edits">): readonly str
     ...describeComment(edit),
   ]);
 
-/** Returns the comment that came with an edit as a line; none where nothing was said. */
+/** Returns the comment of an edit as a line; none if there is no comment. */
 export const describeComment = ({ comment }: GateEdit): readonly string[] =>
   comment === undefined ? [] : [`Comment on the edit: ${showLine(JSON.stringify(comment))}`];
 
 export const describeEditor = ({ by, at, changes }: GateEdit): string =>
-  `Edited by ${showLine(namePrincipal(by))} at ${at}${changes.length === 0 ? "; the gate itself shows the values" : ""}`;
+  `Edited by ${showLine(namePrincipal(by))} at ` +
+  `${at}${changes.length === 0 ? "; the gate itself shows the values" : ""}`;
 
 /** Returns one changed value in a line: `amount_eur: 61000 → 6100`. */
 export const describeChange = ({ path, from, to }: GateChange): string =>

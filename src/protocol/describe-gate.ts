@@ -1,9 +1,9 @@
 /**
- * A gate in words, described once. The command line, MCP, the notifiers and the console render these sections, each in its
- * own layout, so that a new field of a gate is one more fact here.
+ * A gate as text, described once. The command line, MCP, the notifiers and the console render these sections, each in
+ * its own layout, so that a new field of a gate is one more fact here.
  *
- * Owns: what is said of a gate, under which names and in which order. Never: lays out, colours or cuts a text. Texts from
- *       outside stand here as they came: a renderer shows them by `showLine` or `quoteText`.
+ * Owns: the facts about a gate, their names and their order. Never: lays out, colours or cuts a text. Texts from
+ * outside are unchanged here: a renderer shows them by `showLine` or `quoteText`.
  */
 import type { Gate, GateReason } from "../contract/gate.ts";
 import type { GateVote } from "../contract/gate-vote.ts";
@@ -15,12 +15,12 @@ import { namePrincipal } from "./name-principal.ts";
 import { namedTargets } from "./named-targets.ts";
 import { showLine } from "./visible-text.ts";
 
-/** One thing that is said of a gate. */
+/** One fact about a gate. */
 export interface GateFact {
   /** At most 9 characters, except for facts of edits. */
   readonly name: string;
   readonly text: string;
-  /** An instant (ISO 8601) that stands before the text; a renderer may say how far away it is. */
+  /** An instant (ISO 8601) before the text; a renderer may show the time until then. */
   readonly at?: string;
 }
 
@@ -48,7 +48,7 @@ export interface GateSection {
   readonly text: string | null;
 }
 
-/** Returns what is said of a gate, in the order in which a person reads it. A section that would say nothing is left out. */
+/** Returns the sections about a gate, in the order in which a person reads them. Empty sections are left out. */
 export function describeGate(gate: Gate): readonly GateSection[] {
   const isCalled = gate.kind === "in_doubt";
   const sections: readonly GateSection[] = [
@@ -116,7 +116,7 @@ function whatFacts({ kind, operator, effect, target }: Gate): readonly GateFact[
   return [fact(kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`), ...each("target", final)];
 }
 
-/** What is on record of a call in doubt. */
+/** Returns the recorded facts of a call in doubt. */
 function doubtFacts({ doubt }: Gate): readonly GateFact[] {
   if (doubt === undefined) return [];
   const { called_at, error } = doubt;

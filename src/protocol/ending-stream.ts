@@ -1,20 +1,22 @@
 /**
- * The body of an answer that is read for long: what has to know when it is over, and what may end it from outside.
+ * The body of an answer that is read for a long time: a callback for its end, and a way to end it from outside.
  *
- * 1.  `onEnd` runs once, however the stream ends: at its end, by its failure, because nobody reads it any more, or by `until`.
- * 2.  Nothing is taken from the body before its reader asks: a slow reader holds nothing more than it did.
- * 3.  What is ended from outside closes as at its end if its reader waits; a reader that takes nothing is cut off.
+ * 1.  `onEnd` runs once, however the stream ends: at its end, by its failure, because its reader leaves, or by `until`.
+ * 2.  Nothing is taken from the body before its reader asks: a slow reader causes no buffering.
+ * 3.  A stream that is ended from outside closes normally if its reader waits; a reader that takes nothing is cut off.
  */
 
 export interface Ending {
   readonly onEnd?: () => unknown;
-  /** Is given what ends the stream, which may be called at once; gives what forgets it. */
+  /**
+   * Receives the function that ends the stream, which may be called at once; returns the function that unsubscribes.
+   */
   readonly until?: (end: () => void) => () => void;
 }
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 
-/** The same bytes, until they are over. */
+/** Returns the same bytes, with callbacks at their end. */
 export function endingStream(body: ReadableStream<Uint8Array>, ending: Ending): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let over = false;

@@ -30,14 +30,14 @@ export class ErrorResponseException extends Error {
   }
 }
 
-/** The message, typed by which of method, id, result and error it has. Throws ErrorResponseException. */
+/** Returns the message, typed by which of method, id, result and error it has. Throws ErrorResponseException. */
 export function validateMessageEnvelope(raw: unknown): RpcMessage {
   const checked = tryValidateMessageEnvelope(raw);
   if ("message" in checked) return checked.message;
   throw new ErrorResponseException(checked.refusal);
 }
 
-/** The same, returning the refusal in place of throwing it. */
+/** Validates in the same way, and returns the refusal instead of throwing it. */
 export function tryValidateMessageEnvelope(
   raw: unknown,
 ): { readonly message: RpcMessage } | { readonly refusal: RpcErrorResponse } {
@@ -75,7 +75,7 @@ function refuse(raw: JsonObject | null, reason: string, invalid: readonly string
   return createErrorResponse(id, invalidRequest, `invalid request: ${reason}`, { invalid, keys });
 }
 
-/** A Request with a fresh id of the entity type (default "request"); params only when given. */
+/** Makes a Request with a fresh id of the entity type (default "request"); params only when given. */
 export function createRequest(
   method: string,
   params?: JsonObject | null,
@@ -86,17 +86,17 @@ export function createRequest(
   return { jsonrpc: "2.0", id, method, ...(params != null && { params }) };
 }
 
-/** A Notification: no id, params only when given. */
+/** Makes a Notification: no id, params only when given. */
 export function createNotification(method: string, params?: JsonObject | null): RpcNotification {
   return { jsonrpc: "2.0", method, ...(params != null && { params }) };
 }
 
-/** The success answer to that request. */
+/** Makes the success answer to that request. */
 export function createSuccessResponse(requestId: string, result: JsonObject): RpcSuccess {
   return { jsonrpc: "2.0", id: requestId, result };
 }
 
-/** The error answer to that request, or to an unidentifiable one: then the id is null. */
+/** Makes the error answer to that request, or to an unidentifiable one: then the id is null. */
 export function createErrorResponse(
   requestId: string | null,
   code: number,
@@ -106,7 +106,7 @@ export function createErrorResponse(
   return { jsonrpc: "2.0", id: requestId, error: { code, message, ...(data !== undefined && { data }) } };
 }
 
-/** The first answer in the pool with that id, by reference, or null when none has arrived. */
+/** Returns the first answer in the pool with that id, by reference, or null if none has arrived. */
 export function matchResponseToRequest(
   requestId: string,
   responsePool: readonly RpcMessage[],
@@ -119,12 +119,12 @@ export function matchResponseToRequest(
 }
 
 /**
- * `expectsReply`: renders a Signal as a Request whose id is the Signal's. `requestId`: the id that a Result answers;
+ * `expectsReply`: renders a Signal as a Request with the Signal's id. `requestId`: the id that a Result answers;
  * without it the parent of its first Signal, else a fresh one.
  */
 export type EnvelopeOptions = { readonly expectsReply?: boolean; readonly requestId?: string; readonly ids?: IdSource };
 
-/** A Signal as Request or Notification, a Result as success or error response. */
+/** Renders a Signal as Request or Notification, a Result as success or error response. */
 export function toEnvelope(value: Signal | Result, options: EnvelopeOptions = {}): RpcMessage {
   if (!isSignal(value)) return renderResult(value, options);
   const { expectsReply = false } = options;
@@ -150,8 +150,8 @@ function drawRequestId(ids: IdSource | undefined): string {
 const fromRef = moduleRef(0, "envelope", "from_envelope");
 
 /**
- * The Signal or Result that a kernel envelope renders. Throws an input KernelErrorException for a message that is not
- * a rendering of one; a foreign tool's messages go through the bridges.
+ * Returns the Signal or Result that a kernel envelope renders. Throws an input KernelErrorException for any other
+ * message; a foreign tool's messages go through the bridges.
  */
 export function fromEnvelope(message: RpcMessage): Signal | Result {
   if ("method" in message) return fromMethod(message);

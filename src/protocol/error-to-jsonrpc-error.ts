@@ -1,6 +1,6 @@
 // A KernelError as a JSON-RPC error object.
-// Owns: the code, of the catalogue's row or of the category, and the one reserved key data.kernel, by which a reader tells
-// a policy denial from a bad request although both may say -32600.
+// Owns: the code, of the catalogue's row or of the category, and the one reserved key data.kernel, by which a reader
+// tells a policy denial from a bad request although both may say -32600.
 
 import { errorCodes, isErrorCode } from "../contract/error-codes.ts";
 import { rpcCodeByCategory } from "../contract/error-row.ts";
@@ -8,8 +8,8 @@ import type { KernelError } from "../contract/kernel-error.ts";
 import type { RpcErrorObject } from "../contract/rpc.ts";
 
 /**
- * code: the row's, unless the code has no row or wraps an error of another category: then it is the category's. The message,
- * and data: every key of detail, and kernel {code, category, severity}.
+ * Renders an error. code: the row's, unless the code has no row or wraps an error of another category: then the
+ * category's. data: every key of detail, and kernel {code, category, severity}.
  */
 export function errorToJsonrpcError(error: KernelError): RpcErrorObject {
   const { code, category, severity } = error;

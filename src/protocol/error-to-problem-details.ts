@@ -9,14 +9,15 @@ import type { ProblemCause, ProblemDetails } from "../contract/http.ts";
 import { boundError, type KernelError } from "../contract/kernel-error.ts";
 
 /**
- * `retryAfterSec`: the hint for transient errors that another attempt may mend, in seconds, 1 unless told. `instance`: the
- * correlation id.
+ * `retryAfterSec`: the hint for transient errors that another attempt may resolve, in seconds, 1 by default.
+ * `instance`: the correlation id.
  */
 export type ProblemOptions = { readonly retryAfterSec?: number; readonly instance?: string };
 
 /**
- * type `urn:kernel:error:<code>`, title the category, detail the message. The status is the catalogue row's, unless the
- * code has no row or wraps an error of another category: then it is the category's. `errors` are those of the error's detail.
+ * Renders an error: type `urn:kernel:error:<code>`, title the category, detail the message. The status is the catalogue
+ * row's, unless the code has no row or wraps an error of another category: then the category's. `errors` are those of
+ * the error's detail.
  */
 export function errorToProblemDetails(error: KernelError, options: ProblemOptions = {}): ProblemDetails {
   const row = isErrorCode(error.code) ? errorCodes[error.code] : undefined;

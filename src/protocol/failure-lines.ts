@@ -1,7 +1,7 @@
 /**
- * A failure as lines that a person reads: what was thrown by name, code and message, then its causes and members.
+ * A failure as lines for a person: the error's name, code and message, then its causes and members.
  *
- * Never: says the same line twice; changes a text. Whoever shows the lines shows each character of them.
+ * Never: repeats a line; changes a text. A face makes each character of the lines visible.
  */
 import type { KernelError } from "../contract/kernel-error.ts";
 import { isSpent } from "../contract/spent-call.ts";
@@ -10,7 +10,7 @@ import type { ThrownError } from "../contract/thrown.ts";
 /** Returns whether a call in doubt answered and its answer was refused: it has taken effect. */
 export const hasAnswered = (error: KernelError | null): boolean => isSpent(error);
 
-/** Returns one line for each error on record, outermost first; what caused it begins with `caused by`. */
+/** Returns one line for each error on record, outermost first; a cause begins with `caused by`. */
 export function failureLines(error: KernelError): readonly string[] {
   const lines: string[] = [];
   for (let at: KernelError | null = error; at !== null; at = at.cause) {

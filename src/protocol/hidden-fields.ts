@@ -1,22 +1,22 @@
 /**
- * What a gate's preview leaves out: the fields of the payload that run and that the preview does not say.
+ * The fields of a payload that run and that a gate's preview does not show.
  *
- * 1.  Long texts that stand in the preview whole are said there, and so is the one that is the preview. All else is left
- *     out: a short value that also occurs in a long one (a folder that a letter mentions) says nothing of its field.
- * 2.  A preview that begins with the payload itself, on lines of its own, leaves nothing out.
+ * 1.  A long text that the preview contains whole, or that is the preview, is shown. All other fields count as hidden:
+ *     a short value that also occurs in a long one (a folder that a letter mentions) does not show its field.
+ * 2.  A preview that begins with the payload itself, on lines of its own, hides nothing.
  */
 import type { Json } from "../contract/json.ts";
 
 export interface HiddenField {
-  /** As in `to[0].address`; where the payload is one value, `payload`. */
+  /** The path, such as `to[0].address`; `payload` if the payload is one value. */
   readonly path: string;
   readonly value: Json;
 }
 
-/** From here on a text is taken to be the same where it stands in another. In characters. */
+/** The length, in characters, from which an equal text inside another counts as shown. */
 const longText = 200;
 
-/** In the payload's order; empty lists and objects count as values. */
+/** Lists the fields in the payload's order; empty lists and objects count as values. */
 export function listHiddenFields(payload: Json, preview: string): readonly HiddenField[] {
   if (saysPayload(preview, payload)) return [];
   const shown = new Set<Json>();
@@ -47,7 +47,7 @@ function itemsOf(value: Json, path: string): readonly (readonly [Json, string])[
   return Object.entries(value).map(([key, item]) => [item, joinPath(path, key)]);
 }
 
-/** A key that a dot or bracket could be part of is quoted. */
+/** Joins a path; a key that contains a dot or bracket is quoted. */
 function joinPath(path: string, key: string): string {
   if (!/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(key)) return `${path}[${JSON.stringify(key)}]`;
   return path === "" ? key : `${path}.${key}`;

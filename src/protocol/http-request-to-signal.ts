@@ -18,9 +18,9 @@ export type HttpRequestOptions = {
 const bridgeRef = moduleRef(0, "gateway", "http_request_to_signal");
 
 /**
- * A JobRequest gives TEXT with body {text: query} and job_type, depth and max_steps as string tags; any other body
- * gives DATA with a schema name. Tag source_type is user. Throws an input KernelErrorException for a JobRequest with
- * bad values.
+ * Makes a Signal. A JobRequest gives TEXT with body {text: query} and job_type, depth and max_steps as string tags; any
+ * other body gives DATA with a schema name. Tag source_type is user. Throws an input KernelErrorException for a
+ * JobRequest with bad values.
  */
 export function httpRequestToSignal(request: unknown, traceId: string, options: HttpRequestOptions = {}): Signal {
   const { schema, origin = bridgeRef, signals = ambientSignals } = options;

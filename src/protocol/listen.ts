@@ -1,16 +1,16 @@
-/** A server begins to listen, or its refusal says why it cannot: for all faces that open a socket. */
+/** Makes a server listen, or reports why it cannot: for all faces that open a socket. */
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { ModuleRef } from "../contract/module-ref.ts";
 
-/** A server of Node, of whatever protocol. */
+/** A server of Node, of any protocol. */
 interface Listening {
   readonly listen: (port: number, host: string, begun: () => void) => unknown;
   readonly once: (event: "error", hear: (error: Error) => void) => unknown;
   readonly off: (event: "error", hear: (error: Error) => void) => unknown;
 }
 
-/** @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE. */
+/** Listens. @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE. */
 export async function listen(
   server: Listening,
   { host, port }: { readonly host: string; readonly port: number },

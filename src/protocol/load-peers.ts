@@ -20,9 +20,9 @@ const missing = "T0_PACKAGE_MISSING";
 const peersRef = moduleRef(0, "peers", "load_peers");
 
 /**
- * Returns what `load` imports.
- * @throws KernelErrorException T0_PACKAGE_MISSING if one of the packages is not installed. The message contains the command
- *   that installs all of them; `detail.packages` lists them.
+ * Returns the imports of `load`.
+ * @throws KernelErrorException T0_PACKAGE_MISSING if one of the packages is not installed. The message contains the
+ * command that installs all of them; `detail.packages` lists them.
  */
 export async function loadPeers<T>(peers: Peers, load: () => Promise<T>): Promise<T> {
   try {
@@ -58,7 +58,9 @@ function missingIn(thrown: unknown): readonly string[] {
   return isOurs ? (thrown.error.detail["packages"] as readonly string[]) : [];
 }
 
-/** Returns whether the runtime did not find one of the packages. Node, Bun and Deno all quote its name in the message. */
+/**
+ * Returns whether the runtime did not find one of the packages. Node, Bun and Deno all quote its name in the message.
+ */
 function isMissing(thrown: unknown, packages: readonly string[]): boolean {
   const [, name = ""] = /(?:package|module) ['"]([^'"]+)['"]/.exec(messageOf(thrown)) ?? [];
   const names = packages.map((each) => each.replace(/(?<=.)@.*$/, ""));

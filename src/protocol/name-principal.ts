@@ -1,6 +1,6 @@
-/** A principal in words. */
+/** A principal as text. */
 
-/** Returns the type and the id of a principal, as in `user ann`; the id alone where no type is known. */
+/** Returns the type and the id of a principal, as in `user ann`; the id alone if no type is known. */
 export const namePrincipal = ({
   type,
   id,

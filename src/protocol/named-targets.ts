@@ -1,7 +1,7 @@
-/** Where the approvals that stand would have an outcome applied: who approves what is shown names the same. */
+/** The places at which the standing approvals would have an outcome applied; a further approval must name the same. */
 import type { GateVote } from "../contract/gate-vote.ts";
 
-/** Empty where none names any. */
+/** Returns the named targets; empty if none are named. */
 export function namedTargets(votes: readonly GateVote[]): Pick<GateVote, "apply_targets"> {
   const { apply_targets } = votes.find(({ advisory, decision }) => !advisory && decision === "approve") ?? {};
   return apply_targets === undefined ? {} : { apply_targets };

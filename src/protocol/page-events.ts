@@ -1,9 +1,9 @@
-/** A page of a workflow's events for faces that tell them: bounded in items and in characters, with the cursor of the next. */
+/** A page of a workflow's events for faces: bounded in items and in characters, with the cursor of the next. */
 import type { LedgerEvent } from "../contract/event.ts";
 
 export interface EventPageLimits {
   readonly limit: number;
-  /** Of the events as JSON, all together; one event is told whatever its size. */
+  /** The limit on the characters of the events as JSON, all together; one event is included whatever its size. */
   readonly maxChars: number;
 }
 

@@ -2,11 +2,13 @@
  * JSON text as the value that its writer meant, for every face and for what models write.
  *
  * 1. An object that names a member twice is refused: JSON.parse would keep the last, another reader the first.
- * 2. What would change its meaning on the way through a store is refused (`requireSafeJson`).
+ * 2. A value that a store would change is refused (`requireSafeJson`).
  */
 import { NotJson, requireSafeJson } from "../contract/json.ts";
 
-/** Reads text as JSON of at most so many levels. @throws SyntaxError if it is not JSON; NotJson if it loses its meaning. */
+/**
+ * Reads text as JSON of at most so many levels. @throws SyntaxError if it is not JSON; NotJson if it loses its meaning.
+ */
 export function parseSafeJson(text: string, maxDepth?: number): unknown {
   const value: unknown = JSON.parse(text);
   requireSafeJson(value, maxDepth);

@@ -1,10 +1,12 @@
 /**
- * The body of a request as text and as JSON, for every face that is spoken to over HTTP.
+ * The body of a request as text and as JSON, for every face over HTTP.
  *
- * 1.  No more than `maxBodyBytes` is ever read, whatever the request says of its length.
- * 2.  The text is read as `parse-json.ts` reads it: nothing is lost or replaced on the way.
- * 3.  A body that was encoded is refused, whatever by: nothing is unpacked here, so that nothing grows while it is read.
- * 4.  Bytes that are not UTF-8, text that is not JSON, and trees that are too deep are input errors; nothing is guessed.
+ * 1.  No more than `maxBodyBytes` is ever read, whatever length the request declares.
+ * 2.  The text is read as `parse-json.ts` reads it: nothing is lost or replaced.
+ * 3.  An encoded body is refused, whatever its encoding: nothing is unpacked here, so that nothing grows while it is
+ *     read.
+ * 4.  Bytes that are not UTF-8, text that is not JSON, and trees that are too deep are input errors; nothing is
+ *     guessed.
  */
 import { kernelError } from "../contract/error-codes.ts";
 import { NotJson } from "../contract/json.ts";
@@ -21,7 +23,7 @@ export interface BodyLimits {
 
 const bodyRef = moduleRef(0, "bridge", "read_body");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Parses text. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function parseJson(text: string, maxDepth: number): unknown {
   try {
     return parseSafeJson(text, maxDepth);
@@ -31,7 +33,7 @@ export function parseJson(text: string, maxDepth: number): unknown {
   }
 }
 
-/** The body's text, checked for its type and size. @throws KernelErrorException with status 400, 413 or 415. */
+/** Returns the body's text, checked for its type and size. @throws KernelErrorException with status 400, 413 or 415. */
 export async function readBodyText(
   request: Request,
   { maxBodyBytes }: Pick<BodyLimits, "maxBodyBytes">,
@@ -45,7 +47,9 @@ export async function readBodyText(
   return decodeBody(bytes);
 }
 
-/** The text of a body's bytes. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if they are not UTF-8. */
+/**
+ * Returns the text of a body's bytes. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if they are not UTF-8.
+ */
 export function decodeBody(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -54,7 +58,7 @@ export function decodeBody(bytes: Uint8Array): string {
   }
 }
 
-/** Reads a body as JSON-RPC does: what cannot be read is a parse error. Type and size are HTTP's own affair. */
+/** Reads a body as JSON-RPC does: an unreadable body is a parse error. Type and size are HTTP's own affair. */
 export async function orUnparsed<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -65,7 +69,7 @@ export async function orUnparsed<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The body's bytes. @throws KernelErrorException with status 400, 413 or 415. */
+/** Returns the body's bytes. @throws KernelErrorException with status 400, 413 or 415. */
 export async function readBytes(request: Request, most: number): Promise<Uint8Array> {
   const encoding = request.headers.get("content-encoding") ?? "";
   if (!/^(?:identity)?$/i.test(encoding))

@@ -4,9 +4,9 @@
 const maxPauseMs = 600_000;
 
 /**
- * Reads milliseconds from `retry-after-ms`, or from `retry-after` in seconds or as an HTTP date, which counts from the
- * answer's own `date`: no clock of this machine is asked. Gives null for an answer that asks for none, or for a time that
- * has passed.
+ * Reads milliseconds from `retry-after-ms`, or from `retry-after` in seconds or as an HTTP date, which is relative to
+ * the answer's own `date`: this machine's clock is not read. Returns null if the answer has none, or a time that has
+ * passed.
  */
 export function readRetryAfterMs(headers: unknown): number | null {
   const told = namesOf(headers);
@@ -25,5 +25,5 @@ function namesOf(headers: unknown): ReadonlyMap<string, string> {
 
 const readNumber = (text = ""): number => (/^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN);
 
-/** Of a text that begins like the date of a header; years alone are none. */
+/** Reads a text that begins like the date of a header; a year alone is none. */
 const readDate = (text = ""): number => (/^[A-Za-z]{3,9},? /.test(text) ? Date.parse(text) : Number.NaN);

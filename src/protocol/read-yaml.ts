@@ -1,16 +1,17 @@
 /**
- * YAML, of which JSON is a part, as plain data: what rules are written in, whichever way they come.
+ * Reads YAML, of which JSON is a part, as plain data, for rules from any source.
  *
- * Owns: what counts as YAML here, and that a field is written once. Never: knows what the data mean, or where they are from.
- * 1.  A field that is written twice is refused, under a quoted name or an alias, too. All fields are looked at once: the
- *     parser's own look compares each with each, and a large file kept a process from all else for minutes.
+ * Owns: the accepted YAML, and the check that a field is written once. Never: knows the meaning or the source of the
+ * data.
+ * 1.  A field that is written twice is refused, under a quoted name or an alias, too. All fields are checked at once:
+ *     the parser's own check compares each with each, and a large file blocked a process for minutes.
  */
 import type { Document } from "yaml";
 import { loadPeers } from "./load-peers.ts";
 
-/** @throws Error for what is no YAML, or warns of what it is, and for aliases that would grow without end. */
+/** Reads YAML. @throws Error for invalid YAML and for its warnings, and for aliases that would grow without end. */
 export async function readYaml(text: string): Promise<unknown> {
-  // Only now: most of those who may read rules read none.
+  // The parser is loaded late, because most users who may read rules read none.
   const { isAlias, isScalar, parseDocument, visit } = await loadPeers(
     { user: "reading YAML", packages: ["yaml@2"] },
     () => import("yaml"),

@@ -11,8 +11,8 @@ import { errorToProblemDetails, type ProblemOptions } from "./error-to-problem-d
 export type HttpResponseOptions = ProblemOptions & { readonly job?: JobMetadata };
 
 /**
- * ok, partial and skip give the success envelope whose data are the Signals; partial adds the error's view and skip the
- * reason. error gives ProblemDetails.
+ * Renders a Result. ok, partial and skip give the success envelope whose data are the Signals; partial adds the error's
+ * view and skip the reason. error gives ProblemDetails.
  */
 export function resultToHttpResponse(
   result: Result,

@@ -4,12 +4,12 @@
 import type { RpcNotification } from "../contract/rpc.ts";
 import type { Signal } from "../contract/signal.ts";
 
-/** params are the Signal's fields; reviveSignal(params) rebuilds it. */
+/** Renders a Signal. params are the Signal's fields; reviveSignal(params) rebuilds it. */
 export function signalToNotification(signal: Signal): RpcNotification {
   return { jsonrpc: "2.0", method: signalMethod(signal), params: { ...signal } };
 }
 
-/** `kernel/signal/<kind>` */
+/** Returns the method: `kernel/signal/<kind>`. */
 export function signalMethod({ kind }: Pick<Signal, "kind">): string {
   return `kernel/signal/${kind}`;
 }

@@ -1,6 +1,6 @@
 // A DATA Signal as an MCP tool call.
-// Owns: which body keys say the tool and its arguments.
-// Never: yields a bad request: what does not conform is an input error.
+// Owns: the body keys of the tool and its arguments.
+// Never: yields a bad request: a Signal that does not conform is an input error.
 
 import { kernelError } from "../contract/error-codes.ts";
 import { isPlainObject } from "../contract/json.ts";
@@ -11,13 +11,13 @@ import type { ToolCallRequest } from "../contract/tool.ts";
 
 const bridgeRef = moduleRef(0, "bridge", "signal_to_tool_call");
 
-/** {name: body.tool, arguments: body.args}. Throws an input KernelErrorException for any other Signal. */
+/** Makes {name: body.tool, arguments: body.args}. Throws an input KernelErrorException for any other Signal. */
 export function signalToToolCall(signal: Signal): ToolCallRequest {
   const call = trySignalToToolCall(signal);
   return isKernelError(call) ? raise(call) : call;
 }
 
-/** The same, returning the KernelError in place of throwing it. */
+/** Converts in the same way, and returns the KernelError instead of throwing it. */
 export function trySignalToToolCall(signal: Signal): ToolCallRequest | KernelError {
   const { kind, body } = signal;
   if (kind !== "data") return refuse(signal, "a tool call is a data signal", ["kind"]);

@@ -36,7 +36,7 @@ export type ToolResultOptions = {
 type Bridge = {
   readonly signals: SignalFactory;
   readonly putArtifact: PutArtifact;
-  /** By their base64 text. */
+  /** The kept bytes, by their base64 text. */
   readonly kept: Map<string, Kept>;
   readonly origin: ModuleRef;
   readonly traceId: string;
@@ -47,7 +47,7 @@ type Bridge = {
 const bridgeRef = moduleRef(0, "bridge", "tool_result_to_signal");
 const unknownType = "application/octet-stream";
 
-/** One to many Signals with tags source_type tool and tool. Throws nothing for a parsed ToolResult. */
+/** Makes one to many Signals with tags source_type tool and tool. Never throws for a parsed ToolResult. */
 export function toolResultToSignal(
   result: ToolResult,
   toolName: string,
@@ -139,7 +139,7 @@ function createFile(bridge: Bridge, base64: string, mediaType: string): Signal {
   return signals.createFileSignal(file_id, mediaType, path, origin, traceId, common);
 }
 
-/** Keeps bytes that were not kept yet, and says where. */
+/** Keeps bytes that were not kept yet, and returns their reference. */
 function keep({ kept, putArtifact }: Bridge, { base64, mediaType }: Bytes): Kept {
   const known = kept.get(base64) ?? putArtifact(decode(base64), mediaType);
   kept.set(base64, known);
@@ -173,7 +173,7 @@ function bytesOf(item: ToolContent): readonly Bytes[] {
 const minBytesChars = 96;
 const base64Text = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
-/** JSON in which texts of bytes are replaced by their names; what has none stays. */
+/** Returns JSON in which texts of bytes are replaced by their names; a value without any is returned unchanged. */
 function nameBytes(value: unknown, name: (base64: string) => string | undefined, left = 64): unknown {
   if (typeof value === "string")
     return value.length >= minBytesChars && base64Text.test(value) ? (name(value) ?? value) : value;

@@ -1,11 +1,11 @@
 /**
- * What one reader follows live: an iterator that can be left at any time, also while it waits for what comes next.
+ * A live view of one reader: an iterator that can be left at any time, also while it waits for the next item.
  *
- * 1.  Nothing is opened before the first item is asked for; with the reader everything goes that was opened for it.
+ * 1.  Nothing is opened before the first item is requested; everything that was opened is closed with the reader.
  */
 export type Viewing<T> = AsyncIterableIterator<T, void, void> & AsyncGenerator<T, void, void>;
 
-/** `open` is given the signal that ends what it opens. `onLeave` runs once. */
+/** Makes a view. `open` receives the signal that ends its work. `onLeave` runs once. */
 export function viewing<T>(
   open: (signal: AbortSignal) => AsyncGenerator<T, void, void>,
   { signal, onLeave = () => undefined }: { readonly signal?: AbortSignal; readonly onLeave?: () => void } = {},

@@ -1,6 +1,7 @@
 /**
- * Text as a person can see it: each character that shows nothing, looks like another or moves what is around it is named
- * in its place, as in `‹U+202E RIGHT-TO-LEFT OVERRIDE›`. Whoever shows what came from outside shows it by these.
+ * Text as a person can see it: each character that shows nothing, looks like another or moves what is around it is
+ * replaced by its name, as in `‹U+202E RIGHT-TO-LEFT OVERRIDE›`. All faces show texts from outside through these
+ * functions.
  *
  * V1  Nothing is dropped and nothing forbidden is left: controls, formats, separators, unusual spaces, variation
  *     selectors, tags, private use, unassigned and lone surrogates are named; so are marks without a letter under them.
@@ -8,21 +9,26 @@
  *     in another way than it is usually composed.
  * V3  A line feed ends a line in `showText`; in `showLine` it is named. A space at the end of a line is named.
  * V4  An emoji sequence that Unicode lists (RGI_Emoji: joined people, flags, keycaps, skin tones, the selector of emoji
- *     presentation) is shown as it is, and so is the selector of text presentation after a base that has both. A joiner, a
- *     selector or a tag anywhere else is named.
- * Not told apart: letters of different scripts that look alike.
+ *     presentation) is shown as it is, and so is the selector of text presentation after a base that has both. A
+ *     joiner, a selector or a tag anywhere else is named. Not told apart: letters of different scripts that look alike.
  */
 
-/** Braille blank, object replacement, null notehead and Khitan filler have no mark on paper; Unicode has no class for them. */
+/**
+ * Braille blank, object replacement, null notehead and Khitan filler have no mark on paper; Unicode has no class for
+ * them.
+ */
 const unseen = String.raw`\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}\u{FFFC}\u{1D159}\u{16FE4}`;
 const forbidden = `[[${unseen}]--[ \\n]]`;
 const forbiddenOrMarker = `[[${unseen}‹]--[ \\n]]`;
 /** The longest sequence is taken first; what follows it is judged by itself. */
 const listedEmoji = String.raw`(?<emoji>\p{RGI_Emoji}|[\p{Emoji}--[\p{Emoji_Presentation}0-9#*]]\uFE0E)`;
-/** What only a sequence holds: a text without it is read by the shorter expression. */
+/** Characters that only a sequence holds: a text without them is read by the shorter expression. */
 const sequenced = /[\u200D\uFE0E\uFE0F\u{E007F}]/u;
 
-/** Two expressions for one class of characters: of texts without emoji sequences, and of those that may hold some. */
+/**
+ * Makes two expressions for one class of characters: for texts without emoji sequences, and for those that may hold
+ * some.
+ */
 const finderOf = (chars: string) => ({
   plain: new RegExp(chars, "gv"),
   sequences: new RegExp(`${listedEmoji}|${chars}`, "gv"),
@@ -36,7 +42,7 @@ function replaceUnlisted(text: string, chars: ReturnType<typeof finderOf>, repla
   return text.replace(chars.sequences, (found, emoji: string | undefined) => emoji ?? replace(found));
 }
 
-/** Marks with nothing to stand on, and those that pile up: they would lie over what is around them. */
+/** Matches marks without a base, and marks that pile up: they would cover the text around them. */
 const looseMarks = /(?<=^|[ \n›])\p{M}+|(?<=\p{M}{4})\p{M}+/gu;
 const lastSpaces = / (?=\n|$)/g;
 
@@ -87,7 +93,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/\p{Cn}/u, " UNASSIGNED"],
 ];
 
-/** `‹U+202E RIGHT-TO-LEFT OVERRIDE›`, or the number alone where it has no name here. */
+/** Returns `‹U+202E RIGHT-TO-LEFT OVERRIDE›`, or the number alone if the character has no name here. */
 function nameCharacter(char: string): string {
   const known = names[char];
   if (known !== undefined) return `‹${known}›`;
@@ -95,7 +101,7 @@ function nameCharacter(char: string): string {
   return `‹U+${number}${kinds.find(([kind]) => kind.test(char))?.[1] ?? tagOf(char)}›`;
 }
 
-/** A tag character stands for the ASCII character of its last seven bits. */
+/** Returns the ASCII character of a tag character's last seven bits. */
 function tagOf(char: string): string {
   const bits = (char.codePointAt(0) as number) - 0xe0000;
   return bits > 0x20 && bits < 0x7f ? ` TAG ${String.fromCharCode(bits)}` : "";
@@ -103,25 +109,25 @@ function tagOf(char: string): string {
 
 const nameEach = (chars: string): string => Array.from(chars, nameCharacter).join("");
 
-/** Of several lines: line feeds stay. */
+/** Makes a text of several lines visible: line feeds stay. */
 export function showText(text: string): string {
   const named = replaceUnlisted(text, forbiddenOrMarkers, nameCharacter).replace(looseMarks, nameEach);
   return nameUncomposed(named).replace(lastSpaces, nameCharacter);
 }
 
-/** Of several lines among words of ours: none of them begins a line as ours do. */
+/** Quotes a text of several lines among our own: it is indented, so that none of its lines looks like one of ours. */
 export const quoteText = (text: string): string => showText(text).replace(/^/gm, "    ");
 
-/** On one line: line feeds are named, too. */
+/** Makes a text visible on one line: line feeds are named, too. */
 export const showLine = (text: string): string => showText(text).replaceAll("\n", nameCharacter);
 
 /**
- * The last guard before a screen: text that is shown already stays as it is, and what is still forbidden in it is named.
- * It does not keep V2; that is for those who know which part of a text came from outside.
+ * Names forbidden characters: the last guard before a screen, which leaves visible text unchanged. It does not keep V2;
+ * that requires knowing which part of a text came from outside.
  */
 export const nameForbidden = (text: string): string => replaceUnlisted(text, forbiddenChars, nameCharacter);
 
-/** The same JSON, with each forbidden character as an escape. @param json a JSON text */
+/** Returns the same JSON, with each forbidden character as an escape. @param json a JSON text */
 export const escapeJson = (json: string): string =>
   replaceUnlisted(json, forbiddenChars, (char) =>
     Array.from({ length: char.length }, (_, i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, "0")}`).join(""),
@@ -129,7 +135,7 @@ export const escapeJson = (json: string): string =>
 
 const clusters = new Intl.Segmenter("und", { granularity: "grapheme" });
 
-/** What two spellings of one letter have in common is what they look like: the unusual one is named. */
+/** Names the unusual one of two spellings of a letter, because they look alike. */
 function nameUncomposed(text: string): string {
   if (text === text.normalize("NFC")) return text;
   return Array.from(clusters.segment(text), ({ segment }) =>

@@ -1,6 +1,6 @@
 /**
- * Waits until a workflow rests: it has ended, or waits for a person. By its own channel, which ends with the signal. All
- * faces that answer when the work is done wait so.
+ * Waits until a workflow rests: it has ended, or waits for a person. It follows the workflow's own channel, which ends
+ * with the signal. All faces that answer when the work is done use it.
  *
  * 1.  Nothing of a wait is left once it is over, however it ends: no listener, no timer.
  * 2.  The wait ends with the connection or the request; the workflow does not.
@@ -15,7 +15,7 @@ interface FollowOptions {
   readonly signal: AbortSignal;
 }
 
-/** Where a workflow is read and followed, and by whom. */
+/** The kernel in which a workflow is read and followed, and the caller. */
 export interface FollowedKernel {
   readonly kernel: {
     readonly workflow: (workflowId: string, caller: Caller) => Promise<WorkflowState>;
@@ -31,12 +31,12 @@ export interface FollowedKernel {
 
 export interface Waiting {
   readonly signal: AbortSignal;
-  /** What has been seen before: the rest that is waited for comes after this sequence. */
+  /** The last sequence that was seen: the awaited rest comes after it. */
   readonly after?: number;
   readonly onProgress?: (progress: KernelProgress) => Promise<void>;
 }
 
-/** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND; the signal's reason. */
+/** Waits. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND; the signal's reason. */
 export async function waitForRest(
   { kernel, caller }: FollowedKernel,
   workflowId: string,

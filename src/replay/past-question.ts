@@ -1,9 +1,9 @@
 /**
- * The question that a recorded policy decision answered, put together again from the ledger.
+ * The question that a recorded policy decision answered, reconstructed from the ledger.
  *
- * Owns: where each part of the question lies. Never: guesses; a payload counts only if it has the digest on record.
- * 1.  What is not in the ledger (older ledgers say less) is named, in place of a question.
- * 2.  The record is folded up to the decision and not beyond; later events serve as keepers of payloads only.
+ * Owns: where each part of the question is found. Never: guesses; a payload counts only if it has the digest on record.
+ * 1.  A part that the ledger lacks (older ledgers hold less) is named, instead of a question.
+ * 2.  The record is folded up to the decision and not beyond; later events are used only for their payloads.
  */
 import { digest } from "../contract/digest.ts";
 import type { EventPayloads, LedgerEvent } from "../contract/event.ts";
@@ -37,11 +37,11 @@ export interface PastDecision {
   readonly events: readonly LedgerEvent[];
   /** Its place among them. */
   readonly index: number;
-  /** The operator as it is registered today, for what the ledger does not say; null if it is not. */
+  /** Returns the operator as it is registered today, for facts that the ledger lacks; null if it is not. */
   readonly operatorToday: (step: PlanStep) => Operator | null;
 }
 
-/** The question, frozen as it was then, or in a sentence why it cannot be told. */
+/** Returns the question, frozen as it was then, or the reason why it cannot be reconstructed, as a sentence. */
 export function pastQuestion(past: PastDecision): PolicyQuestion | string {
   const { record, event, decided } = past;
   const subject = describers[decided.stage]?.(past) ?? `there is no policy stage ${String(decided.stage)}`;
@@ -98,7 +98,7 @@ const isOf = (plan: Plan, { subject }: Decided): boolean => plan.plan_id === sub
 const stepOf = ({ record, event }: PastDecision): PlanStep | null =>
   record.steps.get(event.step_id ?? "")?.step ?? null;
 
-/** The first payload that has the digest on record. */
+/** Returns the first payload that has the digest on record. */
 function findPayload({ decided }: PastDecision, payloads: Iterable<Json | undefined>): Json | undefined {
   const fits = (payload: Json | undefined): boolean =>
     payload !== undefined && digest(payload) === decided.payload_hash;
@@ -119,7 +119,7 @@ function* actionPayloads(past: PastDecision, step: PlanStep): Generator<Json | u
   if (reading?.ok === true) yield reading.value;
 }
 
-/** What the step's call gave; after a person's edit, the version that it became. */
+/** Yields the output of the step's call; after a person's edit, the version that it became. */
 function* outcomeContents(past: PastDecision): Generator<Json | undefined> {
   const { events, index, event } = past;
   const ofStep = (e: LedgerEvent): boolean => e.step_id === event.step_id;
@@ -130,7 +130,10 @@ function* outcomeContents(past: PastDecision): Generator<Json | undefined> {
   yield laterOf(past, "OUTCOME_DRAFTED", (_drafted, e) => ofStep(e))?.outcome.content;
 }
 
-/** The gate as it stood, or as it is opened or revised next: a decision that was kept is judged before its gate opens. */
+/**
+ * Returns the gate as it was, or as it is opened or revised next: a decision that was kept is judged before its gate
+ * opens.
+ */
 function gateOf(past: PastDecision): Gate | null {
   const { record, decided, event } = past;
   const id = decided.stage === "gate" ? decided.subject : gateIdOf(event.step_id ?? "");
@@ -143,7 +146,7 @@ function gateOf(past: PastDecision): Gate | null {
   return next?.gate ?? null;
 }
 
-/** Who decided; older ledgers say so of decisions that were kept only. */
+/** Returns the person who decided; older ledgers name them only for decisions that were kept. */
 function deciderOf({ decided, record }: PastDecision): NonNullable<Decided["by"]> | null {
   if (decided.by !== undefined) return decided.by;
   const kept = record.kept.get(decided.subject)?.[0];
@@ -151,7 +154,7 @@ function deciderOf({ decided, record }: PastDecision): NonNullable<Decided["by"]
   return kept === undefined || principal === null ? null : { decision: kept.decision, principal, auth: kept.auth };
 }
 
-/** The payload of the first later event of a type that fits. */
+/** Returns the payload of the first later event of a type that fits. */
 function laterOf<T extends keyof EventPayloads>(
   { events, index }: PastDecision,
   type: T,

@@ -20,7 +20,10 @@ export interface RecordedRow {
 
 const rowsRef = moduleRef(0, "kernel", "replay");
 
-/** @throws KernelErrorException T0_LEDGER_CORRUPT if the inputs do not have their form. A row without any was appended by a host. */
+/**
+ * Reads a row. @throws KernelErrorException T0_LEDGER_CORRUPT if the inputs do not have their form. A row without any
+ * was appended by a host.
+ */
 export function readRow({ envelope, events, inputs = [] }: Turn): RecordedRow {
   const { stream, now, first, count } = envelope;
   const cause = TurnCause.safeParse({ inputs });

@@ -1,6 +1,6 @@
 /**
- * The log of a replay: each event that deciding notes is compared with the recorded one, byte by byte, and takes its id and
- * instant from there.
+ * The log of a replay: each event that deciding notes is compared with the recorded one, byte by byte, and takes its id
+ * and instant from there.
  *
  * Owns: the position in the record. Never: decides, writes.
  * 1.  The first event that differs ends the replay: what follows from it would differ for that reason alone.
@@ -36,7 +36,7 @@ const logRef = moduleRef(0, "kernel", "replay");
 
 export class RecordedLog implements DecidingLog {
   readonly identity: NewWorkflow;
-  /** What the events of all rows share. */
+  /** The members that the events of all rows share. */
   readonly shared: Shared;
   readonly turns: readonly Turn[];
   readonly #events: readonly LedgerEvent[];
@@ -100,19 +100,19 @@ export class RecordedLog implements DecidingLog {
     this.#record = foldWorkflow(this.#record, next);
   }
 
-  /** The inputs of a row have left all of its events. @throws replayOver where they have not, or have left more. */
+  /** Closes a row: its inputs have left all of its events. @throws replayOver if they have not, or have left more. */
   closeAt(last: number): void {
     const recorded = this.#recorded[this.position];
     if (this.position < last && recorded !== undefined) this.end(missing(this.position + 1, recorded, null));
   }
 
-  /** @throws replayOver always. */
+  /** Ends the replay. @throws replayOver always. */
   end(difference: ReplayDifference): never {
     this.difference ??= difference;
     throw replayOver;
   }
 
-  /** The difference is a question whose answer the row does not hold. */
+  /** Ends the replay with a question whose answer the row does not hold. */
   endUnanswered(question: string): never {
     const recorded = this.#recorded[this.position];
     const sequence = this.position + 1;

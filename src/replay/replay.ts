@@ -1,9 +1,9 @@
 /**
- * Replay: from one workflow's ledger alone, with its recorded inputs and answers, deciding comes to the same events, ids,
- * hashes and chain head, or the first event that differs is named.
+ * Replay: from one workflow's ledger alone, with its recorded inputs and answers, deciding comes to the same events,
+ * ids, hashes and chain head, or the first event that differs is named.
  *
- * Owns: what a replay is made with, and its judgement. Never: runs an operator, asks a tier, a rule or a host, reads a clock,
- * opens a store, writes.
+ * Owns: what a replay is made with, and its judgement. Never: runs an operator, asks a tier, a rule or a host, reads a
+ * clock, opens a store, writes.
  * 1.  Inputs are given in the order in which the record holds them; an answer is given where its question is put.
  * 2.  A wrong record is refused before anything is replayed; a foreign or damaged one ends in a named difference.
  */
@@ -23,23 +23,23 @@ import { Replaying } from "./replaying.ts";
 const replayRef = moduleRef(0, "kernel", "replay");
 
 /**
- * Replays the rows of one workflow, as `Kernel.export` gives them. Nothing is run, no rule is asked and no ledger is touched:
- * whatever deciding read of its host stands in the rows, and the options are not read. Whether other rules would decide
- * differently is answered by `Kernel.whatIf`. Rejects as `Kernel.replay` does.
+ * Replays the rows of one workflow, as `Kernel.export` gives them. Nothing is run, no rule is asked and no ledger is
+ * touched: the rows hold everything that deciding read of its host, and the options are not read. `Kernel.whatIf`
+ * answers whether other rules would decide differently. Rejects as `Kernel.replay` does.
  */
 export const replayRows = async (rows: readonly TurnRow[], _options?: KernelOptions): Promise<Replay> =>
   replayTurns(rows);
 
 /**
- * As `replayRows`, at once.
- * @throws KernelErrorException T0_LEDGER_CORRUPT for a broken chain or a body that is missing,
- * T4_WORKFLOW_NOT_FOUND for the log of a refused request.
+ * Replays as `replayRows` does, synchronously.
+ * @throws KernelErrorException T0_LEDGER_CORRUPT for a broken chain or a missing body, T4_WORKFLOW_NOT_FOUND for the
+ * log of a refused request.
  */
 export function replayTurns(rows: readonly TurnRow[]): Replay {
   try {
     return replaySound(rows);
   } catch (thrown) {
-    // A record of which nothing can be made, though its chain is sound: no kernel wrote it.
+    // A record from which no workflow results, although its chain is intact, was written by no kernel.
     return refuseUnreadable(streamOf(rows), thrown);
   }
 }
@@ -63,7 +63,7 @@ function streamOf(rows: readonly TurnRow[]): string {
   }
 }
 
-/** @throws KernelErrorException for rows that are not the sound record of a workflow. */
+/** Checks the record. @throws KernelErrorException for rows that are not the intact record of a workflow. */
 function checkRecord(rows: readonly TurnRow[]): void {
   const broken = verifyChain(rows);
   if (broken !== null)
@@ -80,7 +80,7 @@ function checkRecord(rows: readonly TurnRow[]): void {
     raise(
       kernelError("T0_LEDGER_CORRUPT", `${rows[0]?.stream} holds one event twice: no kernel wrote that`, replayRef),
     );
-  // What nobody could read as a workflow throws here, before anything is replayed.
+  // Rows that are no workflow are refused here, before anything is replayed.
   if (events[0]?.event_type !== "INTENT_RECEIVED" || foldEvents(events) === null)
     raise(kernelError("T4_WORKFLOW_NOT_FOUND", "these rows hold no workflow to replay", replayRef));
 }

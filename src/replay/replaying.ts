@@ -2,8 +2,8 @@
  * The replay of a record: its inputs and answers are given to the function that decided live, in their order.
  *
  * 1.  A question is answered by the row that holds its answer; where the row says so, by a later input.
- * 2.  A process that began with nothing but the ledger is a new run. A process that does not own the workflow is a run of its
- *     own, also once it owns it. A process that lost an append race goes on as the run that it was.
+ * 2.  A process that began with nothing but the ledger is a new run. A process that does not own the workflow is a run
+ *     of its own, also once it owns it. A process that lost an append race goes on as the run that it was.
  */
 import type { Json } from "../contract/json.ts";
 import type { TurnAnswer, TurnInput } from "../contract/turn-input.ts";
@@ -18,7 +18,7 @@ import { settingsOf } from "../tiers/t4-execution/host-facts.ts";
 import { type RecordedRow, readAnswer, readInput, readRow } from "./read-row.ts";
 import { type RecordedLog, replayOver } from "./recorded-log.ts";
 
-/** What one process kept between its turns. */
+/** The state that one process kept between its turns. */
 class ReplayedRun extends RunMemory implements Run {
   readonly log: RecordedLog;
   readonly scopes: PassScopes;
@@ -49,7 +49,7 @@ class ReplayedRun extends RunMemory implements Run {
     return this.#settings;
   }
 
-  /** What was asked on the record before another process's append counts no more. */
+  /** Drops the questions on the record before another process's append. */
   overtaken(): void {
     this.scopes.clear();
     this.asked.clear();
@@ -63,7 +63,7 @@ export class Replaying {
   #foreign: ReplayedRun;
   /** Runs by the last event of each row that they wrote: one may go on behind rows of another owner. */
   readonly #runs = new Map<number, ReplayedRun>();
-  /** What the input that is given now left: questions, ids that were drawn, and answers that were not given yet. */
+  /** The results of the present input: questions, drawn ids, and answers that were not given yet. */
   #asks: readonly string[] = [];
   #ids: string[] = [];
   #answers: TurnAnswer[] = [];
@@ -147,7 +147,7 @@ export class Replaying {
     try {
       endCrashed(run, errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive")));
     } catch {
-      // A live workflow would be lost here: nothing more of it is in the record.
+      // A live workflow would fail here: the record holds nothing more of it.
     }
   }
 

@@ -1,10 +1,10 @@
 /**
- * What if: another policy set over past ledgers. Every recorded decision is asked again, as it was asked, and told where the
- * answer would be another.
+ * Evaluates another policy set over past ledgers (what-if). Every recorded decision is asked again, as it was asked,
+ * and reported if the answer would differ.
  *
  * Owns: the walk over workflows, the comparison, the counts. Never: appends, runs a workflow, or changes a record.
- * 1.  Each decision is judged by itself, on what did happen: a denial that would have been does not stop what came after.
- * 2.  A decision that cannot be asked again is told as unknown with a reason; none is left out silently.
+ * 1.  Each decision is judged by itself, on what did happen: a hypothetical denial does not stop later decisions.
+ * 2.  A decision that cannot be asked again is reported as unknown with a reason; none is left out silently.
  * 3.  One workflow's events and one page of heads are in memory at a time.
  */
 import { z } from "zod";
@@ -137,7 +137,7 @@ function count(counts: Counts, { kind, was, would_be }: WhatIfFinding): void {
 
 type Asked = Pick<PastDecision, "event" | "events" | "index"> & { readonly record: WorkflowRecord | null };
 
-/** What is found of one decision; null where it would be the same. */
+/** Returns the finding about one decision; null if it would be the same. */
 async function askAgain(
   { engine, scope, operatorToday }: Walk,
   { record, event, ...place }: Asked,
@@ -148,7 +148,7 @@ async function askAgain(
       ? "the beginning of the workflow is not in the ledger"
       : readable(record.workflow_id, () => pastQuestion({ record, event, decided, operatorToday, ...place }));
   const { decision, reason, transform, redactions, policies = [], lifts, policy_version = "1" } = decided;
-  // Older ledgers hold transforms as they were before they were masked.
+  // Older ledgers hold transforms in their unmasked form.
   const masked = redact(transform, redactions);
   const was: PolicyDecision = {
     ...{ decision, reason, transform: masked, redactions, policies, policy_version },
@@ -171,7 +171,7 @@ async function askAgain(
   return difference === null ? null : { kind: "differs", ...base, would_be, reason: difference };
 }
 
-/** What differs, in words; null where nothing does. */
+/** Describes the difference; null if there is none. */
 function differenceOf(was: PolicyDecision, would: PolicyDecision, names: boolean): string | null {
   const changed = [
     ...(was.decision === would.decision ? [] : [`${would.decision} in place of ${was.decision}`]),

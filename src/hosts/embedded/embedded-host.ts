@@ -1,9 +1,9 @@
 /**
  * The embedded host: workflows are driven by default in the process that made the kernel.
  *
- * Owns: taking up what nobody holds, waking what falls due, folding again what was lost.
+ * Owns: taking up free workflows, waking due ones, folding failed ones again.
  * Never: decides anything about a workflow.
- * 1.  Recovery takes only what nobody holds.
+ * 1.  Recovery takes only workflows that nobody holds.
  * 2.  `stop` leaves no timer behind.
  */
 import { callAside } from "../../contract/maybe-promise.ts";
@@ -17,7 +17,7 @@ const foldAgainAfterMs = 1000;
 export class EmbeddedHost implements Host {
   readonly #work: HostWork;
   #stopped = false;
-  /** When the due alarm fires; null when it is not armed. */
+  /** The instant at which the due alarm fires; null when it is not armed. */
   #armedFor: number | null = null;
 
   constructor(work: HostWork) {
@@ -25,8 +25,8 @@ export class EmbeddedHost implements Host {
   }
 
   /**
-   * Takes up unfinished workflows that nobody holds, and what is due of those that rest; resolves when each has been woken.
-   * From then on the times of all that rests are kept here too: the process that left it may be gone.
+   * Takes up unfinished workflows that nobody holds, and due ones among the parked; resolves when each has been woken.
+   * From then on the times of all parked workflows are kept here too, because the process that parked them may be gone.
    */
   async start(): Promise<void> {
     this.#armRecovery();
@@ -38,7 +38,7 @@ export class EmbeddedHost implements Host {
     this.#attempt(() => this.start(), "what a process left could not be taken up")();
   }
 
-  /** A page at a time, until nothing is found but what was found before: that cannot move now. */
+  /** Takes up a page at a time, until it finds only workflows that it found before, which cannot move now. */
   async #takeUp(kind: TakeUpKind): Promise<void> {
     const seen = new Set<string>();
     for (let before = -1; seen.size > before && !this.#stopped; ) {
@@ -47,7 +47,7 @@ export class EmbeddedHost implements Host {
     }
   }
 
-  /** What falls due is kept, a lost one is folded again. */
+  /** Keeps the due time of a parked workflow, and folds a failed one again. */
   rested({ workflow_id, due_at, lost }: Rested): void {
     if (this.#stopped) return;
     if (lost) this.#foldAgain(workflow_id);
@@ -64,7 +64,7 @@ export class EmbeddedHost implements Host {
     return () => callAside(work, (error) => this.#work.logger.error({ error }, failure));
   }
 
-  /** An alarm that is armed for sooner stays. */
+  /** Arms the alarm; one that is armed for an earlier time stays. */
   #armBy(at: number | null): void {
     if (this.#armedFor === null || (at !== null && at < this.#armedFor)) this.#armFor(at);
   }
@@ -84,17 +84,20 @@ export class EmbeddedHost implements Host {
     this.#armedFor = null;
     await this.#takeUp("due");
     const next = await this.#work.store.nextDue();
-    // What came to rest meanwhile may be due sooner than what was read, and has its alarm.
+    // A workflow that was parked meanwhile may be due sooner than those that were read, and has its own alarm.
     if (!this.#stopped) this.#armBy(this.#ahead(next));
   }
 
-  /** What is due though it has just been looked at cannot move now: it is looked at again after a pause, not at once. */
+  /**
+   * Returns the time of the next look. A workflow that is due although it was just examined cannot move now: it is
+   * examined again after a pause, not at once.
+   */
   #ahead(due: number | null): number | null {
     const now = this.#work.clock.now();
     return due === null || due > now ? due : now + this.#work.limits.tailPollMs;
   }
 
-  /** What a dead process held is free only once its time has run out, so recovery looks again and again. */
+  /** Arms repeated recovery, because the workflows of a dead process are free only once its lease has run out. */
   #armRecovery(): void {
     const { upkeep, clock, limits } = this.#work;
     if (this.#stopped) return;
@@ -105,7 +108,7 @@ export class EmbeddedHost implements Host {
     );
   }
 
-  /** Until it works: the ledger may be away for a while. */
+  /** Folds a workflow again until it succeeds, because the ledger may be unavailable for a while. */
   #foldAgain(workflowId: string, pauseMs = foldAgainAfterMs): void {
     if (this.#stopped) return;
     const { alarm, clock, wake, limits } = this.#work;

@@ -1,10 +1,9 @@
 /**
- * Restate as a dispatcher of drives: it says which of many kernels drives a workflow, holds back what would be too much,
- * wakes what falls due, and tries again where a kernel has died. The ledger stays the truth; all kernels share one.
+ * Restate as a dispatcher of drives: it chooses which of many kernels drives a workflow, limits the load, wakes due
+ * workflows, and tries again if a kernel has died. The ledger is authoritative; all kernels share one.
  *
- * Owns: the options and what they are when absent.
- * Neighbours: restate-host.ts is the host, workflow-object.ts the object that Restate calls, serve-drives.ts where it is
- * reached, send-drives.ts how drives are asked for.
+ * Owns: the options and their defaults. Neighbours: restate-host.ts is the host, workflow-object.ts the object that
+ * Restate calls, serve-drives.ts the server for it, send-drives.ts the requests for drives.
  */
 import { z } from "zod";
 import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
@@ -12,11 +11,13 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Host, HostWork } from "../../ports/host.ts";
 import { RestateHost } from "./restate-host.ts";
 
-/** Where Restate reaches this process. */
+/** The address at which Restate reaches this process. */
 export interface DriveAddress {
-  /** Where it listens, HTTP/2 without TLS. */
+  /** The port to listen on, HTTP/2 without TLS. */
   readonly port: number;
-  /** `127.0.0.1` when absent: what comes without one of `identityKeys` is anybody's who can connect. */
+  /**
+   * The host to listen on, `127.0.0.1` by default: without `identityKeys`, anybody who can connect may send requests.
+   */
   readonly host?: string;
   /** Public keys of the Restate clusters whose requests are answered (`publickeyv1_…`). */
   readonly identityKeys?: readonly string[];
@@ -24,25 +25,30 @@ export interface DriveAddress {
 
 /** Makes the drives known to Restate when the kernel starts. */
 export interface DriveRegistration {
-  /** Restate's admin API, such as `http://127.0.0.1:9070`. */
+  /** The address at which Restate reaches the kernels that serve drives: the same for all, that of their balancer. */
   readonly admin: string;
-  /** Where Restate reaches those who serve drives: of all kernels the same, that of their balancer. */
+  /** The address at which Restate reaches the kernels that serve drives: the same for all, that of their balancer. */
   readonly uri: string;
 }
 
-/** Which Restate, and what this process does for it. */
+/** The options: which Restate is used, and the tasks of this process. */
 export interface RestateHostOptions {
-  /** Where requests enter Restate, such as `http://127.0.0.1:8080`. */
+  /** The address of Restate's ingress, such as `http://127.0.0.1:8080`. */
   readonly ingress: string;
   /** Sent with each request to Restate, such as `authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Absent: this process takes requests and decisions, and drives nothing. */
+  /** The address for drives; if it is absent, this process accepts requests and decisions, and drives nothing. */
   readonly serve?: DriveAddress;
   /** Absent: it is done by hand, with `restate deployments register`. */
   readonly register?: DriveRegistration;
-  /** The object's name in Restate, `countersign.workflow` when absent; ledgers that share a Restate have names of their own. */
+  /**
+   * The object's name in Restate, `countersign.workflow` by default; ledgers that share a Restate have different names.
+   */
   readonly service?: string;
-  /** How often the ledger is looked through for what Restate was not told of, in ms; a minute when absent. */
+  /**
+   * The interval at which the ledger is searched for workflows that Restate does not know of, in ms; a minute by
+   * default.
+   */
   readonly sweepMs?: number;
 }
 
@@ -67,13 +73,13 @@ const Options = z.strictObject({
   sweepMs: z.int().min(100).default(60_000),
 } satisfies KeysOf<RestateHostOptions>);
 
-/** Options with what stands for those that are absent. */
+/** The options with their defaults filled in. */
 export type ReadOptions = z.output<typeof Options>;
 
 /**
- * For the option `host` of `createKernel`.
+ * Makes the value of the option `host` of `createKernel`.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options; createKernel then rejects with
- *   T0_HTTP_ADDRESS_UNAVAILABLE or T4_DISPATCHER_REFUSED where drives cannot be served or registered.
+ * T0_HTTP_ADDRESS_UNAVAILABLE or T4_DISPATCHER_REFUSED if drives cannot be served or registered.
  */
 export function restateHost(options: RestateHostOptions): (work: HostWork) => Host {
   const read = readStrictly(Options, options, {

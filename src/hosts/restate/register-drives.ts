@@ -8,8 +8,8 @@ import { failureOf } from "./send-drives.ts";
 const timeoutMs = 10_000;
 
 /**
- * Again and again, by each kernel that starts, under the address that all of them share: what was registered there before
- * is replaced, which no drive that is under way can notice. Gives what it fails with; null when it is done.
+ * Registers drives. Each kernel does so when it starts, under the shared address: it replaces the earlier registration,
+ * which no running drive can notice. Returns the failure; null if it succeeded.
  */
 export async function registerDrives(
   { admin, uri }: DriveRegistration,

@@ -1,12 +1,12 @@
 /**
- * The host for those who run Restate: what is said to a workflow is committed here and driven where Restate says.
+ * The host for kernels that use Restate: commands to a workflow are committed here and driven where Restate chooses.
  *
- * Owns: what Restate is asked for and when: a drive for each word that was committed, one for what falls due, and the sweep.
+ * Owns: the requests to Restate: a drive for each committed command, one for each due time, and the sweep.
  * Never: keeps an intention that is not in the ledger; takes a workflow from a process that is alive.
- * 1.  Whatever is not sent, or is lost with Restate, is found by the sweep: it waits, and is not lost.
- * 2.  A drive claims its workflow as any other does. Where Restate calls a second process while the first is alive, the
+ * 1.  A request that is not sent, or is lost with Restate, is found by the sweep: it is delayed, and not lost.
+ * 2.  A drive claims its workflow as any other does. If Restate calls a second process while the first is alive, the
  *     second is refused and tried again: no call of the first is put in doubt.
- * 3.  While Restate is away its absence is told once, and looked at again after a second, then ever less often.
+ * 3.  While Restate is unavailable this is logged once, and it is tried again after a second, then ever less often.
  */
 import { type KernelError, type KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -18,7 +18,7 @@ import { DriveSender } from "./send-drives.ts";
 import { type DriveServer, serveDrives } from "./serve-drives.ts";
 import { workflowObject } from "./workflow-object.ts";
 
-/** Those found in a sweep, of each kind; the rest are found once these have moved. */
+/** The limit on workflows of each kind in one sweep; the others are found once these have moved. */
 const maxSwept = 256;
 const askAgainMs = 1000;
 
@@ -30,7 +30,7 @@ export class RestateHost implements Host {
   #server: DriveServer | null = null;
   #registered = false;
   #stopped = false;
-  /** When Restate is asked again; null while it answers. */
+  /** The pause before Restate is asked again; null while it answers. */
   #pauseMs: number | null = null;
 
   constructor(options: ReadOptions, work: HostWork) {
@@ -43,7 +43,7 @@ export class RestateHost implements Host {
     });
   }
 
-  /** @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T4_DISPATCHER_REFUSED. */
+  /** Starts. @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T4_DISPATCHER_REFUSED. */
   async start(): Promise<void> {
     const { serve, service } = this.#options;
     const { logger } = this.#work;
@@ -56,14 +56,14 @@ export class RestateHost implements Host {
   readonly dispatch = (workflow_id: string, sequence: number): void =>
     this.#sender.post({ workflow_id, key: `${workflow_id}:${sequence}` });
 
-  /** What is due already has a drive, or waits for the sweep. */
+  /** Asks for a drive at the due time; a workflow that is due already has a drive, or waits for the sweep. */
   rested({ workflow_id, due_at }: Rested): void {
     const delayMs = (due_at ?? 0) - this.#work.clock.now();
     if (due_at === null || delayMs <= 0 || this.#stopped) return;
     this.#sender.post({ workflow_id, key: `${workflow_id}:due:${due_at}`, delayMs });
   }
 
-  /** Restate has seen its connection break, and calls another. */
+  /** Does nothing: Restate has noticed the broken connection, and calls another process. */
   freed(): void {}
 
   stop(): void {
@@ -95,7 +95,7 @@ export class RestateHost implements Host {
     if (refused !== null) this.#missed(refused);
   }
 
-  /** Asks for a drive of what nobody holds; Restate knows what it was asked for before, as long as nothing is new of it. */
+  /** Asks for a drive of each free workflow; Restate recognises a repeated request while nothing has changed. */
   async #sweep(): Promise<void> {
     if (this.#pauseMs !== null) this.#pauseMs = Math.min(2 * this.#pauseMs, this.#options.sweepMs);
     this.#armSweep(this.#pauseMs ?? this.#options.sweepMs);
@@ -124,7 +124,7 @@ export class RestateHost implements Host {
     this.#armSweep(0);
   }
 
-  /** One that refuses may have forgotten what was registered: it is told again. */
+  /** Handles a refusal: Restate may have lost the registration, which is then repeated. */
   #missed(error: KernelError): void {
     if (error.code === "T4_DISPATCHER_REFUSED") this.#registered = false;
     if (this.#pauseMs !== null) return;

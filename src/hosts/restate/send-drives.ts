@@ -1,9 +1,10 @@
 /**
  * Asks Restate for drives, through its ingress.
  *
- * Owns: what waits to be sent. Never: keeps what could not be sent; it is in the ledger, where the sweep finds it.
- * 1.  So many at once, and so many that wait; what comes then is left to the sweep.
- * 2.  Where one is not taken, those behind it are dropped with it: Restate is away, and is asked again by the sweep.
+ * Owns: the requests that wait to be sent. Never: keeps a request that could not be sent; it is in the ledger, where
+ * the sweep finds it.
+ * 1.  The numbers of requests under way and waiting are limited; further ones are left to the sweep.
+ * 2.  If one is not accepted, those behind it are dropped with it: Restate is unavailable, and the sweep asks again.
  */
 import { connect, HttpCallError, type Ingress, SendOpts } from "@restatedev/restate-sdk-clients";
 import type { KernelError } from "../../contract/error.ts";
@@ -11,7 +12,7 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { ReadOptions } from "./index.ts";
 
-/** A drive to ask for; what has a key that Restate knows already is not taken a second time. */
+/** A drive to ask for; a request with a key that Restate knows is not accepted a second time. */
 export interface Asked {
   readonly workflow_id: string;
   readonly key: string;
@@ -44,7 +45,7 @@ export class DriveSender {
     this.#sendNext();
   }
 
-  /** Resolves when nothing is under way and nothing waits. */
+  /** Resolves when no request is under way and none waits. */
   async drained(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
@@ -78,7 +79,7 @@ const tooMany = (): KernelError =>
 
 const refOf = (fn: string) => moduleRef(4, "restate_host", fn);
 
-/** What came of a request to Restate that failed: it answered and refused, or it could not be asked. */
+/** Returns the error of a failed request to Restate: it answered and refused, or it could not be reached. */
 export function failureOf(thrown: unknown, fn: string): KernelError {
   const source = refOf(fn);
   const { message, cause } = thrown as Error;

@@ -1,8 +1,8 @@
 /**
- * Where Restate reaches this process: an HTTP/2 server without TLS, as it stands behind a balancer or a mesh.
+ * The server that Restate reaches: HTTP/2 without TLS, for use behind a balancer or a mesh.
  *
  * Owns: the server and its connections. Never: answers anything but Restate's discovery and its calls of drives.
- * 1.  Who stops takes no new connection, and says so on those it has: what comes next is called elsewhere.
+ * 1.  A stopping server accepts no new connection, and announces it on those it has: further calls go elsewhere.
  */
 import { once } from "node:events";
 import { createServer, type ServerHttp2Session } from "node:http2";
@@ -14,17 +14,17 @@ import type { ReadOptions } from "./index.ts";
 
 /** A server that listens. */
 export interface DriveServer {
-  /** Takes nothing new; calls that run may end. */
+  /** Accepts nothing new; running calls may end. */
   readonly stop: () => void;
-  /** Resolves when no connection is left; calls that have not ended by then are cut off. */
+  /** Resolves when no connection is left; calls that have not ended by then are aborted. */
   readonly ended: () => Promise<void>;
 }
 
 const serveRef = moduleRef(4, "restate_host", "serve");
-/** How long an answer may take to leave a process that stops; the machine's time. */
+/** The time for an answer to leave a stopping process, in ms. */
 const leaveMs = 1000;
 
-/** @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE. */
+/** Begins to serve. @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE. */
 export async function serveDrives(
   services: EndpointOptions["services"],
   { host, port, identityKeys }: NonNullable<ReadOptions["serve"]>,
@@ -60,7 +60,7 @@ export async function serveDrives(
   };
 }
 
-/** The SDK's own log: failures of drives are Restate's to tell, and what it says besides is detail. */
+/** The SDK's own log: Restate reports failures of drives, and other messages are details. */
 const logTo =
   (logger: Logger): NonNullable<EndpointOptions["logger"]> =>
   ({ level, context }, ...parts) => {

@@ -1,17 +1,17 @@
 /**
  * The object that Restate calls: one per workflow, one call at a time, and each call is a drive.
  *
- * Never: uses the context for anything but its key. A drive's course lies in the ledger, so its journal holds the input and
- * the output alone: there is nothing in it that another course could contradict, and nothing that waits for Restate.
+ * Never: uses the context for anything but its key. A drive's course lies in the ledger, so its journal holds the input
+ * and the output alone: nothing in it could contradict a repeated drive, and nothing waits for Restate.
  * 1.  A drive takes as long as its calls: Restate's timeouts of inactivity do not end it.
- * 2.  A drive that fails is tried again, and in the end dropped rather than paused: a paused one would keep its workflow
- *     from all that follow, and the sweep finds in the ledger what has to go on.
+ * 2.  A drive that fails is tried again, and in the end dropped rather than paused: a paused one would keep its
+ *     workflow from all that follow, and the sweep finds unfinished workflows in the ledger.
  */
 import { handlers, object, RetryableError, TerminalError } from "@restatedev/restate-sdk";
 import { KernelErrorException } from "../../contract/error.ts";
 import type { HostWork } from "../../ports/host.ts";
 
-/** What Restate is told of a drive, for those who look at it there. */
+/** The result of a drive as Restate shows it. */
 export interface Driven {
   readonly state: string | null;
   readonly due_at: string | null;
@@ -42,7 +42,7 @@ export function workflowObject(name: string, drive: HostWork["drive"]) {
   return object({ name, handlers: { drive: handlers.object.exclusive(drives, ({ key }) => handle(key)) } });
 }
 
-/** What no later try can mend is told as final. */
+/** Throws a failure for Restate: as final if no later attempt can succeed. */
 function rethrowForRestate(thrown: unknown): never {
   if (!(thrown instanceof KernelErrorException)) throw thrown;
   const { code, message } = thrown.error;

@@ -1,14 +1,14 @@
 /**
  * Appends a batch of turns with their index changes: one transaction in two round trips, one receipt per entry.
  *
- * Owns: what is sent when. tables/plan-batch.ts decides what is written.
+ * Owns: the order of the statements. tables/plan-batch.ts decides what is written.
  * Never: reads a turn's bytes.
  * 1.  The row of each stream is locked before it is read, in the order of streams; no other transaction appends to it
- *        until this one ends. So is the row of its workflow, which claims change too.
+ *     until this one ends. So is the row of its workflow, which claims change too.
  * 2.  Keys are put in before anything is read: of two transactions with one key, one waits for the other.
  * 3.  Two that meet are undone and tried again; nothing of a batch that is tried again was committed.
- * 4.  A transaction that got its id before another one that committed first is late: its rows would come before what they
- *        rest on, and the whole batch is tried again.
+ * 4.  A transaction that got its id before another one that committed first is late: its rows would come before what
+ *     they rest on, and the whole batch is tried again.
  */
 import type { ClientBase, QueryResult } from "pg";
 import { noCharge } from "../../contract/budget.ts";
@@ -31,11 +31,14 @@ const maxTries = 5;
 export interface Appending {
   /** For messages. */
   readonly name: string;
-  /** From here on a connection that is lost does not say what became of the batch; before, nothing of it was kept. */
+  /**
+   * Called before COMMIT: if the connection is lost after it, the result of the batch is unknown; before it, nothing
+   * was kept.
+   */
   readonly onCommit: () => void;
 }
 
-/** Beyond what is tried again here the log reads, and decides again: a clash. */
+/** Appends a batch. After the retries here the log reads and decides again: the receipt is a clash. */
 export async function appendBatch(
   client: ClientBase,
   batch: readonly Append[],
@@ -52,7 +55,10 @@ export async function appendBatch(
   throw ledgerFailure("T0_LEDGER_CONFLICT", `was changed by others in each of ${maxTries} tries`, where);
 }
 
-/** Null where the same may be tried again. It may have failed because a newer release has changed the tables. */
+/**
+ * Rolls back; null if the same batch may be tried again. It may have failed because a newer release has changed the
+ * tables.
+ */
 async function rollBack(client: ClientBase, error: unknown, where: FailurePlace): Promise<null> {
   await client.query("ROLLBACK").catch(() => undefined);
   if (isRace(error)) return null;
@@ -88,7 +94,10 @@ export const digestOf = (text: string): string => (text.length > maxIndexed ? sh
 
 type Key = readonly [tenant: string, digest: string, key: string, workflow: string, action: string];
 
-/** Sorted, so that two transactions with the same keys do not wait for one another; of equal ones the first stays. */
+/**
+ * Returns the keys in order, so that two transactions with the same keys do not wait for one another; the first of
+ * equal ones stays.
+ */
 function keysOf(batch: readonly Append[]): readonly Key[] {
   const keys = batch.flatMap(({ tenant_id, row, indexes }) =>
     (indexes?.keys ?? []).map(({ key, action_id }): Key => {
@@ -101,7 +110,7 @@ function keysOf(batch: readonly Append[]): readonly Key[] {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Sorted, too, for the same reason. */
+/** Returns the bounded counters in order, for the same reason. */
 function boundIn(batch: readonly Append[]): readonly (readonly [tenant: string, counter: string])[] {
   const places = new Map<string, readonly [string, string]>();
   for (const { tenant_id, indexes } of batch)
@@ -192,7 +201,7 @@ async function begin(client: ClientBase, batch: readonly Append[], keys: readonl
 
 const nameOf = (row: Columns): string => `${row["tenant_id"]}\n${row["digest"]}`;
 
-/** In the same order of tables for every transaction. */
+/** Returns the writes in the same order of tables for every transaction. */
 function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number): readonly Statement[] {
   const writes: readonly (readonly [StatementName, readonly (readonly Value[])[]])[] = [
     ...keyWrites(plan, inserted),
@@ -230,7 +239,7 @@ const streamRow = ({ stream, head: { tenant, last, hash }, position }: BatchPlan
 
 const titleAt = workflowColumns.indexOf("title");
 
-/** A title may hold any character, and Postgres keeps no NUL in a text: it is kept as JSON text. */
+/** Writes a title as JSON text, because it may hold any character and Postgres keeps no NUL in a text. */
 const withTitleText = (row: BatchPlan["newWorkflows"][number]) => row.with(titleAt, idText(row[titleAt] as string));
 
 const changeRow = (change: BatchPlan["changedWorkflows"][number]) => {
@@ -238,7 +247,7 @@ const changeRow = (change: BatchPlan["changedWorkflows"][number]) => {
   return [workflow_id, updated_at, state, due_at === undefined ? 0 : 1, due_at ?? null, owner, epoch, percent] as const;
 };
 
-/** What was put in for an entry that is refused is taken out again, and put in for the one that holds the key now. */
+/** Returns the key writes: keys of a refused entry are removed, and inserted for their present holder. */
 function keyWrites(
   { keys }: BatchPlan,
   inserted: readonly Columns[],

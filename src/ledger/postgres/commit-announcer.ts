@@ -1,8 +1,9 @@
 /**
- * Announcements of commits: what was committed here is told to the other processes, after it is.
+ * Announces commits of this process to the other processes.
  *
- * Owns: how often one is sent. Never: is waited for, or fails anything: who misses it looks at the ledger by himself.
- * 1.  One is sent at most twenty times a second, for all that was committed since.
+ * Owns: the rate of announcements. Never: is waited for, or makes anything fail: a process that misses one looks at the
+ * ledger by itself.
+ * 1.  At most twenty are sent per second, each for all commits since the last.
  */
 import type { Runner } from "./query.ts";
 import { statement } from "./statements.ts";
@@ -19,7 +20,7 @@ export class CommitAnnouncer {
   #streams = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
 
-  /** @param sender by what others know whose announcements these are. */
+  /** Makes the announcer. @param sender the name under which others recognise these announcements. */
   constructor(on: Runner, { channel, sender }: { readonly channel: string; readonly sender: string }) {
     this.#on = on;
     this.#channel = channel;

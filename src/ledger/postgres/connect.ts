@@ -19,7 +19,7 @@ type Driver = typeof import("pg");
 export interface ConnectOptions {
   readonly config: ClientConfig;
   readonly schema: string;
-  /** Whether a ledger is made where there is none. */
+  /** Whether a missing ledger is created. */
   readonly create: boolean;
   readonly maxConnections: number;
   readonly timeoutMs: number;
@@ -27,17 +27,21 @@ export interface ConnectOptions {
   readonly name: string;
 }
 
-/** By which the connections of one open ledger are known to the server, and to others: `application_name`. */
+/**
+ * Returns the `application_name` by which the server and other processes recognise the connections of one open ledger.
+ */
 export const nameOfSession = (session: string): string => `countersign ${session}`;
 
 export interface Connections {
-  /** Of this opening alone. */
+  /** The session, whose name is unique to this opening. */
   readonly session: string;
   readonly appender: Appender;
   readonly pool: Pool;
-  /** One more, for whoever needs a session of his own. @throws T0_LEDGER_POOLED where a pooler does not pass settings. */
+  /**
+   * Opens one more connection, for a session of its own. @throws T0_LEDGER_POOLED if a pooler does not pass settings.
+   */
   readonly openOne: () => Promise<Opened>;
-  /** Ends what is left of all of them, in whatever they are. */
+  /** Closes all remaining connections, whatever their state. */
   readonly cut: () => void;
 }
 
@@ -52,7 +56,7 @@ export async function loadDriver(): Promise<Driver> {
 /** Plans that are prepared on empty tables would read whole tables for ever after. */
 const planning = ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "jit=off"];
 
-/** The server notices within seconds that a machine is gone without a word, and lets go what its sessions hold. */
+/** The server notices within seconds that a machine has disappeared, and releases what its sessions hold. */
 const noticing = ["tcp_keepalives_idle=5", "tcp_keepalives_interval=2", "tcp_keepalives_count=3"];
 
 function settingsOf({ schema, timeoutMs }: ConnectOptions): string {
@@ -80,18 +84,19 @@ export function connect(driver: Driver, session: string, options: ConnectOptions
     ...config,
     options: [config.options, settingsOf(options)].filter((part) => part !== undefined).join(" "),
     connectionTimeoutMillis: timeoutMs,
-    // A server that is gone without a word is noticed.
+    // A server that has disappeared is noticed.
     keepAlive: true,
     keepAliveInitialDelayMillis: 5000,
     query_timeout: 2 * timeoutMs,
-    // With it a connection that owes an answer after that time is broken off: whoever used it next would wait behind the answer.
+    // With it a connection that still owes an answer after that time is closed: its next user would wait behind the
+    // answer.
     pipeline: true,
     stream: config.stream ?? newSocket,
     types: { getTypeParser: (oid: number, format?: "text" | "binary") => parserOf(types, oid, format) },
   } as PoolConfig;
   const pool = new driver.Pool({ ...shared, max: maxConnections, allowExitOnIdle: true });
   pool.on("error", () => undefined);
-  // Between two statements of somebody who has it, a connection that ends has nobody else to tell it to.
+  // A connection that ends between two statements of its user has no other listener for the error.
   pool.on("connect", (client) => void client.on("error", () => undefined));
   const openOne = () => open(driver, shared, options);
   const cut = (): void => {
@@ -125,11 +130,11 @@ async function open(driver: Driver, config: ClientConfig, options: ConnectOption
 export interface Opened {
   readonly client: ClientBase & Runner & { end(): Promise<void> };
   failed: boolean;
-  /** False behind a pooler: what a session holds, a lock or a channel, may be another's at the next statement. */
+  /** False behind a pooler: a lock or a channel of a session may belong to another client at the next statement. */
   hasSession: boolean;
 }
 
-/** The server itself names the process that it said it is; a pooler has named itself. */
+/** Returns whether a session is the server's own: the server names its process, and a pooler names itself. */
 async function hasSession(client: ClientBase, { schema, name }: ConnectOptions): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid() AS pid, current_setting('search_path') AS path");
   const { pid, path } = rows[0] as { readonly pid: number; readonly path: string };
@@ -140,10 +145,10 @@ async function hasSession(client: ClientBase, { schema, name }: ConnectOptions):
   return pid === (client as { readonly processID?: number | null }).processID;
 }
 
-/** A server that goes away is waited for once; while it stays away each who asks is refused at once. */
+/** Waits once for a server that goes away; while it stays away each request is refused at once. */
 class Patience {
   readonly #ms: number;
-  /** Nobody waits for one that was never there. */
+  /** A server that was never reached is not waited for. */
   #isOver = true;
   #timer: NodeJS.Timeout | null = null;
 
@@ -157,7 +162,7 @@ class Patience {
     this.#isOver = false;
   }
 
-  /** Resolves when it may be asked again. @throws what it failed with. */
+  /** Resolves when the server may be asked again. @throws the given error. */
   async waitFor(error: unknown): Promise<null> {
     if (this.#isOver || !isAway(error)) throw error;
     const end = (): void => {
@@ -190,7 +195,7 @@ export class Appender {
     return next;
   }
 
-  /** Returns whether what a session holds stays with it. */
+  /** Returns whether a session keeps its locks and channels. */
   async hasSession(): Promise<boolean> {
     return (await this.#live()).hasSession;
   }

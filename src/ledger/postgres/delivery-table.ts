@@ -1,7 +1,7 @@
 /**
  * Deliveries to notifiers, in tables beside the log.
  *
- * Owns: the rows of the delivery port. Never: is an index: what became of a delivery no row of the log tells.
+ * Owns: the rows of the delivery port. Never: is an index: no row of the log shows the result of a delivery.
  */
 import type { CursorMove, DeliveryCounts, DeliveryStore, GateUpdates, Settlement } from "../../ports/delivery-store.ts";
 import { idText } from "../tables/columns.ts";
@@ -71,5 +71,5 @@ function settlementOf(key: Key, settled: Settlement & { readonly now: number }):
   return statement("putDeliveryBack", ...key, state, attempts, next, storable(error), settled.now);
 }
 
-/** What a server says may have characters that no text of Postgres can hold. */
+/** Replaces characters that no text of Postgres can hold. */
 const storable = (text: string | null): string | null => text?.replaceAll("\u0000", "\ufffd") ?? null;

@@ -1,7 +1,7 @@
 /**
- * The index tables as they stand, for whoever computes them again from the log.
+ * Dumps the index tables, for a comparison with those that are derived again from the log.
  *
- * Owns: which columns the log tells, and how they are spelled for the comparison: as every store spells them.
+ * Owns: the columns that the log determines, and their format for the comparison, which is that of every store.
  * 1.  All of it is one snapshot, at a position up to which the tail shows all rows, and beyond which it shows none.
  */
 import type { StoredIndexes } from "../../ports/ledger-store.ts";
@@ -36,7 +36,7 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
     "SELECT tenant_id, thread_id, key, position, ordinal, record FROM memory",
   ],
   ["workflows", ["workflow_id"], `SELECT ${heads} FROM workflows`],
-  // Whose the streams are; one whose head does not stand where its rows end is missing here.
+  // The owners of the streams; a stream whose head does not match its rows is missing here.
   [
     "events",
     ["stream", "tenant_id"],
@@ -49,8 +49,8 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
 type Row = StoredIndexes["tables"][number]["rows"][number];
 
 /**
- * Read on a connection of its own: however many ask at once, those that all else is done by stay free.
- * @throws KernelErrorException T0_LEDGER_LOCKED where another program's transaction keeps rows from being told.
+ * Reads the indexes on a connection of its own, so that simultaneous dumps leave the other connections free.
+ * @throws KernelErrorException T0_LEDGER_LOCKED if another program's transaction keeps rows from being shown.
  */
 export async function dumpIndexes(connections: Connections, place: DumpPlace): Promise<StoredIndexes> {
   const { client } = await connections.openOne();
@@ -71,7 +71,7 @@ export interface DumpPlace {
   readonly timeoutMs: number;
 }
 
-/** The snapshot is taken while nobody appends: a row that is under way could come before one that it shows. */
+/** Takes the snapshot while nobody appends: a row under way could come before one that it shows. */
 async function beginReading({ appender }: Connections, reader: Runner): Promise<number> {
   const begin = async () => {
     await reader.query({ text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" });

@@ -1,9 +1,9 @@
 /**
- * What went wrong with a Postgres ledger, as a coded error.
+ * Maps failures of a Postgres ledger to coded errors.
  *
  * Owns: the table from SQLSTATE to T0_LEDGER_ codes.
- * Never: lets a driver's error out, or tells a password.
- * 1.  Whatever is thrown becomes a KernelErrorException with a T0_LEDGER_ code.
+ * Never: passes on a driver's error, or reveals a password.
+ * 1.  Anything thrown becomes a KernelErrorException with a T0_LEDGER_ code.
  */
 import { KernelErrorException } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
@@ -15,7 +15,7 @@ export interface FailurePlace {
   readonly fn: string;
 }
 
-/** By the whole state, or by its class: its first two characters. */
+/** Codes by the whole state, or by its class: its first two characters. */
 const codes: Readonly<Record<string, ErrorCode>> = {
   "08P01": "T0_LEDGER_POOLED",
   "22": "T0_LEDGER_CONFLICT",
@@ -48,7 +48,7 @@ const meanings: Partial<Record<ErrorCode, string>> = {
   T0_LEDGER_CORRUPT: "is damaged",
 };
 
-/** A coded failure with its own words. */
+/** Makes a coded failure with its own message. */
 export function ledgerFailure(code: ErrorCode, reason: string, { name, fn }: FailurePlace): KernelErrorException {
   const source = moduleRef(0, "postgres", fn);
   return new KernelErrorException(
@@ -67,21 +67,21 @@ export function toLedgerFailure(thrown: unknown, { name, fn }: FailurePlace): Ke
   return new KernelErrorException(kernelError(code, message, moduleRef(0, "postgres", fn), { detail }));
 }
 
-/** Some failures to connect come as a list of failures, one an address. */
+/** Returns the cause of a failure to connect, which may be a list of failures, one per address. */
 function causeOf(thrown: unknown): string {
   if (thrown instanceof AggregateError && thrown.message === "") return thrown.errors.map(causeOf).join("; ");
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** A SQLSTATE has five characters; codes of the system, such as ECONNREFUSED, have more. */
+/** Returns the SQLSTATE, which has five characters; codes of the system, such as ECONNREFUSED, have more. */
 function stateOf(thrown: unknown): string {
   const code = typeof thrown === "object" && thrown !== null && "code" in thrown ? thrown.code : undefined;
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : "";
 }
 
-/** Two transactions met: nothing was written, and the same batch may be tried again. */
+/** Returns whether two transactions conflicted: nothing was written, and the same batch may be tried again. */
 export const isRace = (thrown: unknown): boolean => ["23505", "40001", "40P01"].includes(stateOf(thrown));
 
-/** The server cannot be reached, or does not let anybody in just now: it ends, or begins, or is full. */
+/** Returns whether the server cannot be reached, or refuses connections just now: it ends, starts, or is full. */
 export const isAway = (thrown: unknown): boolean =>
   !(thrown instanceof KernelErrorException) && /^(08...|57P0.|53300)?$/.test(stateOf(thrown));

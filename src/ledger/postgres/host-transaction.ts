@@ -3,14 +3,14 @@
  *
  * Owns: the order of the transaction. Works with any ledger: the tables may be in another database than it.
  * Never: makes the table of keys (`hostTransactionTable` is for the host's own migrations), or forgets a key.
- * 1.  Of calls under one key, in whatever processes, one takes effect, and each gives its result.
- * 2.  What is aborted, or throws, is rolled back with its key: the same call may be made again.
- * 3.  A connection that ends while it is lent fails the call, and nothing else; lost in its COMMIT, the key says what
- *        became of it.
+ * 1.  Of calls under one key, in any processes, one takes effect, and each returns its result.
+ * 2.  A call that is aborted, or throws, is rolled back with its key: the same call may be made again.
+ * 3.  A connection that ends while it is lent fails the call, and nothing else; if it is lost in its COMMIT, the key
+ *     shows the result.
  */
 import type { OperatorCall } from "../../contract/operator.ts";
 
-/** What keys and results are kept in: to be made once where the host's tables are. */
+/** The table of keys and results: create it once in the database of the host's tables. */
 export const hostTransactionTable = `CREATE TABLE IF NOT EXISTS countersign_effects (
   key text PRIMARY KEY,
   result text,
@@ -25,13 +25,14 @@ export interface HostClient {
 /** A pool of the package `pg`, as far as it is used here. */
 export interface TransactionPool<Client extends HostClient = HostClient> {
   connect(): Promise<Client & { release(destroy?: boolean): void }>;
-  /** Tells of each connection before it is lent. */
+  /** Reports each connection before it is lent. */
   on?(event: "acquire", hear: (client: { on(event: "error", hear: () => void): unknown }) => void): unknown;
 }
 
 /**
- * What `run` writes to the host's tables, the call's key and its result (as JSON) are one transaction: there once, however
- * often the call is made. @returns what `defineOperator` takes as `run`; the operator may say `idempotent: true`.
+ * Makes one transaction of the writes of `run` to the host's tables, the call's key and its result (as JSON): it takes
+ * effect once, however often the call is made. @returns a function for `run` of `defineOperator`; the operator may be
+ * `idempotent: true`.
  */
 export function hostTransaction<Client extends HostClient, I = never, O = unknown>(
   pool: TransactionPool<Client>,
@@ -41,7 +42,7 @@ export function hostTransaction<Client extends HostClient, I = never, O = unknow
     const { signal, idempotencyKey: key } = call;
     signal.throwIfAborted();
     const { client, giveBack } = await borrow(pool);
-    // The server rolls back what loses its connection.
+    // The server rolls back the transaction of a lost connection.
     const abort = (): void => giveBack(true);
     signal.addEventListener("abort", abort, { once: true });
     try {
@@ -63,7 +64,7 @@ export function hostTransaction<Client extends HostClient, I = never, O = unknow
 
 interface Borrowed<Client> {
   readonly client: Client;
-  /** Once; what comes after has no effect. */
+  /** Returns the connection once; later calls have no effect. */
   readonly giveBack: (destroy: boolean) => void;
 }
 
@@ -80,7 +81,7 @@ async function borrow<Client extends HostClient>(pool: TransactionPool<Client>):
 
 const watched = new WeakSet<object>();
 
-/** While it is lent no pool hears that a connection ends, and what nobody hears would end the process. */
+/** Listens for errors of a lent connection: no pool listens meanwhile, and an unheard error would end the process. */
 function watch(pool: TransactionPool): void {
   if (watched.has(pool)) return;
   watched.add(pool);
@@ -90,7 +91,7 @@ function watch(pool: TransactionPool): void {
   });
 }
 
-/** False where the connection is lost. */
+/** Rolls back; false if the connection is lost. */
 const undo = (client: HostClient): Promise<boolean> =>
   client.query("ROLLBACK").then(
     () => true,
@@ -119,17 +120,17 @@ async function runOnce<Client extends HostClient, I, O>(
   return result;
 }
 
-/** Null where it is this transaction's now. Waits for whoever makes the same call just now. */
+/** Takes the key; null if it is this transaction's now. Waits for another that makes the same call. */
 async function takeKey<O>(client: HostClient, key: string): Promise<Kept<O> | null> {
   const put = await client.query("INSERT INTO countersign_effects (key) VALUES ($1) ON CONFLICT DO NOTHING", [key]);
   if (put.rowCount !== 0) return null;
   const { rows } = await client.query("SELECT result FROM countersign_effects WHERE key = $1", [key]);
   const { result: text } = rows[0] as { readonly result: string | null };
-  // An operator may give nothing.
+  // The result of an operator may be undefined.
   return { result: (text === null ? undefined : JSON.parse(text)) as O };
 }
 
-/** What a transaction left whose connection was lost; null where it left nothing, and where that cannot be seen. */
+/** Returns the result of a transaction whose connection was lost; null if it left none, or if that cannot be read. */
 async function findKept<O>(pool: TransactionPool, key: string): Promise<Kept<O> | null> {
   try {
     const { client, giveBack } = await borrow(pool);

@@ -1,10 +1,10 @@
 /**
  * The ledger in a schema of a Postgres database: the store for more than one process on more than one machine.
  *
- * Owns: the options and what they are when absent.
- * Never: loads the driver before `open`, so that the package can be imported where nobody needs a database.
+ * Owns: the options and their defaults.
+ * Never: loads the driver before `open`, so that the package can be imported without it.
  * 1.  The schema is the ledger's alone: it is made when it is not there, and refused when others' tables are in it.
- * Neighbours: store.ts is the port's face, connect.ts connects, append.ts writes.
+ *     Neighbours: store.ts is the port's face, connect.ts connects, append.ts writes.
  */
 import { z } from "zod";
 import { raise } from "../../contract/error.ts";
@@ -20,23 +20,23 @@ export type { PostgresLedger };
 
 /** A pool of the package `pg`. Its configuration is used; its connections are the host's own. */
 export interface HostPool {
-  /** What the pool was made with. */
+  /** The options that the pool was made with. */
   readonly options: object;
 }
 
-/** Which database, by `url` or `pool`, and in which schema. */
+/** The database, by `url` or `pool`, and the schema. */
 export interface PostgresLedgerOptions {
-  /** `postgres://user:password@host:port/database`; what it leaves out comes from the environment (PGUSER, PGPASSWORD …). */
+  /** `postgres://user:password@host:port/database`; missing parts come from the environment (PGUSER, PGPASSWORD …). */
   readonly url?: string;
-  /** In place of `url`: connects as this pool does. */
+  /** The pool whose configuration is used instead of `url`. */
   readonly pool?: HostPool;
   /** `countersign` when absent: lower case letters, digits and underscores. */
   readonly schema?: string;
   /** False: refused where there is no ledger yet. */
   readonly create?: boolean;
-  /** Connections beside the one that appends, 2 or more; 4 when absent. */
+  /** The number of connections besides the appending one, 2 or more; 4 by default. */
   readonly maxConnections?: number;
-  /** How long to wait for the server, a lock or an answer, in ms; 10,000 when absent. */
+  /** The time to wait for the server, a lock or an answer, in ms; 10,000 by default. */
   readonly timeoutMs?: number;
 }
 
@@ -55,7 +55,7 @@ const Options = z.strictObject({
   timeoutMs: z.int().positive().default(10_000),
 } satisfies KeysOf<PostgresLedgerOptions>);
 
-/** A ledger store in a schema of a database. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Creates a ledger store in a schema of a database. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function postgresLedger(options: PostgresLedgerOptions): PostgresLedger {
   const { url, pool, ...given } = readStrictly(Options, options, { what, source });
   if ((url === undefined) === (pool === undefined))
@@ -64,7 +64,7 @@ export function postgresLedger(options: PostgresLedgerOptions): PostgresLedger {
   return createStore({ ...given, config, name: nameOf(url, given.schema) });
 }
 
-/** Options of a session stand beside those of the ledger; the driver would take either. */
+/** Reads a URL. Options of a session are added to those of the ledger; the driver would take only one of them. */
 function configIn(text: string): ConnectOptions["config"] {
   const url = URL.parse(text);
   const options = url?.searchParams.get("options");
@@ -73,13 +73,13 @@ function configIn(text: string): ConnectOptions["config"] {
   return { connectionString: url.href, options };
 }
 
-/** A pool hides its password from who lists its options. */
+/** Returns the configuration of a pool, which hides its password from enumeration. */
 const configOf = ({ options }: HostPool): ConnectOptions["config"] => ({
   ...options,
   ...("password" in options ? { password: options.password as string } : {}),
 });
 
-/** Without user and password. */
+/** Returns the name without user and password. */
 function nameOf(url: string | undefined, schema: string): string {
   const parsed = url === undefined ? null : URL.parse(url);
   return parsed === null ? schema : `${parsed.host}${parsed.pathname}/${schema}`;

@@ -20,5 +20,5 @@ export function toStatement({ text, values }: Query): Statement {
   return { name, text: numbered, values };
 }
 
-/** A title may hold any character, and is kept as JSON text. */
+/** Returns a row with its title as text; it is kept as JSON text, because it may hold any character. */
 export const plain = (row: Columns): Columns => ({ ...row, title: parseCell<string>(row["title"], "title") });

@@ -1,13 +1,13 @@
 /**
- * Who may write workflows' turns, and who of those is alive.
+ * The right to write workflows' turns, and the owners that are alive.
  *
  * Owns: the holder's columns outside an append, and the table of owners.
  * 1.  The epoch rises with each claim, also with a repeated one by the same owner.
- * 2.  An owner that is struck off has lost all it held: it is told so by its next beat, and begins anew. What of it is
- *        under way in the database is undone, so that nobody waits for the locks of one that hangs.
- * 3.  Until when an owner is alive is judged by the database's clock: what callers read on theirs is put right by how far
- *        the machine's is off. One that is off by more than a minute takes nothing up.
- * 4.  A name is one process's: another gets it when that one is gone.
+ * 2.  An owner that is removed has lost all it held: its next heartbeat reports it, and it begins anew. Its work under
+ *     way in the database is undone, so that nobody waits for the locks of a hanging process.
+ * 3.  The database's clock decides until when an owner is alive: times of the callers' clocks are corrected by the
+ *     machine's deviation. A machine that deviates by more than a minute takes nothing up.
+ * 4.  A name belongs to one process: another gets it when that one is gone.
  */
 import type { LedgerStore, TakenUp } from "../../ports/ledger-store.ts";
 import { readableHead } from "../tables/columns.ts";
@@ -17,20 +17,20 @@ import { plainHead } from "./read-records.ts";
 import { statement } from "./statements.ts";
 import type { Run } from "./store.ts";
 
-/** How one open ledger is known to the others. */
+/** The registration of one open ledger. */
 export interface Entered {
   /** For messages. */
   readonly name: string;
   readonly session: string;
-  /** Of the lock that is held while the process lives; null without one. */
+  /** The process id of the lock that is held while the process lives; null without one. */
   readonly lock: () => number | null;
-  /** How often it has said that it is alive. */
+  /** The number of its heartbeats. */
   beats: number;
 }
 
 type Owning = Pick<LedgerStore, "beat" | "claim" | "takeUp" | "release" | "held">;
 
-/** What is less may be the way of an answer. */
+/** A smaller deviation may be the latency of an answer. */
 const leastApartMs = 1_000;
 const mostApartMs = 60_000;
 
@@ -57,7 +57,7 @@ export function createOwners({ read, write }: Run, entered: () => Entered): Owni
     beat: async (owner, now, ttlMs) => {
       const until = () => putRight(now + ttlMs);
       const ask = () => read("beat", (on) => prolong(on, owner, until));
-      // Who was late has had its connections ended, and finds that out by using one.
+      // A late process has had its connections closed, and finds that out by using one.
       if (await ask().catch(ask)) return true;
       await write("beat", (on) => enter(on, owner, { ...entered(), now: putRight(now), until: until() }));
       return false;
@@ -87,7 +87,7 @@ export function createOwners({ read, write }: Run, entered: () => Entered): Owni
 }
 
 interface Entering extends Entered {
-  /** By the database's clock. */
+  /** The instant by the database's clock. */
   readonly now: number;
   readonly until: number;
 }

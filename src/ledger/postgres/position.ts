@@ -1,11 +1,11 @@
 /**
- * Positions: where a row lies in the order of the whole ledger. They rise and are not dense.
+ * Positions: the place of a row in the order of the whole ledger. They rise and are not dense.
  *
- * Owns: how a position is made of a transaction's id, and up to which position everything is told.
+ * Owns: the formula from a transaction's id to a position, and the horizon up to which all rows are shown.
  * 1.  position = base + id * 1024 + place in the batch. A later position in a stream has a later id.
- * 2.  What lies below the horizon never changes: each transaction with a lower id has ended.
- * 3.  A ledger that was restored into another cluster, whose ids begin low, goes on above its highest position: the base
- *        is raised when it is opened.
+ * 2.  Rows below the horizon never change: each transaction with a lower id has ended.
+ * 3.  A ledger that was restored into another cluster, whose ids begin low, goes on above its highest position: the
+ *     base is raised when it is opened.
  */
 import type { ClientBase } from "pg";
 

@@ -1,13 +1,15 @@
 /**
- * Who of those that share the ledger is alive, and what they have committed: told within a fraction of a second.
+ * Reports within a fraction of a second which processes of a shared ledger are alive, and what they have committed.
  *
- * Owns: one connection whose session holds a lock under the owner's name, and hears announcements.
- * Never: rings inside a commit: a NOTIFY in a transaction makes all commits of a cluster wait for one another.
- * 1.  A session's lock ends with its process or its connection, whatever ends them; who finds it gone frees what its
- *        owner held, once. An owner that lives on is fenced by it, and has lost what it held, never done it twice.
- * 2.  Who has lost its connection alone enters again at once; gone is who is missed at two looks, one after another.
- * 3.  It is no lease: without it, or behind a pooler that has no sessions, what an owner held is free when its last beat
- *        has run out (owners.ts).
+ * Owns: one connection whose session holds a lock under the owner's name, and receives announcements.
+ * Never: notifies inside a commit: a NOTIFY in a transaction makes all commits of a cluster wait for one another.
+ * 1.  A session's lock ends with its process or its connection, whatever ends them; the process that notices it frees
+ *     the owner's workflows, once. An owner that is still alive is fenced by it: it has lost its workflows, and never
+ *     does work twice.
+ * 2.  A process that has lost only its connection enters again at once; one that is missed at two consecutive looks is
+ *     gone.
+ * 3.  It is no lease: without it, or behind a pooler without sessions, an owner's workflows are free when its last
+ *     heartbeat has expired (owners.ts).
  */
 import { sha256 } from "../../contract/digest.ts";
 import type { LedgerUpdates } from "../../ports/ledger-store.ts";
@@ -21,19 +23,19 @@ export interface PresenceOptions {
   readonly name: string;
   readonly schema: string;
   readonly owner: string;
-  /** Whose announcements are our own. */
+  /** The sender of this process's own announcements. */
   readonly sender: string;
   readonly updates: LedgerUpdates;
-  /** A connection of its own. */
+  /** Opens a connection of its own. */
   readonly open: () => Promise<Opened>;
 }
 
-/** How often it is looked who is gone. */
+/** The interval at which missing processes are looked for. */
 const pollMs = 200;
 
 export const channelOf = (schema: string): string => `countersign_${schema}`;
 
-/** A lock's name has room for two positive integers. */
+/** Returns a positive integer for a text; a lock's name has room for two. */
 const numberOf = (text: string): number => Number.parseInt(sha256(text).slice(0, 7), 16);
 
 export class Presence {
@@ -43,7 +45,7 @@ export class Presence {
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
   #ended = false;
-  /** Who was missed at the last look. */
+  /** The owners that were missed at the last look. */
   #missed: ReadonlySet<string> = new Set();
 
   constructor(options: PresenceOptions) {
@@ -56,13 +58,13 @@ export class Presence {
     return this.#session === null || this.#session.failed ? null : this.#lock[1];
   }
 
-  /** @throws KernelErrorException T0_LEDGER_LOCKED where another process lives under this name. */
+  /** Begins. @throws KernelErrorException T0_LEDGER_LOCKED if another process lives under this name. */
   async begin(): Promise<void> {
     await this.#enter();
     this.#arm();
   }
 
-  /** The others find it gone, and go on with what it leaves. */
+  /** Ends; the other processes notice it, and take over its workflows. */
   async end(): Promise<void> {
     this.#ended = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -70,7 +72,7 @@ export class Presence {
     await this.#session?.client.end().catch(() => undefined);
   }
 
-  /** Whoever does not get in leaves no lock behind. */
+  /** Enters; a failed attempt leaves no lock behind. */
   async #enter(): Promise<void> {
     const session = await this.#options.open();
     try {
@@ -115,7 +117,7 @@ export class Presence {
     const { owner, updates } = this.#options;
     if (this.#session === null || this.#session.failed) {
       await this.#enter();
-      // Meanwhile others may have taken this process for dead.
+      // Other processes may have taken this one for dead meanwhile.
       return updates.gone(owner);
     }
     const { client } = this.#session;
@@ -127,14 +129,14 @@ export class Presence {
   }
 }
 
-/** False where another was quicker. */
+/** Frees an owner's workflows; false if another process was quicker. */
 async function free(client: Runner, owner: string): Promise<boolean> {
   if ((await client.query(statement("strikeOff", owner))).rowCount !== 1) return false;
   await client.query(statement("freeHeld", owner));
   return true;
 }
 
-/** What an announcement says: who sent it, and which streams went on; none for more than it can name. */
+/** Reads an announcement: its sender, and the streams that have grown; none if there are more than it can name. */
 function tell(updates: LedgerUpdates, own: string, payload: string): void {
   const [sender, ...streams] = payload.split(" ");
   if (sender !== own) updates.committed(streams);

@@ -16,7 +16,7 @@ export interface Statement {
   readonly values?: readonly Value[];
 }
 
-/** Who runs statements: a connection, or a pool of them. */
+/** A connection, or a pool of connections, that runs statements. */
 export interface Runner {
   query(statement: Statement): Promise<QueryResult>;
 }
@@ -28,7 +28,7 @@ export async function rowsOf(runner: Runner, statement: Statement): Promise<read
 export const firstOf = async (runner: Runner, statement: Statement): Promise<Columns | undefined> =>
   (await rowsOf(runner, statement))[0];
 
-/** Sends all at once, to a connection that pipelines. @throws what the first that failed was refused with. */
+/** Sends all statements at once, to a connection that pipelines. @throws the error of the first that failed. */
 export async function sendAll(client: Runner, statements: readonly Statement[]): Promise<readonly QueryResult[]> {
   const ends = await Promise.allSettled(statements.map((statement) => client.query(statement)));
   const failed = ends.find((end) => end.status === "rejected");
@@ -36,7 +36,7 @@ export async function sendAll(client: Runner, statements: readonly Statement[]):
   return ends.map((end) => (end as PromiseFulfilledResult<QueryResult>).value);
 }
 
-/** All of the body or nothing. */
+/** Runs a body in a transaction: all of it or nothing. */
 export async function transact<T>(client: Runner, body: () => Promise<T>, begin = "BEGIN"): Promise<T> {
   await client.query({ text: begin });
   try {
@@ -49,12 +49,12 @@ export async function transact<T>(client: Runner, body: () => Promise<T>, begin 
   }
 }
 
-/** The only column of all rows. */
+/** Returns the only column of all rows. */
 export async function columnOf(client: ClientBase, text: string, values: readonly Value[] = []): Promise<unknown[]> {
   const { rows } = await client.query({ text, values: [...values], rowMode: "array" });
   return (rows as unknown[][]).map(([value]) => value);
 }
 
-/** The only column of the only row; null where there is none. */
+/** Returns the only column of the only row; null if there is none. */
 export const scalar = async (client: ClientBase, text: string, values: readonly Value[] = []): Promise<unknown> =>
   (await columnOf(client, text, values))[0] ?? null;

@@ -1,8 +1,8 @@
 /**
  * Reads the indexes beside the log: heads, lists, open gates, memory, documents, shared keys, charges.
  *
- * Owns: what a filter of the port means in SQL.
- * Never: crosses a tenant where the query names one.
+ * Owns: the translation of the port's filters to SQL.
+ * Never: crosses a tenant if the query names one.
  */
 import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
@@ -121,7 +121,7 @@ export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "v
   };
 }
 
-/** In order of workflow and gate id. */
+/** Returns the statement for gates, in order of workflow and gate id. */
 function gatesStatement(filter: Parameters<LedgerStore["gates"]>[0]): Statement {
   const { workflow_id, after = "", limit = null } = filter;
   const tenant = filter.tenant_id === undefined ? null : idText(filter.tenant_id);
@@ -130,13 +130,16 @@ function gatesStatement(filter: Parameters<LedgerStore["gates"]>[0]): Statement 
   return tenant === null ? statement("gatesOfAll", ...page) : statement("gatesOfTenant", tenant, ...page);
 }
 
-/** `<workflow_id>/<gate_id>` is after that gate; a workflow id alone is after all of its gates. */
+/** Reads a cursor: `<workflow_id>/<gate_id>` is after that gate; a workflow id alone is after all of its gates. */
 function cursorOf(after: string): readonly [string, string] {
   const slash = after.lastIndexOf("/");
   return slash === -1 ? [after, "\u{10ffff}"] : [after.slice(0, slash), after.slice(slash + 1)];
 }
 
-/** Without a thread: all of the tenant's; with null: those of no thread; with an id: that thread's. */
+/**
+ * Returns the statement for memory. Without a thread: all of the tenant's; with null: records of no thread; with an id:
+ * that thread's.
+ */
 function memoryStatement(query: MemoryQuery): Statement {
   const tenant = idText(query.tenant_id);
   const keys = query.keys?.map((key) => JSON.stringify(key)) ?? null;

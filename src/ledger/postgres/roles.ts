@@ -15,13 +15,13 @@ import { idText } from "../tables/columns.ts";
 export interface PostgresRolesOptions {
   /** `countersign` when absent. */
   readonly schema?: string;
-  /** Whose name kernels connect under, or are members of; `countersign_kernel` when absent. */
+  /** The role of kernels: they connect as it, or as its members; `countersign_kernel` by default. */
   readonly kernel?: string;
   /** `countersign_reader` when absent. */
   readonly reader?: string;
   /**
    * The tenant that the reader sees. Without it, the one that its session names: `SET countersign.tenant = '1'`, or
-   * `'"acme"'`: a filter for programs, and no lock against who may type SQL.
+   * `'"acme"'`: this is a filter for programs, and no protection against a user who may type SQL.
    */
   readonly tenant?: string | number;
 }
@@ -38,8 +38,8 @@ const read = ["events", "streams", "workflows", "gates", "memory", "documents", 
 const ofTenants = [...read, "keys", "counters", "deliveries"] as const;
 
 /**
- * What the owner of a ledger's tables runs, once and after each migration, to have the roles and their rights; to be run by
- * whoever may create roles. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
+ * Returns the SQL that creates the roles and their rights; the owner of the ledger's tables, who must be able to create
+ * roles, runs it once and after each migration. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
  */
 export function postgresRoles(options: PostgresRolesOptions = {}): string {
   const reading = { what: "postgresRoles", source: moduleRef(0, "ledger", "postgresRoles") };
@@ -66,12 +66,16 @@ export function postgresRoles(options: PostgresRolesOptions = {}): string {
 const createRole = (role: string): string =>
   `DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${role}') THEN CREATE ROLE ${role}; END IF; END $$`;
 
-/** A policy is named as the role that it is for. */
+/** Returns the statements of a policy, which is named as its role. */
 const policy = (table: string, role: string, rule: string, command = ""): readonly string[] => [
   `DROP POLICY IF EXISTS ${role} ON ${table}`,
   `CREATE POLICY ${role} ON ${table} ${command}TO ${role} ${rule}`,
 ];
 
-/** To verify a ledger the log is locked for a moment; before Postgres 17 only who could change it may do that. */
+/**
+ * Returns the right to lock the log, which verifying needs for a moment; before Postgres 17 only a role that could
+ * change the log had it.
+ */
 const mayLock = (schema: string, role: string): string =>
-  `DO $$ BEGIN IF current_setting('server_version_num')::int >= 170000 THEN GRANT MAINTAIN ON ${schema}.events TO ${role}; END IF; END $$`;
+  `DO $$ BEGIN IF current_setting('server_version_num')::int >= 170000 THEN GRANT MAINTAIN ON ${schema}.events TO ` +
+  `${role}; END IF; END $$`;

@@ -18,8 +18,8 @@ const id = 'text COLLATE "C"';
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
 export const schemaVersion = 10;
 
-// Queries in statements.ts repeat the expressions and conditions of indexes word for word, or Postgres would not use them.
-// Tables whose rows are changed often leave room for it on a page.
+// Queries in statements.ts repeat the expressions and conditions of indexes word for word, or Postgres would not use
+// them. Tables whose rows are changed often leave room for it on a page.
 const tables = `
   CREATE TABLE events (
     position bigint PRIMARY KEY,
@@ -127,7 +127,8 @@ const tables = `
     PRIMARY KEY (tenant_id, document_id)
   );
 
-  -- What a context built for this tenant (thread_id '') or thread could notice: the last write's position, and how many.
+  -- The changes that a context of this tenant (thread_id '') or thread depends on: the last write's position, and
+  -- their number.
   CREATE TABLE counters (
     tenant_id ${id} NOT NULL,
     thread_id ${id} NOT NULL,
@@ -190,10 +191,11 @@ const tables = `
   CREATE INDEX deliveries_of_gate ON deliveries (notifier, workflow_id, gate_id, at, ordinal) WHERE state = 'pending';
   CREATE INDEX deliveries_settled ON deliveries (notifier, state, settled_at) WHERE state <> 'pending';
   -- A notifier finds again what it has sent, by receipts such as the channel and the timestamp of a message.
-  CREATE INDEX deliveries_receipts ON deliveries (notifier, workflow_id, gate_id, at, ordinal) WHERE receipt IS NOT NULL;
+  CREATE INDEX deliveries_receipts ON deliveries (notifier, workflow_id, gate_id, at, ordinal)
+    WHERE receipt IS NOT NULL;
 `;
 
-/** Whatever schema they are in, all who open a ledger of this database go one after another here. */
+/** All who open a ledger of this database take turns here, whatever the schema. */
 const openers = 0x4353474e;
 
 export interface Place {
@@ -216,7 +218,7 @@ export async function openSchema(client: ClientBase, place: Place): Promise<void
   await create(client, place);
 }
 
-/** Another creator may be in the way: then creation is tried again. */
+/** Creates the ledger; another creator may be in the way, and creation is then tried again. */
 async function create(client: ClientBase, place: Place, triesLeft = 4): Promise<void> {
   await client.query("BEGIN");
   try {

@@ -1,9 +1,9 @@
 /**
  * The search for a text in a list of workflows.
  *
- * Owns: what is read for it: of what is looked at the words alone, of what is found the whole head.
- * 1.  A text is found whatever its case, by the same rule as in every other store: the database's own lower() follows the
- *        language that it was made with.
+ * Owns: the columns that are read: the texts alone of examined rows, the whole head of matches.
+ * 1.  A text is found whatever its case, by the same rule as in every other store: the database's own lower() follows
+ *     the language that it was made with.
  */
 import type { HeadPlace, HeadSearch, HeadsFound, ListedHead } from "../../ports/ledger-store.ts";
 import { type Columns, toListedHead } from "../tables/columns.ts";
@@ -26,7 +26,7 @@ const isAbout = ({ title, intent_type, workflow_id }: Columns, text: string): bo
 
 const placeOf = ({ created_at, workflow_id }: Columns): HeadPlace => ({ created_at, workflow_id }) as HeadPlace;
 
-/** In the order of what was found. */
+/** Returns the heads in the order of the matches. */
 async function readHeads(on: Runner, found: readonly Columns[]): Promise<ListedHead[]> {
   if (found.length === 0) return [];
   const ids = found.map(({ workflow_id }) => workflow_id as string);

@@ -19,7 +19,7 @@ const due = `${free} AND due_at IS NOT NULL AND state NOT IN ('completed', 'fail
 const abandoned = `${free} AND state IN ('accepted', 'planned', 'running')`;
 const readyAt = "coalesce(due_at, 0::float8)";
 
-/** Who asks at the same time is given others. */
+/** Returns a take-up statement; simultaneous callers get different workflows. */
 const takeUp = (which: string, at: string): string => `
   WITH found AS (
     SELECT workflow_id FROM workflows WHERE ${which} AND ${at} <= $2 ORDER BY ${at}, workflow_id LIMIT $3
@@ -31,12 +31,14 @@ const freeWhere = (which: string): string => `
   WITH held AS (SELECT workflow_id FROM workflows WHERE ${which} ORDER BY workflow_id FOR UPDATE)
   UPDATE workflows SET owner = NULL FROM held WHERE workflows.workflow_id = held.workflow_id`;
 
-/** Of each gate only the earliest pending delivery may be taken; `d` is the one that is asked about. */
+/**
+ * The condition of the earliest pending delivery of a gate, the only one that may be taken; `d` is the examined one.
+ */
 const isFirst = `NOT EXISTS (
   SELECT 1 FROM deliveries AS e WHERE e.notifier = d.notifier AND e.workflow_id = d.workflow_id
   AND e.gate_id = d.gate_id AND e.state = 'pending' AND (e.at, e.ordinal) < (d.at, d.ordinal))`;
 
-/** `unnest` of one array a column: `columns` is "name type, …". */
+/** Returns `unnest` of one array per column: `columns` is "name type, …". */
 function listOf(columns: string): string {
   const typed = columns.split(", ").map((column) => column.split(" ") as [string, string]);
   const arrays = typed.map(([, type], i) => `$${i + 1}::${type}[]`).join(", ");
@@ -59,7 +61,8 @@ const changeColumns =
   "workflow_id text, updated_at float8, state text, is_due_given smallint, due_at float8, owner text, epoch bigint, " +
   "percent bigint";
 const turnColumns =
-  "position bigint, stream text, first_sequence bigint, last_sequence bigint, tenant_id text, envelope text, body text, " +
+  "position bigint, stream text, first_sequence bigint, last_sequence bigint, tenant_id text, envelope " +
+  "text, body text, " +
   "body_hash text, prev_hash text, hash text";
 const streamColumns = "stream text, tenant_id text, last_sequence bigint, hash text, position bigint";
 const keyColumns = "tenant_id text, digest text, key text, workflow_id text, action_id text";
@@ -72,19 +75,22 @@ const texts = {
     ON CONFLICT DO NOTHING RETURNING tenant_id, digest, workflow_id, action_id`,
   findKeys: `
     SELECT k.* FROM ${listOf("tenant_id text, digest text")} JOIN keys AS k USING (tenant_id, digest)`,
-  // Who adds to a counter that may not pass a ceiling waits for whoever does so already; read once the lock is there.
+  // A transaction that adds to a bounded counter waits for others that do; it reads once it has the lock.
   lockCounters: `
     SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || tenant_id || ' ' || counter, 0))
     FROM ${listOf("tenant_id text, counter text")}`,
   readCounters: `
-    SELECT c.tenant_id, c.counter, sum(c.tokens) AS tokens, sum(c.money)::float8 AS money, sum(c.invocations) AS invocations,
+    SELECT c.tenant_id, c.counter, sum(c.tokens) AS tokens, sum(c.money)::float8 AS money,
+      sum(c.invocations) AS invocations,
       sum(c.wall_ms) AS wall_ms
     FROM ${listOf("tenant_id text, counter text")} JOIN charges AS c USING (tenant_id, counter)
     GROUP BY c.tenant_id, c.counter`,
   lockStreams: `
-    SELECT stream, tenant_id, last_sequence, hash, position FROM streams WHERE stream = ANY($1) ORDER BY stream FOR UPDATE`,
+    SELECT stream, tenant_id, last_sequence, hash, position FROM streams WHERE stream = ANY($1)
+    ORDER BY stream FOR UPDATE`,
   lockWorkflows:
-    "SELECT workflow_id, thread_id, owner, epoch FROM workflows WHERE workflow_id = ANY($1) ORDER BY workflow_id FOR UPDATE",
+    "SELECT workflow_id, thread_id, owner, epoch FROM workflows WHERE workflow_id = ANY($1) ORDER BY " +
+    "workflow_id FOR UPDATE",
   ownPosition: `SELECT ${ownPosition} AS position, ${schemaOf} AS schema`,
   // Its second.
   dropKeys: `DELETE FROM keys USING ${listOf("tenant_id text, digest text")}
@@ -115,7 +121,7 @@ const texts = {
       money = charges.money + excluded.money, invocations = charges.invocations + excluded.invocations,
       wall_ms = charges.wall_ms + excluded.wall_ms`,
   ),
-  // Of two that meet, the one that is later in the ledger stays, whichever commits first.
+  // Of two conflicting records, the later one in the ledger stays, whichever commits first.
   upsertMemory: insertInto(
     "memory",
     "tenant_id text, thread_id text, digest text, key text, position bigint, ordinal bigint, record text",
@@ -152,9 +158,10 @@ const texts = {
       (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)) * 1000, 0)::float8
         FROM pg_stat_activity WHERE backend_xid IS NOT NULL) AS oldest_ms
     FROM (SELECT pg_current_snapshot() AS now) AS s`,
-  // A session that only reads says so of each of its transactions.
+  // A session that only reads declares it for each of its transactions.
   standing: `
-    SELECT pg_is_in_recovery() AS replica, current_setting('transaction_read_only') = 'on' AS reads, ${schemaOf} AS schema`,
+    SELECT pg_is_in_recovery() AS replica, current_setting('transaction_read_only') = 'on' AS reads,
+      ${schemaOf} AS schema`,
 
   announce: "SELECT pg_notify($1, $2)",
   lockOwner: "SELECT pg_try_advisory_lock($1, $2) AS locked",
@@ -163,9 +170,10 @@ const texts = {
     UPDATE owners SET expires_at = $3, lock = $4 WHERE owner = $1 AND session = $2
     RETURNING extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`,
   enterOwners: `
-    INSERT INTO owners (owner, session, expires_at, lock) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING owner`,
+    INSERT INTO owners (owner, session, expires_at, lock) VALUES ($1, $2, $3, $4)
+    ON CONFLICT DO NOTHING RETURNING owner`,
   strikeOff: "DELETE FROM owners WHERE owner = $1",
-  // What one that hangs has begun would hold its locks: its connections are ended, and their transactions undone.
+  // A hanging process would keep its locks: its connections are closed, and their transactions undone.
   strikeOffGone: `
     WITH gone AS (
       DELETE FROM owners WHERE owner IN (SELECT owner FROM owners WHERE expires_at <= $1 FOR UPDATE SKIP LOCKED)
@@ -173,7 +181,7 @@ const texts = {
     SELECT pg_terminate_backend(a.pid) FROM gone JOIN pg_stat_activity AS a
       ON a.application_name = '${nameOfSession("")}' || gone.session AND a.usename = current_user
     WHERE gone.session <> $2`,
-  // Who has the lock of a name knows that nobody else has it.
+  // The holder of a name's lock knows that no other process has the name.
   strikeOffOther: `
     DELETE FROM owners WHERE owner = $1 AND session <> $2 AND (expires_at <= $3 OR lock = $4::bigint)`,
   leave: "DELETE FROM owners WHERE session = $1",
@@ -207,7 +215,8 @@ const texts = {
   findKey: "SELECT workflow_id, action_id FROM keys WHERE tenant_id = $1 AND digest = $2",
   chargesOfTenant: `
     SELECT counter, sum(tokens) AS tokens, sum(money)::float8 AS money, sum(invocations) AS invocations,
-      sum(wall_ms) AS wall_ms FROM charges WHERE tenant_id = $1 AND ($2::text[] IS NULL OR counter = ANY($2)) GROUP BY counter ORDER BY counter`,
+      sum(wall_ms) AS wall_ms FROM charges
+    WHERE tenant_id = $1 AND ($2::text[] IS NULL OR counter = ANY($2)) GROUP BY counter ORDER BY counter`,
   memoryOfThread: `
     SELECT position, record FROM memory WHERE tenant_id = $1 AND thread_id = $2
     AND ($3::text[] IS NULL OR key = ANY($3)) ORDER BY position DESC, ordinal DESC LIMIT $4`,
@@ -223,7 +232,7 @@ const texts = {
 
   insertSession: `
     INSERT INTO sessions (name, kind, holder, caller, born_at, used_at, ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-  // Of equal age the one that came first goes.
+  // Among entries of equal age the one that came first is dropped.
   dropOldSessions: `
     DELETE FROM sessions WHERE ordinal IN (
       SELECT ordinal FROM sessions WHERE kind = $1 ORDER BY used_at DESC, ordinal DESC OFFSET $2) RETURNING name`,
@@ -242,7 +251,7 @@ const texts = {
   insertDelivery: `
     INSERT INTO deliveries (notifier, delivery_id, tenant_id, workflow_id, gate_id, kind, sequence, at, next_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT DO NOTHING`,
-  // The conditions stand outside as well: of two that choose one row at once, the second looks at it again there.
+  // The conditions are repeated outside: of two that choose one row at once, the second checks it again there.
   takeDeliveries: `
     UPDATE deliveries SET owner = $4, next_at = $5 WHERE ordinal IN (
       SELECT ordinal FROM deliveries AS d WHERE notifier = $1 AND state = 'pending' AND next_at <= $2
@@ -280,14 +289,14 @@ const texts = {
 
 export type StatementName = keyof typeof texts;
 
-/** A statement with its values, prepared under its name. */
+/** Returns a statement with its values, prepared under its name. */
 export const statement = (name: StatementName, ...values: readonly Value[]): Statement => ({
   name,
   text: texts[name],
   values,
 });
 
-/** A statement over rows, of which each is given as its columns in order. */
+/** Returns a statement over rows, each of which is given as its columns in order. */
 export function over(name: StatementName, rows: readonly (readonly Value[])[]): Statement {
   const width = rows[0]?.length ?? 0;
   return statement(name, ...Array.from({ length: width }, (_, i) => rows.map((row) => row[i] as string | null)));

@@ -3,8 +3,8 @@
  *
  * Owns: the life of the connections, and the port's face over the functions of this folder.
  * 1.  Every failure leaves as a KernelErrorException with a T0_LEDGER_ code.
- * 2.  A connection that was lost while it committed has said nothing of what became of it: the append fails, and who
- *        appended reads the ledger. One that was lost before has kept nothing: the append is made on another.
+ * 2.  If a connection is lost while it commits, the result is unknown: the append fails, and the writer reads the
+ *     ledger. If it is lost before, nothing was kept: the append is made on another.
  */
 import type { KernelErrorException } from "../../contract/error.ts";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
@@ -25,19 +25,19 @@ import { openSchema, requireKnownSchema } from "./schema.ts";
 import { createSessionTable } from "./session-table.ts";
 import { statement } from "./statements.ts";
 
-/** A ledger in Postgres, with what else it keeps beside the log. */
+/** A ledger in Postgres, with the other records that it keeps. */
 export interface PostgresLedger extends LedgerStore, KeepsDeliveries {
-  /** Where browsers' sessions may be kept beside the log, while the store is open. */
+  /** The store of browsers' sessions beside the log, while the ledger is open. */
   readonly sessions: SessionStore;
 }
 
 type Work = <T>(fn: string, body: (on: Runner) => Promise<T>) => Promise<T>;
 
-/** How the port's functions reach the database; each codes what is thrown. */
+/** Runs the port's functions on the database; each maps errors to codes. */
 export interface Run {
   /** A statement, or several that need not agree. */
   readonly read: Work;
-  /** All of the body or nothing. */
+  /** Runs a body in a transaction: all of it or nothing. */
   readonly write: Work;
 }
 
@@ -139,7 +139,7 @@ function createSession(options: ConnectOptions): Session {
   };
 }
 
-/** How long a server may take to hear that this process leaves. */
+/** The time for the server to record that this process leaves, in ms. */
 const closeMs = 2_000;
 
 async function closeLive(live: Live): Promise<void> {
@@ -152,7 +152,9 @@ async function closeLive(live: Live): Promise<void> {
   clearTimeout(cut);
 }
 
-/** A newer release has migrated the ledger: nothing is done in it any more, and what is held here is the others'. */
+/**
+ * Leaves a ledger that a newer release has migrated: this store does nothing more in it, and its workflows are free.
+ */
 function leave(live: Live, failure: KernelErrorException): void {
   if (live.outdated !== null) return;
   live.outdated = failure;
@@ -160,7 +162,7 @@ function leave(live: Live, failure: KernelErrorException): void {
   void live.presence?.end();
 }
 
-/** What a store has while it is open. */
+/** The state of a store while it is open. */
 interface Live extends Connections {
   /** Not null once the ledger is of a newer schema than this release knows. */
   outdated: KernelErrorException | null;
@@ -190,7 +192,10 @@ function startLive(connections: Connections, { schema, name }: ConnectOptions): 
   return live;
 }
 
-/** Who has a lock is struck off by the others, who go on with what it leaves; who never said that it is alive leaves nothing. */
+/**
+ * Removes this owner. One with a lock is removed by the others, who take over its workflows; one without heartbeats
+ * leaves none.
+ */
 async function strikeOff({ entered, pool, presence }: Live): Promise<void> {
   if (presence === null && entered.beats > 0)
     await (pool as Runner).query(statement("leave", entered.session)).catch(() => undefined);

@@ -81,7 +81,7 @@ function writePlan({ statements, heads }: Connection, plan: BatchPlan, standing:
   for (const { stream, head } of plan.streams) heads.set(stream, head);
 }
 
-/** A change of the progress alone touches no index. */
+/** Writes a workflow's row; a change of the progress alone touches no index. */
 function updateWorkflow({ updatePercent, updateWorkflow: update }: Connection["statements"], change: WorkflowChange) {
   const { workflow_id, updated_at, state, percent, due_at, owner, epoch, isProgress } = change;
   if (isProgress) updatePercent.run(updated_at, percent, workflow_id);

@@ -14,17 +14,20 @@ import { applicationId, createTables, readSchemaVersion, requireSchema } from ".
 export interface ConnectOptions {
   /** The file; the ledger is in memory where this is ":memory:". */
   readonly path: string;
-  /** How long to wait for another process's lock, in ms. */
+  /** The time to wait for another process's lock, in ms. */
   readonly busyTimeoutMs: number;
   /** `full` syncs every commit; `normal` syncs at checkpoints, so a power cut may lose the last commits. */
   readonly synchronous: "full" | "normal";
 }
 
-/** Of a new file, in bytes. Turns are one to two kB: five fit where the default of 4096 holds two. */
+/**
+ * The page size of a new file, in bytes. Turns are one to two kB: five fit on a page, of which the default of 4096
+ * holds two.
+ */
 const pageSize = 8192;
 /** Pages of write-ahead log between checkpoints: 32 MB. */
 const walPages = 4000;
-/** How often the switch to write-ahead mode is tried, and the pause between. */
+/** The number of attempts to switch to write-ahead mode, and the pause between them. */
 const switchTries = 20;
 const switchPauseMs = 10;
 /** Page cache in KiB. */
@@ -79,7 +82,10 @@ function configure(db: DatabaseSync, { synchronous }: ConnectOptions): void {
   db.exec(`PRAGMA wal_autocheckpoint = ${walPages}`);
 }
 
-/** While processes make the same new file, SQLite refuses this switch at once: its busy timeout does not apply. */
+/**
+ * Switches to write-ahead mode. While processes create the same file, SQLite refuses the switch at once: its busy
+ * timeout does not apply.
+ */
 async function writeAhead(db: DatabaseSync): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -1,7 +1,7 @@
 /**
  * Deliveries to notifiers, in tables beside the log.
  *
- * Owns: the SQL of the delivery port. Never: is an index: what became of a delivery no row of the log tells.
+ * Owns: the SQL of the delivery port. Never: is an index: no row of the log shows the result of a delivery.
  */
 import type { CursorMove, DeliveryCounts, DeliveryStore, GateUpdates, Settlement } from "../../ports/delivery-store.ts";
 import { idText } from "../tables/columns.ts";

@@ -1,9 +1,9 @@
 /**
- * The index tables as they stand, for whoever computes them again from the log.
+ * Dumps the index tables, for a comparison with those that are derived again from the log.
  *
- * Owns: which tables are indexes, and which of their columns no row of the log tells.
- * Never: names a table or a column that migrations may add: what is there is read from the schema.
- * 1.  All of it is one snapshot, and so is the position that it stands at.
+ * Owns: which tables are indexes, and which of their columns no row of the log determines.
+ * Never: names a table or a column that migrations may add: they are read from the schema.
+ * 1.  All of it is one snapshot, at one position.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { IndexTable, StoredIndexes } from "../../ports/ledger-store.ts";
@@ -11,7 +11,8 @@ import type { Connection } from "./transaction.ts";
 
 const tableNames = `
   SELECT name FROM pragma_table_list
-  WHERE schema = 'main' AND type = 'table' AND name NOT IN ('events', 'meta', 'owners', 'sessions', 'notifiers', 'deliveries') AND name NOT LIKE 'sqlite_%' ORDER BY name`;
+  WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
+  AND name NOT IN ('events', 'meta', 'owners', 'sessions', 'notifiers', 'deliveries') ORDER BY name`;
 
 /** Leases are taken and given up beside the log. */
 const besideTheLog: Readonly<Record<string, readonly string[]>> = { workflows: ["owner", "epoch"] };
@@ -41,7 +42,9 @@ function readTable(db: DatabaseSync, name: string): IndexTable {
   };
 }
 
-/** Whose the streams are, as their rows are marked beside the envelope: an append is admitted by that mark. */
+/**
+ * Returns the owners of the streams, as their rows are marked beside the envelope: an append is admitted by that mark.
+ */
 const readOwners = (db: DatabaseSync): IndexTable => ({
   name: "events",
   key: ["stream", "tenant_id"],

@@ -1,7 +1,8 @@
 /**
- * Which commits are synced. A synced commit makes all before it durable as well: they lie in one write-ahead log.
+ * Decides which commits are synced. A synced commit makes all before it durable as well: they share one write-ahead
+ * log.
  *
- * Owns: the level of `PRAGMA synchronous`, and up to where all is durable.
+ * Owns: the level of `PRAGMA synchronous`, and the durable position.
  * Never: makes a ledger that was opened with `synchronous: "normal"` sync anything.
  * 1.  The level is set with exec, between transactions: it takes effect when the pragma is prepared.
  */
@@ -22,19 +23,19 @@ export class Durability {
     this.#level = this.#maySync ? "FULL" : "NORMAL";
   }
 
-  /** Before a transaction: whether its commit may be lost with the machine. */
+  /** Begins a transaction. `lazy`: a power cut may lose its commit. */
   begin(lazy: boolean): void {
     const level = lazy || !this.#maySync ? "NORMAL" : "FULL";
     if (level !== this.#level) this.#db.exec(`PRAGMA synchronous = ${level}`);
     this.#level = level;
   }
 
-  /** A commit that brought rows up to this position. */
+  /** Records a commit with rows up to this position. */
   committed(position: number): void {
     if (this.#level === "FULL") this.#synced = Math.max(this.#synced, position);
   }
 
-  /** Returns whether what lies at the position, whoever appended it, may still be lost. */
+  /** Returns whether a power cut may still lose the row at the position, whoever appended it. */
   isBehind(position: number): boolean {
     return this.#maySync && this.#synced < position;
   }

@@ -1,9 +1,9 @@
 /**
- * What went wrong with a ledger file, as a coded error.
+ * Maps failures of a ledger file to coded errors.
  *
  * Owns: the table from SQLite's result codes to T0_LEDGER_ codes.
- * Never: lets a driver's error out, or tells the whole path of a file (its base name only).
- * 1.  Whatever is thrown becomes a KernelErrorException with a T0_LEDGER_ code.
+ * Never: passes on a driver's error, or reveals the whole path of a file (only its base name).
+ * 1.  Anything thrown becomes a KernelErrorException with a T0_LEDGER_ code.
  */
 import { accessSync, constants, existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
@@ -43,7 +43,7 @@ const sharedMemorySize = 4874;
 
 export const ledgerName = (path: string): string => (path === ":memory:" ? path : basename(path));
 
-/** A coded failure with its own words. */
+/** Makes a coded failure with its own message. */
 export function ledgerFailure(code: ErrorCode, reason: string, { path, fn }: FailurePlace): KernelErrorException {
   const name = ledgerName(path);
   const detail = { path: name, cause: reason };
@@ -83,7 +83,7 @@ function isOutOfSpace(errcode: number, thrown: unknown): boolean {
   return errcode === sharedMemorySize || (thrown instanceof Error && /ENOSPC|no space/i.test(thrown.message));
 }
 
-/** True when the file, or the folder that must take the files beside it, exists and refuses to be written. */
+/** Returns whether the file, or the folder that must take the files beside it, exists and refuses writes. */
 export function isUnwritable(path: string): boolean {
   return [path, dirname(path)].some((place) => existsSync(place) && !canWrite(place));
 }

@@ -1,10 +1,11 @@
 /**
- * An operator's writes to the host's own SQLite file, exactly once: they are committed together with the key of the call.
+ * An operator's writes to the host's own SQLite file, exactly once: they are committed together with the key of the
+ * call.
  *
  * Owns: the order of the transaction. Works with any ledger.
  * Never: waits inside the transaction: one connection has one at a time, and others would write into it.
- * 1.  Of calls under one key, in whatever processes, one takes effect, and each gives its result.
- * 2.  What throws is rolled back with its key: the same call may be made again.
+ * 1.  Of calls under one key, in any processes, one takes effect, and each returns its result.
+ * 2.  A call that throws is rolled back with its key: the same call may be made again.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { raise } from "../../contract/error.ts";
@@ -12,7 +13,7 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { OperatorCall } from "../../contract/operator.ts";
 
-/** What keys and results are kept in: to be made once where the host's tables are. */
+/** The table of keys and results: create it once in the file of the host's tables. */
 export const hostTransactionTable = `CREATE TABLE IF NOT EXISTS countersign_effects (
   key TEXT PRIMARY KEY,
   result TEXT,
@@ -22,8 +23,9 @@ export const hostTransactionTable = `CREATE TABLE IF NOT EXISTS countersign_effe
 const source = moduleRef(0, "sqlite", "hostTransaction");
 
 /**
- * What `run` writes to the host's tables, the call's key and its result (as JSON) are one transaction: there once, however
- * often the call is made. @returns what `defineOperator` takes as `run`; the operator may say `idempotent: true`.
+ * Makes one transaction of the writes of `run` to the host's tables, the call's key and its result (as JSON): it takes
+ * effect once, however often the call is made. @returns a function for `run` of `defineOperator`; the operator may be
+ * `idempotent: true`.
  */
 export function hostTransaction<I = never, O = unknown>(
   db: DatabaseSync,

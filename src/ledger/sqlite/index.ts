@@ -1,12 +1,12 @@
 /**
  * The ledger in one SQLite file: the default store.
  *
- * Owns: the options and what they are when absent.
- * Never: loads the driver before `open`, so that the package can be imported where nobody needs a file.
- * 1.  Without a path, or with ":memory:", the ledger lives in memory and ends with `close`. Nothing else does: the driver
- *        takes "" for a file that goes away, so it is refused.
+ * Owns: the options and their defaults.
+ * Never: loads the driver before `open`, so that the package can be imported without it.
+ * 1.  Without a path, or with ":memory:", the ledger lives in memory and ends with `close`. An empty path is refused,
+ *     because the driver takes it for a temporary file.
  * 2.  The path is that of the file, for every look at it: the driver reads "file:" as a URI, so that is refused.
- * Neighbours: store.ts is the port's face, connect.ts opens, append.ts writes.
+ *     Neighbours: store.ts is the port's face, connect.ts opens, append.ts writes.
  */
 import { z } from "zod";
 import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
@@ -32,7 +32,10 @@ const Options = z.strictObject({
   synchronous: z.enum(["full", "normal"]).default("full"),
 } satisfies KeysOf<SqliteLedgerOptions>);
 
-/** A ledger store on `path`; the file is made if it does not exist, its folder must. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/**
+ * Creates a ledger store on `path`; the file is created if it does not exist, its folder must. @throws
+ * KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
+ */
 export function sqliteLedger(options: SqliteLedgerOptions = {}): SqliteLedger {
   const connecting = readStrictly(Options, options, reading);
   return createStore(connecting.path, () => connect(connecting));

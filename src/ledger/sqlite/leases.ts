@@ -1,12 +1,12 @@
 /**
- * Who may write a workflow's turns, and who of those is alive.
+ * The right to write a workflow's turns, and the owners that are alive.
  *
  * Owns: the holder's columns outside an append, and the table of owners.
- * Never: looks at a clock; `now` comes in.
+ * Never: looks at a clock; `now` is passed in.
  * 1.  The epoch rises with each claim, also with a repeated one by the same owner.
- * 2.  An owner is gone from the instant `expires_at` on. Whoever looks for work then strikes it off and frees, in the same
- *        transaction, all that it held: an owner has kept everything, or nothing.
- * 3.  A name is one process's: another gets it when that one is gone.
+ * 2.  An owner is gone from the instant `expires_at` on. The next search for work then removes it and frees, in the
+ *     same transaction, all that it held: an owner keeps everything, or nothing.
+ * 3.  A name belongs to one process: another gets it when that one is gone.
  */
 import type { Lease, TakenUp, TakeUpKind } from "../../ports/ledger-store.ts";
 import { readableHead, toHead } from "../tables/columns.ts";
@@ -22,7 +22,7 @@ export interface Beat {
   readonly path: string;
 }
 
-/** False where the owner is new. @throws KernelErrorException T0_LEDGER_LOCKED. */
+/** Renews an owner; false if the owner is new. @throws KernelErrorException T0_LEDGER_LOCKED. */
 export function beatOwner(connection: Connection, { owner, now, ttlMs, path }: Beat): boolean {
   const { statements, heads, mark } = connection;
   return writeAll(connection, () => {
@@ -60,7 +60,7 @@ export interface TakeUpRequest {
   readonly limit: number;
 }
 
-/** Writes nothing where there is nothing to take. */
+/** Takes up workflows; writes nothing if there is none to take. */
 export function takeUp(connection: Connection, { kind, owner, now, limit }: TakeUpRequest): readonly TakenUp[] {
   const { statements, heads } = connection;
   if (statements.anyToTake.get(now, now)?.["found"] === 0) return [];

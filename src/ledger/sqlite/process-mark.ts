@@ -1,11 +1,11 @@
 /**
- * The mark by which an open ledger is told from others on one file, and by which the end of its process shows.
+ * The mark that distinguishes an open ledger from others on one file, and that shows the end of its process.
  *
  * Owns: that text. Never: judges a process of another machine, whose end cannot be seen from here.
  */
 import { hostname } from "node:os";
 
-/** A process may have the number of one that has ended. */
+/** The random part of the mark, because a process may have the number of one that has ended. */
 const life = crypto.randomUUID();
 let opened = 0;
 

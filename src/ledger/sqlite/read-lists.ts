@@ -50,7 +50,7 @@ export function searchHeads(connection: Connection, { text: wanted, scan, ...pag
   return { heads: isBackward(page) ? heads.reverse() : heads, next };
 }
 
-/** The last place of a page; null where the list ends before. */
+/** Returns the last place of a page; null if the list ends before. */
 function endOf({ db }: Connection, page: HeadPage): HeadPlace | null {
   const { text, values } = headPageQuery(page, "w.created_at, w.workflow_id");
   const last = db.prepare(`SELECT * FROM (${text}) LIMIT 1 OFFSET ?`).get(...values, page.limit - 1);
@@ -64,7 +64,7 @@ function* upTo(page: HeadPage, end: HeadPlace | null): Generator<Term> {
 
 const isAbout = (text: string): Term => ["is_about(title, intent_type, workflow_id, ?)", text];
 
-/** What `isAbout` calls; SQLite's own lower() knows ASCII alone. */
+/** Defines the function that `isAbout` calls; SQLite's own lower() handles ASCII only. */
 export function defineSearch(db: Connection["db"]): void {
   db.function("is_about", { deterministic: true }, (title, type, id, wanted) =>
     [title, type, id].some((text) => String(text).toLowerCase().includes(String(wanted))) ? 1 : 0,

@@ -1,8 +1,8 @@
 /**
  * Reads the indexes beside the log: open gates, memory, documents, shared keys.
  *
- * Owns: what a filter of the port means in SQL.
- * Never: crosses a tenant where the query names one.
+ * Owns: the translation of the port's filters to SQL.
+ * Never: crosses a tenant if the query names one.
  */
 import type { Charge } from "../../contract/budget.ts";
 import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
@@ -16,7 +16,7 @@ type GateFilter = Parameters<LedgerStore["gates"]>[0];
 
 const parseRecord = <T>(columns: Columns): T => parseCell<T>(columns["record"], "record");
 
-/** In order of workflow and gate id. */
+/** Returns gates in order of workflow and gate id. */
 export function readGates({ statements }: Connection, filter: GateFilter): readonly Gate[] {
   const { workflow_id, after = "", limit = -1 } = filter;
   const tenant = filter.tenant_id === undefined ? null : idText(filter.tenant_id);
@@ -27,13 +27,15 @@ export function readGates({ statements }: Connection, filter: GateFilter): reado
   return statements.gatesOfAll.all(...page).map(parseRecord<Gate>);
 }
 
-/** `<workflow_id>/<gate_id>` is after that gate; a workflow id alone is after all of its gates. */
+/** Reads a cursor: `<workflow_id>/<gate_id>` is after that gate; a workflow id alone is after all of its gates. */
 function cursorOf(after: string): readonly [string, string] {
   const slash = after.lastIndexOf("/");
   return slash === -1 ? [after, "\u{10ffff}"] : [after.slice(0, slash), after.slice(slash + 1)];
 }
 
-/** Without a thread: all of the tenant's; with null: those of no thread; with an id: that thread's. */
+/**
+ * Returns memory. Without a thread: all of the tenant's; with null: records of no thread; with an id: that thread's.
+ */
 export function readMemory({ statements }: Connection, query: MemoryQuery): readonly StoredMemory[] {
   const tenant = idText(query.tenant_id);
   const keys = query.keys === undefined ? null : JSON.stringify(query.keys.map((key) => JSON.stringify(key)));
@@ -44,7 +46,7 @@ export function readMemory({ statements }: Connection, query: MemoryQuery): read
   return rows.map((row) => ({ ...parseRecord<StoredMemory>(row), position: row["position"] as number }));
 }
 
-/** The newest record of each document that is there, in the order asked for. */
+/** Returns the newest record of each existing document, in the order of the ids. */
 export function readDocuments(
   { statements }: Connection,
   tenantId: Id,
@@ -57,7 +59,7 @@ export function readDocuments(
   });
 }
 
-/** In the order asked; a counter that was never charged stands at zero. */
+/** Returns charges in the order of the counters; zero for a counter that was never charged. */
 export function readCharges(
   { statements }: Connection,
   tenantId: Id | null,

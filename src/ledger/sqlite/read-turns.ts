@@ -2,9 +2,9 @@
  * Reads rows of the log as the file holds them.
  *
  * Owns: the reading of texts that are not UTF-8. Never: judges a row.
- * R1  The driver gives U+FFFD in place of bytes that are not UTF-8, so texts with other bytes could have the same hash. A
- *     text that holds the character is read again as bytes. If these are not UTF-8, each byte becomes a character, and the
- *     row's hashes do not fit.
+ * R1  The driver gives U+FFFD in place of bytes that are not UTF-8, so texts with other bytes could have the same hash.
+ *     A text that holds the character is read again as bytes. If these are not UTF-8, each byte becomes a character,
+ *     and the row's hashes do not fit.
  */
 import type { TurnRow } from "../../contract/turn.ts";
 import { type Columns, toTurnRow } from "../tables/columns.ts";

@@ -1,11 +1,11 @@
 /**
- * Whether the file under a connection is still the one at its path. A file that was moved, deleted or replaced goes on
- * taking writes of whoever has it open, and nobody will ever read them.
+ * Checks whether the file under a connection is still the one at its path. A file that was moved, deleted or replaced
+ * still accepts writes of processes that have it open, and nobody will ever read them.
  *
- * Owns: the comparison of the open files (the database and its write-ahead log) with what lies at their paths.
+ * Owns: the comparison of the open files (the database and its write-ahead log) with the files at their paths.
  * Never: opens a file.
- * 1.  The write-ahead log is looked at only when its folder has changed, or may have in the instant of the last look:
- *        whoever asks for the times of a file makes its next sync write them too, a fifth of what a commit costs.
+ * 1.  The write-ahead log is looked at only if its folder has changed, or may have changed in the instant of the last
+ *     look: asking for the times of a file makes its next sync write them too, a fifth of the cost of a commit.
  */
 import { realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -14,10 +14,14 @@ import { ledgerFailure } from "./failure.ts";
 /** @throws KernelErrorException T0_LEDGER_REPLACED. */
 export type RequireSameFile = () => void;
 
-/** A folder's time of change tells nothing of a second change in the same tick: the coarsest ticks of file systems are 2 s. */
+/**
+ * A folder's time of change does not show a second change in the same tick: the coarsest ticks of file systems are 2 s.
+ */
 const coarsestTickMs = 3_000;
 
-/** To be called when the database has just been opened. Each look asks for the file and for its folder. */
+/**
+ * Watches the file of a database that has just been opened. Each check reads the status of the file and of its folder.
+ */
 export function watchFile(path: string): RequireSameFile {
   if (path === ":memory:") return () => undefined;
   // A name that only the driver understands.
@@ -37,7 +41,9 @@ export function watchFile(path: string): RequireSameFile {
   };
 }
 
-/** What lies there at first, or comes later (the log comes with the first write), must stay. */
+/**
+ * Checks that a file at a path, present at first or created later (the log comes with the first write), stays the same.
+ */
 function requireSame(path: string, at: string, what: string): () => void {
   let known = statOf(at);
   return () => {
@@ -49,7 +55,10 @@ function requireSame(path: string, at: string, what: string): () => void {
   };
 }
 
-/** Another text once a name in the folder has changed; null where it changed so lately that the next change may not show. */
+/**
+ * Returns a text that differs once a name in the folder has changed; null if it changed so recently that the next
+ * change may not show.
+ */
 function quietMark(folder: string): string | null {
   const now = statOf(folder);
   if (now === undefined || Date.now() - now.mtimeMs < coarsestTickMs) return null;

@@ -16,8 +16,8 @@ export const applicationId = 0x4353474e;
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
 export const schemaVersion = 10;
 
-// Times are REAL so that an injected clock may have fractions of a millisecond.
-// Queries in statements.ts repeat the expressions and conditions of indexes word for word, or SQLite would not use them.
+// Times are REAL so that an injected clock may have fractions of a millisecond. Queries in statements.ts repeat the
+// expressions and conditions of indexes word for word, or SQLite would not use them.
 const tables = `
   CREATE TABLE events (
     position INTEGER PRIMARY KEY,
@@ -183,7 +183,8 @@ const tables = `
   CREATE INDEX deliveries_of_gate ON deliveries (notifier, workflow_id, gate_id, at, ordinal) WHERE state = 'pending';
   CREATE INDEX deliveries_settled ON deliveries (notifier, state, settled_at) WHERE state <> 'pending';
   -- A notifier finds again what it has sent, by receipts such as the channel and the timestamp of a message.
-  CREATE INDEX deliveries_receipts ON deliveries (notifier, workflow_id, gate_id, at, ordinal) WHERE receipt IS NOT NULL;
+  CREATE INDEX deliveries_receipts ON deliveries (notifier, workflow_id, gate_id, at, ordinal)
+    WHERE receipt IS NOT NULL;
 `;
 
 export function readSchemaVersion(db: DatabaseSync): number {

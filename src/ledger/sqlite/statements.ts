@@ -19,7 +19,9 @@ const takeUp = (which: string, at: string): string => `
   UPDATE workflows SET owner = ?1, epoch = epoch + 1 WHERE workflow_id IN (
     SELECT workflow_id FROM workflows WHERE ${which} AND ${at} <= ?2 ORDER BY ${at}, workflow_id LIMIT ?3) RETURNING *`;
 
-/** Of each gate only the earliest pending delivery may be taken; `d` is the one that is asked about. */
+/**
+ * The condition of the earliest pending delivery of a gate, the only one that may be taken; `d` is the examined one.
+ */
 const isFirst = `NOT EXISTS (
   SELECT 1 FROM deliveries AS e WHERE e.notifier = d.notifier AND e.workflow_id = d.workflow_id
   AND e.gate_id = d.gate_id AND e.state = 'pending' AND (e.at, e.ordinal) < (d.at, d.ordinal))`;
@@ -31,7 +33,8 @@ const texts = {
   markSynced: "INSERT INTO meta VALUES ('synced', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
 
   insertTurn: `
-    INSERT INTO events (position, stream, first_sequence, last_sequence, tenant_id, envelope, body, body_hash, prev_hash,
+    INSERT INTO events (position, stream, first_sequence, last_sequence, tenant_id, envelope, body,
+      body_hash, prev_hash,
       hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   streamHead: `
     SELECT e.last_sequence, e.hash, e.tenant_id, w.workflow_id, w.thread_id, w.owner, w.epoch
@@ -51,7 +54,8 @@ const texts = {
   position: "SELECT coalesce(max(position), 0) AS position FROM events",
 
   insertWorkflow: `
-    INSERT INTO workflows (workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state,
+    INSERT INTO workflows (workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type,
+      correlation_id, state,
       created_at, updated_at, due_at, owner, epoch, principal_type, title, percent)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   // ?2 state or NULL to keep it; ?3 whether ?4 is the new due time. The holder is known from the stream's head.
@@ -128,12 +132,13 @@ const texts = {
     ON CONFLICT DO UPDATE SET record = excluded.record`,
   document: "SELECT record FROM documents WHERE tenant_id = ? AND document_id = ?",
 
-  // Of equal age the one that came first goes.
+  // Among entries of equal age the one that came first is dropped.
   insertSession: `
     INSERT INTO sessions (name, kind, holder, caller, born_at, used_at, ends_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   dropOldSessions: `
     DELETE FROM sessions WHERE ordinal IN (
-      SELECT ordinal FROM sessions WHERE kind = ? ORDER BY used_at DESC, ordinal DESC LIMIT -1 OFFSET ?) RETURNING name`,
+      SELECT ordinal FROM sessions WHERE kind = ? ORDER BY used_at DESC, ordinal DESC LIMIT -1 OFFSET ?)
+      RETURNING name`,
   findSession: "SELECT name, kind, holder, caller, born_at, used_at, ends_at FROM sessions WHERE name = ?",
   touchSession: "UPDATE sessions SET used_at = ? WHERE name = ?",
   redeemSession: "UPDATE sessions SET kind = 'used', used_at = ? WHERE name = ? AND kind = 'code' AND ends_at > ?",

@@ -26,16 +26,16 @@ import { prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
 import { type Connection, readDataVersion, syncAll, tryAgain } from "./transaction.ts";
 
-/** A ledger in one SQLite file, with what else it keeps beside the log. */
+/** A ledger in one SQLite file, with the other records that it keeps. */
 export interface SqliteLedger extends LedgerStore, KeepsDeliveries {
-  /** Where browsers' sessions may be kept beside the log, while the store is open. */
+  /** The store of browsers' sessions beside the log, while the ledger is open. */
   readonly sessions: SessionStore;
 }
 
 /** Gives a configured and migrated database. */
 export type Connect = () => Promise<DatabaseSync>;
 
-/** `path` names the ledger in messages and tells why a file could not be opened. */
+/** Creates the store. `path` names the ledger in messages, and helps to explain why a file could not be opened. */
 export function createStore(path: string, connect: Connect): SqliteLedger {
   const { open, close, run } = createSession(path, connect);
   return {
@@ -50,7 +50,7 @@ export function createStore(path: string, connect: Connect): SqliteLedger {
   };
 }
 
-/** Runs a function on the open connection and codes what it throws. */
+/** Runs a function on the open connection and maps its errors to codes. */
 export type Run = <T>(fn: string, body: (connection: Connection) => T) => Promise<T>;
 
 interface Session {
@@ -119,7 +119,7 @@ function closeConnection(connection: Connection): void {
   }
 }
 
-/** What cannot be written any more has been left all the same: its owner's time runs out. */
+/** Leaves the ledger. If that can no longer be written, the owner's lease expires all the same. */
 function leave({ statements, mark }: Connection): void {
   try {
     if (statements.isEntered.get(mark) !== undefined) statements.leave.run(mark);
@@ -142,7 +142,7 @@ function createLog(run: Run, path: string): Pick<LedgerStore, Log> {
     sync: () => run("sync", syncAll),
     read: (stream, after = 0, limit = -1) =>
       run("read", ({ statements }) => {
-        // Who asks for what is newer mostly learns that nothing is.
+        // Most questions for newer rows find none.
         if (after > 0 && Number(statements.lastSequence.get(stream)?.["last_sequence"] ?? 0) <= after) return [];
         return statements.readStream.all(stream, after, limit).map((row) => readTurn(row, statements));
       }),

@@ -1,13 +1,13 @@
 /**
- * Where each stream stands: its last sequence and hash, and who holds its workflow. A bounded cache in front of the
+ * The head of each stream: its last sequence and hash, and the holder of its workflow. A bounded cache in front of the
  * tables, so that a writer's own next append needs no SELECT.
  *
- * Owns: the cache and the rule when it may be believed.
+ * Owns: the cache and its validity.
  * Never: answers outside a write transaction.
- * 1.  Inside a write transaction nothing else can change the tables; what others committed before it shows in
- *        PRAGMA data_version, and then the whole cache is dropped.
- * 2.  The streams that are kept take at most `maxBytes`; the one written longest ago goes first. A workflow that nobody
- *        holds is not kept: what is parked or over costs no memory.
+ * 1.  Inside a write transaction nothing else can change the tables; commits of others before it show in PRAGMA
+ *     data_version, and then the whole cache is dropped.
+ * 2.  The streams that are kept take at most `maxBytes`; the one written longest ago goes first. A workflow without a
+ *     holder is not kept: parked and ended ones cost no memory.
  * 3.  After a rollback the cache is empty.
  */
 
@@ -16,7 +16,7 @@ import type { StreamHead } from "../tables/decide-append.ts";
 /** About 2,500 workflows under way. */
 export const streamHeadBytes = 1_000_000;
 
-/** What an entry takes beside its texts: two objects and a place in the map, measured. */
+/** The size of an entry besides its texts: two objects and a place in the map, as measured. */
 const entryBytes = 200;
 
 const sizeOf = (stream: string, { hash, tenant, workflow }: StreamHead): number =>
@@ -41,12 +41,12 @@ export class StreamHeads {
     return this.#kept.size;
   }
 
-  /** What they take, about. */
+  /** Returns the approximate size of the entries. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Call first in each write transaction, with PRAGMA data_version. */
+  /** Validates the cache; call it first in each write transaction, with PRAGMA data_version. */
   believe(version: number): void {
     if (version !== this.#version) this.clear();
     this.#version = version;

@@ -18,13 +18,13 @@ export interface Connection {
   readonly heads: StreamHeads;
   readonly requireSameFile: RequireSameFile;
   readonly durability: Durability;
-  /** By which this connection's owner is told from others of its name. */
+  /** The mark that distinguishes this connection's owner from others of its name. */
   readonly mark: string;
   /** The last write failed, for a reason that may last: a full disk, a lock. */
   isFailing: boolean;
 }
 
-/** Another number once another connection has written to the file. */
+/** Returns a number that changes once another connection has written to the file. */
 export const readDataVersion = ({ statements }: Connection): number =>
   statements.dataVersion.get()?.["data_version"] as number;
 
@@ -55,14 +55,14 @@ export function syncAll(connection: Connection): void {
   if (connection.durability.isBehind(position)) markSynced(connection, position);
 }
 
-/** Where the last write failed only another one tells whether that is over. */
+/** Writes again: after a failed write only another write shows whether the cause is over. */
 export function tryAgain(connection: Connection): void {
   if (connection.isFailing) markSynced(connection, positionOf(connection));
 }
 
 export const positionOf = ({ statements }: Connection): number => statements.position.get()?.["position"] as number;
 
-/** A commit that writes nothing would not be synced. */
+/** Writes a mark, because a commit without writes would not be synced. */
 function markSynced(connection: Connection, position: number): void {
   writeAll(connection, () => connection.statements.markSynced.run(String(position)));
   connection.durability.committed(position);

@@ -1,9 +1,9 @@
 /**
- * Between a table's columns and the port's records.
+ * The mapping between a table's columns and the port's records.
  *
  * Owns: the text form of ids and keys, and the record of a head and of a turn.
  * Never: parses a turn; its envelope and body are bytes here.
- * 1.  idText is injective: JSON text tells 1 from "1", and escapes what UTF-8 could not hold.
+ * 1.  idText is injective: JSON text distinguishes 1 from "1", and escapes characters that UTF-8 could not hold.
  */
 import { type Charge, noCharge } from "../../contract/budget.ts";
 import { raise } from "../../contract/error.ts";
@@ -21,14 +21,14 @@ export type Columns = Readonly<Record<string, unknown>>;
 type Id = string | number;
 
 export const idText = (id: Id): string => JSON.stringify(id);
-/** In place of a tenant's id, of counters that all tenants add to. */
+/** The tenant's text of counters that all tenants share. */
 const everyTenant = "null";
 export const payerText = (id: Id | null): string => (id === null ? everyTenant : idText(id));
-/** Whose counter a charge of an entry of this tenant adds to. */
+/** Returns the owner of the counter that a charge of this tenant's entry adds to. */
 export const payerOf = (tenant: string, { ofAll }: Pick<IndexedCharge, "ofAll">): string =>
   ofAll === true ? everyTenant : tenant;
 
-/** A cell that holds JSON. @throws KernelErrorException T0_LEDGER_CORRUPT. */
+/** Parses a cell that holds JSON. @throws KernelErrorException T0_LEDGER_CORRUPT. */
 export function parseCell<T>(text: unknown, column: string): T {
   try {
     return JSON.parse(text as string) as T;
@@ -40,7 +40,9 @@ export function parseCell<T>(text: unknown, column: string): T {
 
 const readRef = moduleRef(0, "ledger", "read");
 
-/** The text of a thread in a primary key, where NULL would not be unique: '' is no thread and no id's text. */
+/**
+ * Returns the text of a thread in a primary key, in which NULL would not be unique: '' is no thread and no id's text.
+ */
 export const threadText = (id: Id | null): string => (id === null ? "" : idText(id));
 
 export function toTurnRow(columns: Columns): TurnRow {
@@ -57,8 +59,8 @@ export function toTurnRow(columns: Columns): TurnRow {
 }
 
 /**
- * Of a list that the kernel itself goes through, to take up or to wake: a head that cannot be read keeps nobody else from
- * being taken up. `verify` names it.
+ * Reads a head of a list of workflows to take up: an unreadable head is left out, so that it does not block the others.
+ * `verify` reports it.
  */
 export function readableHead(read: () => WorkflowHead): readonly WorkflowHead[] {
   try {
@@ -94,14 +96,14 @@ export const toListedHead = (columns: Columns): ListedHead => ({
   open_gates: columns["open_gates"] as number,
 });
 
-/** What a counter stands at; nothing where it was never charged. */
+/** Returns the value of a counter; zero if it was never charged. */
 export function toCharge(columns: Columns | undefined): Charge {
   if (columns === undefined) return noCharge;
   const { tokens, money, invocations, wall_ms } = columns as unknown as Charge;
   return { tokens, money, invocations, wall_ms };
 }
 
-/** What the index of gates holds of a gate beside its record. */
+/** Returns the columns of the index of gates besides the record. */
 export function gateColumns(gate: Gate) {
   const listed = listGate(gate);
   return {

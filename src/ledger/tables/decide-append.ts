@@ -1,10 +1,11 @@
 /**
- * Whether an append may be written, and who holds its workflow then: one truth for every store that keeps tables.
+ * Decides whether an append may be written, and who holds its workflow afterwards, for every store with tables.
  *
- * Owns: the checks before an entry, in their order. Pure: what the tables say comes in, nothing is read or written here.
+ * Owns: the checks before an entry, in their order. It is pure: the content of the tables is passed in, nothing is read
+ * or written here.
  * 1.  A turn continues its stream exactly: first sequence = last + 1, previous hash = last hash.
  * 2.  Everything in an entry belongs to the entry's tenant, and so does the stream it continues.
- * 3.  A lease that is no longer the workflow's is fenced; the epoch rises with each claim.
+ * 3.  A lease that no longer holds the workflow is fenced; the epoch rises with each claim.
  */
 import { addCharge, type Charge, fieldBeyond } from "../../contract/budget.ts";
 import { genesisHash } from "../../contract/chain.ts";
@@ -13,18 +14,18 @@ import { payerOf } from "./columns.ts";
 
 export type Refusal = Extract<AppendReceipt, { readonly ok: false }>;
 
-/** Who holds a workflow. */
+/** The holder of a workflow. */
 export interface Holder {
   readonly owner: string | null;
   readonly epoch: number;
 }
 
-/** What an append must know of the stream's workflow. `thread` is the text of its id. */
+/** The facts about the stream's workflow that an append needs. `thread` is the text of its id. */
 export interface Workflow extends Holder {
   readonly thread: string | null;
 }
 
-/** What the tables say of a stream. `workflow` is null for a stream that has no workflow. */
+/** The content of the tables for a stream. `workflow` is null for a stream without a workflow. */
 export interface StreamHead {
   readonly last: number;
   readonly hash: string;
@@ -39,7 +40,10 @@ const missing: Refusal = { ok: false, reason: "missing" };
 const taken: Refusal = { ok: false, reason: "taken" };
 const spent: Refusal = { ok: false, reason: "spent" };
 
-/** @param tenant the text of the entry's tenant; `head` is undefined for a stream without rows. */
+/**
+ * Checks an entry against its stream. @param tenant the text of the entry's tenant; `head` is undefined for a stream
+ * without rows.
+ */
 export function refuseAppend(entry: Append, tenant: string, head: StreamHead | undefined): Refusal | null {
   const { row, indexes } = entry;
   if (indexes !== undefined && !isOfOneTenant(entry, indexes)) return missing;
@@ -52,7 +56,7 @@ export function refuseAppend(entry: Append, tenant: string, head: StreamHead | u
   return row.first_sequence === head.last + 1 && row.prev_hash === head.hash ? null : clash;
 }
 
-/** @param holderOf the workflow that holds a key of the entry's tenant, if any. */
+/** Checks the keys. @param holderOf the workflow that holds a key of the entry's tenant, if any. */
 export function refuseKeys(
   { row, indexes }: Append,
   holderOf: (key: string) => string | null | undefined,
@@ -65,7 +69,7 @@ export function refuseKeys(
   return null;
 }
 
-/** @param standingOf what a counter stands at before the entry; `payer` is the text of its owner. */
+/** Checks the charges. @param standingOf the value of a counter before the entry; `payer` is the text of its owner. */
 export function refuseCharges(
   { indexes }: Append,
   tenant: string,
@@ -85,7 +89,7 @@ export function refuseCharges(
   return null;
 }
 
-/** For a stream without rows. A lease on a workflow that this entry creates can only be somebody's mistake. */
+/** Checks an entry of a stream without rows. A lease on a workflow that this entry creates can only be a mistake. */
 function refuseFirst(entry: Append): Refusal | null {
   if (entry.indexes?.create === undefined && needsWorkflow(entry)) return missing;
   if (entry.lease !== undefined) return fenced;
@@ -110,14 +114,17 @@ function mayWrite({ lease, claim }: Append, { owner, epoch }: Workflow): boolean
   return claim === undefined || owner === null || owner === claim;
 }
 
-/** Of a workflow that an entry creates, before it. */
+/** The holder of a workflow before the entry that creates it. */
 const unheld: Holder = { owner: null, epoch: 0 };
 
-/** Only the holder gives a lease up: a decision from elsewhere carries neither lease nor claim. */
+/**
+ * Returns whether an entry gives up the lease. Only the holder does: a decision from elsewhere carries neither lease
+ * nor claim.
+ */
 export const frees = ({ indexes, lease, claim }: Append): boolean =>
   indexes?.release === true && (indexes.create ?? lease ?? claim) !== undefined;
 
-/** Who holds the workflow after the entry; without `before` it is created here. */
+/** Returns the holder of the workflow after the entry; without `before` the entry creates it. */
 export function holderAfter(entry: Append, before: Holder = unheld): Holder {
   const { claim } = entry;
   const epoch = claim === undefined ? before.epoch : before.epoch + 1;

@@ -1,10 +1,10 @@
 /**
- * Queries of lists: workflows and open gates by what they are selected by, a page at a time.
+ * Queries of lists: workflows and open gates by their filters, a page at a time.
  *
- * Owns: queries whose text depends on what is given, so that a database can choose an index by it. A `?` is a bound value.
+ * Owns: queries whose text depends on the filter, so that a database can choose an index by it. A `?` is a bound value.
  * Never: puts a value into the text. Never reads a workflow's events or a gate's whole record.
- * 1.  Within a tenant a page of workflows, and one of gates by operator, is read off an index in its own order: what
- *        is passed over is what the other terms leave out, and nothing is sorted (list-plans.test.ts).
+ * 1.  Within a tenant a page of workflows, and one of gates by operator, is read off an index in its own order: only
+ *     rows that the other terms exclude are skipped, and nothing is sorted (list-plans.test.ts).
  */
 import type { GatePageFilter, GateSelection, HeadFilter, HeadPage, HeadSelection } from "../../ports/ledger-store.ts";
 import { idText } from "./columns.ts";
@@ -18,11 +18,11 @@ export interface Query {
   readonly values: readonly Bound[];
 }
 
-/** A page that goes back is read in the other order. */
+/** Returns whether a page goes back, and is read in the reverse order. */
 export const isBackward = ({ after, before }: { readonly after?: object; readonly before?: object }): boolean =>
   before !== undefined && after === undefined;
 
-/** In the order of ids. */
+/** Returns the query of heads in the order of ids. */
 export function headQuery(filter: HeadFilter): Query {
   const terms = [...filterOfHeads(filter), ...stateTerms(filter)];
   const limit = filter.limit === undefined ? "" : " LIMIT ?";
@@ -53,7 +53,9 @@ const openGates = "(SELECT count(*) FROM gates AS g WHERE g.workflow_id = w.work
 
 export const listedColumns = `w.*, ${openGates}`;
 
-/** Of several states each is read off the index by itself; the newest of all are the page. */
+/**
+ * Returns the query of a page. Each of several states is read off the index by itself; the newest of all form the page.
+ */
 export function headPageQuery(page: HeadPage, columns = listedColumns, more: readonly Term[] = []): Query {
   const { limit, states } = page;
   const order = isBackward(page) ? "created_at, workflow_id" : "created_at DESC, workflow_id DESC";

@@ -1,9 +1,9 @@
 /**
- * Plans the writes of a batch for every store that keeps tables. Pure: the standing of streams, keys and counters comes in,
- * rows go out.
+ * Plans the writes of a batch for every store that keeps tables. Pure: the standing of streams, keys and counters comes
+ * in, rows go out.
  *
- * Owns: the order of the entries (each is judged on what the entries before it left), and one row of each table a key, as
- *       the last entry leaves it. The rows of a table are sorted by key, so that two transactions lock in one order.
+ * Owns: the order of the entries (each is judged on what the entries before it left), and one row of each table a key,
+ * as the last entry leaves it. The rows of a table are sorted by key, so that two transactions lock in one order.
  * Never: asks a database.
  * 1.  A refused entry leaves nothing; decide-append.ts says whether it is refused.
  */
@@ -165,7 +165,7 @@ class Planning {
     return { ok: true, position, epoch: claim === undefined ? null : (workflow?.epoch ?? null) };
   }
 
-  /** A key that was held before the batch stays with that holder, whoever brings it. */
+  /** Returns the holder of a key. A key that was held before the batch stays with its holder. */
   #holderOf(tenant: string, key: string): string | undefined {
     return this.#standing.holderOf(tenant, key) ?? this.#keys.get(keyOf(tenant, key))?.[2];
   }
