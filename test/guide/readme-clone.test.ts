@@ -125,6 +125,7 @@ describe.skipIf(!canClone)("in a fresh clone, as the README prints it,", () => {
       "npm run build",
       "npm cit",
     ]);
+    expect(blocks.map(({ lang }) => lang)).toEqual(["sh", "ts", "ts", "sh", "sh"]);
     const { code, out } = await run("npm start");
     expect([code, out]).toEqual([0, expect.stringContaining("Waiting for a person; nothing is written yet")]);
   });
