@@ -81,6 +81,12 @@ describe("explain", () => {
     expect(approval).toMatchObject({ edited: true, outcome_version: 2, same_as_executed: true });
     expect(approval?.payload_digest).not.toBe(gate.payload_digest);
     expect(effect?.payload_hash).toBe(approval?.payload_digest);
+    const { why, steps } = await t.kernel.explain(id);
+    expect(why.find((line) => line.includes("opened again"))).toMatch(
+      /^publish: gate-publish was opened again: user 1 edited it; text: "draft 1" → "by hand"/,
+    );
+    expect(steps.at(-1)?.allowed_by).toMatch(/^wants a person's approval: /);
+    expect([...why, ...steps.map((one) => one.allowed_by)].join()).not.toMatch(/REQUIRE_HUMAN|ALLOW\b/);
   });
 
   it("what ran is compared with what was approved: another digest in the ledger is told as such", async () => {

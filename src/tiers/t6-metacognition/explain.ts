@@ -2,16 +2,17 @@
 import { type EventPayloads, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { Explanation, StepExplanation } from "../../contract/explanation.ts";
 import { describeCarriers, gateIdOf } from "../../contract/gate.ts";
-import type { PolicyLift } from "../../contract/policy.ts";
+import type { PolicyLift, PolicyStage } from "../../contract/policy.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
+import { describeChange, describeComment } from "../../protocol/describe-edits.ts";
 import { explainEffects } from "./explain-effects.ts";
 
 export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerEvent[]): Explanation {
   return {
     workflow_id: record.workflow_id,
     state: record.state,
-    why: events.flatMap(lineOf),
+    why: events.flatMap((event) => lineOf(event, record)),
     steps: [...record.steps.keys()].map((id) => explainStep(record, id, events)),
     chain: explainEffects(events),
   };
@@ -34,12 +35,12 @@ function explainStep(record: WorkflowRecord, stepId: string, events: readonly Le
     allowed_by:
       step.decision === null
         ? "not decided"
-        : `${step.decision.decision}: ` +
+        : `${decisionWords[step.decision.decision]}: ` +
           `${step.decision.reason}${step.decision.policies.length > 0 ? ` (${listed(step.decision.policies)})` : ""}`,
     approved_by: isKnown ? who(payloadOf(approval, "USER_APPROVED")) : null,
     attempts: step.attempts.length,
     effect: step.action_id === null ? "none" : `action ${step.action_id}`,
-    because: own.flatMap(lineOf),
+    because: own.flatMap((event) => lineOf(event, record)),
   };
 }
 
@@ -74,18 +75,51 @@ const lines: EventReaders<string> = {
   WORKFLOW_RESTARTED: ({ run, mode }) => `run ${run} began (${mode})`,
 };
 
+const decisionWords = {
+  ALLOW: "allowed",
+  DENY: "denied",
+  REQUIRE_HUMAN_APPROVAL: "wants a person's approval",
+  TRANSFORM: "changed",
+  ALLOW_WITH_REDACTION: "allowed, with values masked",
+} as const;
+const subjectWords: Readonly<Record<PolicyStage, string>> = {
+  plan: "the plan",
+  action: "the call",
+  outcome: "the result",
+  gate: "the decision at",
+};
+const revisionWords = {
+  edit: "it was edited",
+  regenerate: "the draft is a new one",
+  policy: "policy gives another payload, or wants a person for another reason",
+  basis: "what it rests on has changed",
+} as const;
+
+/** Says why a gate was opened again; of an edit that still counts also from what to what. */
+const describeRevision: NonNullable<EventReaders<string, [WorkflowRecord]>["GATE_REVISED"]> = (
+  { gate: { gate_id }, cause, principal },
+  { timestamp },
+  { gates },
+) => {
+  if (cause !== "edit" || principal === null) return revisionWords[cause];
+  const edit = gates.get(gate_id)?.edits?.find(({ at }) => at === timestamp);
+  const told = edit === undefined ? [] : [...edit.changes.map(describeChange), ...describeComment(edit)];
+  return [`${principal.type} ${principal.id} edited it`, ...told].join("; ");
+};
+
 /** The lines about a step, or about the plan as a whole. */
-const stepLines: EventReaders<string> = {
+const stepLines: EventReaders<string, [WorkflowRecord]> = {
   POLICY_DECIDED: ({ stage, decision, reason, policies = [], changes = [], lifts = [], subject }) => {
     const changed = changes.map((one, i) => `${i + 1}. ${listed(one.policies)}`);
     const after = changed.length === 0 ? "" : `, after changes by ${listed(changed)}`;
     return (
-      `policy at stage ${stage} said ${decision} on "${subject}" because ` +
+      `policy on ${subjectWords[stage]} "${subject}": ${decisionWords[decision]}, because ` +
       `${reason}${policies.length > 0 ? ` [${listed(policies)}]` : ""}${after}${describeLifts(lifts)}`
     );
   },
   GATE_OPENED: ({ gate }) => `${gate.gate_id} asked a person because ${gate.reasons.map((r) => r.reason).join("; ")}`,
-  GATE_REVISED: ({ gate, cause }) => `${gate.gate_id} was opened again on a new version (${cause})`,
+  GATE_REVISED: (payload, event, record) =>
+    `${payload.gate.gate_id} was opened again: ${describeRevision(payload, event, record)}`,
   USER_APPROVED: (decided) =>
     `${who(decided)} approved ${decided.gate_id}, payload ${decided.payload_digest.slice(0, 12)}`,
   USER_REJECTED: (decided) => `${who(decided)} rejected ${decided.gate_id}`,
@@ -121,9 +155,9 @@ const stepLines: EventReaders<string> = {
   },
 };
 
-function lineOf(event: LedgerEvent): string[] {
+function lineOf(event: LedgerEvent, record: WorkflowRecord): string[] {
   const line = readEvent(lines, event);
   if (line !== undefined) return [line];
-  const ofStep = readEvent(stepLines, event);
+  const ofStep = readEvent(stepLines, event, record);
   return ofStep === undefined ? [] : [`${event.step_id ?? "plan"}: ${ofStep}`];
 }
