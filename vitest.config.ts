@@ -5,8 +5,10 @@ import { canServe } from "./test/postgres/can-serve.ts";
 /** Most of a process's start is the reading of its sources: what one has compiled, the next ones read. */
 process.env["NODE_COMPILE_CACHE"] ??= `${import.meta.dirname}/node_modules/.cache/node-compiled`;
 
-/** The replay of the suite mocks a module of the kernel, for which every file needs modules of its own. */
+/** Under REPLAY=1 every workflow of a test kernel is replayed. */
 const replays = process.env["REPLAY"] === "1";
+/** What Node loads in each worker before anything else, to put one module in the place of another. */
+const loadFirst = (path: string): string[] => ["--import", `${import.meta.dirname}/${path}`];
 
 /**
  * Long ones, which wait for processes of their own: they begin first, so that nothing waits for them at the end. (Projects
@@ -43,12 +45,6 @@ const isolated = [
 const inBothStores = ["journey", "gates", "recovery", "replay", "streams"].map((room) => `test/${room}/*.test.ts`);
 /** Of these, one copies ledger files as a power cut leaves them, and one moves the clock by days, half a minute a look. */
 const inOneStore = ["test/recovery/durability.test.ts", "test/journey/lists.test.ts"];
-const otherStore = [
-  {
-    find: /^.*\/ledger\/sqlite\/index\.ts$/,
-    replacement: `${import.meta.dirname}/test/postgres/in-place-of-sqlite.ts`,
-  },
-];
 
 const project = (
   name: string,
@@ -57,13 +53,9 @@ const project = (
     readonly exclude?: string[];
     readonly isolate: boolean;
     readonly globalSetup?: string[];
+    readonly execArgv?: string[];
   },
-  more: { readonly resolve?: { readonly alias: typeof otherStore } } = {},
-) => ({
-  extends: true as const,
-  test: { name, ...test },
-  ...more,
-});
+) => ({ extends: true as const, test: { name, ...test } });
 
 const inPostgres = [
   project("postgres", {
@@ -72,16 +64,13 @@ const inPostgres = [
     isolate: false,
     globalSetup: ["test/postgres/start-server.ts"],
   }),
-  project(
-    "kernel on postgres",
-    {
-      include: inBothStores,
-      exclude: inOneStore,
-      isolate: replays,
-      globalSetup: ["test/postgres/start-server.ts"],
-    },
-    { resolve: { alias: otherStore } },
-  ),
+  project("kernel on postgres", {
+    include: inBothStores,
+    exclude: inOneStore,
+    isolate: false,
+    globalSetup: ["test/postgres/start-server.ts"],
+    execArgv: loadFirst("test/postgres/replace-sqlite.ts"),
+  }),
 ];
 const served = canServe();
 if (!canDispatch()) console.warn("Tests on Restate are left out: npm brought no server for this system.");
@@ -94,6 +83,10 @@ export default defineConfig({
     // Only what hangs takes so long, however busy the machine is.
     testTimeout: 120_000,
     hookTimeout: 240_000,
+    // Node loads the sources itself, as it does outside of tests: their modules are linked natively, and nothing is
+    // transformed. The runner's own loader is for mocks, of which there are none.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    execArgv: replays ? loadFirst("test/replay/replace-test-kernel.ts") : [],
     setupFiles: ["test/properties/setup.ts", ...(replays ? ["test/replay/setup.ts"] : [])],
     reporters: process.env["CI"] ? ["default"] : ["dot"],
     projects: [
@@ -105,7 +98,7 @@ export default defineConfig({
       project("shared", {
         include: ["test/**/*.test.ts"],
         exclude: [...configDefaults.exclude, ...byProcesses, ...packaged, ...isolated, ...browsing, ...onPostgres],
-        isolate: replays,
+        isolate: false,
       }),
     ],
   },

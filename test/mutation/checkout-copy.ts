@@ -96,7 +96,7 @@ export function copyCheckout(): CheckoutCopy {
   chmodSync(scratch, 0o755);
   const folder = join(scratch, "copy");
   const at = (name: string): string => join(scratch, name);
-  const [plan, report, cache, types] = [at("plan.json"), at("report.json"), at("modules"), at("types.json")];
+  const [plan, report, types] = [at("plan.json"), at("report.json"), at("types.json")];
   const remove = (): void => rmSync(scratch, { recursive: true, force: true });
   process.once("exit", remove);
   mkdirSync(folder);
@@ -107,7 +107,7 @@ export function copyCheckout(): CheckoutCopy {
     write: (path, text) => writeFileSync(join(folder, path), text),
     async runTests(files, bail) {
       rmSync(report, { force: true });
-      writeFileSync(plan, JSON.stringify({ files, bail, report, cache } satisfies RunPlan));
+      writeFileSync(plan, JSON.stringify({ files, bail, report } satisfies RunPlan));
       const ended = await runProgram(folder, ["test/mutation/run-tests.ts", plan]);
       return { ended, files: readEnds(report) };
     },

@@ -1,7 +1,7 @@
 /**
  * Runs the given test files in the given order in the copy that it stands in, in one process of its own, and ends at the first failure if
  * asked. Says a word after each file, so that silence means that nothing goes on. Never: judges (the caller reads exit code and report).
- * Called as `node test/mutation/run-tests.ts PLAN`, a JSON file with `files`, `bail`, `report` and `cache`.
+ * Called as `node test/mutation/run-tests.ts PLAN`, a JSON file with `files`, `bail` and `report`.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -13,8 +13,6 @@ export interface RunPlan {
   readonly bail: number;
   /** Where the ends of the files go, as a JSON list of `FileEnd`. */
   readonly report: string;
-  /** Where transformed modules are kept between runs. */
-  readonly cache: string;
 }
 
 /** How a test file ended. One that was not reached has no end. */
@@ -51,7 +49,5 @@ await startVitest("test", [...plan.files], {
   maxWorkers: 1,
   reporters: [told],
   sequence: { sequencer: PlannedOrder },
-  fsModuleCache: true,
-  fsModuleCachePath: plan.cache,
 });
 writeFileSync(plan.report, JSON.stringify(ends));

@@ -302,8 +302,8 @@ describe("a long ledger", () => {
     const behind = t.kernel.feed({ after: 0 }, foreign);
     await behind.next();
     const before = counts.tail;
-    for (const of of [foreign, testCaller]) {
-      const now = t.kernel.feed({}, of);
+    for (const caller of [foreign, testCaller]) {
+      const now = t.kernel.feed({}, caller);
       expect((await now.next()).value).toEqual({ type: "bookmark", position: 200_000 });
       await now.return();
     }

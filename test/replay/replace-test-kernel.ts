@@ -1,0 +1,14 @@
+/**
+ * Loaded before the tests under REPLAY=1: whatever imports the test kernel gets one whose workflows are replayed.
+ */
+import { registerHooks } from "node:module";
+
+const replacement = new URL("replayed-test-kernel.ts", import.meta.url).href;
+
+registerHooks({
+  resolve(specifier, context, next) {
+    const resolved = next(specifier, context);
+    const isReplaced = resolved.url.endsWith("/src/testing/test-kernel.ts") && context.parentURL !== replacement;
+    return isReplaced ? { ...resolved, url: replacement } : resolved;
+  },
+});
