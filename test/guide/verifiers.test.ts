@@ -13,13 +13,26 @@ import { composeEvidence } from "../../src/tiers/t6-metacognition/compose-eviden
 import { makeTempFolder } from "../fixtures.ts";
 import { runs } from "../properties/property-runs.ts";
 import { goldenLedgers, readRows } from "../replay/golden-ledgers.ts";
-import { pageFiles, type Verdict, type Verifier, verifiers, verifyFile, writeVerifiers } from "./guide-verifiers.ts";
+import {
+  pageFiles,
+  runnable,
+  type Verdict,
+  type Verifier,
+  verifiers,
+  verifyFile,
+  verifyFiles,
+  writeVerifiers,
+} from "./guide-verifiers.ts";
 import { verifyWithKernel } from "./kernel-verdicts.ts";
 import { type DemoLedger, readStored, recordDemo, writeStored } from "./ledger-samples.ts";
 
 const folder = makeTempFolder();
 const at = (name: string): string => join(folder.path, name);
+/** Runs the verifier on one file, as a user does. */
 const verify = (verifier: Verifier, file: string): readonly Verdict[] => verifyFile(verifier, folder.path, file);
+/** Runs the verifier on all of the files in one process. */
+const verifyAll = (verifier: Verifier, files: readonly string[]): readonly (readonly Verdict[])[] =>
+  verifyFiles(verifier, folder.path, files);
 
 let count = 0;
 function writeExport(lines: readonly string[]): string {
@@ -89,6 +102,22 @@ const damages: readonly Damage[] = [
 /** The rows that are changed: the first, one in the middle, and the last that has another behind it. */
 const places = (): readonly number[] => [0, Math.floor(rows.length / 2), rows.length - 2];
 
+/** Rows as somebody left them, and what a verifier says of them. */
+interface Case {
+  readonly damaged: readonly TurnRow[];
+  readonly verdict: readonly Verdict[];
+}
+
+/** Expects the verifier to say of each case what it names, of the ledger as of the export. */
+function expectVerdicts(verifier: Verifier, cases: readonly Case[]): void {
+  const evidence = demo.lines.slice(rows.length);
+  const files = cases.flatMap(({ damaged }) => [
+    writeLedger(damaged),
+    writeExport([...damaged.map(rowText), ...evidence]),
+  ]);
+  expect(verifyAll(verifier, files)).toEqual(cases.flatMap(({ verdict }) => [verdict, verdict]));
+}
+
 describe.each(verifiers)("the verifier in $language", (verifier) => {
   /** Without Python on this machine the tests of its verifier are skipped with this message. */
   const needed = (skip: (note: string) => void): void => {
@@ -108,8 +137,8 @@ describe.each(verifiers)("the verifier in $language", (verifier) => {
       needed(skip);
       const own = readRows(golden);
       const { stream, last_sequence: sequence, hash } = own.at(-1)!;
-      expect(verify(verifier, writeLedger(own))).toEqual([{ stream, sequence, hash }]);
-      expect(verify(verifier, writeExport(composeEvidence(own, [])))).toEqual([{ stream, sequence, hash }]);
+      const end = [{ stream, sequence, hash }];
+      expect(verifyAll(verifier, [writeLedger(own), writeExport(composeEvidence(own, []))])).toEqual([end, end]);
     },
   );
 
@@ -126,14 +155,12 @@ describe.each(verifiers)("the verifier in $language", (verifier) => {
 
   it.for(damages)("names stream and sequence of $what, in a ledger and in an export", (damage, { skip }) => {
     needed(skip);
-    for (const place of places()) {
+    const cases = places().map((place) => {
       const damaged = damage.harm(rows, place);
       const { stream, first_sequence: sequence } = damaged[place + damage.named]!;
-      const verdict = [{ stream, sequence, broken: damage.broken }];
-      expect(verify(verifier, writeLedger(damaged))).toEqual(verdict);
-      const evidence = demo.lines.slice(rows.length);
-      expect(verify(verifier, writeExport([...damaged.map(rowText), ...evidence]))).toEqual(verdict);
-    }
+      return { damaged, verdict: [{ stream, sequence, broken: damage.broken }] };
+    });
+    expectVerdicts(verifier, cases);
   });
 
   it("names each row of which an input or a recorded answer was altered, in a ledger and in an export", ({ skip }) => {
@@ -142,18 +169,15 @@ describe.each(verifiers)("the verifier in $language", (verifier) => {
       ['"inputs":[', '"answers":['].flatMap((member) => (body?.includes(member) === true ? [{ place, member }] : [])),
     );
     expect(places.some(({ member }) => member === '"answers":[')).toBe(true);
-    for (const { place, member } of places) {
+    const cases = places.map(({ place, member }) => {
       const row = rows[place]!;
       const text = row.body ?? "";
       const inside = text.indexOf(member) + member.length + 8;
       const body = `${text.slice(0, inside)}${alter(text.charAt(inside))}${text.slice(inside + 1)}`;
       const verdict = [{ stream: row.stream, sequence: row.first_sequence, broken: "body" }];
-      const damaged = rows.with(place, { ...row, body });
-      expect(verify(verifier, writeLedger(damaged))).toEqual(verdict);
-      expect(verify(verifier, writeExport([...damaged.map(rowText), ...demo.lines.slice(rows.length)]))).toEqual(
-        verdict,
-      );
-    }
+      return { damaged: rows.with(place, { ...row, body }), verdict };
+    });
+    expectVerdicts(verifier, cases);
   });
 
   it("names the end of an export that was cut, at whichever line, and an export without a line", ({ skip }) => {
@@ -193,6 +217,37 @@ describe("the verifiers of the guide", () => {
   });
 });
 
+/** A byte of a column of a row, and what it becomes. The offset is modulo the length. */
+interface Alteration {
+  readonly place: number;
+  readonly column: (typeof damagedColumns)[number];
+  readonly offset: number;
+  readonly byte: number;
+}
+
+/** Returns the path of a copy of the demonstration's ledger with that byte altered. */
+function alterAtRandom({ place, column, offset, byte }: Alteration): string {
+  count += 1;
+  const file = at(`random-${count}.db`);
+  copyFileSync(demo.file, file);
+  const row = rows[place]!;
+  const text = row[column] ?? "";
+  const i = offset % text.length;
+  const altered = `${text.slice(0, i)}${String.fromCharCode(byte)}${text.slice(i + 1)}`;
+  using database = new DatabaseSync(file);
+  database.exec("DROP TRIGGER events_keep_on_update");
+  database.prepare(`UPDATE events SET ${column} = ? WHERE first_sequence = ?`).run(altered, row.first_sequence);
+  return file;
+}
+
+/** Returns what the kernel finds broken in a ledger, in the words of the verifiers. */
+async function brokenByKernel(file: string): Promise<readonly Verdict[]> {
+  const { broken } = await verifyWithKernel(file);
+  return broken
+    .filter(({ reason }) => reason !== "index")
+    .map(({ stream, sequence, reason }) => ({ stream, sequence, broken: reason }));
+}
+
 describe("the verifiers and the kernel", () => {
   it("find the same break in a ledger whose bytes were altered at random", async () => {
     const bytes = fc.record({
@@ -202,37 +257,28 @@ describe("the verifiers and the kernel", () => {
       byte: fc.integer({ min: 32, max: 126 }),
     });
     await fc.assert(
-      fc.asyncProperty(bytes, async ({ place, column, offset, byte }) => {
-        count += 1;
-        const file = at(`random-${count}.db`);
-        copyFileSync(demo.file, file);
-        const row = rows[place]!;
-        const text = row[column] ?? "";
-        const i = offset % text.length;
-        const altered = `${text.slice(0, i)}${String.fromCharCode(byte)}${text.slice(i + 1)}`;
-        {
-          using database = new DatabaseSync(file);
-          database.exec("DROP TRIGGER events_keep_on_update");
-          database.prepare(`UPDATE events SET ${column} = ? WHERE first_sequence = ?`).run(altered, row.first_sequence);
+      fc.asyncProperty(fc.array(bytes, { minLength: 5, maxLength: 5 }), async (drawn) => {
+        const files = drawn.map(alterAtRandom);
+        const byKernel = await Promise.all(files.map(brokenByKernel));
+        for (const verifier of runnable) {
+          const named = verifyAll(verifier, files).map((verdicts) => verdicts.filter(({ broken }) => broken));
+          expect(named).toEqual(byKernel);
         }
-        const { broken } = await verifyWithKernel(file);
-        const found = broken.filter(({ reason }) => reason !== "index");
-        const named = found.map(({ stream, sequence, reason }) => ({ stream, sequence, broken: reason }));
-        for (const verifier of verifiers.filter(({ isHere }) => isHere))
-          expect(verify(verifier, file).filter((verdict) => verdict.broken !== undefined)).toEqual(named);
       }),
-      { numRuns: runs(20) },
+      { numRuns: runs(4) },
     );
   });
 
   it("name the same row of an export of which any row was damaged in any of the ways above", async () => {
-    for (const { harm } of damages)
-      for (const place of places()) {
-        const lines = [...harm(rows, place).map(rowText), ...demo.lines.slice(rows.length)];
-        const [kernels] = (await verifyEvidence(lines)).broken;
-        const [ours] = verify(verifiers[0]!, writeExport(lines));
-        expect(ours).toEqual({ stream: kernels?.stream, sequence: kernels?.sequence, broken: kernels?.reason });
-      }
+    const exports = damages.flatMap(({ harm }) =>
+      places().map((place) => [...harm(rows, place).map(rowText), ...demo.lines.slice(rows.length)]),
+    );
+    const verdicts = verifyAll(verifiers[0]!, exports.map(writeExport));
+    for (const [i, lines] of exports.entries()) {
+      const [kernels] = (await verifyEvidence(lines)).broken;
+      const [ours] = verdicts[i]!;
+      expect(ours).toEqual({ stream: kernels?.stream, sequence: kernels?.sequence, broken: kernels?.reason });
+    }
   });
 });
 
