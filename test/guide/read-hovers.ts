@@ -16,12 +16,26 @@ export interface Hover {
   readonly text: string;
 }
 
+/** The declarations in a folder, read once for all of their entries. */
+export interface Declarations {
+  readonly home: string;
+  readonly program: ts.Program;
+}
+
+/** Reads the declarations of the entries, which are paths in `home`. */
+export const readDeclarations = (home: string, entries: readonly string[]): Declarations => ({
+  home,
+  program: createProgram(
+    home,
+    entries.map((entry) => join(home, entry)),
+  ),
+});
+
 /**
- * Every key of what the named exports of an entry take, each once, by the first way to it. `home` is the folder of the
- * declarations: what others declare is left out.
+ * Returns every key of what the named exports of an entry take, each once, by the first way to it. What is declared outside
+ * the folder of the declarations is left out.
  */
-export function readHovers(home: string, entry: string, names: readonly string[]): readonly Hover[] {
-  const program = createProgram(home, [join(home, entry)]);
+export function readHovers({ home, program }: Declarations, entry: string, names: readonly string[]): readonly Hover[] {
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(join(home, entry)) as ts.SourceFile;
   const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(source) as ts.Symbol);

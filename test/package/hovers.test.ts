@@ -1,11 +1,10 @@
 /** Hover texts of the published declarations: what an editor tells of each key that people write. */
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
-import { readHovers } from "../guide/read-hovers.ts";
+import { readDeclarations, readHovers } from "../guide/read-hovers.ts";
 import type { Packed } from "./pack-package.ts";
 
 const { app } = inject("packed" as never) as Packed;
-const dist = join(app, "node_modules/countersign/dist");
 
 /** What people write, by the entry that takes it: plans and gates, requests, options. `Kernel` stands for its methods. */
 const written: readonly (readonly [entry: string, names: readonly string[]])[] = [
@@ -36,17 +35,22 @@ const written: readonly (readonly [entry: string, names: readonly string[]])[] =
   ["src/testing/index.d.ts", ["createTestKernel", "createVirtualClock"]],
 ];
 
+const declarations = readDeclarations(
+  join(app, "node_modules/countersign/dist"),
+  written.map(([entry]) => entry),
+);
+
 /** A Signal is made by functions, not written. */
 const isMade = (path: string): boolean => path.startsWith("ask.");
 
 describe("the published declarations", () => {
   it.each(written)("of %s have a text for each key that is written", (entry, names) => {
-    const hovers = readHovers(dist, entry, names).filter(({ path }) => !isMade(path));
+    const hovers = readHovers(declarations, entry, names).filter(({ path }) => !isMade(path));
     expect(hovers.filter(({ text }) => text === "").map(({ path, file }) => `${path} (${file})`)).toEqual([]);
   });
 
   it("have the texts of what is inferred from schemas, in all its depth", () => {
-    const hovers = readHovers(dist, "src/index.d.ts", ["ExecutionPlan", "createKernel", "Kernel"]);
+    const hovers = readHovers(declarations, "src/index.d.ts", ["ExecutionPlan", "createKernel", "Kernel"]);
     const told = new Map(hovers.map(({ path, text }) => [path, text]));
     expect(told.get("ExecutionPlan.continues")).toContain("asked for the next plan");
     expect(told.get("ExecutionPlan.steps.gate.separation")).toContain("may not decide");
