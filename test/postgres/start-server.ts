@@ -82,11 +82,18 @@ export async function startServer(settings: readonly string[] = flags): Promise<
   };
 }
 
+/** Servers that all projects of this run share, once one of them has asked for them. */
+let servers: Promise<readonly TestServer[]> | undefined;
+
 /** A server for each worker: what one of them holds open, the horizon above all, is not in another's way. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const servers = await Promise.all(Array.from({ length: project.config.maxWorkers }, () => startServer()));
-  project.provide(...providing(servers.map(({ url }) => url)));
-  return async () => void (await Promise.all(servers.map(({ stop }) => stop())));
+  servers ??= Promise.all(Array.from({ length: project.config.maxWorkers }, () => startServer()));
+  project.provide(...providing((await servers).map(({ url }) => url)));
+  return async () => {
+    const ending = (await servers) ?? [];
+    servers = undefined;
+    await Promise.all(ending.map(({ stop }) => stop()));
+  };
 }
 
 /** What workers are told has no type of its own here: `inject` in server.ts reads it. */
