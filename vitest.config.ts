@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 import { canDispatch } from "./test/hosts/servers/can-dispatch.ts";
 import { canServe } from "./test/postgres/can-serve.ts";
@@ -79,7 +80,8 @@ if (!served) console.warn("Tests on Postgres are left out: its server cannot run
 export default defineConfig({
   test: {
     pool: "forks",
-    maxWorkers: "100%",
+    // One more than there are processors: some tests wait for processes of their own, and leave one idle.
+    maxWorkers: availableParallelism() + 1,
     // Only what hangs takes so long, however busy the machine is.
     testTimeout: 120_000,
     hookTimeout: 240_000,
