@@ -53,7 +53,7 @@ describe("the published declarations", () => {
     const hovers = readHovers(declarations, "src/index.d.ts", ["ExecutionPlan", "createKernel", "Kernel"]);
     const told = new Map(hovers.map(({ path, text }) => [path, text]));
     expect(told.get("ExecutionPlan.continues")).toContain("asked for the next plan");
-    expect(told.get("ExecutionPlan.steps.gate.separation")).toContain("may not decide");
+    expect(told.get("ExecutionPlan.steps.gate.separation")).toContain("barred from deciding");
     expect(told.get("ExecutionPlan.steps.gate.expiry.after_ms")).toContain("Milliseconds");
     expect(told.get("createKernel.budgets.governor.tokens")).not.toBe("");
     expect(told.get("submit.idempotency_key")).toContain("one workflow");
