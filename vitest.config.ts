@@ -8,7 +8,7 @@ process.env["NODE_COMPILE_CACHE"] ??= `${import.meta.dirname}/node_modules/.cach
 
 /** Under REPLAY=1 every workflow of a test kernel is replayed. */
 const replays = process.env["REPLAY"] === "1";
-/** What Node loads in each worker before anything else, to put one module in the place of another. */
+/** Returns the arguments of Node by which a worker loads a module before all others. */
 const loadFirst = (path: string): string[] => ["--import", `${import.meta.dirname}/${path}`];
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Loaded before the tests of the project "kernel on postgres": whatever imports the SQLite ledger gets one in Postgres.
+ * Replaces the SQLite ledger in the project "kernel on postgres": each module that imports it gets a ledger in Postgres.
+ * Node loads this file before the tests.
  */
 import { registerHooks } from "node:module";
 

@@ -1,5 +1,6 @@
 /**
- * Loaded before the tests under REPLAY=1: whatever imports the test kernel gets one whose workflows are replayed.
+ * Replaces the test kernel under REPLAY=1: each module that imports it gets one whose workflows are replayed. Node loads
+ * this file before the tests.
  */
 import { registerHooks } from "node:module";
 

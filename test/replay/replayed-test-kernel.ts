@@ -1,8 +1,8 @@
 /**
- * `createTestKernel` as tests get it under REPLAY=1 (`replace-test-kernel.ts`): when a kernel is disposed of, each of its
- * workflows is replayed first.
+ * The test kernel that tests get under REPLAY=1 (`replace-test-kernel.ts`): before it is disposed of, each of its
+ * workflows is replayed.
  *
- * Owns: what those replays told. R1  A replay that comes out otherwise fails its test, where none is expected to.
+ * Owns: the results of those replays. R1  A replay that comes out otherwise fails its test, where none is expected to.
  */
 import { expect } from "vitest";
 import { createTestKernel as create, type TestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
@@ -11,7 +11,7 @@ import { replayAll, type Told } from "./replay-all.ts";
 
 export * from "../../src/testing/test-kernel.ts";
 
-/** What was told of each scenario that must differ. */
+/** The differences that were found in each scenario that must differ. */
 const met = new Map<ExpectedDifference, Told[]>();
 
 export async function createTestKernel(options?: TestKernelOptions): Promise<TestKernel> {
@@ -27,14 +27,14 @@ export async function createTestKernel(options?: TestKernelOptions): Promise<Tes
   return { ...testing, [Symbol.asyncDispose]: dispose };
 }
 
-/** Returns what was told of a scenario, and forgets it. */
+/** Returns the differences that were found in a scenario, and forgets them. */
 export function takeTold(expected: ExpectedDifference): readonly Told[] {
   const told = met.get(expected) ?? [];
   met.delete(expected);
   return told;
 }
 
-/** @throws where a replay came out otherwise. */
+/** Throws an error that names the differences; does nothing if there is none. */
 export function failOf(told: readonly Told[]): void {
   if (told.length > 0)
     throw new Error(`not replayed: ${told.map(({ code, reason }) => `${code}: ${reason}`).join("; ")}`);

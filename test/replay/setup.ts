@@ -1,5 +1,6 @@
-// Under REPLAY=1 (`npm run replay:suite`) every workflow of every scenario of the suite is replayed when its test kernel is
-// disposed of, and the test fails if one comes out otherwise, or if none does where one must (`expected-differences.ts`).
+// Under REPLAY=1 (`npm run replay:suite`) every workflow of every scenario of the suite is replayed when its test
+// kernel is disposed of, and the test fails if one comes out otherwise, or if none does where one must
+// (`expected-differences.ts`).
 // Owns: the judgement after each test.
 import { afterEach, expect } from "vitest";
 import { expectedOf } from "./expected-differences.ts";
