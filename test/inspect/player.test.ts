@@ -44,6 +44,15 @@ describe.each(goldens)("the golden ledger %s", (_name, events) => {
     }
   });
 
+  it("has an edit of a gate come from the person who made it", () => {
+    for (const { event_id, payload } of events.filter(({ event_type: type }) => type === "GATE_REVISED")) {
+      if (payload["cause"] !== "edit") continue;
+      const { type, id } = payload["principal"] as { readonly type: string; readonly id: string | number };
+      const first = told.find((one) => one.type === "@xstate.event" && one.id.startsWith(`${event_id}.`));
+      expect(first).toMatchObject({ sourceId: `${type}:${id}` });
+    }
+  });
+
   it("opens in XState with every state it tells", () => {
     const machines = new Map<string, ReturnType<typeof createMachine>>();
     for (const message of told) {

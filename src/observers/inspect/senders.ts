@@ -1,7 +1,8 @@
 /**
  * Finds who sends an event of the ledger and who receives it first: the arrows of the sequence diagram.
  *
- * Owns: what the payload changes of the arrow that the event catalogue gives. Never: knows which of them are shown. Where one is not there, whoever contains it stands for it.
+ * Owns: what the payload changes of the arrow that the event catalogue gives. Never: knows which of them are shown.
+ * Where one is not there, whoever contains it stands for it.
  */
 import type { LedgerEvent } from "../../contract/event.ts";
 import { type EventFacts, factsOf } from "../../contract/events.ts";
@@ -10,11 +11,17 @@ import { isPlainObject } from "../../contract/json.ts";
 /** Who sends an event, and who receives it first. */
 export type Arrow = Pick<EventFacts, "from" | "to">;
 
-/** What was answered from the record was not asked of the operator; an escalated error goes to the tier that it names. */
-export function arrowOf({ event_type: type, payload }: LedgerEvent): Arrow {
+/**
+ * Returns the sender and the receiver of an event. The operator sends no answer that is from the record, a person sends
+ * an edit, and an escalated error goes to the tier that it names.
+ */
+export function arrowOf(event: LedgerEvent): Arrow {
+  const { event_type: type, payload } = event;
   const { from, to } = factsOf(type);
   const usual: Arrow = { from, to };
   if (payload["cached"] === true && usual.from === "operator") return { ...usual, from: "t4" };
+  if (type === "GATE_REVISED" && payload["cause"] === "edit" && personIn(event) !== null)
+    return { ...usual, from: "person" };
   if (type !== "ERROR_ESCALATED") return usual;
   return { ...usual, to: isTier(payload["tier"]) ? `t${payload["tier"]}` : usual.to };
 }

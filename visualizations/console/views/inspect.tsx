@@ -66,7 +66,7 @@ function Tree({ actors, chosen, choose }: TreeProps) {
           <li key={actor.id}>
             <button type="button" aria-pressed={actor.id === chosen} onClick={() => choose(actor.id)}>
               <Line text={actor.name} />
-              {actor.state !== "" && <small> {spaced(actor.state)}</small>}
+              {actor.state !== "" && <small> {spaced(actor.state).replaceAll(".", ": ")}</small>}
             </button>
             {branch(actor.id)}
           </li>
