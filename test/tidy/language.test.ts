@@ -6,18 +6,18 @@ const maxColumns = 120;
 
 /** The numbers of offenders that a room still has. They may only shrink; a room that is not listed has none. */
 const allowedLong: Readonly<Record<string, number>> = {
-  "src/faces": 159,
+  "src/faces": 55,
   "src/observers": 61,
   "src/packages": 72,
   "src/standalone": 12,
   "src/testing": 22,
   "src/tiers": 188,
-  test: 828,
+  test: 827,
   visualizations: 21,
 };
 const allowedDocs: Readonly<Record<string, number>> = {
-  "src/faces": 340,
-  "src/observers": 136,
+  "src/faces": 140,
+  "src/observers": 135,
   "src/packages": 120,
   "src/standalone": 49,
   "src/testing": 30,

@@ -1,14 +1,14 @@
 /**
- * One way to add a route: what it is, as the document of the API tells it, beside what it does.
+ * Adds a route: its description for the API's document, together with its handler.
  *
  * Owns: the list of routes that an app has. The document, the authorization matrix and the fuzzer read it.
- * 1.  A route that is not in the list does not exist; one that is answers what its `answers` name, or a problem. A mount is
- *     no route: another protocol, which tells of itself.
- * 2.  What stands after the question mark holds the route's `query`, before the route runs: no other name, and none twice that
- *     is no list.
- * 3.  An address that takes no body refuses one: what it says would be passed over.
- * 4.  Reads of one caller take turns with those of others, and what clients leave unread is bounded.
- * 5.  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
+ * 1.  A route that is not in the list does not exist; one in the list answers with what its `answers` name, or with a
+ *     problem. A mount is no route: it is another protocol, which describes itself.
+ * 2.  The query string satisfies the route's `query` before the route runs: unknown names are refused, and repeated
+ *     ones unless they are lists.
+ * 3.  An address that takes no body refuses one, because it would be ignored.
+ * 4.  Reads of one caller take turns with those of others, and the amount of unread answers is bounded.
+ * 5.  Another method at an existing address gets 405 with the allowed ones; OPTIONS returns just these.
  */
 import { z } from "zod";
 import type { Offered } from "../../api/operation.ts";
@@ -20,55 +20,55 @@ import type { Call, Edge } from "./edge.ts";
 import { readJsonBody } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 
-/** An answer that a route may give. Without a schema it has no body that a document could tell. */
+/** An answer that a route may give. Without a schema it has no body that the document could describe. */
 export interface RouteAnswer {
   readonly description: string;
-  /** Of `text/event-stream`: what the data of one message holds. */
+  /** The schema of the data of one message, for `text/event-stream`. */
   readonly schema?: z.ZodType;
-  /** Of `text/event-stream`: the name of its messages. */
+  /** The name of the messages, for `text/event-stream`. */
   readonly event?: string;
-  /** `application/json` where nothing is said. */
+  /** The media type; `application/json` by default. */
   readonly mediaType?: string;
   /** Whether `Location` names the workflow. */
   readonly located?: boolean;
 }
 
-/** A route as the document of the API tells it. */
+/** A route as the document of the API describes it. */
 export interface Route<Q extends z.ZodObject = z.ZodObject> {
   readonly method: "get" | "post" | "delete";
-  /** As hono spells it: `:id` is a parameter. */
+  /** The path in hono's notation: `:id` is a parameter. */
   readonly path: string;
   /** The operationId: one verb and its noun, in camelCase. */
   readonly operation: string;
   readonly summary: string;
-  /** The scope that a caller needs; null: none beyond being known; "open": nobody is asked who they are. */
+  /** The scope that a caller needs; null: none, but the caller must be known; "open": no credential is needed. */
   readonly needs: string | null | "open";
   /** A further scope, where one is not enough. */
   readonly alsoNeeds?: string;
-  /** What else a reader of the document should know. */
+  /** A further description for readers of the document. */
   readonly description?: string;
   /** Parameters of the path, where they are no workflow's id. */
   readonly params?: z.ZodObject;
   /** Parameters after the question mark, as texts arrive; its schemas read them. */
   readonly query?: Q;
-  /** Whether query or body names a workflow, which may not be there. */
+  /** Whether query or body names a workflow, which may not exist. */
   readonly names?: boolean;
-  /** Whether an `Idempotency-Key` is heeded. */
+  /** Whether the route uses an `Idempotency-Key`. */
   readonly idempotent?: boolean;
-  /** Whether `Prefer: wait` says how long the answer may take. */
+  /** Whether `Prefer: wait` limits the time of the answer. */
   readonly waits?: boolean;
-  /** Whether `Last-Event-ID` says where to go on. */
+  /** Whether `Last-Event-ID` selects the place to continue. */
   readonly resumable?: boolean;
   readonly body?: z.ZodType;
   /** The fields of a body that is a form. */
   readonly form?: z.ZodObject;
   /** Whether the body may be left out; then it is `{}`. */
   readonly bodyOptional?: boolean;
-  /** Answers of this route alone; problems that any route may answer with are told once. */
+  /** The answers of this route alone; problems that any route may answer with are described once. */
   readonly answers: Readonly<Record<number, RouteAnswer>>;
 }
 
-/** What the catalogue says of the operation that a route offers. */
+/** Returns the catalogue's description of the operation that a route offers. */
 export const offer = ({ id, summary, description, scope }: Offered) => ({
   operation: id,
   summary,
@@ -81,7 +81,7 @@ const routeRef = moduleRef(0, "http", "add_route");
 const noQuery = z.object({});
 const noBody = z.strictObject({});
 
-/** `answer` is given the query as the route's schema reads it. */
+/** Adds a route. `answer` receives the query as the route's schema reads it. */
 export function addRoute<Q extends z.ZodObject>(
   edge: Edge,
   route: Route<Q>,
@@ -98,25 +98,25 @@ export function addRoute<Q extends z.ZodObject>(
     const answered = isRead(route)
       ? await edge.reads.run(caller, (hasWaited) => (hasWaited && isGone(call) ? nobodyReads() : answer(call, asked)))
       : await answer(call, asked);
-    // Nobody reads the body of an answer to HEAD.
+    // The body of an answer to HEAD is never read.
     return call.req.raw.method === "HEAD" ? answered : await edge.unread.hold(caller, answered);
   });
 }
 
-/** What is read in one go; a stream has a place of its own. */
+/** Returns whether an answer is read as a whole; a stream has a place of its own. */
 const isRead = ({ method, answers }: Pick<Route, "method" | "answers">): boolean =>
   method === "get" && Object.values(answers).every(({ mediaType }) => mediaType !== "text/event-stream");
 
 const isGone = (call: Call): boolean => call.req.raw.signal.aborted;
 const nobodyReads = (): Response => new Response(null, { status: 499 });
 
-/** An empty object says nothing, as no body does. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Refuses a body; an empty object counts as none. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 async function requireNoBody(call: Call, { options }: Edge): Promise<void> {
   const body = await readJsonBody(call.req.raw, options.limits);
   readRequest(noBody, body, { what: "request: this address takes no body", source: routeRef });
 }
 
-/** To be called when every route is there: what they do not answer, other methods get. */
+/** Adds the answers to other methods; call it when every route has been added. */
 export function addOtherMethods({ app, routes }: Edge): void {
   for (const path of new Set(routes.map((route) => route.path))) {
     const allow = allowedAt(path, routes).join(", ");

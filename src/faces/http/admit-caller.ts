@@ -1,9 +1,9 @@
 /**
- * What every request but those to open addresses passes: who it is, whether its page may ask, and how often.
+ * The checks of every request but those to open addresses: the caller, the origin of its page, and the rate.
  *
- * Owns: the order of these questions, and the allowances. Never: knows a route or a role.
- * 1.  Who is not known is told so (401), and when too many are, to wait (429); known callers do not wait for strangers.
- * 2.  Each caller has an allowance of their own, whatever credential they come with.
+ * Owns: the order of these checks, and the allowances. Never: knows a route or a role.
+ * 1.  An unknown caller gets 401, and 429 if there are too many; known callers do not wait for unknown ones.
+ * 2.  Each caller has an allowance of their own, whatever credential they use.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -18,14 +18,17 @@ import { createSessions, type Sessions } from "./sessions.ts";
 export interface Admission {
   /** @throws KernelErrorException T5_AUTHN_FAILED, T5_CSRF_REJECTED, T0_HTTP_RATE_LIMIT. */
   readonly admit: (request: Request) => Promise<Known>;
-  /** Takes one more of the caller's allowance: a request may hold several. @throws KernelErrorException T0_HTTP_RATE_LIMIT. */
+  /**
+   * Uses one more request of the caller's allowance: one HTTP request may hold several. @throws KernelErrorException
+   * T0_HTTP_RATE_LIMIT.
+   */
   readonly spend: (caller: HttpCaller) => void;
-  /** For calls of nobody known that failed. */
+  /** The allowance for failed calls of unknown callers. */
   readonly failures: Allowance;
-  /** Null where the host offers none. */
+  /** The sessions; null if the host offers none. */
   readonly sessions: Sessions | null;
   readonly ownOrigin: (request: Request) => string;
-  /** A static token is nobody's from now on. False where there is no such token. */
+  /** Makes a static token invalid from now on. False if there is no such token. */
   readonly revoke: (token: string) => boolean;
 }
 
@@ -67,7 +70,7 @@ function openSessions({ sessions, limits, clock }: ResolvedHttpOptions): Session
   return createSessions({ ...sessions, maxCodes, maxSessions }, sessions.store, clock);
 }
 
-/** Who shows nothing guesses nothing, and costs nothing but the answer. */
+/** Refuses a request without a credential; it guesses nothing, so it uses no allowance. */
 function refuseNobody({ headers }: Request, failures: Allowance): never {
   const isGuess = headers.has("authorization") || headers.has("cookie");
   if (isGuess && !failures.take()) refuseRate("maxFailedCallsPerSecond");

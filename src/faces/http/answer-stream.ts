@@ -1,8 +1,8 @@
 /**
- * A stream as the answer to a request: server-sent events, of a channel that is followed or of work that goes on.
+ * Answers a request with a stream of server-sent events, of a followed channel or of running work.
  *
- * 1.  What is refused is refused before anything is streamed.
- * 2.  A stream takes one of the places that there are, and gives it back however it ends.
+ * 1.  Refusals come before anything is streamed.
+ * 2.  A stream takes one of the available places, and gives it back however it ends.
  */
 import type { Call, Edge } from "./edge.ts";
 import { messagesOf, type SseMessages, type ToldItems } from "./sse-messages.ts";
@@ -42,7 +42,7 @@ export async function answerStream(
   const making = { event, hold, maxBytes: limits.maxStreamMessageBytes };
   const follow = (onCaughtUp: () => void): SseMessages => messagesOf(open({ signal: stop.signal, onCaughtUp }), making);
   const { messages, isOver } = await begin(follow, end);
-  // Nobody would read, or cancel, the body of an answer to HEAD.
+  // The body of an answer to HEAD would never be read or cancelled.
   if (isOver || call.req.raw.method === "HEAD") {
     end();
     await messages.return();
@@ -54,8 +54,8 @@ export async function answerStream(
 }
 
 /**
- * Reads until the first message is there, or all that is committed has been told: then it is known whether the stream is
- * over, and a refusal has been thrown: of what is followed, or of a first message that nothing is left to hold.
+ * Reads until the first message is available, or all committed items have been delivered: it is then known whether the
+ * stream is over, and any refusal has been thrown.
  */
 async function begin(
   follow: (onCaughtUp: () => void) => SseMessages,

@@ -1,6 +1,4 @@
-/**
- * Text that is made once and asked for often: with a tag by which a reader knows that nothing has changed.
- */
+/** Text that is made once and requested often: with a tag by which a reader detects that nothing has changed. */
 import { hash } from "node:crypto";
 import type { Call } from "./edge.ts";
 import { isMatched } from "./match-etag.ts";
@@ -15,7 +13,7 @@ export const tagText = (body: string): TaggedText => ({
   etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`,
 });
 
-/** The text, or 304 for who has it. Readers keep it and ask each time. */
+/** Answers with the text, or with 304 for a reader that has it. Readers keep it and ask each time. */
 export function answerText(
   call: Call,
   { body, etag }: TaggedText,

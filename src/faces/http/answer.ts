@@ -1,8 +1,8 @@
 /**
  * Answers: JSON, and errors as problem details (RFC 9457).
  *
- * 1.  What is no KernelError tells the caller nothing of itself; the log gets it.
- * 2.  Retry-After is sent for errors that another attempt may mend, and only from 0 upwards.
+ * 1.  Other errors than a KernelError are logged and not shown to the caller.
+ * 2.  Retry-After is sent for errors that another attempt may resolve, and only from 0 upwards.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { type KernelError, KernelErrorException } from "../../contract/kernel-error.ts";
@@ -14,14 +14,14 @@ import { isShortJson, textOf } from "./write-json.ts";
 
 const answerRef = moduleRef(0, "http", "answer");
 
-/** The error of anything thrown. */
+/** Returns the error of anything thrown. */
 export function errorOf(thrown: unknown, logger: Logger | undefined): KernelError {
   if (thrown instanceof KernelErrorException) return thrown.error;
   logger?.error({ thrown }, "a request failed in a way it should not");
   return kernelError("T0_HTTP_REQUEST_FAILED", "the server failed in a way it should not", answerRef);
 }
 
-/** `trace` is the request's id, for errors that belong to no workflow. */
+/** Answers with an error. `trace` is the request's id, for errors that belong to no workflow. */
 export function answerProblem(error: KernelError, trace: string): Response {
   const { correlation_id: correlation } = error.detail;
   const instance = typeof correlation === "string" ? correlation : trace;

@@ -1,16 +1,18 @@
 /**
- * Who calls: the host's hook, then a bearer (static tokens, then JWTs), then the cookie of a session; the first that knows
- * the caller wins.
+ * Identifies the caller: by the host's hook, then a bearer (static tokens, then JWTs), then the cookie of a session;
+ * the first that knows the caller wins.
  *
- * 1.  What cannot be read, and a hook that throws, is nobody. Nothing says which part of a credential was wrong.
- * 2.  A token is compared by its digest, in constant time, with every token there is.
- * 3.  A request that carries a bearer is the bearer's, whatever cookie comes with it: what it may do does not depend on
- *     what a browser adds.
- * 4.  Tokens that a host chose may be guessed: while the allowance for failed calls is spent, those that were used here
- *     before go through and no others. Signatures and secrets of 256 bits cannot be guessed, and go through.
- * 5.  What a page asks by itself keeps no session from being idle: it opens a stream, or says `session-use: none`.
- * 6.  Who is known is known until the credential ends: by its own time, by a word (signing out, revoking), or because the host's
- *     hook, asked again every `recheckMs` while a stream is open, knows the caller no more, or otherwise.
+ * 1.  An unreadable credential, and a hook that throws, identify nobody. No answer shows which part of a credential was
+ *     wrong.
+ * 2.  A token is compared by its digest, in constant time, with every known token.
+ * 3.  A request that carries a bearer is the bearer's, whatever cookie comes with it: its rights do not depend on what
+ *     a browser adds.
+ * 4.  Tokens that a host chose may be guessed: while the allowance for failed calls is spent, only those that were used
+ *     here before are accepted. Signatures and secrets of 256 bits cannot be guessed, and are always checked.
+ * 5.  Requests that a page makes by itself keep no session from being idle: it opens a stream, or sends `session-use:
+ *     none`.
+ * 6.  A caller is known until the credential ends: by its own time, by an explicit end (signing out, revoking), or
+ *     because the host's hook, called again every `recheckMs` while a stream is open, gives another answer.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import { canonicalJson } from "../../contract/digest.ts";
@@ -26,17 +28,17 @@ import { jwtVerifier } from "./verify-jwt.ts";
 export interface Known {
   readonly caller: HttpCaller;
   readonly via: "session" | "token" | "host";
-  /** What a request that changes something must show; null where no browser sends the credential by itself. */
+  /** The proof that a changing request must carry; null if no browser sends the credential by itself. */
   readonly proof: CookieProof | null;
   /** Epoch ms; null where the edge does not know. */
   readonly expiresAt: number | null;
-  /** Tells when the credential ends: streams that were opened with it end then. */
+  /** Watches for the end of the credential: streams that were opened with it end then. */
   readonly watch: Watch;
 }
 
 export interface Credentials {
   readonly sessions: Sessions | null;
-  /** For calls that failed, of all who are not known together. */
+  /** The allowance for failed calls, shared by all unknown callers. */
   readonly failures: Allowance;
   /** The origin that the request's pages have. */
   readonly ownOrigin: (request: Request) => string;
@@ -83,7 +85,7 @@ export function createAuthentication(
   };
 }
 
-/** What stands behind `Bearer`; empty for anything else. */
+/** Returns the token after `Bearer`; empty for anything else. */
 function readBearer(authorization: string): string {
   const [, token = ""] = /^Bearer +(.*)$/i.exec(authorization) ?? [];
   return bearerPattern.test(token) ? token : "";
@@ -108,7 +110,7 @@ const knownByToken = (caller: HttpCaller, watch: Watch): Known => ({
   watch,
 });
 
-/** A page that keeps itself up to date opens streams and reads: no person need be there. */
+/** Returns whether a request counts as use: a page that updates itself opens streams and reads without a person. */
 const isUse = ({ headers }: Request): boolean =>
   headers.get("session-use") !== "none" && headers.get("accept") !== "text/event-stream";
 
@@ -132,7 +134,7 @@ function keepTokens(tokens: readonly StaticToken[], failures: Allowance): KeptTo
     return { digest: digestOf(token), known: knownByToken(caller, enders.watch), enders, isProven: false };
   };
   let kept = tokens.map(keep);
-  /** Every token is compared, found or not. */
+  /** Compares every token, also after a match. */
   const compare = (token: string): (typeof kept)[number] | null => {
     const digest = digestOf(token);
     let found: (typeof kept)[number] | null = null;

@@ -1,6 +1,4 @@
-/**
- * A body on behalf of its caller: tenant and principal in a body are claims, which must match who calls.
- */
+/** Adds the caller to a body: tenant and principal in a body are claims, which must match the caller. */
 import { z } from "zod";
 import { requireCredentialScope as requireScopeOf } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -16,7 +14,7 @@ const claimRef = moduleRef(0, "http", "claim_caller");
 const Claims = z.looseObject({ principal: Principal.partial().optional() });
 
 /**
- * The body with the caller's tenant and principal; what it says of them itself must be the same.
+ * Returns the body with the caller's tenant and principal; its own claims must be equal.
  * @throws KernelErrorException T5_IDENTITY_VIOLATION, T0_VALIDATION_SCHEMA_MISMATCH.
  */
 export function claimCaller(body: unknown, { tenant_id, principal }: HttpCaller): JsonObject {
@@ -29,7 +27,7 @@ export function claimCaller(body: unknown, { tenant_id, principal }: HttpCaller)
   return { ...body, tenant_id, principal };
 }
 
-/** What the credential itself allows; what the role allows is the kernel's to say. @throws T5_AUTHZ_FORBIDDEN. */
+/** Checks the scopes of the credential itself; the kernel checks those of the role. @throws T5_AUTHZ_FORBIDDEN. */
 export const requireCredentialScope = (caller: HttpCaller, needs: string): void =>
   requireScopeOf(caller, needs, claimRef);
 

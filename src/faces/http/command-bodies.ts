@@ -1,8 +1,9 @@
 /**
  * The bodies of commands: the kernel's requests, in which tenant and principal may be left out.
  *
- * 1.  The caller is known from the credential; what a body says about the caller is a claim, which must be the same.
- * 2.  A request at a gate names the gate, or what the gate shows: a request that arrives late or twice concerns nothing else.
+ * 1.  The caller is known from the credential; a caller in a body is a claim, which must be the same.
+ * 2.  A request to a gate names the gate, or the payload that it shows: a late or repeated request concerns nothing
+ *     else.
  * 3.  Nothing else differs from the requests that the in-process API takes.
  */
 import { z } from "zod";

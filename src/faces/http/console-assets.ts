@@ -1,7 +1,7 @@
 /**
- * The built console, read once into memory: which files there are, their bytes, and the same made small.
+ * The built console, read once into memory: its files, their bytes, and their compressed form.
  *
- * Owns: where the build lies, seen from the sources and from the package. Never: builds it.
+ * Owns: the place of the build, seen from the sources and from the package. Never: builds it.
  * 1.  Only files that the build left are found: a name is looked up, and no path is made of it.
  */
 import { hash } from "node:crypto";
@@ -31,13 +31,13 @@ const types: Readonly<Record<string, string>> = {
 
 let files: ConsoleFiles | null = null;
 
-/** Null where it was not built; then it is looked for again the next time. */
+/** Reads the files; null if the console was not built, which is checked again the next time. */
 export function readConsole(): ConsoleFiles | null {
   files ??= readFolder(findFolder({ from: import.meta.url, places, file: "index.html" }));
   return files;
 }
 
-/** The address of its style; null where it was not built. */
+/** Returns the address of its style; null if it was not built. */
 export function findStyle(): string | null {
   const name = [...(readConsole()?.keys() ?? [])].find((one) => one.endsWith(".css"));
   return name === undefined ? null : `/console/${name}`;

@@ -2,10 +2,10 @@
  * createHttpApp: the HTTP API of a kernel as one `fetch` function, for any server that speaks the web's Request and
  * Response.
  *
- * Owns: the order of what every request passes: id, safe headers, authentication, its route, its error.
- * 1.  Everything but the routes that say `open` is for callers that are known.
+ * Owns: the order of each request's steps: id, safe headers, authentication, its route, its error.
+ * 1.  All routes but those marked `open` are for known callers.
  * 2.  A stream ends with the credential that it was opened with.
- * 3.  Whatever goes wrong is answered with problem details.
+ * 3.  Every error is answered with problem details.
  */
 
 import { Hono } from "hono";
@@ -61,23 +61,30 @@ export interface HttpApp {
   /** Every route of the app; the document of the API is made from them. */
   readonly routes: readonly Route[];
   /**
-   * The path of a link that signs a browser in as this caller, once and for a short time; to be told to nobody else.
-   * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH where the app has no sessions, or this is no caller.
+   * Returns the path of a link that signs a browser in as this caller, once and for a short time; show it to nobody
+   * else.
+   * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if the app has no sessions, or the caller is invalid.
    */
   readonly loginPath: (caller: HttpCaller) => Promise<string>;
-  /** A token of the option `tokens` is nobody's from now on, and streams that were opened with it end. False where it is none. */
+  /**
+   * Makes a token of the option `tokens` invalid from now on, and ends streams that were opened with it. False if there
+   * is no such token.
+   */
   readonly revokeToken: (token: string) => boolean;
-  /** Signs a principal out everywhere, with the links that were made for them; gives how many sessions and links that ended. */
+  /**
+   * Signs a principal out everywhere, including links that were made for them; returns how many sessions and links
+   * ended.
+   */
   readonly endSessions: (caller: HttpCaller) => Promise<number>;
-  /** From now on `/ready` says no, so that requests are sent elsewhere; those that come are answered as before. */
+  /** From now on `/ready` reports failure, so that requests are sent elsewhere; arriving ones are still answered. */
   readonly drain: () => void;
 }
 
 const appRef = moduleRef(0, "http", "route");
 
 /**
- * The API over a kernel. It holds no workflow state of its own; the kernel is the host's to stop.
- * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options, and where nobody may call.
+ * Creates the API over a kernel. It holds no workflow state of its own; the host stops the kernel.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options, and if nobody may call.
  */
 export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   requireKernel(kernel, { what: "createHttpApp", source: moduleRef(0, "http", "createHttpApp") });
@@ -148,7 +155,7 @@ function readCaller(given: HttpCaller): HttpCaller {
   return caller.success ? caller.data : refuseOptions("a session is for a caller: tenant_id and principal");
 }
 
-/** While too many calls of nobody known have failed, nothing is checked for anybody else. */
+/** Adds callbacks. While too many calls of unknown callers have failed, no further one is checked. */
 function addCallbacks({ app, options }: Edge, { failures }: Admission): void {
   for (const [path, answer] of Object.entries(options.callbacks ?? {}))
     app.all(path, async (call) => {
@@ -177,9 +184,9 @@ function addErrors(app: App, { logger }: ResolvedHttpOptions): void {
   });
 }
 
-/** What a page of another origin may read of an answer, where pages may call. */
+/** The headers that a page of another origin may read, if pages may call. */
 const exposed = ["location", "x-request-id", "retry-after", "idempotent-replayed"] as const;
-/** Said over https only: over http browsers pass it over, and behind a proxy it is for whoever knows what browsers see (`origin`). */
+/** Sent over https only: over http browsers ignore it, and behind a proxy only `origin` shows what browsers use. */
 const hsts = "max-age=15552000; includeSubDomains";
 /** A caller's own id is kept if it is a plain word. */
 const requestId = /^[\w.:-]{1,128}$/;
@@ -202,7 +209,7 @@ function addHeaders(app: App, options: ResolvedHttpOptions): void {
   if (origins.length > 0) app.use(cors({ origin: [...origins], exposeHeaders: [...exposed] }));
 }
 
-/** What is read for long, of a route or of a mount, is read no longer than its credential stands. */
+/** Ends a long body, of a route or of a mount, with its credential. */
 function endWithCredential(call: Call, { watch }: Known): void {
   const { body, headers } = call.res;
   if (body === null || !headers.get("content-type")?.startsWith("text/event-stream")) return;

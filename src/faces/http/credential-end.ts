@@ -1,12 +1,12 @@
 /**
- * When a credential ends: what was opened with it, and is still being read, ends with it.
+ * The end of a credential: everything that was opened with it, and is still being read, ends with it.
  *
- * Owns: the kinds of ends: an instant, a word of whoever knows, a question asked again. Never: knows what ends.
- * 1.  What is told of an end is told once, and who forgets it is told no more: no timer and no listener is left.
+ * Owns: the kinds of ends: an instant, an explicit end, a repeated check. Never: knows what ends.
+ * 1.  An end is reported once, and not to a watcher that has unsubscribed: no timer and no listener is left.
  */
 import type { Clock } from "../../index.ts";
 
-/** Is given what to run when the credential ends, at once if it has; gives what forgets it. */
+/** Receives the function to run when the credential ends, at once if it has; returns the function that unsubscribes. */
 export type Watch = (end: () => void) => () => void;
 
 /** Ends at an instant, epoch ms. */
@@ -15,7 +15,9 @@ export const endingAt =
   (end) =>
     clock.setTimer(at, end, true);
 
-/** Looks again when the last look said to (epoch ms), at `first` to begin with; null and a failure are the end. */
+/**
+ * Checks at the instant that the last check gave (epoch ms), at `first` to begin with; null and a failure are the end.
+ */
 export const repeatedly =
   (clock: Clock, look: () => Promise<number | null>, first: number): Watch =>
   (end) => {
@@ -37,7 +39,7 @@ export const repeatedly =
     };
   };
 
-/** Asks again, every so often, whether it still stands; what fails to say so has ended. */
+/** Checks periodically whether the credential is still valid; a failing check is its end. */
 export const askedAgain =
   (clock: Clock, everyMs: number, stands: () => Promise<boolean>): Watch =>
   (end) => {
@@ -61,7 +63,7 @@ export interface Enders {
   readonly end: () => void;
 }
 
-/** Ends when it is said. */
+/** Creates ends that are triggered explicitly. */
 export function createEnders(): Enders {
   const waiting = new Set<() => void>();
   let isOver = false;

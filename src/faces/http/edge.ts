@@ -1,6 +1,4 @@
-/**
- * What every route of one app shares: the kernel, the options, who calls and the request's id.
- */
+/** The parts that every route of one app shares: the kernel, the options, the caller and the request's id. */
 import type { Context, Hono } from "hono";
 import type { Kernel } from "../../index.ts";
 import type { Route } from "./add-route.ts";
@@ -27,22 +25,22 @@ export interface Edge {
   readonly routes: Route[];
   /** Takes one more of a caller's allowance. @throws KernelErrorException T0_HTTP_RATE_LIMIT. */
   readonly spend: (caller: HttpCaller) => void;
-  /** For what stays open: streams, and requests that wait for a workflow. */
+  /** The places for open connections: streams, and requests that wait for a workflow. */
   readonly places: StreamPlaces;
-  /** Whose read is next. */
+  /** The order of reads. */
   readonly reads: ReadTurns;
-  /** What clients have asked for and not read yet. */
+  /** The answers that clients have requested and not read yet. */
   readonly unread: UnreadAnswers;
   /** Messages of streams that clients have not read yet. */
   readonly unreadMessages: UnreadBytes;
   /** Aborted once nothing more is to be sent here. */
   readonly drain: AbortSignal;
-  /** For what takes long: a replay, a what-if. */
+  /** The limit for expensive work: a replay, a what-if. */
   readonly heavy: OneAtATime;
 }
 
 export const workflowPath = "/v1/kernel/workflows/:id";
-/** Where a workflow that was accepted is read. */
+/** Returns the address at which an accepted workflow is read. */
 export const locationOf = ({ workflow_id }: { readonly workflow_id: string }): string =>
   `/v1/kernel/workflows/${workflow_id}`;
 export const workflowOf = (call: Call): string => call.req.param("id") ?? "";

@@ -1,5 +1,6 @@
 /**
- * The entry `countersign/http` as Node imports it: the exports of `index.ts`, or an error that names the packages to install.
+ * The entry `countersign/http` as Node imports it: the exports of `index.ts`, or an error that names the packages to
+ * install.
  *
  * Static imports would fail before any code of this package runs, hence the dynamic one. Bundlers and `require` load
  * `index.ts` itself; the types are those of `index.ts`.

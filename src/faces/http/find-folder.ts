@@ -1,7 +1,7 @@
 /**
- * Where a folder that ships with the package lies, seen from a module of it.
+ * Finds a folder that ships with the package, seen from one of its modules.
  *
- * Owns: that a module in a bundle finds nothing, and does not fail: it has another place there, or, as CommonJS, none.
+ * Owns: that a module in a bundle finds nothing instead of failing: it has another path there, or, as CommonJS, none.
  */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ interface Sought {
   readonly file: string;
 }
 
-/** The first of the places that has the file, with a slash at its end; null where none has it, as in a bundle. */
+/** Returns the first of the places that has the file, with a slash at its end; null if none has it, as in a bundle. */
 export function findFolder({ from, places, file }: Sought): string | null {
   if (from === undefined) return null;
   const here = dirname(fileURLToPath(from));

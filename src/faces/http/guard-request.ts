@@ -1,7 +1,7 @@
 /**
- * What node's parser lets through and another server might read otherwise: such a request is refused before anybody reads it.
+ * Refuses requests that node's parser accepts and another server might read differently, before any code reads them.
  *
- * 1.  A header that must stand once stands once; a body has one length; a target names the host that the request is for.
+ * 1.  A header that must be single occurs once; a body has one length; a target names the host of the request.
  * 2.  An answer that its client does not take is cut off.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -27,7 +27,7 @@ function findAmbiguity({ rawHeaders, headers, url = "" }: IncomingMessage): stri
   const { host = "" } = headers;
   if (!hostPattern.test(host) || !URL.canParse(`http://${host}`)) return "the header host names no host";
   if (url.startsWith("/")) return null;
-  // Over this connection nothing comes by https, whatever the target says.
+  // Nothing arrives by https over this connection, whatever the target states.
   const isOurs = /^http:/i.test(url) && URL.canParse(url) && new URL(url).host === new URL(`http://${host}`).host;
   return isOurs ? null : "the target is no path, and no address of this host";
 }
@@ -37,7 +37,7 @@ const hostPattern = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown;
 
-/** Lets through what can be read in one way only. */
+/** Passes on requests that can be read in one way only. */
 export function guardRequests(listener: Listener, responseTimeoutMs: number): Listener {
   return (incoming, outgoing) => {
     const ambiguity = findAmbiguity(incoming);
@@ -62,13 +62,13 @@ export function isAnswered(socket: Duplex): boolean {
   return headersSent && !writableFinished;
 }
 
-/** The answer that is under way on a connection; undefined where there is none. */
+/** Returns the answer that is under way on a connection; undefined if there is none. */
 export function answerUnderWay(socket: Duplex): ServerResponse | undefined {
   const answer = answers.get(socket);
   return answer?.writableFinished === false ? answer : undefined;
 }
 
-/** All is said, and the client has so long to take it. */
+/** Limits the time that the client has to take a complete answer. */
 function cutWhenNotTaken(outgoing: ServerResponse, responseTimeoutMs: number): void {
   outgoing.once("prefinish", () => {
     const { socket } = outgoing;

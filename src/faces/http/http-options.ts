@@ -1,5 +1,5 @@
 /**
- * What the HTTP edge may be told: who may call, its limits, its clock.
+ * The options of the HTTP edge: who may call, its limits, its clock.
  *
  * Owns: the defaults, and the check that somebody may call at all.
  * Never: knows a role or a scope; T5 does. `scopes` of a credential only narrow what its principal may do here.
@@ -14,13 +14,13 @@ import { type Clock, guardLogger, type Logger, type SessionStore, wallClock } fr
 import { requireKnownOptions } from "./known-options.ts";
 import { createMemorySessions } from "./memory-sessions.ts";
 
-/** Who calls. Without `scopes` the caller may do here what the kernel grants the role. */
+/** A caller. Without `scopes` the caller has all rights that the kernel grants the role. */
 export const HttpCaller = ScopedCaller;
 export type HttpCaller = ScopedCaller;
 
 /**
- * What a host's hook knows. `via: "cookie"` says that browsers send the credential by themselves: what changes something
- * must then come from a page of this origin, and show `csrf_token` as `X-CSRF-Token` where the host gives one.
+ * The answer of a host's hook. `via: "cookie"` means that browsers send the credential by themselves: changing requests
+ * must then come from a page of this origin, and send `csrf_token` as `X-CSRF-Token` if the host gives one.
  */
 export const HookAnswer = HttpCaller.extend({
   via: z.literal("cookie").optional(),
@@ -34,7 +34,7 @@ export type Authenticate = (request: Request) => HookAnswer | null | Promise<Hoo
 /** Answers all requests to its path; `trace` is the request's id. */
 export type Mount = (request: Request, caller: HttpCaller, trace: string) => Promise<Response>;
 
-/** What may stand behind `Bearer` (RFC 6750). */
+/** The pattern of a token after `Bearer` (RFC 6750). */
 export const bearerPattern = /^[\w.~+/=-]+$/;
 
 /** A bearer token that stands for one principal of one tenant. */
@@ -43,29 +43,36 @@ export type StaticToken = HttpCaller & {
   readonly token: string;
 };
 
-/** Signed tokens. Exactly one of `jwks` and `secret`: public keys and shared keys never stand in for each other. */
+/**
+ * The options of signed tokens. Exactly one of `jwks` and `secret` is given: public keys and shared keys never replace
+ * each other.
+ */
 export interface JwtOptions {
-  /** The keys of whoever signs: a set, or the address of one. */
+  /** The keys of the issuer: a set, or the address of one. */
   readonly jwks?: JSONWebKeySet | URL;
   /** A shared key of at least 32 bytes, for HMAC. */
   readonly secret?: string | Uint8Array;
-  /** Who must have signed: the claim `iss`. */
+  /** The required issuer: the claim `iss`. */
   readonly issuer: string | readonly string[];
-  /** For whom: the claim `aud`. */
+  /** The required audience: the claim `aud`. */
   readonly audience: string | readonly string[];
-  /** By default HS256 for a secret, and RS256, PS256, ES256 and EdDSA (Ed25519) for a key set. */
+  /**
+   * The accepted algorithms; by default HS256 for a secret, and RS256, PS256, ES256 and EdDSA (Ed25519) for a key set.
+   */
   readonly algorithms?: readonly string[];
-  /** How far clocks may differ; 5 seconds by default. */
+  /** The tolerance between clocks, in seconds; 5 by default. */
   readonly clockToleranceSec?: number;
-  /** How long the address of a key set may take to answer; 3 000 ms by default. */
+  /** The time for the address of a key set to answer, in ms; 3 000 by default. */
   readonly jwksTimeoutMs?: number;
   /** It is asked for keys that are not known no more often than this; 30 000 ms by default. */
   readonly jwksCooldownMs?: number;
-  /** In place of the claims `tenant_id`, `sub`, `principal_type` (default user), `role` and `scope`. */
+  /**
+   * Reads the caller, instead of the claims `tenant_id`, `sub`, `principal_type` (default user), `role` and `scope`.
+   */
   readonly readCaller?: (claims: JWTPayload) => HttpCaller | null;
 }
 
-/** The limits of an API that is given none. */
+/** The default limits of the API. */
 export const defaultHttpLimits = {
   /** Bytes of a request's body. */
   maxBodyBytes: 1_000_000,
@@ -77,29 +84,38 @@ export const defaultHttpLimits = {
   maxPageChars: 4_000_000,
   /** Reads that run at once, of all callers. */
   maxReads: 64,
-  /** Of them, those of one principal; further ones wait for their turn. */
+  /** The number of them for one principal; further ones wait for their turn. */
   maxReadsPerCaller: 4,
   /** Reads of one principal that wait for their turn. */
   maxWaitingReadsPerCaller: 1_024,
   /** Bytes of answers that clients have asked for and not read yet. */
   maxUnreadBytes: 256_000_000,
-  /** Of them, those for one principal, who may have one answer of any size. */
+  /** The number of them for one principal, who may have one answer of any size. */
   maxUnreadBytesPerCaller: 64_000_000,
   /** Streams open at once, and requests that wait for a workflow. */
   maxStreams: 1024,
-  /** Of them, those of one tenant. */
+  /** The number of them for one tenant. */
   maxStreamsPerTenant: 768,
-  /** Of them, those of one principal. */
+  /** The number of them for one principal. */
   maxStreamsPerCaller: 128,
-  /** Bytes of one message of a stream; a stream ends before a larger one, and does not open with it (`T0_HTTP_MESSAGE_TOO_LARGE`). */
+  /**
+   * Bytes of one message of a stream; a stream ends before a larger one, and does not open with it
+   * (`T0_HTTP_MESSAGE_TOO_LARGE`).
+   */
   maxStreamMessageBytes: 16_000_000,
-  /** Bytes of messages over 65,536 bytes that clients of streams have not read yet. Beyond them a stream ends before such a message, and does not open with one. */
+  /**
+   * Bytes of messages over 65,536 bytes that clients of streams have not read yet. Beyond them a stream ends before
+   * such a message, and does not open with one.
+   */
   maxUnreadStreamBytes: 128_000_000,
-  /** Of them, those for one principal, who may have one message of any size. */
+  /** The number of them for one principal, who may have one message of any size. */
   maxUnreadStreamBytesPerCaller: 32_000_000,
-  /** How long an answer may wait for its workflow; also what is waited where the caller does not say. */
+  /** The time that an answer may wait for its workflow; also the default if the caller gives none. */
   maxWaitMs: 30_000,
-  /** A client of a stream, or of a large answer, that takes nothing for so many ms, while something is there for it, is cut off. */
+  /**
+   * The time after which a client of a stream, or of a large answer, is cut off if it takes nothing although something
+   * is available.
+   */
   maxStallMs: 30_000,
   /** Answers kept for repeated idempotency keys; the oldest goes first. */
   maxKeptAnswers: 10_000,
@@ -107,21 +123,21 @@ export const defaultHttpLimits = {
   maxBatch: 100,
   /** Requests of one caller a second. */
   maxRequestsPerSecond: 1_000,
-  /** Of them, how many may come at once after a pause. */
+  /** The number of them that may come at once after a pause. */
   maxRequestBurst: 50_000,
-  /** Callers whose requests are counted at a time. */
+  /** The number of callers whose requests are counted at a time. */
   maxTrackedCallers: 10_000,
-  /** Calls with credentials of nobody, of all strangers together, a second. */
+  /** The number of calls per second with unknown credentials, of all unknown callers together. */
   maxFailedCallsPerSecond: 100,
-  /** Of them, how many may come at once after a pause. */
+  /** The number of them that may come at once after a pause. */
   maxFailedCallBurst: 1_000,
-  /** Sessions of browsers; the one that was used longest ago ends first. */
+  /** The number of sessions of browsers; the least recently used ends first. */
   maxSessions: 1_000,
   /** Login links that are still to be used. */
   maxLoginCodes: 100,
-  /** Findings that one what-if tells; further ones are counted. */
+  /** The number of findings that one what-if returns; further ones are counted. */
   maxWhatIfFindings: 10_000,
-  /** Findings that one answer of the doctor tells; further ones are counted. */
+  /** The number of findings that one answer of the doctor returns; further ones are counted. */
   maxDoctorFindings: 10_000,
 } as const;
 /** Limits of the API, by name. */
@@ -129,26 +145,33 @@ export type HttpLimits = { readonly [K in keyof typeof defaultHttpLimits]: numbe
 
 /** Sessions of browsers, which begin with a link (`loginPath` of the app). */
 export interface SessionOptions {
-  /** How long a link is good; 5 minutes by default. */
+  /** The time that a link is valid; 5 minutes by default. */
   readonly codeMs?: number;
   /** After how long without a request a session ends; 30 minutes by default. */
   readonly idleMs?: number;
   /** After how long it ends in any case; 12 hours by default. */
   readonly maxAgeMs?: number;
-  /** The path that a browser is sent to once it is signed in; `/v1/session`, who one is, by default. */
+  /**
+   * The path that a browser is sent to once it is signed in; by default `/v1/session`, which shows the signed-in user.
+   */
   readonly home?: string;
-  /** How often a stream that is open asks whether its session was ended in another process; 5 seconds by default. */
+  /**
+   * The interval at which an open stream checks whether its session was ended in another process; 5 seconds by default.
+   */
   readonly recheckMs?: number;
-  /** Where they are kept: `sessions` of a SQLite ledger, to outlive the process, or a host's own; this process's memory by default. */
+  /**
+   * The store of sessions: `sessions` of a SQLite ledger, to outlive the process, or a host's own; by default this
+   * process's memory.
+   */
   readonly store?: SessionStore;
 }
 
 export type SessionRules = Required<SessionOptions>;
 
-/** Answers all requests to its path, and knows by itself who calls: an answer of 401 counts as a failed call. */
+/** Answers all requests to its path, and identifies the caller itself: an answer of 401 counts as a failed call. */
 export type Callback = (request: Request) => Promise<Response>;
 
-/** Who may call, and what else the API is told; at least one way to call must be given. */
+/** The options of the API; at least one way to call must be given. */
 export interface HttpOptions {
   /** The host's own way to know its callers; asked before tokens and JWTs. */
   readonly authenticate?: Authenticate;
@@ -158,14 +181,14 @@ export interface HttpOptions {
   readonly jwt?: JwtOptions;
   /** Lets browsers in by a link that is used once; without it there are no sessions. */
   readonly sessions?: SessionOptions;
-  /** The address that browsers know this API by, such as `https://api.example`, where a proxy stands before it. */
+  /** The address by which browsers know this API, such as `https://api.example`, behind a proxy. */
   readonly origin?: string;
   /** Origins whose pages may call; none by default. */
   readonly cors?: {
     /** The origins whose pages may call, such as `https://app.example`. */
     readonly origins: readonly string[];
   };
-  /** In place of those of `defaultHttpLimits`. */
+  /** Limits that replace those of `defaultHttpLimits`. */
   readonly limits?: Partial<HttpLimits>;
   /** Other protocols at addresses of this app, asked for any method once the caller is known. */
   readonly mounts?: Readonly<Record<string, Mount>>;
@@ -175,15 +198,18 @@ export interface HttpOptions {
   readonly heartbeatMs?: number;
   /** After how long a client connects again; 1 000 ms by default. */
   readonly retryMs?: number;
-  /** How often the host's hook is asked again about the caller of a stream that is open; 60 000 ms by default. */
+  /** The interval at which the host's hook is called again for the caller of an open stream; 60 000 ms by default. */
   readonly recheckMs?: number;
-  /** For heartbeats and the expiry of tokens; the machine's by default. */
+  /** The clock of heartbeats and of the expiry of tokens; the machine's by default. */
   readonly clock?: Clock;
-  /** Hears of failures that are nobody's fault but the server's. */
+  /** Receives failures of the server itself. */
   readonly logger?: Logger;
-  /** Told of each request once it is answered; for a stream, once it is open. What it throws is ignored. */
+  /** Called for each request once it is answered; for a stream, once it is open. Its errors are ignored. */
   readonly observe?: (seen: HttpSeen) => void;
-  /** Prometheus' text, told at /metrics to credentials whose `scopes` name `metrics:read`; without it there is no /metrics. */
+  /**
+   * Returns Prometheus' text, served at /metrics to credentials whose `scopes` name `metrics:read`; without it there is
+   * no /metrics.
+   */
   readonly metrics?: () => Promise<string>;
   /** Serves the console, a page for people, at `/`: they sign in by `sessions`, whose `home` should be `/`. */
   readonly console?: boolean;
@@ -193,14 +219,14 @@ export interface HttpOptions {
 
 /** A request that was answered, without anything that its caller wrote but the id that they gave it. */
 export interface HttpSeen {
-  /** In capitals; `_OTHER` for what is no method of HTTP. */
+  /** The method in capitals; `_OTHER` for an unknown one. */
   readonly method: string;
-  /** As the route was added, `:id` for ids; `unmatched` where there is none. */
+  /** The route as it was added, with `:id` for ids; `unmatched` if there is none. */
   readonly route: string;
   readonly status: number;
   readonly ms: number;
   readonly trace: string;
-  /** Null where nobody was known. */
+  /** The caller; null if unknown. */
   readonly caller: HttpCaller | null;
 }
 
@@ -215,7 +241,10 @@ export interface ResolvedHttpOptions extends Omit<HttpOptions, "sessions"> {
   readonly clock: Clock;
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: nobody may call, a limit or token is not one, a key is not known. */
+/**
+ * Resolves the options. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: nobody may call, a limit or token
+ * is invalid, a key is unknown.
+ */
 export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
   requireKnownOptions(options, defaultHttpLimits);
   const { authenticate, tokens = [], jwt, sessions: asked, ...rest } = options;

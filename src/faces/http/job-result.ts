@@ -1,7 +1,7 @@
 /**
- * What a workflow gave as a Result: its outcomes as DATA Signals, what it says in words as a TEXT Signal.
+ * The result of a workflow as a Result: its outcomes as DATA Signals, its text as a TEXT Signal.
  *
- * 1.  A workflow that ended with an error is that error; one that was cancelled without any was skipped.
+ * 1.  A workflow that ended with an error is that error; one that was cancelled without an error is skipped.
  */
 import { moduleRef } from "../../contract/module-ref.ts";
 import { fail, type Metrics, metricsOf, ok, type Result, skip } from "../../contract/result.ts";

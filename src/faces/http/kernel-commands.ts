@@ -28,7 +28,10 @@ export const runCommand = (
 export const runSubmit = (kernel: Kernel, body: JsonObject): Promise<SubmitResponse> =>
   kernel.submit(body as unknown as SubmitRequest);
 
-/** Returns the body in the caller's name. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_IDENTITY_VIOLATION, or for no object. */
+/**
+ * Returns the body in the caller's name. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_IDENTITY_VIOLATION, or for
+ * no object.
+ */
 export function inNameOf(caller: HttpCaller, scope: string, body: unknown): JsonObject {
   requireCredentialScope(caller, scope);
   return claimCaller(body, caller);
@@ -38,7 +41,7 @@ export function inNameOf(caller: HttpCaller, scope: string, body: unknown): Json
 export const submitInNameOf = (caller: HttpCaller, body: unknown, trace: string): JsonObject =>
   inNameOf(caller, submit.scope, toSubmit(body, trace));
 
-/** Returns a JobRequest as the submit request that says the same, and any other body as it is. */
+/** Returns a JobRequest as the equivalent submit request, and any other body unchanged. */
 function toSubmit(body: unknown, trace: string): unknown {
   if (!isPlainObject(body)) return body;
   const signal = httpRequestToSignal(body, trace);

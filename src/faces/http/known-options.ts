@@ -1,6 +1,6 @@
 /**
- * The keys of what the HTTP edge may be told, at every depth: one that nobody knows is refused. A credential whose
- * `scopes` were misspelt would otherwise do all that its role may.
+ * The known keys of the HTTP edge's options, at every depth: an unknown one is refused. A credential with misspelt
+ * `scopes` would otherwise have all rights of its role.
  */
 import { z } from "zod";
 import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/known-keys.ts";
@@ -48,7 +48,7 @@ const principal = { type: 0, id: 0, role: 0 } satisfies KeysOf<StaticToken["prin
 
 const reading = { what: "createHttpApp", source: moduleRef(0, "http", "createHttpApp") };
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH that names each key. */
+/** Checks the keys. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH that names each unknown key. */
 export function requireKnownOptions(given: HttpOptions, limits: HttpLimits): void {
   const check = (path: string, part: object | undefined, known: object): void => {
     if (part !== undefined) requireKnownKeys(part, known, { ...reading, path });

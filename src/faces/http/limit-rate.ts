@@ -1,9 +1,10 @@
 /**
- * How often: token buckets on the injected clock, one for each caller and one for all who are not known.
+ * Limits rates: token buckets on the injected clock, one for each caller and one for all unknown callers.
  *
- * Owns: the buckets, in this process's memory. Never: knows who may do what.
+ * Owns: the buckets, in this process's memory. Never: knows rights.
  * 1.  A bucket holds `burst` requests and gains `perSecond` of them each second; an empty one refuses.
- * 2.  At most `maxTracked` buckets are kept. The one that was used longest ago is forgotten: it is full again the soonest.
+ * 2.  At most `maxTracked` buckets are kept. The least recently used one is dropped, because it is full again the
+ *     soonest.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -35,11 +36,11 @@ function refill(bucket: Bucket, { perSecond, burst }: Rate, now: number): void {
 
 export interface Allowance {
   readonly isSpent: () => boolean;
-  /** False where nothing was left. */
+  /** Takes one; false if nothing was left. */
   readonly take: () => boolean;
 }
 
-/** One bucket. */
+/** Creates one bucket. */
 export function createAllowance(rate: Rate, now: () => number): Allowance {
   const bucket: Bucket = { left: rate.burst, at: now() };
   return {
@@ -56,7 +57,7 @@ export interface Allowances {
   readonly tracked: () => number;
 }
 
-/** A bucket for each name. */
+/** Creates a bucket for each name. */
 export function createAllowances(rate: Rate, maxTracked: number, now: () => number): Allowances {
   const buckets = new Map<string, Bucket>();
   return {
@@ -79,7 +80,7 @@ function forgetFirst(buckets: Map<string, Bucket>, most: number): void {
   }
 }
 
-/** @throws KernelErrorException T0_HTTP_RATE_LIMIT, which the edge answers with 429 and Retry-After. */
+/** Refuses. @throws KernelErrorException T0_HTTP_RATE_LIMIT, which the edge answers with 429 and Retry-After. */
 export function refuseRate(limit: string): never {
   const message = `more requests than limits.${limit} lets through`;
   return raise(kernelError("T0_HTTP_RATE_LIMIT", message, moduleRef(0, "http", "limit_rate"), { detail: { limit } }));

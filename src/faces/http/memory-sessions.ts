@@ -2,7 +2,7 @@
 import type { SessionRecord, SessionStore } from "../../index.ts";
 
 export function createMemorySessions(): SessionStore {
-  /** In the order of use: the first was used longest ago. */
+  /** The sessions in the order of use: the first is the least recently used. */
   const kept = new Map<string, SessionRecord>();
   const put = (record: SessionRecord): void => {
     kept.delete(record.name);

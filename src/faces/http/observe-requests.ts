@@ -1,8 +1,8 @@
 /**
- * Tells the host of each request that was answered: what a log and measurements need.
+ * Reports each answered request to the host, for logs and measurements.
  *
- * 1.  Nothing is told that a caller could have put a secret into: no address, header, parameter or body.
- * 2.  An observer that throws, at once or later, harms no answer and no process.
+ * 1.  Nothing is reported that a caller could have put a secret into: no address, header, parameter or body.
+ * 2.  An observer that throws, at once or later, affects no answer and no process.
  */
 import { matchedRoutes } from "hono/route";
 import { callAside } from "../../contract/maybe-promise.ts";
@@ -11,7 +11,7 @@ import type { HttpSeen, ResolvedHttpOptions } from "./http-options.ts";
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE", "QUERY"]);
 
-/** The first of all that a request passes; nothing where nobody observes. */
+/** Adds the observation, the first step of every request; nothing if there is no observer. */
 export function addObservation(app: App, { observe, clock }: ResolvedHttpOptions): void {
   if (observe === undefined) return;
   app.use(async (call, next) => {
@@ -36,6 +36,6 @@ function describeRequest(call: Call, ms: number): HttpSeen {
   };
 }
 
-/** What passes every request is no route. */
+/** Returns the template of the matched route; steps of every request are no routes. */
 const templateOf = (call: Call): string =>
   matchedRoutes(call).findLast(({ path }) => path !== "*" && path !== "/*")?.path ?? "unmatched";

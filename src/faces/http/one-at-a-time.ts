@@ -1,7 +1,7 @@
 /**
- * What takes long is done for each caller one at a time.
+ * Limits expensive work to one at a time for each caller.
  *
- * Owns: who is at it. Never: knows what it is.
+ * Owns: the callers with work under way. Never: knows the work.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -10,7 +10,7 @@ import type { HttpCaller } from "./http-options.ts";
 import { nameOfCaller } from "./name-caller.ts";
 
 export interface OneAtATime {
-  /** Gives what lets the caller come again. @throws KernelErrorException T0_HTTP_CALLER_BUSY. */
+  /** Returns the function that admits the caller again. @throws KernelErrorException T0_HTTP_CALLER_BUSY. */
   readonly take: (caller: HttpCaller) => () => void;
 }
 

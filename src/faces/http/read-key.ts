@@ -1,6 +1,6 @@
 /**
- * The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): a text of structured fields, `"8e03978e"`, or the
- * bare word that most clients send. Both name the same key.
+ * The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): a text of structured fields, `"8e03978e"`, or
+ * the bare word that most clients send. Both name the same key.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { IdempotencyKey } from "../../contract/intent.ts";
@@ -11,7 +11,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 const bare = /^[^\s",;\\]+$/;
 
-/** The key; undefined where no header came. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Returns the key; undefined without the header. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function readKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const key = bare.test(header) ? header : quoted.exec(header)?.[1]?.replace(/\\(.)/g, "$1");
@@ -20,7 +20,7 @@ export function readKey(header: string | undefined): string | undefined {
   );
 }
 
-/** The submit request with the header's key, which the ledger keeps; a key in the body must be the same. */
+/** Returns the submit request with the header's key, which the ledger keeps; a key in the body must be the same. */
 export function withKey(body: JsonObject, key: string | undefined): JsonObject {
   if (key === undefined) return body;
   const { idempotency_key: named = key } = body;

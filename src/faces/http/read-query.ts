@@ -1,9 +1,9 @@
 /**
- * What stands after the question mark: filters, cursors and page sizes.
+ * Reads query strings: filters, cursors and page sizes.
  *
  * Owns: the schemas of queries, and the one reading of them (`addRoute` does it for every route).
- * 1.  A name that the schema does not have is refused, and so is a value that it does not read: a filter that were passed
- *     over would show what nobody asked for.
+ * 1.  An unknown name is refused, and so is a value that the schema does not read: an ignored filter would show results
+ *     that were not asked for.
  */
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -42,7 +42,7 @@ const pageOf = <C extends z.ZodType>(most: number, cursor: C) => ({
 /** Every member of a filter as it is read from text: one without a parameter fails the type check. */
 type QueryOf<Filter> = { readonly [Member in keyof Filter]-?: z.ZodType };
 
-/** What each list takes; a page holds at most so many. */
+/** Makes the query of a list, whose pages hold at most `most` items. */
 export const workflowQuery = (most: number) =>
   z.object({
     state: states.optional().describe("Of these states; several are repeated or joined by commas."),
@@ -86,7 +86,7 @@ export const feedQuery = z.object({
   intent_type: intentType.optional(),
 });
 
-/** What a stream goes on after: a client that connects again says what it saw last, whatever the address says. */
+/** Returns the cursor of a stream: a client that connects again sends its last id, which overrides the address. */
 export function readCursor(call: Call, { after }: { readonly after?: number | undefined }): number | undefined {
   const last = call.req.header("last-event-id");
   if (last === undefined || last === "") return after;
@@ -98,7 +98,7 @@ export function readCursor(call: Call, { after }: { readonly after?: number | un
 }
 
 /**
- * The query of an address as the schema reads it: the one name and its value, or its values in a list.
+ * Returns the query of an address as the schema reads it: a name with its value, or its values in a list.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, with `detail.errors` by parameter.
  */
 export function readQuery<Q extends z.ZodObject>(address: string, schema: Q): z.output<Q> {

@@ -1,12 +1,12 @@
 /**
- * Turns for reads: a list or a fold takes the event loop for milliseconds, and a thousand of one reader would hold back
- * everybody else's answers.
+ * Turns for reads: a list or a fold uses the event loop for milliseconds, and a thousand of one reader would delay all
+ * other answers.
  *
- * Owns: how many reads of one caller run at once and wait, and whose is next.
- * 1.  Callers take turns: whoever waits comes before the next read of whoever has just had one.
- * 2.  Within one round of the event loop a caller has no more reads than may run at once: in between, commands, streams and
- *     other connections are served.
- * 3.  What a caller has waiting is bounded; a further read is refused.
+ * Owns: the numbers of reads of one caller that run and wait, and the order of callers.
+ * 1.  Callers take turns: a waiting caller comes before the next read of the one that has just had its turn.
+ * 2.  Within one round of the event loop a caller has no more reads than may run at once: in between, commands, streams
+ *     and other connections are served.
+ * 3.  The number of a caller's waiting reads is bounded; a further read is refused.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -30,7 +30,7 @@ export type ReadLimits = Pick<HttpLimits, "maxReads" | "maxReadsPerCaller" | "ma
 const turnsRef = moduleRef(0, "http", "read_turns");
 
 export function createReadTurns({ maxReads, maxReadsPerCaller, maxWaitingReadsPerCaller }: ReadLimits): ReadTurns {
-  /** Callers that have reads, the one whose turn is next first. */
+  /** Callers with reads; the first is the next one. */
   const readers = new Map<string, Reader>();
   let running = 0;
   const mayRun = (reader: Reader): boolean => running < maxReads && reader.running < maxReadsPerCaller;

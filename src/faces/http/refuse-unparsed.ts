@@ -1,5 +1,6 @@
 /**
- * Refusals by Node's own parser, before there is a request: problem documents like all others, written to the socket itself.
+ * Refusals by Node's own parser, before there is a request: problem documents like all others, written to the socket
+ * itself.
  *
  * 1.  Nothing is written into an answer that has begun; such a connection is closed.
  */
@@ -32,7 +33,7 @@ export function makeRefusal(code: ErrorCode, reason: string): RawRefusal {
   return { status: errorCodes[code].http, headers, body };
 }
 
-/** By the parser's own words; what it does not name is a request that is none. */
+/** Refusals by the parser's codes; an unknown code means a request that cannot be read. */
 const refusals: ReadonlyMap<string, readonly [code: ErrorCode, reason: string]> = new Map([
   ["HPE_HEADER_OVERFLOW", ["T0_HTTP_HEADERS_TOO_LARGE", "the headers are larger than maxHeaderBytes"]],
   ["HPE_CHUNK_EXTENSIONS_OVERFLOW", ["T0_VALIDATION_PAYLOAD_TOO_LARGE", "the extensions of a chunk are too large"]],
@@ -40,7 +41,7 @@ const refusals: ReadonlyMap<string, readonly [code: ErrorCode, reason: string]> 
 ]);
 const unreadable = ["T0_HTTP_REQUEST_MALFORMED", "this is no request of HTTP/1.1"] as const;
 
-/** `isAnswered`: an answer has begun on this connection. */
+/** Refuses a request that the parser refused. `isAnswered`: an answer has begun on this connection. */
 export function refuseUnparsed({ code = "" }: NodeJS.ErrnoException, socket: Duplex, isAnswered: boolean): void {
   if (socket.writableEnded) return;
   if (code === "ECONNRESET" || !socket.writable || isAnswered) return void socket.destroy();
@@ -48,7 +49,7 @@ export function refuseUnparsed({ code = "" }: NodeJS.ErrnoException, socket: Dup
   socket.end(toBytes(refusal), () => socket.destroy());
 }
 
-/** CONNECT asks for a tunnel. */
+/** Refuses CONNECT, which asks for a tunnel. */
 export function refuseTunnel(socket: Duplex): void {
   socket.end(toBytes(makeRefusal("T0_HTTP_REQUEST_MALFORMED", "this server is no proxy")), () => socket.destroy());
 }

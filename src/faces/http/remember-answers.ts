@@ -1,12 +1,12 @@
 /**
  * Answers by Idempotency-Key: the same request again gets the answer that the first one got.
  *
- * Owns: the keys of one app, in this process's memory. What must outlast it is the ledger's: a submit's key, a gate
- *       decided twice, a step run twice are answered from there.
+ * Owns: the keys of one app, in this process's memory. Repetitions that must outlast it are answered from the ledger: a
+ * submit's key, a gate decided twice, a step run twice.
  * 1.  A key counts for one tenant, principal, operation and workflow.
  * 2.  The same key with another body is refused (422); while the first request is under way, so is the same body (409).
- * 3.  At most `maxKeptAnswers` are kept, the newest; one that is under way is never forgotten.
- * 4.  A refusal is not kept: it has changed nothing, and the key may come again with what mends it.
+ * 3.  At most `maxKeptAnswers` are kept, the newest; one that is under way is never dropped.
+ * 4.  A refusal is not kept: it has changed nothing, and the key may be used again with a corrected request.
  */
 import { digest } from "../../contract/digest.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -21,7 +21,7 @@ export interface Answer {
 }
 
 interface Question {
-  /** Without one nothing is kept. */
+  /** The key; without one nothing is kept. */
   readonly key: string | undefined;
   readonly caller: HttpCaller;
   /** The path. */

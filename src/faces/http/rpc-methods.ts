@@ -1,8 +1,8 @@
 /**
  * The methods of JSON-RPC: the same calls as the addresses, made of the same catalogue.
  *
- * 1.  What concerns a workflow names it as `workflow_id`; what is else in `params` is what a body or a query would hold.
- * 2.  A method asks for the scope that its address asks for, before it reads or does anything.
+ * 1.  A method on a workflow names it as `workflow_id`; the other `params` are the members of the body or the query.
+ * 2.  A method requires the scope of its address before it reads or does anything.
  */
 import { z } from "zod";
 import { submit, workflowCommands } from "../../api/commands.ts";
@@ -22,7 +22,7 @@ import { inNameOf, runCommand, runSubmit, submitInNameOf } from "./kernel-comman
 import { atQuery, eventQuery, gateQuery, workflowQuery } from "./read-query.ts";
 import { listEvents, listGates, listWorkflows, requireMayRead } from "./routes/reads.ts";
 
-/** Who asks, and the request's id. */
+/** The caller, and the request's id. */
 export interface Asker {
   readonly caller: HttpCaller;
   readonly trace: string;
@@ -49,7 +49,7 @@ const commandMethods = Object.values(workflowCommands).map((command) => {
   return [`kernel/${word}`, { needs: scope, run }] as const;
 });
 
-/** A caller who may read, as the kernel takes them and with the scopes of their credential. */
+/** A caller who may read, in the kernel's form and with the scopes of their credential. */
 interface Reader {
   readonly caller: Caller;
   readonly credential: HttpCaller;
@@ -111,7 +111,7 @@ function takeWorkflow({ workflow_id: workflowId, ...body }: JsonObject) {
   return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "params.workflow_id is the workflow's id", rpcRef));
 }
 
-/** What nobody knows is refused here as it is in a query. */
+/** Reads params; unknown ones are refused as in a query. */
 function takeParams<S extends z.ZodObject>(schema: S, params: JsonObject): z.output<S> {
   return readRequest(schema.strict(), params, { what: "params", source: rpcRef, at: ["params"] }) as z.output<S>;
 }

@@ -1,8 +1,8 @@
 /**
- * An app on an address of this machine: the one place that opens a socket.
+ * Serves an app on an address of this machine: the one place that opens a socket.
  *
- * 1.  Whatever is refused here, before there is a request, is a problem document too (refuse-unparsed.ts).
- * 2.  Connections are counted, and have so long to send what they began; who is slower, or one too many, is cut off.
+ * 1.  Refusals before there is a request are problem documents too (refuse-unparsed.ts).
+ * 2.  The number of connections and the time for a request are limited; slower or further ones are cut off.
  */
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -19,19 +19,19 @@ import type { HttpApp } from "./create-http-app.ts";
 import { answerUnderWay, guardRequests, isAnswered } from "./guard-request.ts";
 import { refuseTunnel, refuseUnparsed } from "./refuse-unparsed.ts";
 
-/** The limits of a server that is given none. */
+/** The default limits of a server. */
 export const defaultServerLimits = {
   /** Connections at once; further ones are closed. */
   maxConnections: 4_096,
   /** Bytes of all headers of a request; beyond them 431. */
   maxHeaderBytes: 16_384,
-  /** How long a connection may take to its request's last header; then 408. */
+  /** The time that a connection has until its request's last header; then 408. */
   headersTimeoutMs: 10_000,
-  /** How long it may take to the last byte of its body; then 408. */
+  /** The time that it has until the last byte of its body; then 408. */
   requestTimeoutMs: 30_000,
-  /** How long a connection stays open between two requests. */
+  /** The time that a connection stays open between two requests. */
   keepAliveTimeoutMs: 5_000,
-  /** How long a client may take to read an answer that is complete. */
+  /** The time that a client has to read an answer that is complete. */
   responseTimeoutMs: 60_000,
 } as const;
 /** Limits of the server, by name. */
@@ -43,7 +43,7 @@ export interface HttpAddress {
   readonly host?: string;
   /** 8787 by default; 0 takes any that is free. */
   readonly port?: number;
-  /** In place of those of `defaultServerLimits`. */
+  /** Limits that replace those of `defaultServerLimits`. */
   readonly limits?: Partial<ServerLimits>;
 }
 
@@ -51,8 +51,8 @@ export interface HttpAddress {
 export interface HttpServer {
   readonly url: string;
   /**
-   * Takes no more requests and cuts the streams off; their readers go on elsewhere from what they saw last. Other requests
-   * that are under way have `graceMs` (0 where nothing is said) to be answered.
+   * Accepts no more requests and ends the streams, whose readers continue elsewhere from their last cursor. Other
+   * requests under way have `graceMs` (0 by default) to be answered.
    */
   readonly close: (options?: { readonly graceMs?: number }) => Promise<void>;
 }
@@ -60,8 +60,8 @@ export interface HttpServer {
 const serveRef = moduleRef(0, "http", "serve");
 
 /**
- * Listens on the loopback address unless told otherwise.
- * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for a limit that is none.
+ * Listens on the loopback address by default.
+ * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for an invalid limit.
  */
 export async function serveHttp(app: Pick<HttpApp, "fetch">, address: HttpAddress = {}): Promise<HttpServer> {
   const reading = { what: "serveHttp", source: serveRef };
@@ -90,7 +90,7 @@ function openServer({ fetch }: Pick<HttpApp, "fetch">, limits: ServerLimits): Se
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
-    // How often node looks for who took too long: often enough for the shortest of them.
+    // The interval at which node looks for slow connections: often enough for the shortest limit.
     connectionsCheckingInterval: Math.ceil(Math.min(headersTimeoutMs, requestTimeoutMs) / 4),
     maxHeaderSize: maxHeaderBytes,
     // The guard asks for it, and answers with a problem.
@@ -100,7 +100,7 @@ function openServer({ fetch }: Pick<HttpApp, "fetch">, limits: ServerLimits): Se
   const server = createServer(options, listener);
   server.on("clientError", (error, socket) => refuseUnparsed(error, socket, isAnswered(socket)));
   server.on("connect", (_, socket) => refuseTunnel(socket));
-  // An expectation may be left unmet; what is asked for is answered.
+  // An expectation may remain unmet; the request itself is answered.
   server.on("checkExpectation", listener);
   // A connection that could not be taken (no more files may be open) is its client's loss, and not the process's end.
   server.on("error", () => undefined);
@@ -117,7 +117,7 @@ async function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs
   clearTimeout(cut);
 }
 
-/** A connection ends once its answer is given; at once where none is under way, and where it is one that never ends. */
+/** Ends a connection once its answer is sent; at once if none is under way, or if it never ends. */
 function endSoon(socket: Socket): void {
   const answer = answerUnderWay(socket);
   if (answer === undefined || isStream(answer)) socket.destroy();

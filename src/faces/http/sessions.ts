@@ -1,14 +1,14 @@
 /**
  * Browser sessions: a code that is used once becomes a secret that a cookie carries.
  *
- * Owns: when a code or a session ends, and who is told. Never: keeps them (the store does), nor a secret itself.
- * 1.  Code and secret are 256 random bits. A code is good once, and until it expires; a session ends when it was idle too
- *     long, when it is too old, and when its holder says so. All of that holds over restarts, and in all processes that
- *     share the store.
- * 2.  Both are bounded: beyond the limit the one that was used longest ago goes.
- * 3.  What was opened with a session is told when it ends, however it does: at once in this process, within `recheckMs` in
- *     another. Only requests keep a session from being idle, and of those none that says it is nobody's doing.
- * 4.  The CSRF token follows from the secret and does not lead back to it.
+ * Owns: the end of codes and sessions, and its notification. Never: keeps them (the store does), nor a secret itself.
+ * 1.  Code and secret are 256 random bits. A code is valid once, and until it expires; a session ends when it was idle
+ *     too long, when it is too old, and when its holder signs out. All of that holds over restarts, and in all
+ *     processes that share the store.
+ * 2.  Both are bounded: beyond the limit the least recently used one is dropped.
+ * 3.  Streams that were opened with a session are notified of its end, however it ends: at once in this process, within
+ *     `recheckMs` in another. Only requests keep a session from being idle, except those marked as automatic.
+ * 4.  The CSRF token is derived from the secret and does not reveal it.
  */
 import { hash, randomBytes } from "node:crypto";
 import { canonicalJson } from "../../contract/digest.ts";
@@ -28,21 +28,21 @@ export interface SessionTimes {
 export interface Session {
   readonly caller: HttpCaller;
   readonly csrfToken: string;
-  /** When it ends unless it is used again; epoch ms. */
+  /** The instant of its end unless it is used again; epoch ms. */
   readonly expiresAt: number;
   readonly watch: Watch;
 }
 
-/** What became of a code, and when (epoch ms). */
+/** The state of a code, and its instant (epoch ms). */
 export type CodeState = { readonly is: "good" | "unknown" } | { readonly is: "used" | "expired"; readonly at: number };
 
 export interface Sessions {
   /** A code that becomes a session of this caller's. */
   readonly mintCode: (caller: HttpCaller) => Promise<string>;
   readonly lookAt: (code: string) => Promise<CodeState>;
-  /** The secret of a new session; null where the code is none, or no longer. */
+  /** Returns the secret of a new session; null if the code is unknown, or no longer valid. */
   readonly begin: (code: string) => Promise<string | null>;
-  /** With `isUse` it is not idle from now on. */
+  /** Finds a session; with `isUse` its idle time starts again. */
   readonly find: (secret: string, isUse: boolean) => Promise<Session | null>;
   readonly end: (secret: string) => Promise<void>;
   /** Ends all sessions of a principal, and the codes that would become some; gives how many those were. */
@@ -53,7 +53,10 @@ export interface Sessions {
 export const secretPattern = /^[\w-]{43}$/;
 const newSecret = (): string => randomBytes(32).toString("base64url");
 
-/** By its digest a secret may be looked up: how long that takes tells of the digest, and a digest leads to no secret. */
+/**
+ * Returns the digest by which a secret is looked up: the time of a look-up depends on the digest, which reveals no
+ * secret.
+ */
 const nameOf = (secret: string): string => hash("sha256", secret, "base64url");
 const csrfOf = (secret: string): string => hash("sha256", `csrf ${secret}`, "base64url");
 const holderOf = ({ tenant_id, principal }: HttpCaller): string =>

@@ -1,9 +1,9 @@
 /**
  * The messages of one stream of server-sent events, made of the items of its channel.
  *
- * 1.  A message is one `id:` where following can go on after it, one `event:` and one `data:` line of JSON.
- * 2.  A stream may always hold a message of one piece. A larger one is counted with `hold` from when it is given until the
- *     next is asked for, or the stream ends. One that is refused there, or is larger than any may be, is an error.
+ * 1.  A message is one `id:` if a reader can continue after it, one `event:` and one `data:` line of JSON.
+ * 2.  A stream may always hold a message of one piece. A larger one is counted with `hold` until the next is requested,
+ *     or the stream ends. One that is refused there, or exceeds the limit, is an error.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -11,7 +11,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Numbered } from "../../index.ts";
 import { isShortJson } from "./write-json.ts";
 
-/** An item, and the number that following goes on after; null where nobody can go on from there. */
+/** An item with the cursor to continue after it; null if nobody can continue from there. */
 export type Told = Omit<Numbered<unknown>, "sequence"> & { readonly sequence: number | null };
 export interface ToldItems {
   readonly next: () => Promise<IteratorResult<Told, unknown>>;
@@ -38,7 +38,7 @@ export const pieceBytes = 65_536;
 const messagesRef = moduleRef(0, "http", "sse_messages");
 const encoder = new TextEncoder();
 
-/** @throws KernelErrorException at `next`: T0_HTTP_MESSAGE_TOO_LARGE, and what `hold` throws. */
+/** Makes messages. @throws KernelErrorException at `next`: T0_HTTP_MESSAGE_TOO_LARGE, and the errors of `hold`. */
 export function messagesOf(items: ToldItems, making: Making): SseMessages {
   let free = (): void => undefined;
   let isOver = false;
@@ -60,7 +60,7 @@ export function messagesOf(items: ToldItems, making: Making): SseMessages {
   };
 }
 
-/** Readers of one channel are given the same frozen items, whose message is made once. */
+/** Readers of one channel receive the same frozen items, whose message is made once. */
 const messages = new WeakMap<object, Uint8Array>();
 
 function encodeMessage(told: Told, { event, maxBytes }: Making): Uint8Array {

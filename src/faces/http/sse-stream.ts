@@ -2,12 +2,12 @@
  * Server-sent events over a numbered channel: one message an item, read from the channel only as the client reads.
  *
  * 1.  A message is handed to the client in pieces, and others are served between two of them.
- * 2.  Nothing is taken from the channel before the client has room for it: a slow reader holds at most one message here,
- *     and no heartbeat waits behind another.
+ * 2.  Nothing is taken from the channel before the client has room for it: a slow reader holds at most one message
+ *     here, and no heartbeat waits behind another.
  * 3.  However a stream ends, its channel and its timers end with it.
- * 4.  A client that takes nothing for `maxStallMs` while something is there for it is cut off; it goes on elsewhere, or
- *     later, from the last id that it read.
- * 5.  A channel that fails ends the stream; the client comes back and is told why by an answer.
+ * 4.  A client that takes nothing for `maxStallMs` although something is available is cut off; it continues elsewhere,
+ *     or later, from the last id that it read.
+ * 5.  A failing channel ends the stream; the client reconnects and receives the reason as an answer.
  */
 import type { Clock } from "../../index.ts";
 import { pieceBytes, type SseMessages } from "./sse-messages.ts";
@@ -30,7 +30,7 @@ const heartbeat = encoder.encode(": heartbeat\n\n");
 export function sseStream(messages: SseMessages, options: SseOptions): ReadableStream<Uint8Array> {
   const { clock, retryMs, maxStallMs, onError } = options;
   let next: PendingMessage | null = null;
-  /** What is still to be handed of the last message. */
+  /** The part of the last message that is still to be sent. */
   let rest: Uint8Array = new Uint8Array();
   let cancelStall = (): void => undefined;
   const end = once(() => {
@@ -73,7 +73,10 @@ export function sseStream(messages: SseMessages, options: SseOptions): ReadableS
   });
 }
 
-/** What a server is told of a stream that it is to close. Its message may reach the client. */
+/**
+ * Returns the error of a stream that the server closes because of a stalled client. It may reach the client as a
+ * message.
+ */
 function stalled(maxStallMs: number): Error {
   const error = new Error(`a stream was cut off: its reader took nothing for ${maxStallMs} ms`);
   error.stack = `${error.name}: ${error.message}`;
@@ -82,11 +85,11 @@ function stalled(maxStallMs: number): Error {
 
 interface PendingMessage {
   readonly message: Promise<Uint8Array | null>;
-  /** Tells when it is there or has failed; who asked before is told no more. */
+  /** Notifies when the message is available or has failed; an earlier listener is replaced. */
   readonly whenSettled: (tell: () => void) => void;
 }
 
-/** A message that may be long in coming is listened to once: each heartbeat would leave a listener behind. */
+/** Listens once to a message that may take long: each heartbeat would otherwise leave a listener behind. */
 function pend(message: PendingMessage["message"]): PendingMessage {
   let isSettled = false;
   let tell = (): void => undefined;
@@ -104,7 +107,7 @@ function pend(message: PendingMessage["message"]): PendingMessage {
   };
 }
 
-/** The message, or a heartbeat where it takes longer than that. */
+/** Returns the message, or a heartbeat if it takes longer than the interval. */
 function orHeartbeat(
   { message, whenSettled }: PendingMessage,
   { clock, heartbeatMs }: Pick<SseOptions, "clock" | "heartbeatMs">,

@@ -20,7 +20,7 @@ interface Reading {
   readonly onEnd: () => void;
 }
 
-/** Returns the body. Nothing of it is written before somebody reads. */
+/** Returns the body. Nothing of it is written before it is read. */
 export function streamJson(value: unknown, { watch, onEnd }: Reading): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const pieces = writeJson(value);

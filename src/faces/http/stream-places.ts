@@ -1,8 +1,8 @@
 /**
- * How many streams may be open: of all callers together, and of each.
+ * Limits the number of open streams: of all callers together, and of each.
  *
- * Owns: the count of one app. Never: knows what is streamed.
- * 1.  A place is given back once, however its stream ends; a caller without streams is forgotten.
+ * Owns: the count of one app. Never: knows the content of a stream.
+ * 1.  A place is given back once, however its stream ends; a caller without streams is dropped.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -13,7 +13,10 @@ import { nameOfCaller } from "./name-caller.ts";
 const placesRef = moduleRef(0, "http", "stream_places");
 
 export interface StreamPlaces {
-  /** Gives what frees the place again. @throws KernelErrorException T0_HTTP_STREAM_LIMIT, T0_HTTP_TENANT_STREAM_LIMIT, T0_HTTP_CALLER_STREAM_LIMIT. */
+  /**
+   * Takes a place; returns the function that frees it. @throws KernelErrorException T0_HTTP_STREAM_LIMIT,
+   * T0_HTTP_TENANT_STREAM_LIMIT, T0_HTTP_CALLER_STREAM_LIMIT.
+   */
   readonly take: (caller: HttpCaller) => () => void;
 }
 
@@ -24,7 +27,7 @@ export function createStreamPlaces({
   maxStreamsPerTenant,
   maxStreamsPerCaller,
 }: PlaceLimits): StreamPlaces {
-  /** Of each tenant and of each principal, by name. */
+  /** The counts of each tenant and of each principal, by name. */
   const held = new Map<string, number>();
   let open = 0;
   const count = (names: readonly string[], by: number): void => {

@@ -1,9 +1,9 @@
 /**
- * Answers that are not read yet: a large one is written in pieces as its client takes them, is counted while its value is
- * held, and is dropped when its client takes nothing.
+ * Answers that are not read yet: a large one is written in pieces as its client takes them, is counted while its value
+ * is held, and is dropped when its client takes nothing.
  *
- * 1.  What is held for unread answers is bounded, of one caller and of all (unread-bytes.ts).
- * 2.  A client that takes nothing for `maxStallMs` is cut off, and what was held for it is free.
+ * 1.  The memory for unread answers is bounded, of one caller and of all (unread-bytes.ts).
+ * 2.  A client that takes nothing for `maxStallMs` is cut off, and its memory is released.
  */
 import type { Clock } from "../../index.ts";
 import { largeBodyOf } from "./answer.ts";
@@ -13,7 +13,10 @@ import { createUnreadBytes } from "./unread-bytes.ts";
 import { measureJson, pieceChars } from "./write-json.ts";
 
 export interface UnreadAnswers {
-  /** Returns the same answer, written in pieces if it is large. @throws KernelErrorException T0_HTTP_UNREAD_LIMIT, T0_HTTP_CALLER_UNREAD_LIMIT. */
+  /**
+   * Returns the same answer, written in pieces if it is large. @throws KernelErrorException T0_HTTP_UNREAD_LIMIT,
+   * T0_HTTP_CALLER_UNREAD_LIMIT.
+   */
   readonly hold: (caller: HttpCaller, answer: Response) => Promise<Response>;
 }
 

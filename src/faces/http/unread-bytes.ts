@@ -1,8 +1,8 @@
 /**
  * The bytes that are held for clients who have not read them yet.
  *
- * Owns: the count of all callers and of each. Never: knows what is held.
- * 1.  What is held is bounded, of one caller and of all. Each may hold one thing, whatever its size.
+ * Owns: the count of all callers and of each. Never: knows the content.
+ * 1.  The bytes are bounded, of one caller and of all. Each may hold one thing, whatever its size.
  * 2.  A thing that several clients hold counts once, of one caller and of all.
  */
 import { kernelError } from "../../contract/error-codes.ts";
@@ -11,17 +11,20 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { HttpCaller, HttpLimits } from "./http-options.ts";
 import { nameOfCaller } from "./name-caller.ts";
 
-/** What is held: bytes, or anything that stands for so many. */
+/** A held thing: bytes, or an object that stands for a number of bytes. */
 export interface Sized {
   readonly length: number;
 }
 
 export interface UnreadBytes {
-  /** Counts a thing until the returned function is called. @throws KernelErrorException T0_HTTP_UNREAD_LIMIT, T0_HTTP_CALLER_UNREAD_LIMIT. */
+  /**
+   * Counts a thing until the returned function is called. @throws KernelErrorException T0_HTTP_UNREAD_LIMIT,
+   * T0_HTTP_CALLER_UNREAD_LIMIT.
+   */
   readonly hold: (caller: HttpCaller, thing: Sized) => () => void;
   /** Returns the bytes that are held now. */
   readonly bytes: () => number;
-  /** Returns how many callers hold something now. */
+  /** Returns the number of callers that hold something now. */
   readonly callers: () => number;
 }
 
@@ -59,7 +62,7 @@ export function createUnreadBytes(ofAll: ByteLimit, ofCaller: ByteLimit): Unread
   };
 }
 
-/** Things that are held, each with how many hold it. */
+/** The held things, each with its number of holders. */
 class Held {
   readonly #holders = new Map<Sized, number>();
   #bytes = 0;

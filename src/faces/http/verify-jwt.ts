@@ -1,16 +1,16 @@
 /**
  * JWT bearers over jose: signature, issuer, audience, expiry.
  *
- * 1.  The algorithms are the host's list, and never the token's word: `none` is no algorithm, and a public key is never
+ * 1.  The algorithms are the host's list, never the token's choice: `none` is no algorithm, and a public key is never
  *     taken for a shared one.
- * 2.  A token without expiry or subject is refused, and so is one whose claims make no caller: a `scope` that can be read as
- *     nothing narrows nothing, and must therefore be nobody's.
+ * 2.  A token without expiry or subject is refused, and so is one whose claims form no caller: a `scope` that cannot be
+ *     read would narrow nothing, so its token is refused.
  */
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import type { Clock } from "../../index.ts";
 import { HttpCaller, type JwtOptions, refuseOptions } from "./http-options.ts";
 
-/** That a set of keys cannot be had is no fault of the token: whoever runs the server should hear of it. */
+/** Failures to fetch a set of keys are no fault of the token: they are logged for the operator of the server. */
 const keySetFaults: ReadonlySet<string> = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"]);
 const publicAlgorithms = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
 const isShared = (algorithm: string): boolean => algorithm.startsWith("HS");
@@ -21,7 +21,10 @@ export interface Signed {
   readonly until: number;
 }
 
-/** Whom a token speaks for, and how long; or null. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
+/**
+ * Returns the caller of a token, and its expiry; or null. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH
+ * for bad options.
+ */
 export function jwtVerifier(options: JwtOptions, clock: Clock): (token: string) => Promise<Signed | null> {
   const { issuer, audience, clockToleranceSec = 5, readCaller = readClaims } = options;
   if (issuer.length === 0 || audience.length === 0) refuseOptions("jwt names an issuer and an audience");
@@ -68,7 +71,7 @@ function findKey({ jwks, secret, jwksTimeoutMs = 3_000, jwksCooldownMs = 30_000 
   return async () => bytes;
 }
 
-/** What is no caller, the check of it says. */
+/** Reads the claims; the check of a caller finds invalid ones. */
 function readClaims({ tenant_id, sub, principal_type = "user", role, scope }: JWTPayload): HttpCaller | null {
   const scopes = typeof scope === "string" ? scope.split(" ").filter((word) => word !== "") : scope;
   const caller = { tenant_id, principal: { type: principal_type, id: sub, role } };

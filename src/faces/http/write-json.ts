@@ -111,7 +111,7 @@ function* partsOfObject(object: object): Generator<string, void, void> {
   yield before === "{" ? "{}" : "}";
 }
 
-/** A pair of surrogates stays together: each alone would be written as an escape. */
+/** Splits a text; a pair of surrogates stays together, because each alone would be written as an escape. */
 function* partsOfText(text: string): Generator<string, void, void> {
   yield '"';
   for (let from = 0; from < text.length; ) {

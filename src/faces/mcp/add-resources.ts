@@ -1,7 +1,7 @@
 /**
  * Workflows as resources: `countersign://workflows/{id}`, and `/events`, `/outcomes`, `/explain` below it.
  *
- * 1.  Every read needs `outcome:read`; a workflow of another tenant is one that is not there.
+ * 1.  Every read needs `outcome:read`; a workflow of another tenant does not exist for the caller.
  * 2.  Lists are pages of summaries, newest first.
  */
 import type { Server } from "@modelcontextprotocol/server";
@@ -47,7 +47,7 @@ const views: Readonly<Record<string, { readonly tells: string; readonly read: Vi
   },
 };
 
-/** @throws KernelErrorException T0_MCP_RESOURCE_UNKNOWN. */
+/** Reads an address. @throws KernelErrorException T0_MCP_RESOURCE_UNKNOWN. */
 export function readAddress(uri: string): Address {
   const [, workflowId = "", view = "state", after = "0"] =
     /^countersign:\/\/workflows\/([\w-]{1,64})(?:\/([a-z]{1,16}))?(?:\?after=(\d{1,15}))?$/.exec(uri) ?? [];
@@ -121,7 +121,7 @@ async function completeId(context: McpContext, { name, value }: { readonly name:
   return { values, hasMore: values.length === limit };
 }
 
-/** Each watched address is followed once; all watching ends with the connection. */
+/** Adds subscriptions: each watched address is followed once; all watching ends with the connection. */
 function addSubscriptions(server: Server, context: McpContext): void {
   const { logger, limits } = context.options;
   const watched = new Map<string, AbortController>();

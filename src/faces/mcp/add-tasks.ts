@@ -1,9 +1,11 @@
 /**
- * Tasks: calls that answer at once with a handle, and what may be asked of it. Both generations: tasks/get, result, list and
- * cancel of 2025-11-25, and tasks/get, update and cancel of the extension of 2026-07-28. The SDK brings the words only.
+ * Tasks: calls that answer at once with a handle, and the requests about it. Both generations: tasks/get, result, list
+ * and cancel of 2025-11-25, and tasks/get, update and cancel of the extension of 2026-07-28. The SDK brings only the
+ * schemas.
  *
  * 1.  A task is a workflow; every answer is read from the ledger. Restarts and other processes change nothing.
- * 2.  tasks/update is a decision by the caller, bound to what the question showed. Who may not answer gates is not asked.
+ * 2.  tasks/update is a decision by the caller, bound to what the question showed. A caller who may not answer gates is
+ *     not asked.
  */
 import {
   type JSONRPCRequest,
@@ -39,7 +41,7 @@ const Augmented = z.looseObject({
   task: z.looseObject({ ttl: z.number().optional() }).optional(),
 });
 
-/** The task that a call begins: where it asks for one, or where its client knows the extension and the tool has tasks. */
+/** Begins the task of a call: if it asks for one, or if its client knows the extension and the tool has tasks. */
 export async function beginTask(
   context: McpContext,
   request: JSONRPCRequest,
@@ -48,7 +50,7 @@ export async function beginTask(
   const call = Augmented.safeParse(request.params).data;
   const modern = isModern(ctx);
   const wanted = modern ? hasTasks(abilitiesOf(ctx, declared)) : call?.task !== undefined;
-  // A question that comes back answered goes on with what was begun.
+  // An answered question continues the work that was begun.
   if (call === undefined || !wanted || ctx.mcpReq.requestState() !== undefined) return null;
   const { pollIntervalMs, maxDepth } = context.options.limits;
   return orProtocolError(context.options.logger, async () => {
@@ -122,7 +124,7 @@ export function addTasks(server: Server, context: McpContext, declared: Declared
   );
 }
 
-/** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, also for ids that are none. */
+/** Reads a task. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, also for invalid ids. */
 async function readTask(context: McpContext, taskId: string): Promise<WorkflowState> {
   return context.kernel.workflow(taskId, await requireGranted(context, "outcome:read"));
 }

@@ -1,10 +1,11 @@
 /**
  * tools/list and tools/call: the tools of the kernel and one for each capability, as they are registered now.
  *
- * 1.  The list is made anew each time; where it has changed since a client was told, the client is told that.
- * 2.  What is registered is told to those who may read workflows or begin one, as over HTTP; to others, the kernel's own.
- * 3.  The tool that decides gates is told of, and there, where the connection may answer them.
- * 4.  What a tool refuses is its result; what is no call of a tool at all is an error of the protocol.
+ * 1.  The list is made anew each time; a client is notified if it has changed since.
+ * 2.  Capabilities are listed for callers who may read workflows or begin one, as over HTTP; others see the kernel's
+ *     own tools.
+ * 3.  The tool that decides gates exists only on connections that may answer them.
+ * 4.  A refusal of a tool is its result; a request that calls no tool is an error of the protocol.
  */
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -30,7 +31,7 @@ export const listTools = async (context: McpContext): Promise<readonly McpTool[]
 const ownTools = (context: McpContext): readonly McpTool[] =>
   answersGates(context) ? workflowTools : workflowTools.filter((tool) => tool !== decideGate);
 
-/** @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */
+/** Finds a tool. @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */
 export async function findTool(context: McpContext, name: string): Promise<McpTool> {
   const found = (await listTools(context)).find((tool) => tool.name === name);
   return found ?? raise(kernelError("T0_MCP_TOOL_UNKNOWN", `there is no tool ${name.slice(0, maxShown)}`, toolsRef));
@@ -38,7 +39,7 @@ export async function findTool(context: McpContext, name: string): Promise<McpTo
 
 const maxShown = 128;
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Reads a tool's arguments. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function readToolArguments(raw: unknown, maxDepth: number): JsonObject {
   if (raw === undefined) return {};
   try {
@@ -106,7 +107,10 @@ function describeTool({ name, title, description, inputSchema, outputSchema, ann
   return { name, title, description, inputSchema, outputSchema, annotations: { title, ...annotations }, execution };
 }
 
-/** A cursor is the name of the last tool that was told. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/**
+ * Returns a page; a cursor is the name of the last listed tool. @throws KernelErrorException
+ * T0_VALIDATION_SCHEMA_MISMATCH.
+ */
 function pageOf(tools: readonly McpTool[], cursor: string | undefined, maxPage: number) {
   const begin = cursor === undefined ? 0 : tools.findIndex(({ name }) => name === cursor) + 1;
   if (cursor !== undefined && begin === 0)

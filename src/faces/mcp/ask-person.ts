@@ -1,11 +1,11 @@
 /**
  * A gate as a question to the person at the other end (elicitation), and their answer as a decision.
  *
- * 1.  The question shows all that the gate shows, and its key names what is shown: gate, opening, payload, basis, and where
- *     those who approved would have it applied. An answer counts for that and nothing else.
- * 2.  Accepting without a decision decides nothing. Declining rejects, but does not say what became of a call in doubt:
- *     that gate stays open, as any does whose question is dismissed.
- * 3.  Only who may decide is asked. Who else may not (separation, seats, signatures) is the kernel's to say.
+ * 1.  The question shows all that the gate shows, and its key identifies that: gate, opening, payload, basis, and the
+ *     targets of earlier approvals. An answer counts for that and nothing else.
+ * 2.  Accepting without a decision decides nothing. Declining rejects, but does not settle a call in doubt: that gate
+ *     stays open, as any does whose question is dismissed.
+ * 3.  Only a caller who may decide is asked. The kernel checks further conditions (separation, seats, signatures).
  */
 import { type InputRequest, inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { z } from "zod";
@@ -85,8 +85,8 @@ export const toQuestion = (gate: Gate): InputRequest =>
 export const askableGates = (state: WorkflowState): readonly Gate[] => openGates(state).filter(({ signed }) => !signed);
 
 /**
- * Decides the open gates that are answered; gives the keys of those that were dismissed. Answers to what is no longer
- * shown are passed over.
+ * Decides the open gates that are answered; returns the keys of those that were dismissed. Answers to outdated
+ * questions are ignored.
  * @throws KernelErrorException as `decideGate` does.
  */
 export async function applyAnswers(
@@ -109,7 +109,7 @@ function readAnswer(gate: Gate, answers: Readonly<Record<string, unknown>>, key:
   const view = inputResponse(answers as Record<string, unknown>, key);
   if (view.kind !== "elicit" || view.action === "cancel") return null;
   if (view.action === "decline") return gate.kind === "in_doubt" ? null : decisionOf(gate, { decision: "reject" });
-  // Whoever accepts without a decision has not answered yet.
+  // A person who accepts without a decision has not answered yet.
   if (view.content?.["decision"] === undefined) return null;
   const schema = gate.kind === "in_doubt" ? Doubt : Approval;
   return decisionOf(
@@ -137,13 +137,13 @@ function decisionOf(
   };
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Reads an edit. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 function readEdit(text: string): JsonObject {
   const value = readJson(text, "edit");
   return isPlainObject(value) ? value : refuseJson("the edit is not a JSON object");
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Reads JSON. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 function readJson(text: string, what: string): unknown {
   try {
     return parseSafeJson(text);

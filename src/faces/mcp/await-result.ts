@@ -1,6 +1,6 @@
 /**
- * tasks/result of 2025-11-25: waits until the workflow has ended; at a gate it asks the person, if the client can, else it
- * waits for whoever decides. It ends with its request.
+ * tasks/result of 2025-11-25: waits until the workflow has ended; at a gate it asks the person, if the client can, else
+ * it waits for the decision. It ends with its request.
  *
  * 1.  A question that is no longer open, because somebody else decided or what it showed has changed, is taken back.
  * 2.  An answer that comes too late decides nothing: what is open now is asked anew.
@@ -23,7 +23,7 @@ export interface Awaited {
   readonly ctx: ServerContext;
 }
 
-/** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, and as `decideGate` does. */
+/** Waits for the result. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, and as `decideGate` does. */
 export async function awaitResult(server: Server, context: McpContext, { taskId, ctx }: Awaited): Promise<Result> {
   const { signal } = ctx.mcpReq;
   const put = new Set<string>();
@@ -48,7 +48,7 @@ interface Asking {
   readonly ctx: ServerContext;
 }
 
-/** The person's answer; null where the question was taken back, or the client could not put it. */
+/** Returns the person's answer; null if the question was taken back, or the client could not put it. */
 async function askWhileOpen(server: Server, context: McpContext, { state, gate, ctx }: Asking): Promise<object | null> {
   const taskId = state.workflow_id;
   const over = new AbortController();
@@ -75,7 +75,7 @@ interface Closing {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the gate no longer shows what the question showed, and when nobody waits for that any more. */
+/** Resolves when the gate no longer shows what the question showed, or when nobody waits for that any more. */
 async function untilClosed(context: McpContext, { state, gate, signal }: Closing): Promise<void> {
   const { kernel } = context;
   const caller = withoutScopes(context.caller);

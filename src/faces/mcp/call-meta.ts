@@ -1,8 +1,8 @@
 /**
- * What a program says of its call in `_meta`: under which key, and how long it waits. Our own client says both.
+ * A program's options of its call in `_meta`: its key, and how long it waits. Our own client sends both.
  *
  * 1.  A member with our prefix that is not known is refused, with the one that may have been meant.
- * 2.  A key that submit would not take (too long, not ASCII) stands for itself by its digest: it is no less a key.
+ * 2.  A key that submit would not accept (too long, not ASCII) is replaced by its digest.
  */
 import { z } from "zod";
 import { digest } from "../../contract/digest.ts";
@@ -20,13 +20,13 @@ const OwnMeta = z.strictObject({
 });
 
 export interface CallMeta {
-  /** As `submit` takes it; what it is spread into has no key where none came. */
+  /** The key in the form of `submit`; without a key there is no member. */
   readonly key: { readonly idempotency_key?: string };
-  /** A gate is no answer: the call waits for whoever decides. */
+  /** Whether the call waits for the decision at a gate instead of returning the question. */
   readonly untilEnd: boolean;
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: what stands for a key is none. */
+/** Reads the options. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an invalid key. */
 export function readCallMeta(meta: Readonly<Record<string, unknown>> | undefined): CallMeta {
   const own = Object.entries(meta ?? {}).filter(([key]) => key.startsWith("countersign/"));
   const { [idempotencyMeta]: key, [untilMeta]: until } = readRequest(OwnMeta, Object.fromEntries(own), {

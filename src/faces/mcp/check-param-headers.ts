@@ -1,6 +1,6 @@
 /**
- * Headers that repeat parameters of a call (`Mcp-Param-…` of 2026-07-28, Streamable HTTP): what a proxy has read of a
- * request is what the request says. `Mcp-Method` and `Mcp-Name` are checked by the SDK; these it checks only for servers
+ * Headers that repeat parameters of a call (`Mcp-Param-…` of 2026-07-28, Streamable HTTP): a proxy has read the same
+ * values that the request has. `Mcp-Method` and `Mcp-Name` are checked by the SDK; these it checks only for servers
  * that keep their tools with it.
  *
  * 1.  A property of a tool's input with `x-mcp-header`, however deep, is in its header wherever it is in the arguments.
@@ -15,7 +15,7 @@ const decimal = /^-?\d+(\.\d+)?$/;
 /** HeaderMismatch. */
 const headerMismatch = -32_020;
 
-/** The refusal of a call whose headers and arguments disagree; null where they do not. */
+/** Returns the refusal of a call whose headers and arguments disagree; null if they agree. */
 export function refuseHeaders(
   { id, params }: Pick<JSONRPCRequest, "id" | "params">,
   inputSchema: JsonObject,
@@ -51,7 +51,7 @@ function whyNot(sent: string | null, value: string | number): string | null {
   return isSame ? null : "is not what the arguments say";
 }
 
-/** `=?base64?…?=` in UTF-8, or the text as it is; null for what cannot be decoded. */
+/** Decodes `=?base64?…?=` in UTF-8, or returns the text as it is; null if it cannot be decoded. */
 function decode(sent: string): string | null {
   const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(sent) ?? [];
   if (encoded === undefined) return sent;

@@ -1,6 +1,4 @@
-/**
- * What the client at the other end can do: told once at `initialize`, or with each request since 2026-07-28.
- */
+/** The abilities of the client: declared once at `initialize`, or with each request since 2026-07-28. */
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
@@ -12,7 +10,7 @@ export const tasksExtension = "io.modelcontextprotocol/tasks";
 
 export type Declared = () => ClientCapabilities | undefined;
 
-/** The request's own word first; `declared` is that of the connection. */
+/** Returns the abilities: those of the request first; `declared` are those of the connection. */
 export function abilitiesOf(ctx: ServerContext, declared: Declared): ClientCapabilities {
   const { envelope } = ctx.mcpReq;
   if (envelope === undefined) return declared() ?? {};
@@ -22,7 +20,7 @@ export function abilitiesOf(ctx: ServerContext, declared: Declared): ClientCapab
   );
 }
 
-/** An empty `elicitation` means forms, as before there were other modes. */
+/** Returns whether forms are supported: an empty `elicitation` means forms, as before there were other modes. */
 export function hasForms({ elicitation }: ClientCapabilities): boolean {
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }

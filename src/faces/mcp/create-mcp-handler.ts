@@ -38,7 +38,7 @@ import {
 import { createSessions } from "./mcp-sessions.ts";
 import { authInfoOf, sdkOptions } from "./sdk-options.ts";
 
-/** What MCP over HTTP is told. */
+/** The options of MCP over HTTP. */
 export interface McpHandlerOptions extends McpOptions {
   /** Host names that requests may be sent to; those of this machine by default. */
   readonly allowedHosts?: readonly string[];
@@ -48,7 +48,7 @@ export interface McpHandlerOptions extends McpOptions {
 
 /** MCP over HTTP, to be mounted at one address. */
 export interface McpHandler {
-  /** Answers one request of a caller who is known; `trace` is the request's id. */
+  /** Answers one request of a known caller; `trace` is the request's id. */
   readonly handle: (request: Request, caller: ScopedCaller, trace: string) => Promise<Response>;
   /** Sessions and streams that are open. */
   readonly vitals: () => { readonly sessions: number; readonly streams: number };
@@ -59,7 +59,7 @@ export interface McpHandler {
 const handlerRef = moduleRef(0, "mcp", "handler");
 
 /**
- * The kernel as an MCP server over HTTP, to be mounted in `createHttpApp` or a server of one's own.
+ * Creates an MCP server over HTTP, to be mounted in `createHttpApp` or a server of one's own.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
 export function createMcpHandler(kernel: Kernel, asked: McpHandlerOptions = {}): McpHandler {
@@ -99,7 +99,7 @@ interface Allowed {
   readonly allowedOrigins: readonly string[] | undefined;
 }
 
-/** What is no call, or of no tool that there is, is the SDK's to refuse. */
+/** Checks the headers; the SDK refuses requests that call no existing tool. */
 async function refuseParamHeaders(
   context: McpContext,
   { headers }: Request,
@@ -118,7 +118,7 @@ function refuseForeign(request: Request, { allowedHosts, allowedOrigins }: Allow
   );
 }
 
-/** The message; undefined where a request has none. @throws KernelErrorException with status 400, 413 or 415. */
+/** Returns the message; undefined if a request has none. @throws KernelErrorException with status 400, 413 or 415. */
 async function readMessage(request: Request, { limits }: ResolvedMcpOptions): Promise<unknown> {
   if (request.method !== "POST") return undefined;
   const message = await orUnparsed(async () => parseJson(await readBodyText(request, limits), limits.maxDepth));
@@ -132,7 +132,7 @@ const isMessage = (body: unknown): boolean =>
   body["jsonrpc"] === "2.0" &&
   (typeof body["method"] === "string" || "result" in body || "error" in body);
 
-/** An error outside any message, as JSON-RPC has it: with the id null. */
+/** Answers with an error outside any message, in JSON-RPC's form: with the id null. */
 function answerError(error: KernelError, trace: string): Response {
   const status = isErrorCode(error.code) ? errorCodes[error.code].http : 500;
   const { code, message, data } = errorToJsonrpcError(error);

@@ -1,9 +1,10 @@
 /**
  * createMcpServer: a kernel as an MCP server, for one connection that speaks for one caller.
  *
- * Owns: what the server says it can do. It holds no state of any workflow; the kernel is the host's to stop.
- * 1.  Whoever connects, every call is the caller's: tenant, principal, role and the scopes of the credential.
- * 2.  One server serves one connection, in the revision that its client opens with: 2025-11-25 and before, or 2026-07-28.
+ * Owns: the declared abilities of the server. It holds no state of any workflow; the host stops the kernel.
+ * 1.  Every call of the connection is the caller's: tenant, principal, role and the scopes of the credential.
+ * 2.  One server serves one connection, in the revision that its client opens with: 2025-11-25 and before, or
+ *     2026-07-28.
  */
 import type { Server, ServerCapabilities } from "@modelcontextprotocol/server";
 import type { ScopedCaller } from "../../contract/auth-context.ts";
@@ -16,9 +17,9 @@ import { KernelServer } from "./kernel-server.ts";
 import { type McpOptions, requireCaller, resolveMcpOptions, takeMcpOptions } from "./mcp-options.ts";
 import { questionStates } from "./question-state.ts";
 
-/** What a server for one connection is told. */
+/** The options of a server for one connection. */
 export interface McpServerOptions extends McpOptions {
-  /** On whose behalf the connection speaks. */
+  /** The caller of the connection. */
   readonly caller: ScopedCaller;
 }
 
@@ -31,10 +32,12 @@ const capabilities = {
 } satisfies ServerCapabilities;
 
 const instructions =
-  "Each capability is a tool; a call of it is a workflow that policy, budget and people may stop. Where one waits for a person, show them the gate as it is (what would run, its effect, its digest); they decide it where they are signed in. Only where decide-gate is offered may you pass on a decision, theirs and never yours.";
+  "Each capability is a tool; a call of it is a workflow that policy, budget and people may stop. Where one waits " +
+  "for a person, show them the gate as it is (what would run, its effect, its digest); they decide it where they " +
+  "are signed in. Only where decide-gate is offered may you pass on a decision, theirs and never yours.";
 
 /**
- * The kernel as an MCP server for one connection, over any transport of the SDK.
+ * Creates an MCP server for one connection, over any transport of the SDK.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
 export function createMcpServer(kernel: Kernel, asked: McpServerOptions): Server {

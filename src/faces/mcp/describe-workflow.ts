@@ -49,10 +49,13 @@ function nextOf(state: WorkflowState): string {
   if (isTerminal(state.state)) return "";
   const [gate] = openGates(state);
   if (gate === undefined) return `It goes on by itself; read-workflow tells where it stands.`;
-  return "A person decides: show them the gate. They decide it where they are signed in, by gate_id and payload_digest; only where decide-gate is offered may their decision be passed on by it.";
+  return (
+    "A person decides: show them the gate. They decide it where they are signed in, by gate_id and payload_digest; " +
+    "only where decide-gate is offered may their decision be passed on by it."
+  );
 }
 
-/** Returns all that a person sees of a gate before they answer: what came from outside stands apart from our words. */
+/** Returns all that a person sees of a gate before they answer: texts from outside are set apart from our own. */
 export function renderGate(gate: Gate): string {
   const asks = gate.kind === "in_doubt" ? "was called" : "wants to run";
   const head = `${showLine(gate.title)}: ${gate.operator} ${asks} (effect ${gate.effect}, risk ${gate.risk_level}).`;
@@ -71,7 +74,7 @@ function renderSection(gate: Gate, { id, title, facts, text }: GateSection): rea
 
 const renderFact = (name: string, fact: GateFact): string => `${name}: ${showLine(factText(fact))}`;
 
-/** The form has no edits. Of a call in doubt it has three answers, and a decision two. */
+/** Renders the possible answers. The form has no edits. A call in doubt has three answers, and a decision two. */
 function renderAnswers({ kind }: Gate, facts: readonly GateFact[]): readonly string[] {
   const [approve, reject] =
     kind === "in_doubt" ? ["done, retry (to approve)", "failed (to reject)"] : ["Approve", "Reject"];
@@ -82,7 +85,7 @@ function renderAnswers({ kind }: Gate, facts: readonly GateFact[]): readonly str
   });
 }
 
-/** Where a workflow stands, in words. */
+/** Describes the state of a workflow. */
 export function describeWorkflow(state: WorkflowState): string {
   const gates = openGates(state);
   const warnings = state.warnings.map(({ code, message }) => `\nwarning: ${code}: ${showLine(message)}`);

@@ -1,4 +1,7 @@
-/** The entry `countersign/mcp`: a kernel as an MCP server, over HTTP, over stdio, or over any transport of the SDK. @module */
+/**
+ * The entry `countersign/mcp`: a kernel as an MCP server, over HTTP, over stdio, or over any transport of the SDK.
+ * @module
+ */
 export { idempotencyMeta, McpError, McpGate, McpOutcome, McpWorkflow, untilMeta } from "../../contract/mcp.ts";
 export type { TransportSource } from "../../packages/operators/mcp/connection.ts";
 export type { LeftOutTool, McpDefaults, McpToolOptions } from "../../packages/operators/mcp/define-tools.ts";

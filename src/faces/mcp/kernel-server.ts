@@ -1,8 +1,8 @@
 /**
- * The SDK's server, with one way more for tool calls: they may begin a task.
+ * The SDK's server, with an additional result for tool calls: they may begin a task.
  *
- * Owns: the seam. The SDK 2.4 knows the words of tasks (2025-11-25, and the extension of 2026-07-28) and runs none; a result
- * of `tools/call` that is a task passes by its check for tool results, and nothing else does.
+ * Owns: the extension of the SDK. The SDK 2.4 has the schemas of tasks (2025-11-25, and the extension of 2026-07-28)
+ * and runs none; a result of `tools/call` that is a task passes by its check for tool results, and nothing else does.
  */
 import {
   type JSONRPCRequest,

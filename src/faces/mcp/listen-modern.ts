@@ -1,8 +1,10 @@
 /**
- * subscriptions/listen of 2026-07-28 over HTTP: a stream that says which of the named workflows have changed.
+ * subscriptions/listen of 2026-07-28 over HTTP: a stream that reports changes of the named workflows.
  *
- * 1.  Each stream has a bus of its own, fed by what its caller may read: nobody hears of another tenant's workflows.
- * 2.  Streams are bounded in number, over all callers and of each, and their addresses in each; all ends with the stream.
+ * 1.  Each stream has a bus of its own, with only what its caller may read: nothing of another tenant's workflows is
+ *     sent.
+ * 2.  Streams are bounded in number, over all callers and of each, and their addresses in each; all ends with the
+ *     stream.
  */
 import {
   createMcpHandler as createSdkHandler,
@@ -89,7 +91,7 @@ export function createListening(
   };
 }
 
-/** @throws KernelErrorException T0_HTTP_STREAM_LIMIT, T0_HTTP_CALLER_STREAM_LIMIT. */
+/** Checks the number of streams. @throws KernelErrorException T0_HTTP_STREAM_LIMIT, T0_HTTP_CALLER_STREAM_LIMIT. */
 function requirePlace(owners: readonly string[], owner: string, { maxStreams, maxStreamsPerCaller }: McpLimits): void {
   const own = owners.filter((one) => one === owner).length;
   if (owners.length >= maxStreams) refuseStream("T0_HTTP_STREAM_LIMIT", { maxStreams });

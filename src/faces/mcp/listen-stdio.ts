@@ -1,8 +1,9 @@
 /**
- * subscriptions/listen of 2026-07-28 over stdio: the SDK keeps the subscriptions and routes what the server sends; this
- * follows the workflows that they name, so that there is something to send.
+ * subscriptions/listen of 2026-07-28 over stdio: the SDK keeps the subscriptions and routes the server's messages; this
+ * file follows the workflows that they name.
  *
- * 1.  A listening follows what its caller may read; it ends when it is cancelled, and all end with the connection.
+ * 1.  A subscription follows only what its caller may read; it ends when it is cancelled, and all end with the
+ *     connection.
  */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { z } from "zod";
@@ -23,7 +24,7 @@ const Cancelled = z.looseObject({
 
 type Tell = (uri: string) => unknown;
 
-/** Looks on at what comes in over a transport that is served already. Gives the end of all following. */
+/** Observes the messages of a transport that is served already. Returns the function that ends all following. */
 export function followListening(transport: Transport, context: McpContext, tell: Tell): () => void {
   const listening = new Map<string | number, AbortController>();
   const { onmessage } = transport;
@@ -32,7 +33,7 @@ export function followListening(transport: Transport, context: McpContext, tell:
     if (cancelled !== undefined) stop(listening, cancelled);
     const asked = Listen.safeParse(message).data;
     if (asked === undefined) return;
-    // An id that is used again stands for the newer listening.
+    // A repeated id belongs to the newer subscription.
     stop(listening, asked.id);
     const { maxSubscriptions } = context.options.limits;
     if (listening.size >= maxSubscriptions) return;
@@ -61,7 +62,7 @@ interface Followed {
   readonly tell: Tell;
 }
 
-/** What may not be read is not followed; the answer to the listening is the SDK's. */
+/** Follows one workflow. One that may not be read is not followed; the SDK answers the subscription. */
 async function followOne(context: McpContext, { uri, signal, tell }: Followed): Promise<void> {
   try {
     const caller = await requireGranted(context, "outcome:read");

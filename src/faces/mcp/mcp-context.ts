@@ -1,8 +1,8 @@
 /**
- * What everything of one connection shares: the kernel, who asks, the options.
+ * The parts that one connection shares: the kernel, the caller, the options.
  *
- * 1.  Every call of the kernel is made in the caller's name; a connection never speaks for its host.
- * 2.  A gate is answered by a person, where the host lets people do so over MCP, whatever the credential would reach.
+ * 1.  Every call of the kernel is made in the caller's name; a connection never acts for its host.
+ * 2.  A gate is answered only by a person, and only if the host allows that over MCP, whatever the credential's scopes.
  */
 import {
   type CommandScope,
@@ -28,7 +28,10 @@ const contextRef = moduleRef(0, "mcp", "context");
 export const answersGates = ({ caller, options }: Pick<McpContext, "caller" | "options">): boolean =>
   options.answersGates && caller.principal.type === "user";
 
-/** Returns the caller as requests name them, if the credential reaches so far. @throws T5_AUTHZ_FORBIDDEN, T0_MCP_GATE_REFUSED. */
+/**
+ * Returns the caller as requests name them, if the credential reaches so far. @throws T5_AUTHZ_FORBIDDEN,
+ * T0_MCP_GATE_REFUSED.
+ */
 export function requireScope(context: McpContext, scope: CommandScope): Caller {
   const { caller } = context;
   requireCredentialScope(caller, scope, contextRef);
@@ -44,7 +47,7 @@ export async function requireGranted(context: McpContext, scope: CommandScope): 
   return caller;
 }
 
-/** Tells whether the caller may, by credential and role. */
+/** Returns whether the caller has the scope, by credential and role. */
 export async function isGranted(context: McpContext, scope: CommandScope): Promise<boolean> {
   try {
     await requireGranted(context, scope);

@@ -1,7 +1,8 @@
 /**
- * Errors as MCP tells them: of a tool as its result, which a model can read and act on; of the protocol as JSON-RPC errors.
+ * Errors in MCP: those of a tool as its result, which a model can read and act on; those of the protocol as JSON-RPC
+ * errors.
  *
- * 1.  What is no KernelError tells the caller nothing of itself; the log gets it.
+ * 1.  Other errors than a KernelError are logged and not shown to the caller.
  */
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { processingError } from "../../contract/error.ts";
@@ -14,7 +15,7 @@ import { errorToJsonrpcError } from "../../protocol/error-to-jsonrpc-error.ts";
 
 const errorRef = moduleRef(0, "mcp", "answer");
 
-/** The error of anything thrown. */
+/** Returns the error of anything thrown. */
 export function errorOf(thrown: unknown, logger: Logger | undefined): KernelError {
   if (thrown instanceof KernelErrorException) return thrown.error;
   logger?.error({ thrown }, "an MCP request failed in a way it should not");
@@ -26,7 +27,7 @@ export const toProtocolError = (error: KernelError): ProtocolError => {
   return new ProtocolError(code, message, data);
 };
 
-/** Does the work; what it throws becomes a JSON-RPC error. */
+/** Does the work; its errors become JSON-RPC errors. */
 export async function orProtocolError<T>(logger: Logger | undefined, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -35,7 +36,9 @@ export async function orProtocolError<T>(logger: Logger | undefined, work: () =>
   }
 }
 
-/** What a person or a model does next: of the error itself, else of the nearest cause that has a row. */
+/**
+ * Returns the next step for a person or a model: that of the error itself, else of the nearest cause that has a row.
+ */
 const nextStepOf = ({ code, cause }: KernelError): string =>
   isErrorCode(code) ? errorCodes[code].next : cause === null ? "" : nextStepOf(cause);
 
@@ -44,5 +47,5 @@ export function toMcpError(error: KernelError): McpError {
   return { code, category, message, next: nextStepOf(error), retry_eligible, detail };
 }
 
-/** One line: what happened, its code, what to do. */
+/** Returns one line: the message, the code, the next step. */
 export const describeError = ({ code, message, next }: McpError): string => `${code}: ${message}. ${next}`.trimEnd();

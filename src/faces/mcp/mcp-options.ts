@@ -1,7 +1,8 @@
 /**
- * What the MCP face may be told: its name, its limits, its clock, and on whose behalf a connection speaks.
+ * The options of the MCP face: its name, its limits, its clock, and the caller of a connection.
  *
- * Owns: the defaults. Never: knows a role; T5 does. `scopes` of a credential only narrow what its principal may do here.
+ * Owns: the defaults. Never: knows a role; T5 does. `scopes` of a credential only narrow what its principal may do
+ * here.
  */
 import { ScopedCaller } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -11,7 +12,7 @@ import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/know
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, type Logger, wallClock } from "../../index.ts";
 
-/** The limits of MCP where none are given. */
+/** The default limits of MCP. */
 export const defaultMcpLimits = {
   /** Bytes of one message. */
   maxBodyBytes: 1_000_000,
@@ -19,13 +20,15 @@ export const defaultMcpLimits = {
   maxDepth: 64,
   /** Items of one page: tools, resources, tasks, events. */
   maxPage: 100,
-  /** Characters of the events of one page, as JSON; a page has one event at least, whatever its size. */
+  /**
+   * The limit on the characters of the events of one page, as JSON; a page has one event at least, whatever its size.
+   */
   maxPageChars: 1_000_000,
   /** Sessions open at once, over all callers of one handler. */
   maxSessions: 1_000,
   /** Those of one principal. */
   maxSessionsPerCaller: 100,
-  /** A session that nobody spoke in for so long is ended. */
+  /** The time after which an idle session is ended. */
   sessionIdleMs: 1_800_000,
   /** Resources that one connection watches. */
   maxSubscriptions: 100,
@@ -33,38 +36,38 @@ export const defaultMcpLimits = {
   maxStreams: 1_000,
   /** Those of one principal. */
   maxStreamsPerCaller: 32,
-  /** How long a person may take over one question before the call gives up waiting; the gate stays open. */
+  /** The time that a person may take over one question before the call stops waiting; the gate stays open. */
   elicitationMs: 3_600_000,
   /** Questions that one call may ask, one after the other. */
   maxQuestions: 32,
-  /** What clients are told to wait between two looks at a task. */
+  /** The recommended interval at which clients look at a task. */
   pollIntervalMs: 1_000,
 } as const;
 /** Limits of MCP, by name. */
 export type McpLimits = { readonly [K in keyof typeof defaultMcpLimits]: number };
 
-/** What MCP is told, whatever carries it. */
+/** The options of MCP over any transport. */
 export interface McpOptions {
-  /** What clients are told of the server; "countersign" by default. */
+  /** The server's name for clients; "countersign" by default. */
   readonly name?: string;
-  /** What clients are told beside the name; "0" by default. */
+  /** The server's version for clients; "0" by default. */
   readonly version?: string;
-  /** In place of those of `defaultMcpLimits`. */
+  /** Limits that replace those of `defaultMcpLimits`. */
   readonly limits?: Partial<McpLimits>;
   /**
-   * True: people may answer gates over these connections, by the tool decide-gate and by questions (elicitation). It takes
-   * a principal of type `user` with `gate:approve`, and a client that puts questions to that person and not to its model.
-   * Off by default: an agent's credential answers no gate.
+   * True: people may answer gates over these connections, by the tool decide-gate and by questions (elicitation). It
+   * requires a principal of type `user` with `gate:approve`, and a client that puts questions to that person and not to
+   * its model. Off by default: an agent's credential answers no gate.
    */
   readonly answersGates?: boolean;
   /**
-   * At least 32 bytes that only the servers of one address know: questions come back under its seal. Random by default,
-   * and then a question counts only at the server that asked it, for as long as that runs.
+   * The key that seals questions, at least 32 bytes that only the servers of one address know. It is random by default:
+   * a question is then valid only at the server that asked it, while that runs.
    */
   readonly stateKey?: Uint8Array;
-  /** For the idle time of sessions; the machine's by default. */
+  /** The clock of the idle time of sessions; the machine's by default. */
   readonly clock?: Clock;
-  /** Hears of failures that are nobody's fault but the server's. */
+  /** Receives failures of the server itself. */
   readonly logger?: Logger;
 }
 
@@ -83,7 +86,10 @@ const optionsRef = moduleRef(0, "mcp", "options");
 
 const reading = { what: "createMcpServer", source: optionsRef };
 
-/** What a server is made with. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: it is no kernel, or no options. */
+/**
+ * Checks the arguments of a server. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: it is no kernel, or no
+ * options.
+ */
 export function takeMcpOptions<T extends object>(kernel: unknown, options: T): T {
   requireKernel(kernel, reading);
   return takeOptions(options, reading);
@@ -93,7 +99,10 @@ const known = { name: 0, version: 0, limits: 0, answersGates: 0, stateKey: 0, cl
   Required<McpOptions>
 >;
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit or a key is not one, or an option is not known. */
+/**
+ * Resolves the options. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit or a key is invalid, or an
+ * option is unknown.
+ */
 export function resolveMcpOptions(options: McpOptions): ResolvedMcpOptions {
   requireKnownKeys(options, known, reading);
   const { name = "countersign", version = "0", limits: given = {}, clock = wallClock, logger } = options;
@@ -107,7 +116,7 @@ export function resolveMcpOptions(options: McpOptions): ResolvedMcpOptions {
   return { name, version, limits, answersGates, stateKey, clock, logger };
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: this is nobody who could call. */
+/** Checks a caller. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an invalid one. */
 export function requireCaller(given: unknown): ScopedCaller {
   return readStrictly(ScopedCaller, given, { what: "createMcpServer: caller", source: optionsRef });
 }
@@ -116,6 +125,6 @@ function refuseOptions(reason: string): never {
   return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `createMcpServer: ${reason}`, optionsRef));
 }
 
-/** Whom limits of one caller count for, whatever role or scopes they come with. */
+/** Returns the name under which limits count a caller, whatever role or scopes they have. */
 export const ownerOf = ({ tenant_id, principal }: ScopedCaller): string =>
   JSON.stringify([tenant_id, principal.type, principal.id]);

@@ -1,10 +1,10 @@
 /**
  * Sessions over streamable HTTP, for clients of 2025-11-25 and before: one server and one transport each.
  *
- * 1.  A session is its caller's, with the scopes it was begun with; to anybody else it is not there.
- * 2.  There are at most `maxSessions`, and of one principal so many that others find a place; one that nobody spoke or listened in for `sessionIdleMs` is ended. What ends leaves
- *     no timer.
- * 3.  The end of a session ends nothing that it began: workflows go on.
+ * 1.  A session is its caller's, with the scopes it was begun with; for any other caller it does not exist.
+ * 2.  There are at most `maxSessions`, with a limit for one principal that leaves places for others; one that is idle
+ *     for `sessionIdleMs` is ended. An ended one leaves no timer.
+ * 3.  The end of a session ends nothing that it began: workflows continue.
  */
 import {
   isInitializeRequest,
@@ -30,7 +30,10 @@ interface Session {
 }
 
 export interface McpSessions {
-  /** @throws KernelErrorException T0_MCP_SESSION_UNKNOWN, T0_MCP_(CALLER_)SESSION_LIMIT, or for a request outside any session. */
+  /**
+   * Answers a request. @throws KernelErrorException T0_MCP_SESSION_UNKNOWN, T0_MCP_(CALLER_)SESSION_LIMIT, or for a
+   * request outside any session.
+   */
   readonly answer: (request: Request, caller: ScopedCaller, parsedBody: unknown) => Promise<Response>;
   readonly count: () => number;
   readonly close: () => Promise<void>;
@@ -38,7 +41,7 @@ export interface McpSessions {
 
 const sessionRef = moduleRef(0, "mcp", "session");
 
-/** Who a session belongs to. */
+/** Returns the name of a session's owner. */
 const keyOf = ({ tenant_id, principal, scopes }: ScopedCaller): string =>
   canonicalJson([
     tenant_id,
@@ -75,7 +78,7 @@ export function createSessions(options: ResolvedMcpOptions, open: (caller: Scope
       sessions.delete(id);
       closed?.();
     };
-    // Its place is taken at once: whoever comes meanwhile finds it taken.
+    // The place is taken at once, so that simultaneous requests find it taken.
     sessions.set(id, session);
     await server.connect(transport);
     return session;

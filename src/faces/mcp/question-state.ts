@@ -1,9 +1,9 @@
 /**
- * What a question carries to the client and back (`requestState`): which workflow it is of, and what it was put for.
+ * The state that a question carries to the client and back (`requestState`): its workflow, and its purpose.
  *
  * 1.  Sealed under the server's key, and to its caller: nobody makes one, changes one, or uses another's.
  * 2.  It answers one question of one tool. Sent back to another tool, or with answers to another gate, it is refused.
- * 3.  It is good for as long as a person may take over a question (`limits.elicitationMs`).
+ * 3.  It is valid for as long as a person may take over a question (`limits.elicitationMs`).
  */
 import {
   createRequestStateCodec,
@@ -31,7 +31,10 @@ export function questionStates({ caller, options }: McpContext): RequestStateCod
   return createRequestStateCodec<QuestionState>({ key: options.stateKey, ttlSeconds, bind: () => bound });
 }
 
-/** What the request goes on with; null where it begins. @throws ProtocolError -32602, as for a seal that is none. */
+/**
+ * Returns the state that the request continues; null if it begins. @throws ProtocolError -32602, as for an invalid
+ * seal.
+ */
 export function readQuestionState({ mcpReq }: ServerContext, tool: string): QuestionState | null {
   const state = mcpReq.requestState<QuestionState>();
   if (state === undefined) return null;

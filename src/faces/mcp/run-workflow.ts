@@ -1,11 +1,11 @@
 /**
- * A tool call that is a workflow: submitted, followed to its rest, and put to the person where it waits for one.
+ * A tool call that is a workflow: submitted, followed to its rest, and shown to the person if it waits for one.
  *
  * 1.  The work is durable: a call that is cancelled or cut off ends the waiting, never the workflow.
- * 2.  Under one key of `_meta` a call is one workflow, however often it is sent. What a program is answered under
- *     "countersign/until" is an end; what did not end as it was asked for is an error.
- * 3.  A question that comes back answered names its workflow, under seal, and goes on with that; nothing is submitted
- *     twice, and no other question is answered by it.
+ * 2.  Under one key of `_meta` a call is one workflow, however often it is sent. Under "countersign/until" a program
+ *     receives only an end; any end but success is an error.
+ * 3.  An answered question names its workflow, under seal, and continues it; nothing is submitted twice, and it answers
+ *     no other question.
  */
 import { inputRequired, type ServerContext } from "@modelcontextprotocol/server";
 import { withoutScopes } from "../../contract/auth-context.ts";
@@ -18,7 +18,7 @@ import { isGranted, type McpContext, requireGranted } from "./mcp-context.ts";
 import { type QuestionState, questionStates, readQuestionState } from "./question-state.ts";
 import { structured, type ToolAnswer, type ToolCall } from "./tools/tool.ts";
 
-/** Follows what `submit` begins, or the workflow that the request goes on with. */
+/** Follows the workflow that `submit` begins, or that the request continues. */
 export async function runWorkflow(
   context: McpContext,
   call: ToolCall,
@@ -46,7 +46,9 @@ interface Followed {
   readonly dismissed: ReadonlySet<string>;
 }
 
-/** Its question or its result. Who waits for the end is answered at no gate that they are not asked about. */
+/**
+ * Answers with the question or the result. A caller that waits for the end receives no gate that it is not asked about.
+ */
 async function answerRest(
   context: McpContext,
   call: ToolCall,
@@ -71,7 +73,7 @@ async function answerRest(
   }
 }
 
-/** The tool result of a workflow as it stands. */
+/** Returns the tool result of a workflow in its present state. */
 export function resultOf(state: WorkflowState) {
   const told = toMcpWorkflow(state);
   const texts = [...(told.text === "" ? [] : [told.text]), describeWorkflow(state), ...describeOutcomes(state)];
@@ -80,13 +82,13 @@ export function resultOf(state: WorkflowState) {
   return { ...structured(told, [...error, ...texts]), ...failed };
 }
 
-/** Outcomes as text, where the workflow says nothing in words of its own. */
+/** Describes outcomes as text, if the workflow has no text of its own. */
 function describeOutcomes({ state, response, outcomes }: WorkflowState): readonly string[] {
   if (!isTerminal(state) || response.text !== "") return [];
   return outcomes.map(({ outcome_type, content }) => `${outcome_type}: ${JSON.stringify(content)}`);
 }
 
-/** Tells progress where the client asked for it; each more than the last. */
+/** Returns a function that reports progress if the client asked for it; each value is higher than the last. */
 export function progressReporter({ mcpReq }: ServerContext): (progress: KernelProgress) => Promise<void> {
   const progressToken = mcpReq._meta?.progressToken;
   let told = -1;

@@ -1,6 +1,4 @@
-/**
- * What the SDK's own HTTP handler for 2026-07-28 is told: limits, where errors go, and who calls.
- */
+/** The options of the SDK's own HTTP handler for 2026-07-28: limits, the receiver of errors, and the caller. */
 import type { ScopedCaller } from "../../contract/auth-context.ts";
 import type { ResolvedMcpOptions } from "./mcp-options.ts";
 
@@ -10,7 +8,10 @@ export const sdkOptions = ({ limits, logger }: ResolvedMcpOptions) => ({
   onerror: (error: Error): void => logger?.warn({ error: error.message }, "an MCP request was refused"),
 });
 
-/** The caller as the SDK carries them to the server that it opens for a request. No credential goes along. */
+/**
+ * Returns the caller in the form in which the SDK passes them to the server that it opens for a request. It holds no
+ * credential.
+ */
 export const authInfoOf = (caller: ScopedCaller) => ({
   token: "",
   clientId: String(caller.principal.id),

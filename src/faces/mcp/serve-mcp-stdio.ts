@@ -2,7 +2,8 @@
  * MCP over this process's own stdin and stdout: one connection, for one caller.
  *
  * 1.  Nothing but protocol is written to stdout.
- * 2.  The connection ends when its input does, when nobody reads its output, and at a message beyond the limit; the kernel is the host's to stop.
+ * 2.  The connection ends when its input does, when its output is closed, and at a message beyond the limit; the host
+ *     stops the kernel.
  */
 import type { Readable, Writable } from "node:stream";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
@@ -11,7 +12,7 @@ import { createMcpServer, type McpServerOptions } from "./create-mcp-server.ts";
 import { followListening } from "./listen-stdio.ts";
 import { requireCaller, resolveMcpOptions, takeMcpOptions } from "./mcp-options.ts";
 
-/** What MCP over stdin and stdout is told. */
+/** The options of MCP over stdin and stdout. */
 export interface StdioOptions extends McpServerOptions {
   /** The process's stdin by default. */
   readonly input?: Readable;
@@ -21,13 +22,13 @@ export interface StdioOptions extends McpServerOptions {
 
 /** MCP over stdin and stdout, open. */
 export interface StdioConnection {
-  /** Resolves when the connection is over, whoever ended it. */
+  /** Resolves when the connection is over, whichever side ended it. */
   readonly ended: Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * The kernel as an MCP server over stdin and stdout.
+ * Serves the kernel as an MCP server over stdin and stdout.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
 export function serveMcpStdio(kernel: Kernel, given: StdioOptions): StdioConnection {
@@ -65,7 +66,7 @@ interface Issue {
   readonly message: string;
 }
 
-/** What the SDK's own schema refuses is told by its issues, on a line. */
+/** Describes an error on one line; one of the SDK's own schema by its issues. */
 function describeError(error: Error): string {
   const { issues } = error as { readonly issues?: readonly Issue[] };
   if (issues === undefined) return error.message;

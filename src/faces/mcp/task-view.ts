@@ -1,9 +1,9 @@
 /**
- * A workflow as a task: in the words of 2025-11-25, where work that failed is a failed task, and in those of the Tasks
- * extension of 2026-07-28, where it is a completed one whose result is an error.
+ * A workflow as a task: in the form of 2025-11-25, in which failed work is a failed task, and in that of the Tasks
+ * extension of 2026-07-28, in which it is a completed one whose result is an error.
  *
- * 1.  A task's id is its workflow's: any process on the ledger can tell of it, and only to its tenant.
- * 2.  What a task is is read from the ledger each time; nothing of it is kept here, so it never runs out (ttl null).
+ * 1.  A task's id is its workflow's: any process on the ledger can show it, and only to its tenant.
+ * 2.  A task is read from the ledger each time; nothing of it is kept here, so it never expires (ttl null).
  */
 import type { Task } from "@modelcontextprotocol/server";
 import type { WorkflowStateName } from "../../contract/progress.ts";
@@ -42,14 +42,14 @@ function messageOf(of: WorkflowState): string {
   return progress.current_step === null ? state : `${state}: ${progress.current_step.name}`;
 }
 
-/** As 2025-11-25 has it. */
+/** Returns a task in the form of 2025-11-25. */
 export const toTask = (state: WorkflowState, pollInterval: number): Task => ({
   ...baseOf(state),
   ttl: null,
   pollInterval,
 });
 
-/** A task in a list, as 2025-11-25 has it: what is known of it without reading its workflow. */
+/** Returns a task of a list, in the form of 2025-11-25: the facts that are known without reading its workflow. */
 export function toListedTask(of: WorkflowSummary, pollInterval: number): Task {
   const { workflow_id, state, title, open_gates, created_at, updated_at } = of;
   return {
@@ -63,13 +63,19 @@ export function toListedTask(of: WorkflowSummary, pollInterval: number): Task {
   };
 }
 
-/** As the extension has it, without what its status brings. A tool that failed has completed, with a result that says so. */
+/**
+ * Returns a task in the extension's form, without the members of its status. A failed tool has completed, with an error
+ * as its result.
+ */
 export function toExtensionTask(state: WorkflowState, pollIntervalMs: number) {
   const base = baseOf(state);
   return { ...base, status: base.status === "failed" ? "completed" : base.status, ttlMs: null, pollIntervalMs };
 }
 
-/** As the extension has it, with questions or result. Questions only for who may answer them, and can put them. */
+/**
+ * Returns a task in the extension's form, with questions or result. Questions are included only for a caller who may
+ * answer them, and can put them.
+ */
 export function toDetailedTask(state: WorkflowState, pollIntervalMs: number, mayAsk: boolean) {
   const task = toExtensionTask(state, pollIntervalMs);
   if (task.status === "input_required") return { ...task, inputRequests: mayAsk ? questionsOf(state) : {} };

@@ -1,7 +1,7 @@
 /**
- * Follows a workflow's events and says that something has changed, once for each event that is new.
+ * Follows a workflow's events and reports each change, once for each new event.
  *
- * 1.  It ends with its signal, with the workflow, or with who is told; nothing of it is left then.
+ * 1.  It ends with its signal, with the workflow, or with its receiver; nothing of it is left then.
  */
 import type { Caller } from "../../index.ts";
 import type { McpContext } from "./mcp-context.ts";

@@ -1,8 +1,10 @@
 /**
- * The zod schemas of all routes as JSON Schema, each told once and referred to by its name.
+ * The zod schemas of all routes as JSON Schema, each defined once and referred to by its name.
  *
- * Owns: names of schemas that belong to one operation alone; what of zod's JSON Schema a reader of OpenAPI has no use for.
- * 1.  Two schemas never share a name. S2  Nothing is told that no route refers to.
+ * Owns: names of schemas that belong to one operation alone; the removal of members of zod's JSON Schema that OpenAPI
+ * has no use for.
+ * 1.  Two schemas never share a name.
+ * 2.  Only schemas that a route refers to are included.
  */
 import { z } from "zod";
 import type { JsonObject } from "../../../contract/json.ts";
@@ -14,7 +16,7 @@ type Io = "input" | "output";
 type Registry = ReturnType<typeof z.registry<{ id: string }>>;
 
 export interface SchemaOptions {
-  /** Objects of answers say that they hold nothing else: for tests. Clients must be ready for fields that come later. */
+  /** Objects of answers exclude further members: for tests. Clients must be ready for fields that come later. */
   readonly closed?: boolean;
 }
 
@@ -44,7 +46,7 @@ const answersOf = ({ operation, answers }: Route): readonly Named[] =>
     schema === undefined ? [] : [[`${capitalize(operation)}Answer${status === "200" ? "" : status}`, schema] as const],
   );
 
-/** The first name that a schema is given stays. */
+/** Names all schemas; the first name of a schema stays. */
 function nameAll(known: Readonly<Record<string, z.ZodType>>, more: readonly Named[]): Registry {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of [...Object.entries(known), ...more])
@@ -57,7 +59,9 @@ type Told = z.core.JSONSchema.BaseSchema;
 const isFree = ({ type, properties, additionalProperties }: Told): boolean =>
   type === "object" && properties === undefined && additionalProperties === undefined;
 
-/** In words: makers of clients read `default` as a field that is always there, and ask for it. */
+/**
+ * Describes a default as text: generators of clients read `default` as a field that is always present, and require it.
+ */
 function describeDefault(schema: Told): void {
   if (schema.default === undefined) return;
   const words = `By default \`${JSON.stringify(schema.default)}\`.`;
@@ -71,11 +75,11 @@ function describeAll(registry: Registry, { io, closed }: { readonly io: Io; read
     uri: pointer,
     unrepresentable: "any",
     override: ({ jsonSchema }) => {
-      // In OpenAPI `readOnly` says who may send a field; zod's says only that our own code does not change it.
+      // In OpenAPI `readOnly` states who may send a field; zod's only states that our own code does not change it.
       delete jsonSchema.readOnly;
       const isOpen = io === "output" && !closed;
       if (isOpen && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-      // Without a word on its fields, makers of clients read an object as an empty one.
+      // Without a statement on its fields, generators of clients read an object as an empty one.
       if (isFree(jsonSchema)) jsonSchema.additionalProperties = true;
       if (io === "input") describeDefault(jsonSchema);
     },

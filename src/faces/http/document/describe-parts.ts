@@ -1,16 +1,14 @@
-/**
- * What one operation takes and gives, as the document tells it: its parameters and its own answers.
- */
+/** Describes the parts of one operation for the document: its parameters and its own answers. */
 import { z } from "zod";
 import { WorkflowId } from "../../../contract/ids.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Route, RouteAnswer } from "../add-route.ts";
 import type { ComponentSchemas } from "./component-schemas.ts";
 
-/** `:id` is a workflow's everywhere. */
+/** Returns a parameter's name: `:id` is a workflow's everywhere. */
 const nameOf = (parameter: string): string => (parameter === "id" ? "workflow_id" : parameter);
 
-/** A route's path as OpenAPI spells it. */
+/** Returns a route's path in OpenAPI's notation. */
 export const toTemplate = (path: string): string => path.replace(/:(\w+)/g, (_, name: string) => `{${nameOf(name)}}`);
 
 const headerParameters = {
@@ -34,7 +32,7 @@ const headerParameters = {
   },
 } as const;
 
-/** Where sessions are: what their cookie's requests show, if they change something. */
+/** The CSRF header of changing requests with a session's cookie, if there are sessions. */
 const csrf = {
   name: "X-CSRF-Token",
   in: "header",
@@ -65,7 +63,7 @@ export function describeParameters(route: Route, hasSessions: boolean): readonly
   ];
 }
 
-/** A form, told where it is used: it has few fields, and one use. */
+/** Describes a form in place: it has few fields, and one use. */
 export const describeForm = (form: z.ZodObject): JsonObject => ({
   required: true,
   content: { "application/x-www-form-urlencoded": describeValue(form) },
@@ -86,7 +84,10 @@ export function describeAnswer(
   return { description, headers: describeHeaders(route, located), ...content };
 }
 
-/** OpenAPI 3.1 has no word for a stream of events: its text is a string, whose content is told message by message. */
+/**
+ * Describes a body. OpenAPI 3.1 cannot describe a stream of events: its text is a string, whose content is described
+ * per message.
+ */
 function describeBody(mediaType: string, schema: JsonObject, event = ""): JsonObject {
   if (mediaType !== "text/event-stream") return { schema };
   const id = { type: "string", description: "Where `Last-Event-ID` goes on; absent where nobody can." };

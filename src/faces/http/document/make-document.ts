@@ -1,9 +1,10 @@
 /**
- * The document of the API (OpenAPI 3.1), made from the list of routes and the schemas that they name.
+ * Makes the document of the API (OpenAPI 3.1) from the list of routes and the schemas that they name.
  *
- * Owns: what all operations share: who may call, headers, problems, the order.
- * Never: says anything of a route that the route does not say.
- * 1.  Every route is an operation, and nothing else is. D2  The same routes give the same bytes.
+ * Owns: the parts that all operations share: security, headers, problems, the order.
+ * Never: states a fact about a route that the route does not declare.
+ * 1.  Every route is an operation, and nothing else is.
+ * 2.  The same routes give the same bytes.
  */
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Route } from "../add-route.ts";
@@ -31,11 +32,11 @@ export interface Operation {
   readonly security: readonly JsonObject[];
 }
 
-const about = `Requests become workflows: judged, run, and answered for from one ledger. Errors are problem details (RFC 9457) with
-a code and the next step. Clients should be ready for fields that are not told here: they may come with any release.`;
+const about = `Requests become workflows: judged, run, and accounted for by one ledger. Errors are problem details
+(RFC 9457) with a code and the next step. Clients should accept unknown fields: any release may add them.`;
 
 export interface DocumentOptions extends SchemaOptions {
-  /** The cookie that stands for a session, where there are sessions. */
+  /** The cookie that carries a session, if there are sessions. */
   readonly sessionCookie?: string;
   /** The address that clients know the API by; by default that of the document. */
   readonly origin?: string;
@@ -71,8 +72,8 @@ const describeSchemes = ({ sessionCookie }: DocumentOptions): JsonObject => ({
   }),
 });
 
-const cookie = `A browser's session, which /login sets. Over https the name begins with \`__Host-\`; a port that is not the usual one
-ends it. What changes something shows X-CSRF-Token as well.`;
+const cookie = `A browser's session, which /login sets. Over https the name begins with \`__Host-\`; an unusual port is
+its suffix. Changing requests also send X-CSRF-Token.`;
 
 const headers = {
   RequestId: {

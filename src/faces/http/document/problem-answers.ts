@@ -1,6 +1,4 @@
-/**
- * The problems that a route may answer with, by what it takes: told once, for all routes.
- */
+/** The problems that a route may answer with, by its parameters: described once, for all routes. */
 import { ProblemDetails } from "../../../index.ts";
 import type { Route } from "../add-route.ts";
 import type { ComponentSchemas } from "./component-schemas.ts";
@@ -20,14 +18,14 @@ const descriptions: Readonly<Record<string, string>> = {
 
 /** Statuses of the problems that this route may answer with beside its own answers. */
 export function problemStatuses({ method, path, needs, idempotent, waits, names, answers }: Route): readonly string[] {
-  // What is open and only reads turns nobody away; what is open and changes something may.
+  // An open address that only reads refuses nobody; an open one that changes something may.
   const isPlain = needs === "open" && method === "get";
-  // An address that takes no body reads what comes, to refuse what it says.
+  // An address that takes no body reads one in order to refuse it.
   const mayHaveBody = method !== "get";
   const statuses = [
     "400",
     ...(isPlain ? [] : ["401", "403", "429", "5XX"]),
-    // What a job needs may not be there either.
+    // The workflow that a job needs may not exist either.
     ...(path.includes(":") || waits || names ? ["404"] : []),
     ...(mayHaveBody ? ["413", "415"] : []),
     ...(idempotent ? ["409", "422"] : []),

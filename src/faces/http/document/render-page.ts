@@ -1,7 +1,8 @@
 /**
  * The document of the API as one page of HTML: no script, nothing loaded from anywhere.
  *
- * 1.  All that it shows is from the document, and escaped. P2  Each operation and each schema has an anchor.
+ * 1.  All that it shows is from the document, and escaped.
+ * 2.  Each operation and each schema has an anchor.
  */
 import { html } from "hono/html";
 import type { JsonObject } from "../../../contract/json.ts";
@@ -71,7 +72,7 @@ function renderContent({ content }: JsonObject): readonly Html[] {
   return kinds.map(([type, told]) => html`<code>${type}</code><pre>${renderSchema(readContent(told["schema"]))}</pre>`);
 }
 
-/** Of a text that holds something, what it holds. */
+/** Returns the schema of a text's content, if it has one. */
 const readContent = (schema: unknown): unknown => (schema as JsonObject | undefined)?.["contentSchema"] ?? schema;
 
 const renderAnswer = ([status, answer]: readonly [string, JsonObject]): Html => {

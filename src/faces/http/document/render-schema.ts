@@ -8,7 +8,7 @@ import type { Html } from "../plain-page.ts";
 const isSchema = (value: unknown): value is JsonObject => typeof value === "object" && value !== null;
 const listOf = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isSchema) : []);
 
-/** `depth`: how far the text is indented. */
+/** Renders a schema. `depth`: the indentation of the text. */
 export function renderSchema(schema: unknown, depth = 0): Html {
   if (!isSchema(schema)) return html`${schema === false ? "never" : "any"}`;
   const { $ref, type, anyOf, oneOf, enum: values } = schema;

@@ -1,8 +1,9 @@
 /**
- * The guide as it lies beside the sources: its pages in the order in which its index names them, and its pictures.
+ * Reads the guide beside the sources: its pages in the order in which its index names them, and its pictures.
  *
- * Owns: where the files lie, seen from the sources and from the package.
- * 1.  They are read once, when somebody first asks. R2  A name is looked up; no path is made of it.
+ * Owns: the place of the files, seen from the sources and from the package.
+ * 1.  They are read once, at the first request.
+ * 2.  A name is looked up; no path is made of it.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { findFolder } from "../find-folder.ts";
@@ -14,7 +15,7 @@ export interface GuideFile {
 }
 
 export interface Guide {
-  /** The index first, then what it links to, in its order. */
+  /** The index first, then the pages that it links to, in its order. */
   readonly pages: readonly GuideFile[];
   /** SVG by file name. */
   readonly pictures: ReadonlyMap<string, string>;
@@ -25,7 +26,7 @@ const places = ["../../../guide/", "../../../../../src/guide/"];
 /** The page that lists the others. */
 export const indexName = "README";
 
-/** Null where the guide is not beside this program, as in a bundle. */
+/** Reads the guide; null if it is not beside this program, as in a bundle. */
 export function readGuide(): Guide | null {
   const folder = findFolder({ from: import.meta.url, places, file: `${indexName}.md` });
   if (folder === null) return null;

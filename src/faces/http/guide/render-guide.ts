@@ -1,8 +1,9 @@
 /**
- * A page of the guide as HTML: its Markdown, the list of all pages, and what is on this one.
+ * A page of the guide as HTML: its Markdown, the list of all pages, and its own headings.
  *
- * 1.  Markup is what Markdown gives; HTML in the source is text, and its comments are left out.
- * 2.  Links between pages lead to pages, whether they are read as files or here. A link leads on by https, or stays here.
+ * 1.  Only Markdown becomes markup; HTML in the source is text, and its comments are left out.
+ * 2.  Links between pages lead to pages, whether they are read as files or here. A link leads on by https, or stays
+ *     here.
  * 3.  Headings have the anchors that code hosts give them.
  */
 import GithubSlugger from "github-slugger";
@@ -17,10 +18,10 @@ interface Heading {
   readonly anchor: string;
 }
 
-/** Where a page is read. */
+/** Returns the address of a page. */
 export const addressOf = (name: string): string => (name === indexName ? "/guide" : `/guide/${name}`);
 
-/** Where its pictures are. */
+/** The address of its pictures. */
 export const picturesPath = "/guide/pictures/";
 
 export function renderGuidePage(page: GuideFile, all: readonly GuideFile[]): string {
@@ -44,11 +45,12 @@ function renderNav({ name: shown }: GuideFile, all: readonly GuideFile[], headin
   return html`<nav aria-label="Guide"><ul>${all.map(link)}</ul>${
     sections.length < 2
       ? ""
-      : html`<b>On this page</b><ul>${sections.map(({ text, anchor }) => html`<li><a href="#${anchor}">${text}</a></li>`)}</ul>`
+      : html`<b>On this ` +
+        `page</b><ul>${sections.map(({ text, anchor }) => html`<li><a href="#${anchor}">${text}</a></li>`)}</ul>`
   }</nav>`;
 }
 
-/** What differs from the renderer's own: everything that becomes an attribute or might be markup. */
+/** Returns the differences from the default renderer: everything that becomes an attribute or might be markup. */
 function rendererInto(headings: Heading[]): RendererObject {
   const slugger = new GithubSlugger();
   return {
@@ -68,7 +70,7 @@ function rendererInto(headings: Heading[]): RendererObject {
   };
 }
 
-/** Null for what is no place to go to. */
+/** Returns the target of a link; null if it is not allowed. */
 function targetOf(href: string): string | null {
   const [, page, anchor = ""] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
   if (page !== undefined) return `${addressOf(page)}${anchor}`;

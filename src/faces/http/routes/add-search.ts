@@ -1,8 +1,8 @@
 /**
- * A search as a route: findings as they are found, then the counts. What is examined is read; nothing is run or written.
+ * Adds a search as a route: findings as they are found, then the counts. It only reads.
  *
  * 1.  It reads much: a caller has one at a time.
- * 2.  Further findings than `most` are counted and not told.
+ * 2.  Findings beyond `most` are counted and not returned.
  */
 import { z } from "zod";
 import type { Search } from "../../../api/operation.ts";
@@ -21,7 +21,7 @@ type Found = AsyncGenerator<object, object, void>;
 interface SearchRoute<A extends z.ZodType> extends Pick<Route, "bodyOptional" | "names"> {
   readonly asked: A;
   readonly most: number;
-  /** Begins it. What it refuses is refused before anything is told. */
+  /** Begins the search. Refusals come before anything is sent. */
   readonly find: (asked: z.output<A>, caller: Caller) => Found | Promise<Found>;
   readonly source: ModuleRef;
 }

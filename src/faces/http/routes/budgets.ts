@@ -1,4 +1,4 @@
-/** What the tenant's work has used, against the ceilings that this kernel has. */
+/** The usage of the tenant's work, with the ceilings of this kernel. */
 import { tokens } from "../../../api/reads.ts";
 import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";

@@ -68,13 +68,13 @@ export function addCommands(edge: Edge): void {
   }
 }
 
-/** The body, which is not read for a credential that does not reach so far. */
+/** Returns the body, which is not read for a credential without the scope. */
 export function readCommand(call: Call, { options }: Edge, needs: string): Promise<unknown> {
   requireCredentialScope(call.get("caller"), needs);
   return readJsonBody(call.req.raw, options.limits);
 }
 
-/** The answer to a command: that of the first request with its Idempotency-Key, where it has one. */
+/** Answers a command: with the answer to the first request with its Idempotency-Key, if it has one. */
 async function answerOnce(
   call: Call,
   { answers, body }: { readonly answers: Answers; readonly body: JsonObject },

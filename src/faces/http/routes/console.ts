@@ -1,8 +1,9 @@
 /**
- * The console: one page and the files it is made of. They hold no secret and are open; what the page shows it reads from
- * the API, as whoever has signed in.
+ * The console: one page and the files it is made of. They hold no secret and are open; the page reads its content from
+ * the API, as the signed-in user.
  *
- * 1.  Nothing is taken from elsewhere, nothing inline runs, and no text becomes markup: the policy says so to the browser.
+ * 1.  Nothing is loaded from elsewhere, nothing inline runs, and no text becomes markup: the policy makes the browser
+ *     enforce it.
  * 2.  A file whose name holds its digest may be kept for ever; the page itself is asked for each time.
  */
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** The doctor: which workflows of the caller's tenant have not ended and cannot run with what is registered here. */
+/** The doctor: finds unfinished workflows of the caller's tenant that cannot run with the registered packages. */
 import { z } from "zod";
 import { searches } from "../../../api/reads.ts";
 import { WorkflowId } from "../../../contract/ids.ts";

@@ -1,7 +1,7 @@
 /**
  * The document of the API, for machines and for people.
  *
- * 1.  It is open: it tells what any client must know and nothing of a tenant, a workflow or what is registered.
+ * 1.  It is open: it describes the API and shows nothing of a tenant, a workflow or the registered packages.
  * 2.  It is made once, when it is first asked for: every route is in the list by then.
  */
 import { z } from "zod";

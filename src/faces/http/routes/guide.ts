@@ -1,8 +1,8 @@
 /**
- * The guide: what users of the package read, rendered from the Markdown that it ships with.
+ * The guide for users of the package, rendered from the Markdown that it ships with.
  *
- * 1.  It is open: it tells nothing of a tenant, a workflow or what is registered.
- * 2.  Each page is made once, when it is first asked for.
+ * 1.  It is open: it shows nothing of a tenant, a workflow or the registered packages.
+ * 2.  Each page is made once, at its first request.
  */
 import { z } from "zod";
 import { kernelError } from "../../../contract/error-codes.ts";
@@ -73,7 +73,10 @@ export function addGuide(edge: Edge): void {
 
 const guideRef = moduleRef(0, "http", "guide");
 
-/** What was made under a name is kept. @throws KernelErrorException T0_HTTP_NAME_UNKNOWN where `make` gives null, and what it throws. */
+/**
+ * Returns texts by name, which are kept once made. @throws KernelErrorException T0_HTTP_NAME_UNKNOWN if `make` gives
+ * null, and its errors.
+ */
 function textsByName(make: (name: string) => string | null): (name: string) => TaggedText {
   const made = new Map<string, TaggedText>();
   return (name) => {

@@ -1,7 +1,8 @@
 /**
- * Whether the process lives, and whether its kernel serves: for whoever starts processes and sends requests to them.
+ * Reports whether the process lives, and whether its kernel serves, for process managers and load balancers.
  *
- * Never: asks who calls. HE1  What is told of a kernel that does not serve is a code of the catalogue, and nothing else.
+ * Never: asks who calls.
+ * 1.  The reason of a kernel that does not serve is shown as a code of the catalogue, and nothing else.
  */
 import { z } from "zod";
 import { addRoute, type Route } from "../add-route.ts";

@@ -1,10 +1,10 @@
 /**
- * A job: a question that is answered when its workflow is done, if that is soon.
+ * A job: a request that is answered when its workflow is done, if that is soon.
  *
- * 1.  It is a submit like any other, and under its Idempotency-Key the same workflow: asked again it waits for that one,
- *     and answers as it stands then.
+ * 1.  It is a submit like any other, and under its Idempotency-Key the same workflow: asked again it waits for that
+ *     one, and answers as it stands then.
  * 2.  The waiting ends with the workflow's rest, its time, or the client; the workflow goes on. It counts as a stream.
- * 3.  What comes back are outcomes: who may not read them is refused before anything begins.
+ * 3.  The answer holds outcomes: a caller who may not read them is refused before anything begins.
  */
 import { submit } from "../../../api/commands.ts";
 import { readScope } from "../../../api/reads.ts";
@@ -32,8 +32,8 @@ const jobRoute: Route = {
   operation: "runJob",
   summary: "Asks, waits for the workflow for a while, and answers with what it gave",
   description:
-    "`Prefer: wait=SECONDS` says how long to wait. The workflow goes on whatever becomes of the request; the same request \
-under the same Idempotency-Key waits for the same workflow. A job that fails is a problem, with its error's status.",
+    "`Prefer: wait=SECONDS` limits the wait. The workflow continues whatever happens to the request; the same " +
+    "under the same Idempotency-Key waits for the same workflow. A failed job is a problem, with its error's status.",
   needs: submit.scope,
   alsoNeeds: readScope,
   idempotent: true,
@@ -55,7 +55,7 @@ export function addJobs(edge: Edge): void {
     const waitMs = Math.min(readWait(call.req.header("prefer")) ?? maxWaitMs, maxWaitMs);
     await requireReader(call, edge);
     const job = readJob(await readCommand(call, edge, submit.scope));
-    // Whether there is a place is known before anything begins.
+    // The availability of a place is checked before anything begins.
     const free = edge.places.take(call.get("caller"));
     try {
       const accepted = await submitJob(call, edge, job);
@@ -67,7 +67,7 @@ export function addJobs(edge: Edge): void {
   });
 }
 
-/** Nothing but a JobRequest: any other body is a submit's. */
+/** Reads a JobRequest; any other body belongs to submit. */
 function readJob(body: unknown): JobRequest {
   return readRequest(JobRequest, body, { what: "job", source: moduleRef(0, "http", "jobs") });
 }
@@ -82,7 +82,7 @@ interface Wait {
   readonly waitMs: number;
 }
 
-/** The workflow at its rest, or as it stands when its time is over or nobody waits any more. */
+/** Returns the workflow at its rest, or as it is when its time is over or the client has left. */
 async function waitAtMost(call: Call, { kernel, options }: Edge, { workflowId, waitMs }: Wait): Promise<WorkflowState> {
   const caller = withoutScopes(call.get("caller"));
   const { signal: gone } = call.req.raw;

@@ -1,7 +1,8 @@
 /**
- * What was measured, as Prometheus scrapes it.
+ * Measurements for Prometheus.
  *
- * 1.  Measurements are over all tenants, so no role of a tenant reaches them: the credential itself must name the scope.
+ * 1.  Measurements are over all tenants, so no role of a tenant reaches them: the credential itself must name the
+ *     scope.
  */
 import { hasScope } from "../../../contract/auth-context.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
@@ -32,7 +33,9 @@ export function addMetrics(edge: Edge): void {
   });
 }
 
-/** @throws KernelErrorException T5_AUTHZ_FORBIDDEN, also for credentials that are not narrowed at all. */
+/**
+ * Checks the scope. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, also for credentials that are not narrowed at all.
+ */
 function requireNamedScope({ scopes = [] }: HttpCaller): void {
   if (hasScope(scopes, needs)) return;
   raise(

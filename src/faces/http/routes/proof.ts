@@ -1,8 +1,8 @@
 /**
- * What shows that a workflow's record is complete: its evidence, for others to verify, and its replay.
+ * Proofs that a workflow's record is complete: its evidence, for others to verify, and its replay.
  *
- * 1.  Each is of one workflow, and for who may read it. Audit and verification are views of it (reads.ts).
- * 2.  A replay runs the deciding of a whole workflow again: a caller has one at a time.
+ * 1.  Each is of one workflow, and for callers who may read it. Audit and verification are views of it (reads.ts).
+ * 2.  A replay decides a whole workflow again: a caller has one at a time.
  */
 import { reads } from "../../../api/reads.ts";
 import { addRoute, offer, type Route } from "../add-route.ts";
@@ -41,7 +41,7 @@ export function addProof(edge: Edge): void {
   });
 }
 
-/** One line after another, as the client reads. What is refused is refused before the first. */
+/** Answers line by line, as the client reads. Refusals come before the first line. */
 async function answerLines(lines: AsyncGenerator<string, void, void>): Promise<Response> {
   const encoder = new TextEncoder();
   let next = await lines.next();

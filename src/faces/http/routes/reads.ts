@@ -1,9 +1,10 @@
 /**
- * What callers may read: workflows, one workflow in its several views, open gates.
+ * The reads: workflows, one workflow in its several views, open gates.
  *
- * 1.  Every read needs `outcome:read`, of the credential and of the role; T5 says the latter.
- * 2.  A workflow of another tenant is one that is not there.
- * 3.  Lists are pages of summaries, newest first; `next` goes on, null says that this was all. The whole is read by its id.
+ * 1.  Every read needs `outcome:read`, of the credential and of the role; T5 checks the latter.
+ * 2.  A workflow of another tenant does not exist for the caller.
+ * 3.  Lists are pages of summaries, newest first; `next` is the following cursor, null on the last page. The whole is
+ *     read by its id.
  */
 import { z } from "zod";
 import { lists } from "../../../api/lists.ts";
@@ -94,7 +95,7 @@ function viewRoute(view: View): Route {
   };
 }
 
-/** The caller, if they may read. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */
+/** Returns the caller if they may read. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */
 export function requireReader(call: Call, edge: Edge): Promise<Caller> {
   return requireMayRead(call.get("caller"), edge);
 }
@@ -127,10 +128,10 @@ function addGateRead(edge: Edge): void {
 
 type Asked<Q extends (most: number) => z.ZodType> = z.output<ReturnType<Q>>;
 
-/** Items of a page where none are asked for. */
+/** The default number of items on a page. */
 const usualPage = 50;
 
-/** @throws KernelErrorException as the kernel does for a bad filter. */
+/** Lists workflows. @throws KernelErrorException as the kernel does for a bad filter. */
 export function listWorkflows(
   { kernel, options }: Edge,
   caller: Caller,
@@ -144,13 +145,13 @@ export async function listGates(
   credential: HttpCaller,
   { limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof gateQuery>,
 ): Promise<GatePage> {
-  // What a credential may not decide is not theirs, whatever the role may.
+  // A caller whose credential may not decide has no gates to decide, whatever the role may.
   if (rest.mine === true) requireCredentialScope(credential, commandScopes.gate);
   const found = await lists.gates.read(kernel, { ...rest, limit }, withoutScopes(credential));
   return { ...found, gates: found.gates.map((gate) => carryPayloadOnce(withinScopes(gate, credential))) };
 }
 
-/** What a credential may not decide is not theirs, whatever seat its principal has. */
+/** Removes the seat if the credential may not decide, whatever seat its principal has. */
 function withinScopes<G extends Gate>(gate: G, { scopes }: HttpCaller): G {
   if (gate.seat == null || scopes === undefined || hasScope(scopes, commandScopes.gate)) return gate;
   const reason = `the credential lacks the scope ${commandScopes.gate}`;

@@ -1,7 +1,7 @@
 /**
- * What the kernel runs and how: registered capabilities with their JSON Schemas, and the definitions of the machines.
+ * The registered capabilities with their JSON Schemas, and the definitions of the machines.
  *
- * 1.  The same for every tenant: what is registered belongs to the host. Who may read workflows may read it.
+ * 1.  It is the same for every tenant, because packages belong to the host. Callers who may read workflows may read it.
  */
 import { z } from "zod";
 import { readScope } from "../../../api/reads.ts";

@@ -1,10 +1,10 @@
 /**
  * JSON-RPC 2.0 at one address: the same calls as the other routes, by method (rpc-methods.ts).
  *
- * 1.  What the envelope or the kernel refuses is an error of JSON-RPC under status 200; notifications alone get 204.
- * 2.  A batch is done and answered in its order, each message for itself; each takes of the caller's allowance. Once its
+ * 1.  A refusal of the envelope or the kernel is an error of JSON-RPC under status 200; notifications alone get 204.
+ * 2.  A batch is run and answered in its order, each message for itself; each uses the caller's allowance. Once its
  *     answers are as large as a caller may leave unread, further messages that have an id are refused.
- * 3.  Ids are texts in our records. Here every id that JSON-RPC knows is taken, and comes back as it was: a text, a
+ * 3.  Ids are texts in our records. Here every id that JSON-RPC allows is accepted, and returned unchanged: a text, a
  *     number, even null, which is an id and no notification.
  * 4.  Params are given by name; by position they are bad params, not a bad request.
  */
@@ -76,7 +76,7 @@ async function answerAll(value: unknown, call: Call, edge: Edge): Promise<object
   return replies.length === 0 ? null : replies;
 }
 
-/** Refuses a message whose answer would follow more than the caller may leave unread; null where it is to be answered. */
+/** Refuses a message whose answer would exceed what the caller may leave unread; null if it may be answered. */
 function orTooMuch(message: unknown, bytes: number, { options }: Edge): object | null {
   const { maxUnreadBytesPerCaller } = options.limits;
   const id = idOf(message);
@@ -91,7 +91,7 @@ function answerError(error: KernelError): object {
   return createErrorResponse(null, code, message, data);
 }
 
-/** The answer to one message; null for a notification. */
+/** Returns the answer to one message; null for a notification. */
 async function answerMessage(raw: unknown, call: Call, edge: Edge): Promise<object | null> {
   const given = idOf(raw);
   const checked = tryValidateMessageEnvelope(isPlainObject(raw) ? toRecord(raw, given) : raw);
@@ -105,14 +105,17 @@ async function answerMessage(raw: unknown, call: Call, edge: Edge): Promise<obje
 
 type WireId = string | number | null;
 
-/** The id as it came, where it is one that JSON-RPC knows; undefined where there is none, or none that could be answered. */
+/** Returns the id as it came, if JSON-RPC allows it; undefined if there is none, or none that could be answered. */
 function idOf(raw: unknown): WireId | undefined {
   if (!isPlainObject(raw)) return undefined;
   const { id } = raw;
   return id === null || typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : undefined;
 }
 
-/** The message as our records have it: with a text as id, and without params by position, which are refused later. */
+/**
+ * Returns the message in the form of our records: with a text as id, and without positional params, which are refused
+ * later.
+ */
 function toRecord(raw: JsonObject, given: WireId | undefined): JsonObject {
   const { params, ...rest } = raw;
   const named = Array.isArray(params) || params === undefined ? rest : raw;
@@ -125,7 +128,7 @@ interface Asked {
   readonly isNamed: boolean;
 }
 
-/** The answer under an id that the caller of this function puts in. */
+/** Returns the answer without its id, which the caller of this function adds. */
 async function answerRequest({ method: name, params = {}, isNamed }: Asked, call: Call, edge: Edge): Promise<object> {
   const method = rpcMethods.get(name);
   if (method === undefined) return createErrorResponse(null, codes.method, `there is no method ${name}`);

@@ -1,9 +1,9 @@
 /**
- * A browser's way in and out: the link with its code, the session that it becomes, and who one is.
+ * Signing a browser in and out: the link with its code, its session, and the signed-in user.
  *
- * 1.  Opening the link shows a page and changes nothing: a preview or a prefetch does not use the code up. What is wrong
- *     with it is said there already, and that it was used to whoever may have been robbed of it.
- * 2.  The page needs no script, and nothing but this host may be sent its form, or show it.
+ * 1.  Opening the link shows a page and changes nothing: a preview or a prefetch does not use the code up. The page
+ *     already shows what is wrong with a code, including that it was used, so that its owner notices a theft.
+ * 2.  The page needs no script; its form is sent only to this host, and only this host may show it.
  * 3.  Only a page of this host may exchange a code, so that nobody is signed in as somebody else by another site.
  */
 
@@ -35,13 +35,13 @@ export interface Door {
   readonly rules: SessionRules;
 }
 
-/** Null where the host offers no sessions. */
+/** Returns the sign-in; null if the host offers no sessions. */
 export const doorOf = ({ options }: Edge, admission: Admission): Door | null =>
   options.sessions === undefined || admission.sessions === null
     ? null
     : { admission, sessions: admission.sessions, rules: options.sessions };
 
-/** The addresses for those who are not known yet. */
+/** Adds the addresses for callers who are not known yet. */
 export function addLogin(edge: Edge, door: Door): void {
   const query = z.object({ code: z.string().optional() });
   const form = z.object({ code: z.string().regex(secretPattern).describe("The code of the link.") });
@@ -72,7 +72,7 @@ export function addLogin(edge: Edge, door: Door): void {
   );
 }
 
-/** The addresses of who is known. */
+/** Adds the addresses for known callers. */
 export function addSession(edge: Edge, door: Door | null): void {
   addRoute(
     edge,
@@ -126,7 +126,7 @@ const pageHeaders = {
   "content-security-policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 } as const;
 
-/** Dressed as the console is, where there is one. */
+/** Answers with a page in the style of the console, if there is one. */
 function answerPage(body: string, style: string | null): Response {
   const policy = `${pageHeaders["content-security-policy"]}${style === null ? "" : "; style-src 'self'"}`;
   return new Response(page(body, style), { headers: { ...pageHeaders, "content-security-policy": policy } });
@@ -148,7 +148,7 @@ ${body}
 const lookAt = async ({ sessions }: Door, code: string): Promise<CodeState> =>
   secretPattern.test(code) ? sessions.lookAt(code) : { is: "unknown" };
 
-/** The code goes back as it came if it is good. */
+/** Shows the sign-in page; it holds the code if that is valid. */
 async function showLogin(door: Door, code = "", style: string | null = null): Promise<Response> {
   const state = await lookAt(door, code);
   const form = `<form method="post" action="/login">
@@ -160,7 +160,7 @@ async function showLogin(door: Door, code = "", style: string | null = null): Pr
   return answerPage(body, style);
 }
 
-/** What is wrong with a code, and what to do, as the end of a sentence. */
+/** Describes what is wrong with a code, and the remedy, as the end of a sentence. */
 function describeState(state: CodeState): string {
   const anew = "ask for a new one where the server runs (countersign login)";
   if (state.is === "used")
@@ -177,7 +177,7 @@ async function login(call: Call, { options }: Edge, door: Door): Promise<Respons
   const secret = secretPattern.test(code) ? await sessions.begin(code) : null;
   if (secret === null) return refuseCode(admission, await lookAt(door, code));
   const origin = admission.ownOrigin(request);
-  // Nobody can reach any more what the browser held until now.
+  // The earlier session of the browser is unreachable from now on.
   const before = readCookie(request, origin);
   if (before !== null) await sessions.end(before);
   const cookie = writeCookie(secret, origin, rules.maxAgeMs);
@@ -190,7 +190,7 @@ function refuseCode({ failures }: Admission, state: CodeState): never {
   return raise(kernelError("T5_AUTHN_FAILED", message, sessionRef, { detail: { link: state.is } }));
 }
 
-/** Whoever calls, the cookie goes; a session is ended if it was what made the caller known. */
+/** Signs out: the cookie is always removed; the session is ended if it identified the caller. */
 async function logout(call: Call, { admission, sessions, rules }: Door, everywhere: boolean): Promise<Response> {
   const request = call.req.raw;
   const origin = admission.ownOrigin(request);

@@ -1,11 +1,11 @@
 /**
- * The three streams of a workflow, what an inspector is told of one, and the feed of all workflows of a tenant, as
+ * The three streams of a workflow, the messages of one to an inspector, and the feed of all workflows of a tenant, as
  * server-sent events.
  *
- * 1.  A stream goes on after `Last-Event-ID`, or `?after=`, without gap or repeat, whichever process answers.
- * 2.  A workflow's stream closes after the terminal event; asked again from its end it answers 204, which ends a client's
- *     reconnecting. The feed never ends.
- * 3.  Who may not read, and what is not there, is said before anything is streamed.
+ * 1.  A stream continues after `Last-Event-ID`, or `?after=`, without gap or repeat, whichever process answers.
+ * 2.  A workflow's stream closes after the terminal event; asked again from its end it answers 204, which ends a
+ *     client's reconnecting. The feed never ends.
+ * 3.  A missing right and a missing workflow are reported before anything is streamed.
  */
 import { channels, readScope, reads } from "../../../api/reads.ts";
 import { Inspection } from "../../../contract/inspection.ts";
@@ -37,7 +37,9 @@ const routeOf = (channel: Channel): Route<typeof sequenceQuery> => {
     resumable: true,
     answers: {
       200: {
-        description: `Server-sent events called \`${event}\`; \`id\` is the ledger's sequence. The stream ends with the workflow.`,
+        description:
+          `Server-sent events called \`${event}\`; \`id\` is the ledger's sequence. The stream ends with ` +
+          `the workflow.`,
         mediaType: "text/event-stream",
         schema: channels[channel].answer,
         event,
@@ -88,7 +90,8 @@ const inspectRoute: Route<typeof inspectQuery> = {
   answers: {
     200: {
       description:
-        "Server-sent events called `kernel.inspection`. Of one workflow, the last of a ledger event has its sequence as `id`, and the stream ends with the workflow.",
+        "Server-sent events called `kernel.inspection`. Of one workflow, the last of a ledger event has its " +
+        "sequence as `id`, and the stream ends with the workflow.",
       mediaType: "text/event-stream",
       schema: Inspection,
       event: "kernel.inspection",
@@ -113,7 +116,7 @@ const feedRoute: Route<typeof feedQuery> = {
   },
 };
 
-/** Nobody goes on after one of these: who comes back is told from the beginning. */
+/** Yields items without cursors: a reader that comes back starts from the beginning. */
 async function* unnumbered(items: AsyncIterable<unknown>): AsyncGenerator<Told, void, void> {
   for await (const item of items) yield { sequence: null, item };
 }

@@ -1,5 +1,5 @@
 /**
- * What another set of rules would have decided: findings as they are found, then the counts.
+ * The decisions that another set of rules would have made: findings as they are found, then the counts.
  *
  * 1.  Rules are data (YAML, of which JSON is a part) and never code.
  */
@@ -24,7 +24,10 @@ rules:
     reason: somebody looks at what becomes final
 `;
 
-/** Characters of a set of rules: hundreds of them. They are read in one go, while nobody else is answered. */
+/**
+ * The limit on the characters of a set of rules: hundreds of rules. They are read at once, while nothing else is
+ * answered.
+ */
 const maxRuleChars = 65_536;
 
 const Asked = z

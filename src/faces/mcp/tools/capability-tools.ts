@@ -1,10 +1,10 @@
 /**
- * Every registered capability as a tool of its own: its input schema, hints from the effects of its operators, and a call
- * that is a workflow.
+ * Every registered capability as a tool of its own: its input schema, hints from the effects of its operators, and a
+ * call that is a workflow.
  *
- * 1.  A name is the intent type with underscores for dots; where that has more than 64 characters, its beginning and a
+ * 1.  A name is the intent type with underscores for dots; if that has more than 64 characters, its beginning and a
  *     digest. No two intent types share one.
- * 2.  Hints are what operators declare; of an operator known by its name alone the worst is said.
+ * 2.  Hints are the operators' declarations; for an operator known by its name alone the worst is assumed.
  */
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import type { CapabilityDefinition } from "../../../contract/capability.ts";
@@ -22,7 +22,7 @@ import { asObject, type McpTool, outputSchemaOf } from "./tool.ts";
 const maxName = 64;
 const answer = outputSchemaOf(McpWorkflow);
 
-/** The name of the tool that runs this intent type. */
+/** Returns the name of the tool that runs this intent type. */
 export function toolNameOf(intentType: string): string {
   const name = intentType.replaceAll(".", "_");
   if (name.length <= maxName) return name;
@@ -30,7 +30,7 @@ export function toolNameOf(intentType: string): string {
   return `${name.slice(0, maxName - digest.length - 1)}-${digest}`;
 }
 
-/** The newest version of each capability that is registered now, in the order of their names. */
+/** Returns the newest version of each registered capability, in the order of their names. */
 export async function capabilityTools(kernel: Kernel): Promise<readonly McpTool[]> {
   const names = (await kernel.tokens.capabilities()).map(({ name }) => name);
   const found = [...new Set(names)].sort().flatMap((name) => findCapability(kernel, name) ?? []);

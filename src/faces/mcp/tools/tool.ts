@@ -1,8 +1,9 @@
 /**
- * A tool as this server has them: what clients are told of it, and what it does.
+ * A tool of this server: its description for clients, and its function.
  *
- * Owns: the form of results. T1 Every result has structured content that follows the tool's output schema; an error is
- *       `error` in it, which every output schema allows in place of all else.
+ * Owns: the form of results.
+ * 1.  Every result has structured content that follows the tool's output schema; an error is `error` in it, which every
+ *     output schema allows in place of all else.
  */
 import type { CallToolResult, InputRequiredResult, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
@@ -35,21 +36,21 @@ export interface McpTool {
   readonly annotations: ToolAnnotations;
   /** Gives the result. @throws KernelErrorException, which becomes a result with `isError`. */
   readonly call: (context: McpContext, args: JsonObject, call: ToolCall) => Promise<ToolAnswer>;
-  /** Begins the work as a task; tools that do nothing for long have none. */
+  /** Begins the work as a task; short tools have none. */
   readonly begin?: (context: McpContext, args: JsonObject, meta: CallMeta) => Promise<string>;
 }
 
 const toolRef = moduleRef(0, "mcp", "call_tool");
 const errorSchema = z.toJSONSchema(McpError, { unrepresentable: "any" });
 
-/** An input schema for clients; its root is an object, as MCP asks. */
+/** Returns an input schema for clients; its root is an object, as MCP requires. */
 export const asObject = (json: JsonObject): JsonObject =>
   json["type"] === "object" ? json : { ...json, type: "object" };
 
 export const inputSchemaOf = (schema: z.ZodType): JsonObject =>
   asObject(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonObject);
 
-/** The schema of a tool's structured content: its own record, or an error. */
+/** Returns the schema of a tool's structured content: its own record, or an error. */
 export function outputSchemaOf(schema: z.ZodType): JsonObject {
   const { $schema, required = [], properties, ...rest } = z.toJSONSchema(schema, { unrepresentable: "any" });
   const { $schema: _, ...error } = errorSchema;
@@ -57,12 +58,12 @@ export function outputSchemaOf(schema: z.ZodType): JsonObject {
   return { $schema, ...rest, type: "object", properties: { error, ...properties }, ...choice };
 }
 
-/** The arguments as the schema has them. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Reads arguments with a schema. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function readArguments<S extends z.ZodType>(schema: S, args: JsonObject): z.output<S> {
   return readRequest(schema, args, { what: "arguments", source: toolRef });
 }
 
-/** Structured content with its JSON as text, for clients that know texts only. */
+/** Returns structured content with its JSON as text, for clients that support only text. */
 export function structured(content: object, texts: readonly string[] = [JSON.stringify(content)]): CallToolResult {
   return {
     content: texts.map((text) => ({ type: "text", text })),

@@ -1,6 +1,6 @@
 /**
- * The tools that every server has: submit, read, run again, end; and where people may answer gates: decide. Each offers one
- * operation of the catalogue, with a description for models.
+ * The tools that every server has: submit, read, run again, end; and, if people may answer gates, decide. Each offers
+ * one operation of the catalogue, with a description for models.
  *
  * 1.  Their names hold a dash, which no name made of an intent type does: they meet no capability's tool.
  */
@@ -30,7 +30,7 @@ const hintsOf = ({ isIdempotent = false }: Command): ToolAnnotations => ({
   idempotentHint: isIdempotent,
 });
 
-/** What a model is told of a tool. */
+/** The description of a tool for a model. */
 interface Told {
   readonly title: string;
   readonly description: string;
@@ -57,7 +57,7 @@ function makeTool<S extends z.ZodType>({ operation, input, output, run, begin, .
   };
 }
 
-/** The tool of a command whose request is flat: its members stand beside the workflow's id. */
+/** Makes the tool of a command whose request is flat: its members stand beside the workflow's id. */
 const commandTool = (command: WorkflowCommand, told: Told): McpTool =>
   makeTool({
     operation: command,
@@ -126,7 +126,8 @@ const submitIntent = makeTool({
   operation: submit,
   title: "Submit an intent",
   description:
-    "Starts a workflow, by intent_type with inputs or by text alone, and answers at once with its workflow_id; read-workflow tells where it stands.",
+    "Starts a workflow, by intent_type with inputs or by text alone, and answers at once with its workflow_id; " +
+    "read-workflow tells where it stands.",
   annotations: hintsOf(submit),
   input: Submission,
   run: async (context, asked, meta) => structured(await beginIntent(context, asked, meta)),
@@ -137,7 +138,8 @@ const listWorkflows = makeTool({
   operation: lists.workflows,
   title: "List workflows",
   description:
-    "Summaries of this tenant's workflows, newest first; next, as after, goes on with older ones. read-workflow tells the whole of one.",
+    "Summaries of this tenant's workflows, newest first; next, as after, goes on with older ones. read-workflow " +
+    "tells the whole of one.",
   annotations: reads,
   input: lists.workflows.filter
     .omit({ thread_id: true })
@@ -179,7 +181,9 @@ const listGates = makeTool({
   operation: lists.gates,
   title: "List gates",
   description:
-    "What waits for a person: of one workflow whole (what would run, its digest, what each answer does), over many with long parts cut where truncated says so; where checked is false it was not checked against the log and has no digest: list the gates of its workflow before anybody decides.",
+    "What waits for a person: of one workflow whole (what would run, its digest, what each answer does), over " +
+    "many with long parts cut where truncated says so; where checked is false it was not checked against the log " +
+    "and has no digest: list the gates of its workflow before anybody decides.",
   annotations: reads,
   input: lists.gates.filter.extend({
     workflow_id: WorkflowId.optional(),
@@ -197,12 +201,15 @@ const listGates = makeTool({
   },
 });
 
-/** For connections over which people answer gates. */
+/** The tool of connections over which people answer gates. */
 export const decideGate = makeTool({
   operation: workflowCommands.decideGate,
   title: "Decide a gate",
   description:
-    "A person's answer at a gate. payload_digest is that of the payload they were shown, basis_digest the gate's, where it has one; edit changes fields of it before it runs; resolution answers a gate of kind in_doubt, with done result is what the call gave (null where none is named). Only a person decides: never call this without having asked them.",
+    "A person's answer at a gate. payload_digest is that of the payload they were shown, basis_digest the gate's, " +
+    "where it has one; edit changes fields of it before it runs; resolution answers a gate of kind in_doubt, with " +
+    "done result is what the call gave (null where none is named). Only a person decides: never call this without " +
+    "having asked them.",
   annotations: hintsOf(workflowCommands.decideGate),
   input: z.strictObject({
     workflow_id: WorkflowId,
@@ -228,7 +235,8 @@ export const decideGate = makeTool({
 const retryWorkflow = commandTool(workflowCommands.retry, {
   title: "Run a workflow again",
   description:
-    "Takes failed steps up again, makes drafts anew (regenerate), or does what has ended again under the same keys (replay).",
+    "Takes failed steps up again, makes drafts anew (regenerate), or does what has ended again under the same " +
+    "keys (replay).",
 });
 
 const cancelWorkflow = commandTool(workflowCommands.cancel, {
