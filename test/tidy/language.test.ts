@@ -12,7 +12,7 @@ const allowedLong: Readonly<Record<string, number>> = {
   "src/standalone": 12,
   "src/testing": 22,
   "src/tiers": 188,
-  test: 827,
+  test: 840,
   visualizations: 21,
 };
 const allowedDocs: Readonly<Record<string, number>> = {
