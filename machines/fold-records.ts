@@ -113,6 +113,8 @@ export function newStep(step: StepRecord["step"], planId: string): StepRecord {
     decision: null,
     action_id: null,
     retry_due: null,
+    parked: null,
+    resumed: null,
     output: null,
     output_text: "",
     status: null,

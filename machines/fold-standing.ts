@@ -21,6 +21,14 @@ export function moveTo({ standing }: WorkflowRecord, step: StepRecord, state: St
   if (!standing.places.has(step_id)) standing.total += weight;
 }
 
+const isLeftOut = ({ skip_reason }: StepRecord): boolean => skip_reason === "condition";
+
+/** A step was skipped: one that was left out by its condition counts no more. */
+export function countSkip({ standing }: WorkflowRecord, skipped: StepRecord): void {
+  const { step_id, weight } = skipped.step;
+  if (isLeftOut(skipped) && standing.places.has(step_id)) standing.total -= weight;
+}
+
 /**
  * Counts again after the plan has changed, or steps begin anew: steps that succeeded in any round, and the newest plan.
  */
@@ -28,8 +36,10 @@ export function countAgain({ standing, steps, plan }: WorkflowRecord): void {
   standing.places = new Map(plan?.steps.map((step, place) => [step.step_id, place]));
   standing.done = 0;
   standing.total = 0;
-  for (const { state, step } of steps.values()) {
+  for (const record of steps.values()) {
+    const { state, step } = record;
     if (state === "succeeded") standing.done += step.weight;
-    if (state === "succeeded" || standing.places.has(step.step_id)) standing.total += step.weight;
+    const isCounted = standing.places.has(step.step_id) && !isLeftOut(record);
+    if (state === "succeeded" || isCounted) standing.total += step.weight;
   }
 }

@@ -26,7 +26,7 @@ import {
   startAction,
   updateAction,
 } from "./fold-records.ts";
-import { countAgain } from "./fold-standing.ts";
+import { countAgain, countSkip } from "./fold-standing.ts";
 import { addCost, chargeCall, chargeCapability, scheduleAttempt, scheduleToken, startToken } from "./fold-usage.ts";
 import type { ChartEvent } from "./table.ts";
 
@@ -65,7 +65,7 @@ export function foldWorkflow(record: WorkflowRecord | null, event: LedgerEvent):
 }
 
 function moveWorkflow(record: WorkflowRecord, event: LedgerEvent): void {
-  const next = lifecycleCharts.workflow.next(record.state, { type: event.event_type });
+  const next = lifecycleCharts.workflow.next(record.state, chartEvent(event.event_type, event.payload));
   if (next !== undefined) record.state = next as WorkflowStateName;
 }
 
@@ -190,7 +190,17 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   STEP_SKIPPED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
     if (step !== null) voidGates(record, meta.type, meta.step_id);
-    if (step !== null) Object.assign(step, { skip_reason: payload.reason, finished_at: meta.at });
+    if (step === null) return;
+    Object.assign(step, { skip_reason: payload.reason, finished_at: meta.at });
+    countSkip(record, step);
+  },
+  STEP_PARKED(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    if (step !== null) step.parked = payload;
+  },
+  STEP_RESUMED(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    if (step !== null) step.resumed = payload;
   },
   POLICY_DECIDED(record, payload, meta) {
     const step = record.steps.get(meta.step_id ?? "");

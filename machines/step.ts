@@ -2,7 +2,7 @@
  * The step lifecycle: queued → running → succeeded | failed | skipped, and queued → skipped for a step never started.
  * The phase of a running step is a state inside running: judging (payload, policy, approval, admission), calling,
  * finishing (outcome), settling (the consequences of a failure), or waiting for a person, a retry, or the settlement of
- * a call in doubt.
+ * a call in doubt. A step without a call that waits is parked.
  *
  * Owns: which ledger events one run of a step accepts. Never: attempts, outputs, errors (the fold keeps those).
  * 1.  succeeded, failed and skipped are final within a run; a restarted workflow begins a new run as a new actor.
@@ -22,6 +22,8 @@ export type StepEvent =
   | { readonly type: "STEP_SUCCEEDED" }
   | { readonly type: "STEP_FAILED" }
   | { readonly type: "STEP_SKIPPED" }
+  | { readonly type: "STEP_PARKED" }
+  | { readonly type: "STEP_RESUMED" }
   | { readonly type: "ACTION_STARTED"; readonly recovered?: boolean }
   | { readonly type: "ACTION_SUCCEEDED" }
   | { readonly type: "ACTION_FAILED" }
@@ -66,9 +68,14 @@ export const stepMachine = setup({
             GATE_OPENED: "awaiting_approval",
             GATE_REVISED: { guard: "hasMoved", target: "awaiting_approval" },
             ACTION_STARTED: "calling",
+            STEP_PARKED: "parked",
             ...fails,
             ...lost,
           },
+        },
+        parked: {
+          description: "Waits for a time, an event from outside or another workflow.",
+          on: { STEP_RESUMED: "finishing" },
         },
         calling: {
           description: "The operator is being called.",

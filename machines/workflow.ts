@@ -1,6 +1,6 @@
 /**
- * The workflow lifecycle: accepted → planned → running ⇄ waiting_for_user → completed | failed | cancelled, the last
- * through cancelling if a call was under way that may not be repeated.
+ * The workflow lifecycle: accepted → planned → running ⇄ waiting_for_user | waiting → completed | failed | cancelled, the last
+ * by way of cancelling where a call was under way that may not be repeated.
  *
  * Owns: which ledger events a workflow accepts in which state. Never: clock, randomness, IO, data (the fold keeps
  * that).
@@ -8,7 +8,9 @@
  * 2.  waiting_for_user is left only in a turn that a person, a cancel or a configured expiry caused: USER_ and GATE_
  *     events are accepted there, and WORKFLOW_RESUMED follows them.
  * 3.  A replan is a PLAN_CREATED while running; the state stays.
- * 4.  A workflow that is cancelling begins nothing. It is left for cancelled, once the end of each such call is known.
+ * 4.  waiting is the state of a workflow whose open steps are parked, and which asks nobody; one that asks a person as well is
+ *     waiting_for_user.
+ * 5.  A workflow that is cancelling begins nothing. It is left for cancelled, once the end of each such call is known.
  */
 import { setup } from "xstate";
 
@@ -17,7 +19,7 @@ export type WorkflowEvent =
   | { readonly type: "PLAN_CREATED" }
   | { readonly type: "PLAN_REJECTED" }
   | { readonly type: "WORKFLOW_STARTED" }
-  | { readonly type: "WORKFLOW_WAITING" }
+  | { readonly type: "WORKFLOW_WAITING"; readonly gates: readonly string[] }
   | { readonly type: "WORKFLOW_RESUMED" }
   | { readonly type: "WORKFLOW_RESTARTED" }
   | { readonly type: "WORKFLOW_COMPLETED" }
@@ -38,7 +40,10 @@ const cancelled = { WORKFLOW_CANCELLING: "cancelling" } as const;
 const ends = { WORKFLOW_FAILED: "failed", WORKFLOW_CANCELLED: "cancelled" } as const;
 
 /** The lifecycle of a workflow. */
-export const workflowMachine = setup({ types: { events: {} as WorkflowEvent } }).createMachine({
+export const workflowMachine = setup({
+  types: { events: {} as WorkflowEvent },
+  guards: { asks: ({ event }) => event.type === "WORKFLOW_WAITING" && event.gates.length > 0 },
+}).createMachine({
   id: "workflow",
   initial: "accepted",
   states: {
@@ -55,7 +60,7 @@ export const workflowMachine = setup({ types: { events: {} as WorkflowEvent } })
         USER_APPROVED: {},
         USER_REJECTED: {},
         GATE_EXPIRED: {},
-        WORKFLOW_WAITING: "waiting_for_user",
+        WORKFLOW_WAITING: [{ guard: "asks", target: "waiting_for_user" }, { target: "waiting" }],
         WORKFLOW_COMPLETED: "completed",
         ...cancelled,
         ...ends,
@@ -64,6 +69,10 @@ export const workflowMachine = setup({ types: { events: {} as WorkflowEvent } })
     waiting_for_user: {
       description: "Nothing can go on before a person has decided.",
       on: { ...decisions, WORKFLOW_RESUMED: "running", ...cancelled, ...ends },
+    },
+    waiting: {
+      description: "Nothing can go on before a time, an event or another workflow has come.",
+      on: { WORKFLOW_RESUMED: "running", ...ends },
     },
     cancelling: {
       description: "A person has ended it; what became of a call is not known yet.",

@@ -35,6 +35,7 @@ export {
 } from "./contract/capability.ts";
 export { CapabilityView, OperatorView } from "./contract/capability-view.ts";
 export { type ChainBreak, type IndexBreak, verifyChain } from "./contract/chain.ts";
+export { Condition } from "./contract/condition.ts";
 export { ContextBundle, DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 export { canonicalJson, digest } from "./contract/digest.ts";
 export { DoctorFinding, DoctorQuestion, DoctorReport, EffectDone, Obstacle, Remedy } from "./contract/doctor-report.ts";
@@ -120,7 +121,7 @@ export {
 } from "./contract/operator.ts";
 export { Outcome, OutcomesResponse } from "./contract/outcome.ts";
 export { EventPage, GatePage, WorkflowPage } from "./contract/page.ts";
-export { ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
+export { type AnyStepDraft, ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
 export {
   PolicyDecision,
   type PolicyQuestion,
@@ -196,9 +197,10 @@ export { WhatIfFinding, WhatIfReport } from "./contract/whatif-report.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";
 export { type Listed, WorkflowSummary } from "./contract/workflow-summary.ts";
 export { createKernel } from "./create-kernel.ts";
-export type { CapabilityOptions, PlanMaker } from "./define/define-capability.ts";
 // Defining packages
-export { defineCapability, definePolicy } from "./define/define-capability.ts";
+export { allOf, anyOf, not, type Tests, when } from "./define/conditions.ts";
+export type { CapabilityOptions, PlanMaker } from "./define/define-capability.ts";
+export { defineCapability, definePolicy, type PlanBuilders } from "./define/define-capability.ts";
 export {
   defineOperator,
   defineTool,
@@ -210,8 +212,18 @@ export {
 } from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { describeCapability } from "./define/describe-capability.ts";
+export {
+  type AnyStep,
+  type CommonDraft,
+  type FailBuilder,
+  type FailDraft,
+  type QuietStep,
+  type SettledStep,
+  type SleepBuilder,
+  type SleepDraft,
+  settled,
+} from "./define/quiet-steps.ts";
 export type {
-  AnyStep,
   InputOf,
   OperatorNames,
   OutputOf,

@@ -11,7 +11,7 @@
  */
 import { isPlainObject } from "../contract/json.ts";
 import { follow } from "../contract/maybe-promise.ts";
-import type { ExecutionPlan } from "../contract/plan.ts";
+import type { AnyStepDraft, ExecutionPlan } from "../contract/plan.ts";
 import { type MarkedText, mapTexts, markText, placeholder, someText } from "../contract/reference.ts";
 import type { Planner } from "../ports/planner.ts";
 
@@ -73,8 +73,8 @@ function judgeTexts(plan: ExecutionPlan, judgeOf: (text: string, step: number, a
     return judged.literals.length === 0 ? text : judged;
   };
   const steps = plan.steps.map((step, i) =>
-    typeof step === "object" && step !== null && "params" in step
-      ? { ...step, params: mapTexts(step.params, (text, at) => judge(text, i, at)) }
+    typeof step === "object" && step !== null
+      ? { ...step, ...(mapTexts(writtenOf(step), (text, at) => judge(text, i, at)) as object) }
       : step,
   );
   return { ...plan, steps: steps as ExecutionPlan["steps"] };
@@ -82,7 +82,13 @@ function judgeTexts(plan: ExecutionPlan, judgeOf: (text: string, step: number, a
 
 function holdsPlaceholder(plan: ExecutionPlan | undefined): boolean {
   if (!Array.isArray(plan?.steps)) return false;
-  return plan.steps.some((step) => someText(step?.params, isPlaceholderIn));
+  return plan.steps.some((step) => someText(writtenOf(step), isPlaceholderIn));
+}
+
+/** The members of a step in which references are read. */
+function writtenOf(step: AnyStepDraft | null | undefined): object {
+  const { params, when } = (step ?? {}) as AnyStepDraft;
+  return { ...(params !== undefined && { params }), ...(when !== undefined && { when }) };
 }
 
 const isPlaceholderIn = (text: unknown): boolean => typeof text === "string" && text.search(placeholder) >= 0;
@@ -102,21 +108,21 @@ function holdsBrace(data: unknown, left = maxDepth): boolean {
   return openUp(data)?.parts.some((part) => holdsBrace(part, left - 1)) === true;
 }
 
-/** Returns the plain texts of params by their place. */
-function textsOf(params: unknown): ReadonlyMap<string, string> {
+/** Returns the plain texts of a step by their place. */
+function textsOf(step: AnyStepDraft): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
-  mapTexts(params, (text, at) => {
+  mapTexts(writtenOf(step), (text, at) => {
     if (typeof text === "string") texts.set(at, text);
     return text;
   });
   return texts;
 }
 
-/** Returns the texts of each step's params by their place; nothing if no second answer came. */
+/** Returns the texts of each step by their place; nothing if no second answer came. */
 async function answerAgain<Q>(plan: PlanFunction<Q>, question: Q): Promise<readonly ReadonlyMap<string, string>[]> {
   try {
     const { steps } = await plan(question);
-    return steps.map(({ params }) => textsOf(params));
+    return steps.map(textsOf);
   } catch {
     return [];
   }

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { CapabilityVersion, IntentType } from "./capability.ts";
 import { JsonObject } from "./json.ts";
 import { Effect } from "./operator.ts";
-import { CapabilityLimits } from "./token.ts";
+import { PackageLimits } from "./token.ts";
 
 /** JSON Schema, draft 2020-12. */
 const JsonSchema = JsonObject;
@@ -39,6 +39,6 @@ export const CapabilityView = z.object({
   missing_operators: z.array(z.string()),
   /** The schema of each outcome, by outcome type. */
   outcomes: z.record(z.string(), JsonSchema),
-  limits: CapabilityLimits,
+  limits: PackageLimits,
 });
 export type CapabilityView = z.infer<typeof CapabilityView>;

@@ -12,7 +12,7 @@ import type { Json } from "./json.ts";
 import { explainKeys, problemsOf } from "./known-keys.ts";
 import { type Operator, OperatorName } from "./operator.ts";
 import { ExecutionPlan } from "./plan.ts";
-import { CapabilityLimits } from "./token.ts";
+import { PackageLimits } from "./token.ts";
 
 const anOperator = z.custom<Operator>(
   (value) => typeof value === "object" && value !== null && "metadata" in value && "run" in value,
@@ -50,8 +50,8 @@ export const CapabilityPackage = z.strictObject({
   policyTags: z.record(z.string(), z.array(z.string())).default({}),
   uiActions: z.record(z.string(), z.array(UiAction)).default({}),
   weights: z.record(z.string(), z.number().positive()).default({}),
-  /** Rounds of planning (`max_invocations`) that one workflow of this intent may take. */
-  limits: CapabilityLimits.prefault({}),
+  /** Rounds of planning (`max_invocations`), steps and replans that one workflow of this intent may take. */
+  limits: PackageLimits.prefault({}),
 });
 export type CapabilityPackage = z.infer<typeof CapabilityPackage>;
 
@@ -153,5 +153,5 @@ export interface CapabilityDefinition<
   /** The weight of each step in the progress, by step id. */
   readonly weights: Readonly<Record<string, number>>;
   /** Rounds of planning (`max_invocations`) that one workflow may take. */
-  readonly limits: CapabilityLimits;
+  readonly limits: PackageLimits;
 }

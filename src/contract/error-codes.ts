@@ -207,6 +207,7 @@ export const errorCodes = Object.freeze({
     "Register what is missing beside what is there, or migrate or end each workflow as listed; then ask again.",
     { http: 409 },
   ),
+  T4_PLAN_FAILED: processing("Read the code in the detail and the message: the plan chose to end the workflow so."),
   T4_OPERATOR_BUG: processing("Repair the operator; the cause is the error that it threw."),
   T4_IDEMPOTENCY_KEY_MISSING: input("Give the call an idempotency key."),
   T4_IDEMPOTENCY_PAYLOAD_MISMATCH: input("Use a new key for a new payload, or send the first payload.", { http: 422 }),

@@ -3,12 +3,14 @@
  * that the operators' metadata provides.
  */
 import { z } from "zod";
+import { Condition } from "./condition.ts";
 import { GateSpec } from "./gate-spec.ts";
 import { IntentId, PlanId, StepId, stepIdPattern, WorkflowId } from "./ids.ts";
 import { isPlainObject, JsonObject } from "./json.ts";
 import { Money } from "./money.ts";
 import { Effect, OperatorName, operatorNamePattern } from "./operator.ts";
 import { Literals } from "./reference.ts";
+import { FailStepDraft, kindNames, SleepStepDraft, stepKinds, stepMembers } from "./step-kinds.ts";
 
 export const RiskLevel = z.enum(["low", "medium", "high"]);
 export type RiskLevel = z.infer<typeof RiskLevel>;
@@ -20,20 +22,16 @@ export const IdempotencyStrategy = z.object({
 });
 export type IdempotencyStrategy = z.infer<typeof IdempotencyStrategy>;
 
-/** One step as a planner writes it. `applies` names the step whose outcome this one makes final. */
+/** A step that calls an operator, as a planner writes it. `applies` names the step whose outcome this one makes final. */
 export const PlanStepDraft = z.strictObject({
-  /** Unique in the plan; later steps refer to it. */
-  step_id: StepId,
-  /** The name for people: a gate's title. */
-  name: z.string().min(1).max(256),
+  ...stepMembers,
+  kind: z.literal("call").optional(),
   /** The operator that is called. */
   operator: OperatorName,
   /** The version of the operator; the newest registered one by default. */
   operator_version: z.string().optional(),
   /** The params of the call: data, and references such as `{{look.output.card}}`. */
   params: JsonObject.default({}),
-  /** Steps that must have succeeded before. */
-  depends_on: z.array(StepId).default([]),
   /** The name of the outcome that it drafts. */
   outcome: z.string().optional(),
   /** The kinds of the results; those of the operator by default. */
@@ -46,14 +44,21 @@ export const PlanStepDraft = z.strictObject({
   policy_tags: z.array(z.string()).optional(),
   /** The risk level; that of the operator by default. */
   risk_level: RiskLevel.optional(),
-  /** The weight of the step in the progress; 1 by default. */
-  weight: z.number().positive().optional(),
-  /** The priority among steps that could begin, 0 to 255; the highest begins first. */
-  priority: z.int().min(0).max(255).optional(),
   /** The estimated cost; that of the operator by default. */
   estimated_cost: Money.optional(),
 });
 export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
+
+/** A step of any kind, as a planner writes it; one without a `kind` is a call. */
+export const AnyStepDraft = z.discriminatedUnion("kind", [PlanStepDraft, SleepStepDraft, FailStepDraft]);
+export type AnyStepDraft = z.input<typeof AnyStepDraft>;
+
+/** Returns whether a step calls an operator. */
+export const isCallDraft = (step: AnyStepDraft): step is PlanStepDraft =>
+  step.kind === undefined || step.kind === "call";
+
+/** Returns the name of a step in lists and drawings: its operator, or the name of its kind. */
+export const operatorOf = (step: AnyStepDraft): string => (isCallDraft(step) ? step.operator : kindNames[step.kind]);
 
 /**
  * A planner's whole output; an unknown key makes it invalid. Reasoning is required; `direct_response` stands for a plan
@@ -61,7 +66,7 @@ export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
  */
 export const ExecutionPlan = z.strictObject({
   /** The steps in any order; `depends_on` determines the order of execution. */
-  steps: z.array(PlanStepDraft),
+  steps: z.array(AnyStepDraft),
   /** The reason for this plan, which the ledger keeps. */
   reasoning: z.string(),
   /** The answer, in place of steps. */
@@ -122,10 +127,6 @@ const isStepId = (value: unknown): value is string => typeof value === "string" 
 const isShortText = (value: unknown): value is string =>
   typeof value === "string" && value.length > 0 && value.length <= 256;
 
-/** The kinds of steps: one calls an operator, one gives the planner's direct response. */
-export const stepKinds = ["call", "respond"] as const;
-export type StepKind = (typeof stepKinds)[number];
-
 /** One compiled step, with all defaults filled in. */
 export const PlanStep = z.object({
   kind: z.enum(stepKinds).default("call"),
@@ -137,6 +138,12 @@ export const PlanStep = z.object({
   /** The places in the params whose text only looks like a reference; absent if there are none. */
   literals: Literals.optional(),
   depends_on: z.array(StepId),
+  /** The steps of `depends_on` that may have ended in any way; absent if all of them must have succeeded. */
+  settled: z.array(StepId).optional(),
+  /** The condition under which the step is taken; absent if it is taken in any case. */
+  when: Condition.optional(),
+  /** The places in the condition whose text is no reference, although it reads like one; absent if there are none. */
+  when_literals: Literals.optional(),
   outcome: z.string().nullable().default(null),
   applies: StepId.nullable().default(null),
   outputs: z.array(z.string()),

@@ -7,6 +7,7 @@ export const workflowStates = [
   "planned",
   "running",
   "waiting_for_user",
+  "waiting",
   "cancelling",
   "completed",
   "failed",

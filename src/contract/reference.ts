@@ -76,6 +76,17 @@ export interface Reference<T = never> {
 /** A reference that extends by member: `draft.output.sections[0].title`. */
 export type Ref<T> = Reference<T> & Members<Exclude<T, null | undefined>>;
 
+/** A reference that may give nothing, as may each of its members. */
+export type OptionalRef<T> = Reference<T | undefined> & OptionalMembers<Exclude<T, null | undefined>>;
+
+type OptionalMembers<T> = unknown extends T
+  ? unknown
+  : T extends readonly (infer E)[]
+    ? { readonly [index: number]: OptionalRef<E> }
+    : T extends object
+      ? { readonly [K in keyof T]-?: OptionalRef<T[K]> }
+      : unknown;
+
 type Members<T> = unknown extends T
   ? unknown
   : T extends readonly (infer E)[]
@@ -273,6 +284,25 @@ function stepsIn(marked: MarkedText | Reference): readonly string[] {
 }
 
 const noLiterals: readonly number[] = [];
+
+/** A reference in the params or the condition of a plan's step, with the JSON pointer of the text that holds it. */
+export interface WrittenReference extends ReadReference {
+  readonly at: string;
+  readonly written: string;
+}
+
+/** Returns the references in written data; placeholders that `literals` names are text and are left out. */
+export function referencesIn(data: unknown, literals: Literals | undefined): readonly WrittenReference[] {
+  const found: WrittenReference[] = [];
+  mapTexts(data, (text, at) => {
+    for (const [i, [written]] of [...String(text).matchAll(placeholder)].entries()) {
+      const read = literals?.[at]?.includes(i) === true ? null : readReference(written);
+      if (read !== null) found.push({ ...read, at, written });
+    }
+    return text;
+  });
+  return found;
+}
 
 /** Returns the places that a planner's params mark as text; undefined if there are none. */
 export function literalsOf(params: unknown): Literals | undefined {

@@ -141,6 +141,16 @@ export const CapabilityLimits = z.strictObject({
 });
 export type CapabilityLimits = z.infer<typeof CapabilityLimits>;
 
+/** Ceilings of a capability package: those of a capability, and limits of its workflows in place of the kernel's. */
+export const PackageLimits = z.strictObject({
+  ...CapabilityLimits.shape,
+  /** The steps that a plan may have, in place of `limits.maxSteps` of the kernel. */
+  maxSteps: z.int().positive().optional(),
+  /** The plans that may follow failed ones, in place of `limits.maxReplans` of the kernel. */
+  maxReplans: z.int().nonnegative().optional(),
+});
+export type PackageLimits = z.infer<typeof PackageLimits>;
+
 /** The used amounts of a capability. */
 export const CapabilityUsage = z.object({ invocations: quantity, tokens: quantity });
 export type CapabilityUsage = z.infer<typeof CapabilityUsage>;

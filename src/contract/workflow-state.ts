@@ -12,6 +12,7 @@ import { Outcome } from "./outcome.ts";
 import { Plan } from "./plan.ts";
 import { KernelProgress, WorkflowStateName } from "./progress.ts";
 import { stepStates } from "./step.ts";
+import { stepKinds } from "./step-kinds.ts";
 import { traceStatuses } from "./trace.ts";
 
 /** The phase of a running step. */
@@ -23,6 +24,7 @@ export const StepPhase = z.enum([
   "awaiting_approval",
   "backing_off",
   "in_doubt",
+  "parked",
 ]);
 export type StepPhase = z.infer<typeof StepPhase>;
 
@@ -42,8 +44,14 @@ export const SkipReason = z.enum([
   "replanned",
   "cancelled",
   "rejected",
+  "condition",
+  "plan_failed",
 ]);
 export type SkipReason = z.infer<typeof SkipReason>;
+
+/** The wait of a parked step. `due_at` is the ISO instant at which it is over; null if it has no end of its own. */
+export const ParkedFor = z.object({ source: z.enum(["time"]), due_at: z.string().nullable() }).readonly();
+export type ParkedFor = z.infer<typeof ParkedFor>;
 
 /** The state of a step. */
 export const StepView = z
@@ -52,12 +60,16 @@ export const StepView = z
     step_id: z.string(),
     /** The name for people. */
     name: z.string(),
-    /** The operator that it calls. */
+    /** The kind of the step. */
+    kind: z.enum(stepKinds),
+    /** The operator that it calls, or the name of its kind. */
     operator: z.string(),
     /** The state of the step. */
     state: z.enum(stepStates),
     /** The phase of a running step. */
     phase: StepPhase.nullable(),
+    /** The wait of a parked step; null for any other. */
+    waits_for: ParkedFor.nullable(),
     /** Attempts on record, of all its runs. */
     attempts: z.int().nonnegative(),
     /** The number of times that the step was started again. */

@@ -11,6 +11,7 @@ import type { ContextBundle } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import { kernelError } from "./error-codes.ts";
 import type { GateDecided, LedgerEvent } from "./event.ts";
+import type { StepParked, StepResumed } from "./events/step-events.ts";
 import { type Gate, isOpenGate } from "./gate.ts";
 import type { PrincipalRef } from "./gate-vote.ts";
 import type { Intent, Principal } from "./intent.ts";
@@ -38,6 +39,10 @@ export interface StepRecord {
   decision: (PolicyDecision & { payload_hash: string; asked_at: string }) | null;
   action_id: string | null;
   retry_due: string | null;
+  /** The last wait of this run; null if it never parked. */
+  parked: StepParked | null;
+  /** The end of that wait; null before. */
+  resumed: StepResumed | null;
   output: Json;
   output_text: string;
   status: StepStatus | null;
@@ -177,8 +182,9 @@ export const isCancelled = (state: WorkflowStateName): boolean => state === "can
 
 export const isTerminal = (state: WorkflowStateName): boolean =>
   state === "completed" || state === "failed" || state === "cancelled";
-/** Returns whether it has ended, or waits for a person, or for the continuation after a person's decision. */
-export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state) || asks.has(state);
+/** Returns whether it has ended, or waits: for a person, for the continuation after a decision, or parked. */
+export const isAtRest = (state: WorkflowStateName): boolean =>
+  isTerminal(state) || asks.has(state) || state === "waiting";
 const asks: ReadonlySet<WorkflowStateName> = new Set(["waiting_for_user", "cancelling"]);
 /**
  * Returns whether nothing more happens by itself: it has ended, or a person is asked. Between a decision and its
@@ -189,9 +195,27 @@ export const isSettled = (state: WorkflowStateName, gates: Iterable<Pick<Gate, "
 /** Returns the steps of the newest plan, in its order. */
 export const stepsOf = ({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">): readonly StepRecord[] =>
   (plan?.steps ?? []).flatMap(({ step_id }) => steps.get(step_id) ?? []);
-/** Returns the first dependency of a step that has not succeeded. */
-export const unmetOf = ({ steps }: Pick<WorkflowRecord, "steps">, { depends_on }: PlanStep): string | undefined =>
-  depends_on.find((id) => steps.get(id)?.state !== "succeeded");
+/** Returns the steps that wait for a time, an event or another workflow. */
+export function parkedSteps({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">): readonly StepRecord[] {
+  const parked: StepRecord[] = [];
+  for (const id of standing.running) {
+    const step = steps.get(id);
+    if (step?.phase === "parked") parked.push(step);
+  }
+  return parked;
+}
+/** Returns whether a step was left out by its own condition: those that depend on it go on all the same. */
+export const isLeftOut = (step: StepRecord | undefined): boolean => step?.skip_reason === "condition";
+/** Returns whether a step is through as those that depend on its success need it: it succeeded, or was left out. */
+export const isThrough = (step: StepRecord | undefined): boolean => step?.state === "succeeded" || isLeftOut(step);
+/** Returns whether a dependency of a step is met: it is through, or has ended if the step waits for any end of it. */
+export const isMet = ({ steps }: Pick<WorkflowRecord, "steps">, { settled = [] }: PlanStep, id: string): boolean => {
+  const step = steps.get(id);
+  return isThrough(step) || (step !== undefined && isStepDone(step.state) && settled.includes(id));
+};
+/** Returns the first dependency of a step that is not met. */
+export const unmetOf = (record: Pick<WorkflowRecord, "steps">, step: PlanStep): string | undefined =>
+  step.depends_on.find((id) => !isMet(record, step, id));
 /** Returns whether a step can go on now, or start. */
 export function isRunnable({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">, of: StepRecord): boolean {
   const { state, phase, step } = of;

@@ -17,7 +17,8 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
 import { defaultRuleNames, type PolicyRule, PolicyStage } from "../contract/policy.ts";
 import { readWith } from "../contract/schema-reading.ts";
-import type { CapabilityLimits } from "../contract/token.ts";
+import type { PackageLimits } from "../contract/token.ts";
+import { type QuietBuilders, quietBuilders } from "./quiet-steps.ts";
 import { sampleInputs } from "./sample-inputs.ts";
 import { type StepBuilder, stepBuilderOf } from "./step-builder.ts";
 
@@ -53,14 +54,23 @@ export interface CapabilityOptions<
   readonly uiActions?: Readonly<Record<string, readonly UiAction[]>>;
   /** The weight of each step in the progress, by step id; 1 by default. */
   readonly weights?: Readonly<Record<string, number>>;
-  /** Rounds of planning (`max_invocations`) that one workflow of this intent may take. */
-  readonly limits?: Partial<CapabilityLimits>;
+  /**
+   * Rounds of planning (`max_invocations`) that one workflow of this intent may take; the steps of a plan (`maxSteps`) and the
+   * replans (`maxReplans`), in place of the limits of the kernel.
+   */
+  readonly limits?: Partial<PackageLimits>;
 }
 
 /** A plan, or a function that makes one: of steps that `step` builds, or of plain ones. */
 export type PlanMaker<I, Ops extends OperatorList, Outs extends OutcomeSchemas> =
   | ExecutionPlan
-  | ((question: PlanQuestion<I> & { readonly step: StepBuilder<Ops, Outs> }) => ExecutionPlan | Promise<ExecutionPlan>);
+  | ((question: PlanQuestion<I> & PlanBuilders<Ops, Outs>) => ExecutionPlan | Promise<ExecutionPlan>);
+
+/** The builders that a plan function is given: one for calls of the package's operators, one for each other kind of step. */
+export interface PlanBuilders<Ops extends OperatorList, Outs extends OutcomeSchemas = OutcomeSchemas>
+  extends QuietBuilders {
+  readonly step: StepBuilder<Ops, Outs>;
+}
 
 const maxTemplateSteps = 10;
 
@@ -82,11 +92,11 @@ export function defineCapability<
     refuse(`a plan template has at most ${maxTemplateSteps} steps, ${options.intentType} has ${plan.steps.length}`);
   }
   requireJson(options.intentType, options.input);
-  const step = stepBuilderOf(options.operators) as never;
+  const builders = { ...quietBuilders, step: stepBuilderOf(options.operators) as never };
   return Object.freeze({
     ...parsed,
     operators: options.operators,
-    plan: typeof plan === "function" ? (question: PlanQuestion<never>) => plan({ ...question, step }) : plan,
+    plan: typeof plan === "function" ? (question: PlanQuestion<never>) => plan({ ...question, ...builders }) : plan,
   }) as unknown as CapabilityDefinition<N, I, Ops, Outs>;
 }
 

@@ -4,16 +4,19 @@
  * Owns: the compiler's knowledge of a step, and the plain step that is made of it. Never: checks at run time; the
  * planner's compiler checks every plan, however it was made.
  * 1.  `step` returns the plain step that was described: its `output` is no data and is stored nowhere.
- * 2.  A step depends on those that its params refer to, in addition to those that `depends_on` and `applies` name.
+ * 2.  A step depends on those that its params and its condition refer to, in addition to those that `depends_on` and
+ *     `applies` name.
  * 3.  An optional member of an operator's input is left out if its reference finds nothing.
  */
 import { z } from "zod";
 import type { OperatorList, OutcomeSchemas } from "../contract/capability.ts";
+import type { Condition } from "../contract/condition.ts";
 import type { GateSpec } from "../contract/gate-spec.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Operator } from "../contract/operator.ts";
 import type { PlanStepDraft } from "../contract/plan.ts";
-import { type MarkedText, outputOf, type Ref, type Reference, writeReferences } from "../contract/reference.ts";
+import type { MarkedText, OptionalRef, Ref, Reference } from "../contract/reference.ts";
+import { type AnyStep, finishStep, type SettledStep } from "./quiet-steps.ts";
 
 /** A value, or a reference to one; in objects and lists for each member. */
 export type Param<T> = Reference<T> | Filled<T>;
@@ -26,15 +29,20 @@ type Filled<T> = T extends string
 /** The params of an operator; any object if its type is not known. */
 export type ParamsOf<I> = unknown extends I ? JsonObject : { readonly [K in keyof I]: Param<I[K]> };
 
-/** A built step: later steps refer to its `output`. */
-export interface Step<O = unknown, R extends string | undefined = string | undefined> extends PlanStepDraft {
+/** A step that was built: `output` is what later ones refer to. */
+export interface Step<
+  O = unknown,
+  R extends string | undefined = string | undefined,
+  W extends Condition | undefined = undefined,
+> extends PlanStepDraft {
   /** The name of the outcome that it drafts. */
   readonly outcome: R;
-  /** The reference to its result: `found.output.card` in the params of a later step is a reference. */
-  readonly output: Ref<O>;
+  /**
+   * The reference to its result: `found.output.card` in the params of a later step is a reference. That of a step with a
+   * condition may give nothing; `ref(…, { or })` says what stands in for it.
+   */
+  readonly output: [W] extends [undefined] ? Ref<O> : OptionalRef<O>;
 }
-/** A step that others may wait for, built or plain, also one of an earlier round. */
-export type AnyStep = Pick<PlanStepDraft, "step_id">;
 /** A step that may be applied: one that drafts an outcome. */
 export interface StepWithOutcome extends AnyStep {
   readonly outcome: string;
@@ -67,16 +75,21 @@ type Fits<O, Wanted> = unknown extends O ? true : [O] extends [Wanted] ? true : 
 declare const why: unique symbol;
 type NotTheOutputOf<N extends string, T extends string> = string & { readonly [why]: readonly [N, T] };
 
-type Plain = Omit<PlanStepDraft, "operator" | "params" | "depends_on" | "outcome" | "applies" | "gate">;
+type Plain = Omit<
+  PlanStepDraft,
+  "kind" | "operator" | "params" | "depends_on" | "outcome" | "applies" | "gate" | "when"
+>;
 
 /** A step as its author writes it: as plain ones are written, with steps in place of their ids. */
-export interface StepDraft<N extends string, P, R> extends Plain {
+export interface StepDraft<N extends string, P, R, W = Condition | undefined> extends Plain {
   /** One of the package's, by name. */
   readonly operator: N;
   /** The params of the call; results of earlier steps stand there as references. */
   readonly params: P;
-  /** Beside those that the params refer to. */
-  readonly depends_on?: readonly AnyStep[];
+  /** The steps that come before this one, beside those that it refers to; `settled(step)` for any end of one. */
+  readonly depends_on?: readonly (AnyStep | SettledStep)[];
+  /** The condition under which the step is taken. If it does not hold, the step is skipped, and those after it go on. */
+  readonly when?: W;
   /** The name of the outcome that it drafts. */
   readonly outcome?: R;
   /** The step whose outcome this one makes final. */
@@ -89,9 +102,10 @@ export interface StepDraft<N extends string, P, R> extends Plain {
 export type StepBuilder<Ops extends OperatorList, Outs extends OutcomeSchemas = OutcomeSchemas> = <
   const N extends OperatorNames<Ops>,
   const R extends OutcomeFor<Outs, N, OutputOf<Ops, N>> | undefined = undefined,
+  W extends Condition | undefined = undefined,
 >(
-  draft: StepDraft<N, ParamsOf<InputOf<Ops, N>>, R>,
-) => Step<OutputOf<Ops, N>, R>;
+  draft: StepDraft<N, ParamsOf<InputOf<Ops, N>>, R, W>,
+) => Step<OutputOf<Ops, N>, R, W>;
 
 type AnyDraft = StepDraft<string, JsonObject, string | undefined>;
 
@@ -119,15 +133,7 @@ const withoutDefault = (schema: z.ZodType): z.ZodType =>
 
 const unescapePart = (name = ""): string => name.replaceAll("~1", "/").replaceAll("~0", "~");
 
-function buildStep(draft: AnyDraft, mayLack: (at: string) => boolean): Step {
-  const { step_id, params, depends_on = [], applies } = draft;
-  const waitsFor = new Set(depends_on.map((one) => one.step_id));
-  const written = writeReferences(params, (id) => waitsFor.add(id), mayLack);
-  const plain = {
-    ...draft,
-    params: written,
-    depends_on: [...waitsFor],
-    ...(applies !== undefined && { applies: applies.step_id }),
-  };
-  return Object.defineProperty(plain, "output", { get: () => outputOf(step_id) }) as unknown as Step;
+function buildStep({ applies, when, ...draft }: AnyDraft, mayLack: (at: string) => boolean): Step {
+  const named = { ...(applies !== undefined && { applies: applies.step_id }), ...(when !== undefined && { when }) };
+  return finishStep<Step>({ ...draft, ...named }, mayLack);
 }

@@ -5,6 +5,7 @@
  * 1.  Its findings are the refusals that the workflow, or a decision on it, would receive (check-runnable.ts of T4).
  * 2.  One workflow and one page of heads are in memory at a time; a log that cannot be read is a finding.
  */
+
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
 import {
@@ -25,6 +26,7 @@ import { isHarmless } from "../contract/operator.ts";
 import type { PlanStep } from "../contract/plan.ts";
 import { workflowStates } from "../contract/progress.ts";
 import { readStably } from "../contract/schema-reading.ts";
+import { callsOperator } from "../contract/step-kinds.ts";
 import { isStepDone, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Registry } from "../engine/actors/registry.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
@@ -138,6 +140,7 @@ function lackOfPackage(record: WorkflowRecord, registry: Registry): readonly Obs
 function lackOfOperators({ plan, steps }: WorkflowRecord, registry: Registry): readonly Obstacle[] {
   const toCome = (plan?.steps ?? []).filter(({ step_id }) => !isStepDone(steps.get(step_id)?.state ?? "queued"));
   return toCome
+    .filter(callsOperator)
     .filter(({ operator, operator_version }) => registry.findOperator(operator, operator_version) === null)
     .map((step): Obstacle => {
       const place = placeOf(step, registry);
@@ -210,7 +213,6 @@ function migrations(record: WorkflowRecord, registry: Registry): readonly Remedy
   const { type, inputs } = record.intent;
   if (packagesOf(record, registry).length === 0) return [];
   const { version, input } = registry.getCapability(type);
-  const what =
-    `begin it again as ${capabilityRef(type, version)}; what succeeded under the same operators is ` + `not done again`;
+  const what = `begin it again as ${capabilityRef(type, version)}; what succeeded under the same operators is not done again`;
   return readStably(input, inputs).ok ? [{ kind: "migrate", version, what }] : [];
 }

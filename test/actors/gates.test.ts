@@ -17,7 +17,7 @@ async function turnsOf(t: TestKernel, workflowId: string): Promise<readonly (rea
 const waitingSnapshot = () => {
   let [snapshot] = initialTransition(workflowMachine);
   for (const type of ["PLAN_CREATED", "WORKFLOW_STARTED", "WORKFLOW_WAITING"] as const) {
-    [snapshot] = transition(workflowMachine, snapshot, { type });
+    [snapshot] = transition(workflowMachine, snapshot, { type, gates: ["gate-s1"] });
   }
   return snapshot;
 };

@@ -25,7 +25,7 @@ it.each(packages)(
       expect(listed).toContain(step.operator);
       const named = [...JSON.stringify(step.params).matchAll(/\{\{([\w-]+)\.output/g)].map((match) => match[1]);
       expect(step.depends_on).toEqual(expect.arrayContaining(named));
-      expect(steps.map((other) => other.step_id)).toEqual(expect.arrayContaining(step.depends_on));
+      expect(steps.map((other) => other.step_id)).toEqual(expect.arrayContaining([...step.depends_on]));
       if (step.outcome !== undefined) expect(Object.keys(pkg.outcomes)).toContain(step.outcome);
     }
   },

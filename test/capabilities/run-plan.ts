@@ -2,13 +2,18 @@
 // Owns: just enough to see that the steps of a package fit together.
 // Never: gates, retries, records or judges by policy; the scenarios test those on the real kernel.
 
+import type { z } from "zod";
 import type { CapabilityDefinition, PlanQuestion, PlanTemplate } from "../../src/contract/capability.ts";
 import type { Operator } from "../../src/contract/operator.ts";
-import { ExecutionPlan } from "../../src/contract/plan.ts";
+import { ExecutionPlan, type PlanStepDraft } from "../../src/contract/plan.ts";
 import { OperatorError } from "../../src/define/define-operator.ts";
 import { callOperator } from "../../src/testing/call-operator.ts";
 
-type ParsedPlan = ReturnType<typeof ExecutionPlan.parse>;
+type ParsedStep = Omit<z.output<typeof PlanStepDraft>, "depends_on"> & { readonly depends_on: readonly string[] };
+/** A plan of calls alone, each of which waits for the success of others. */
+type ParsedPlan = Omit<ReturnType<typeof ExecutionPlan.parse>, "steps"> & { readonly steps: readonly ParsedStep[] };
+
+const parsePlan = (plan: unknown): ParsedPlan => ExecutionPlan.parse(plan) as ParsedPlan;
 
 export interface PlanRun {
   readonly plans: readonly ParsedPlan[];
@@ -27,10 +32,8 @@ export interface PlanRunOptions {
 export async function planOf(pkg: CapabilityDefinition, question: Partial<PlanQuestion>): Promise<ParsedPlan> {
   const situation = { round: 0, completed: [], failed: [], objective: null, ...question.situation };
   const plan = pkg.plan as PlanTemplate;
-  if (typeof plan !== "function") return ExecutionPlan.parse(plan);
-  return ExecutionPlan.parse(
-    await plan({ ...question, input: pkg.input.parse(question.input), situation } as PlanQuestion),
-  );
+  if (typeof plan !== "function") return parsePlan(plan);
+  return parsePlan(await plan({ ...question, input: pkg.input.parse(question.input), situation } as PlanQuestion));
 }
 
 export async function runPlan(pkg: CapabilityDefinition, options: PlanRunOptions): Promise<PlanRun> {

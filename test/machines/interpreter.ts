@@ -52,6 +52,7 @@ export interface ProbeEvent {
   readonly cause: string | null;
   readonly label: string | null;
   readonly recovered: boolean;
+  readonly gates: readonly string[];
 }
 
 export const guardFields = {
@@ -63,6 +64,7 @@ export const guardFields = {
   cause: fc.constantFrom(null, "edit", "basis"),
   label: fc.constantFrom("dependency_cancelled", null),
   recovered: fc.boolean(),
+  gates: fc.constantFrom<readonly string[]>([], ["gate-one"]),
 };
 
 export const anyEventOf = (machine: AnyStateMachine): fc.Arbitrary<ProbeEvent> =>
@@ -77,6 +79,7 @@ export const event = (type: string, fields: Partial<ProbeEvent> = {}): ProbeEven
   cause: null,
   label: null,
   recovered: false,
+  gates: ["gate-one"],
   ...fields,
   type,
 });

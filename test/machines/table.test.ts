@@ -66,7 +66,7 @@ const probesOf = (type: string): readonly ProbeEvent[] =>
         ),
       ),
     )
-    .concat(event(type, { status: "failed", label: "dependency_cancelled" }));
+    .concat(event(type, { status: "failed", label: "dependency_cancelled" }), event(type, { gates: [] }));
 
 describe.each(allMachines)("the table of %s", (_name, machine) => {
   const chart = compileChart(machine);

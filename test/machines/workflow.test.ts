@@ -12,11 +12,12 @@ const acceptedIn = (path: readonly string[]): readonly string[] => {
     .sort();
 };
 
+const added = ["cancelling", "waiting"];
 const toRunning = ["PLAN_CREATED", "WORKFLOW_STARTED"];
 
 describe("the workflow lifecycle", () => {
-  it("[CARD-04] has the seven states of the requirement, and one between a cancel and the end of what it cuts short", () => {
-    expect(Object.keys(workflowMachine.states).filter((state) => state !== "cancelling")).toEqual([
+  it("[CARD-04] has the seven states of the requirement, one between a cancel and the end of what it cuts short, and one of parked steps", () => {
+    expect(Object.keys(workflowMachine.states).filter((state) => !added.includes(state))).toEqual([
       "accepted",
       "planned",
       "running",
@@ -25,7 +26,7 @@ describe("the workflow lifecycle", () => {
       "failed",
       "cancelled",
     ]);
-    expect(Object.keys(workflowMachine.states)).toHaveLength(8);
+    expect(Object.keys(workflowMachine.states)).toEqual(expect.arrayContaining(added));
     expect(Object.values(workflowMachine.states).every((state) => Object.keys(state.states).length === 0)).toBe(true);
   });
 

@@ -37,6 +37,14 @@ const ways: Readonly<Record<State, (subject: Subject) => Promise<void>>> = {
   },
   running,
   waiting_for_user: waiting,
+  async waiting(subject) {
+    subject.script.plan([
+      step("work", "Model.Write"),
+      { step_id: "rest", name: "rest", kind: "sleep", params: { ms: hour }, depends_on: ["work"] },
+    ]);
+    await subject.submit();
+    await work(subject, "succeed");
+  },
   async completed(subject) {
     await waiting(subject);
     subject.script.queue("asked", "succeed");
@@ -86,6 +94,7 @@ const legal: Readonly<Record<State, readonly (keyof typeof wishes)[]>> = {
   planned: ["cancel"],
   running: ["cancel"],
   waiting_for_user: ["approve", "reject", "edit", "cancel", "regenerate"],
+  waiting: ["cancel"],
   completed: [],
   failed: ["resume", "regenerate"],
   cancelling: [],

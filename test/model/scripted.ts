@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import type { OperatorCall } from "../../src/contract/operator.ts";
-import type { ExecutionPlan, PlanStepDraft } from "../../src/contract/plan.ts";
+import type { AnyStepDraft, ExecutionPlan, PlanStepDraft } from "../../src/contract/plan.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, operatorError } from "../../src/define/define-operator.ts";
 
@@ -42,8 +42,8 @@ export class Script {
   readonly #queues = new Map<string, Behaviour[]>();
   readonly #waiting: Waiting[] = [];
   readonly #held: (() => void)[] = [];
-  readonly #planners: ((plan: readonly PlanStepDraft[] | null) => void)[] = [];
-  readonly #plans: (readonly PlanStepDraft[] | null)[] = [];
+  readonly #planners: ((plan: readonly AnyStepDraft[] | null) => void)[] = [];
+  readonly #plans: (readonly AnyStepDraft[] | null)[] = [];
 
   /** Fills the queue of a step before it runs. */
   queue(stepId: string, ...behaviours: readonly Behaviour[]): void {
@@ -69,7 +69,7 @@ export class Script {
   }
 
   /** Gives a plan to the planner that waits, or to the next one; null: the planner throws. */
-  plan(steps: readonly PlanStepDraft[] | null): void {
+  plan(steps: readonly AnyStepDraft[] | null): void {
     const waiting = this.#planners.shift();
     if (waiting === undefined) this.#plans.push(steps);
     else waiting(steps);
@@ -137,7 +137,7 @@ export class Script {
 
   async #nextPlan(): Promise<ExecutionPlan> {
     const ready = this.#plans.shift();
-    const waits = (): Promise<readonly PlanStepDraft[] | null> => new Promise((tell) => this.#planners.push(tell));
+    const waits = (): Promise<readonly AnyStepDraft[] | null> => new Promise((tell) => this.#planners.push(tell));
     const steps = ready === undefined ? await waits() : ready;
     if (steps === null) throw new Error("no plan comes to mind");
     return { reasoning: "as the script says", steps: [...steps] };

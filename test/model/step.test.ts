@@ -46,6 +46,7 @@ function operatorFor(route: readonly ChartEvent[]): string {
   );
   return late || route.some(({ type }) => type === "ACTION_IN_DOUBT") ? "Model.Send" : "Model.Read";
 }
+const isParked = (route: readonly ChartEvent[]): boolean => route.some(({ type }) => type === "STEP_PARKED");
 const gateIn = (route: readonly ChartEvent[]) => {
   const awaits = route.some(({ type }, i) => type === "GATE_OPENED" && route[i - 1]?.type === "STEP_STARTED");
   const action = route.find(({ type }) => type === "GATE_EXPIRED")?.action;
@@ -62,11 +63,13 @@ async function open(path: ChartPath): Promise<Subject> {
   subject.script.denies = deniedIn(route);
   subject.script.plan([
     step("first", "Model.Read"),
-    step("subject", operatorFor(route), {
-      depends_on: ["first"],
-      ...gateIn(route),
-      ...(subject.script.denies === "outcome" && { outcome: "Model.Outcome" }),
-    }),
+    isParked(route)
+      ? { step_id: "subject", name: "subject", kind: "sleep", params: { ms: hour }, depends_on: ["first"] }
+      : step("subject", operatorFor(route), {
+          depends_on: ["first"],
+          ...gateIn(route),
+          ...(subject.script.denies === "outcome" && { outcome: "Model.Outcome" }),
+        }),
     ...(moves ? [step("busy", "Model.Slow", { depends_on: ["first"] })] : []),
   ]);
   await subject.submit();
@@ -145,6 +148,8 @@ const acts: Readonly<Record<string, Act>> = {
     return answer(subject, "subject", follows(route, "ACTION_FAILED", /ACTION_RETRY/) ? "flake" : "fail");
   },
   async ACTION_RETRY_SCHEDULED() {},
+  async STEP_PARKED() {},
+  STEP_RESUMED: (subject) => subject.t.clock.advance(hour),
   async ACTION_IN_DOUBT(subject, state, route) {
     if (follows(route, "ACTION_FAILED", /ACTION_IN_DOUBT/)) return;
     if (state === "running.calling" || state === "running.backing_off") await lose(subject, state, route);

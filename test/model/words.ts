@@ -21,6 +21,7 @@ const fields = {
   cause: [null, "basis"],
   label: [null, "dependency_cancelled"],
   recovered: [false, true],
+  gates: [["gate-one"], []],
 } as const satisfies { readonly [F in keyof Omit<ProbeEvent, "type">]: readonly ProbeEvent[F][] };
 type Field = keyof typeof fields;
 const fieldNames = Object.keys(fields) as readonly Field[];
@@ -87,6 +88,9 @@ function wordsFor(type: string, tell: Teller): ReadonlyMap<string, ChartEvent> {
 
 /** `GATE_EXPIRED(allow)`, `ACTION_FAILED(pending)`. */
 export function nameOf({ type, ...read }: ChartEvent): string {
-  const told = Object.entries(read).flatMap(([field, value]) => (value === true ? field : value || []));
+  const told = Object.entries(read).flatMap(([field, value]) => {
+    if (Array.isArray(value)) return value.length === 0 ? `no ${field}` : [];
+    return value === true ? field : value || [];
+  });
   return told.length === 0 ? type : `${type}(${told.join(", ")})`;
 }

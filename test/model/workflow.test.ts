@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { workflowMachine } from "../../machines/index.ts";
-import type { PlanStepDraft } from "../../src/contract/plan.ts";
+import type { AnyStepDraft } from "../../src/contract/plan.ts";
 import { createCommandSignal } from "../../src/index.ts";
 import { createCoverage, type Driver, titleOf, walkPath } from "./driver.ts";
 import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.ts";
@@ -21,12 +21,17 @@ const isPlannedAgain = (route: readonly ChartEvent[]): boolean =>
   route.slice(1).some(({ type }) => type.startsWith("PLAN_"));
 /** A workflow that waits and then fails, or is being cancelled, waits for the truth about a lost call. */
 const isLost = (route: readonly ChartEvent[]): boolean =>
-  has(route, "WORKFLOW_WAITING") && has(route, "WORKFLOW_FAILED", "WORKFLOW_CANCELLING");
+  !isParked(route) && has(route, "WORKFLOW_WAITING") && has(route, "WORKFLOW_FAILED", "WORKFLOW_CANCELLING");
+/** It waits for a time, and asks nobody. */
+const isParked = (route: readonly ChartEvent[]): boolean =>
+  route.some(({ type, gates }) => type === "WORKFLOW_WAITING" && gates?.length === 0);
+const rest: AnyStepDraft = { step_id: "rest", name: "rest", kind: "sleep", params: { ms: hour }, depends_on: ["work"] };
 /** It is cancelled at once: its call has no effect. */
 const isHarmless = (route: readonly ChartEvent[]): boolean =>
   has(route, "WORKFLOW_CANCELLED") && !has(route, "WORKFLOW_CANCELLING");
 
-function planFor(route: readonly ChartEvent[]): readonly PlanStepDraft[] {
+function planFor(route: readonly ChartEvent[]): readonly AnyStepDraft[] {
+  if (isParked(route)) return [step("work", "Model.Read"), rest];
   const decides = has(route, "WORKFLOW_WAITING", "USER_APPROVED", "USER_REJECTED", "GATE_EXPIRED");
   const asks = decides && !has(route, "WORKFLOW_CANCELLING") && !isLost(route);
   const gate = { expiry: { after_ms: hour, action: "allow" as const } };
@@ -52,7 +57,7 @@ const answer = async ({ script, t }: Subject, how: "succeed" | "fail"): Promise<
   await t.clock.settle();
 };
 
-const plan = async ({ script, t }: Subject, steps: readonly PlanStepDraft[] | null): Promise<void> => {
+const plan = async ({ script, t }: Subject, steps: readonly AnyStepDraft[] | null): Promise<void> => {
   script.plan(steps);
   await t.clock.settle();
 };
@@ -78,12 +83,14 @@ const acts: Readonly<Record<string, Act>> = {
   },
   WORKFLOW_STARTED: (subject) => command(subject, "activate"),
   WORKFLOW_WAITING: (subject, _state, route) => (isLost(route) ? subject.crash() : answer(subject, "succeed")),
-  WORKFLOW_RESUMED: (subject) => subject.decide("approve"),
+  WORKFLOW_RESUMED: (subject, state) =>
+    state === "waiting" ? subject.t.clock.advance(hour) : subject.decide("approve"),
   WORKFLOW_RESTARTED: (subject) => subject.retry(),
   WORKFLOW_COMPLETED: (subject) => answer(subject, "succeed"),
   async WORKFLOW_FAILED(subject, state) {
     if (state === "accepted") return plan(subject, null);
     if (state === "planned") return subject.crash({ capabilities: [] });
+    if (state === "waiting") return subject.crash({ initialize: () => Promise.reject(new Error("not today")) }, hour);
     return state === "running" ? answer(subject, "fail") : subject.decide("reject");
   },
   WORKFLOW_CANCELLING: (subject) => subject.cancel(),
@@ -98,7 +105,7 @@ function createDriver(path: ChartPath, subject: Subject): Driver {
   return {
     subject,
     view,
-    project: (events) => events.flatMap((e) => model.wordFor(e.event_type) ?? []),
+    project: (events) => events.flatMap((e) => model.wordFor(e.event_type, e.payload) ?? []),
     live: () => (subject.t.kernel.lifecycles(subject.id)?.workflow as string | undefined) ?? null,
     bring: async (event) => acts[event.type]?.(subject, await view(), eventsOf(path)),
   };

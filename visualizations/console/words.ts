@@ -22,6 +22,7 @@ const stateWords: Readonly<Record<WorkflowStateName, string>> = {
   planned: "planned",
   running: "running",
   waiting_for_user: "waits for a person",
+  waiting: "waits for a time, an event or another workflow",
   cancelling: "is being cancelled",
   completed: "completed",
   failed: "failed",

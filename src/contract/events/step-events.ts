@@ -3,7 +3,7 @@ import type { KernelError } from "../error.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../outcome.ts";
 import type { StepStatus } from "../step.ts";
-import type { SkipReason } from "../workflow-state.ts";
+import type { ParkedFor, SkipReason } from "../workflow-state.ts";
 import { event } from "./event-row.ts";
 
 /** The result of a step. */
@@ -22,6 +22,14 @@ export interface StepStreamed {
   readonly chunks: readonly string[];
   readonly percent: number | null;
   readonly final: boolean;
+}
+
+/** The wait of a step. */
+export interface StepParked extends ParkedFor {}
+
+/** The end of the wait of a step. */
+export interface StepResumed {
+  readonly by: "time";
 }
 
 /** A version of an outcome. */
@@ -68,6 +76,8 @@ export const stepEvents = {
     ends: "step",
     progress: true,
   }),
+  STEP_PARKED: event<StepParked>({ from: "workflow", to: "step", charts: ["step"], progress: true }),
+  STEP_RESUMED: event<StepResumed>({ from: "workflow", to: "step", charts: ["step"], progress: true }),
   STEP_STREAMED: event<StepStreamed>({ from: "operator", to: "step", progress: true }),
   OUTCOME_DRAFTED: event<OutcomeRecorded>({ from: "step", to: "workflow" }),
   OUTCOME_FINALIZED: event<OutcomeRecorded>({ from: "step", to: "workflow" }),

@@ -58,6 +58,7 @@ export const workflowEvents = {
     from: "t4",
     to: "workflow",
     charts: ["workflow"],
+    guards: ["gates"],
     progress: true,
     transition: "waiting",
   }),

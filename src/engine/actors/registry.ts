@@ -64,9 +64,10 @@ export function createRegistry({ retrieval, registerCeilings }: RegistryOptions 
     registerOperator,
     registerCapability(capability) {
       readStrictly(CapabilityPackage, capability, { what: "capability", source: registryRef });
-      const { intentType, version, limits } = capability;
+      const { intentType, version } = capability;
+      const { max_invocations, max_tokens } = capability.limits;
       const isNew = capabilities.isNew(intentType, version, capability);
-      registerCeilings?.(intentType, limits);
+      registerCeilings?.(intentType, { max_invocations, max_tokens });
       for (const operator of capability.operators) if (typeof operator !== "string") registerOperator(operator);
       if (isNew) capabilities.add(intentType, version, capability);
     },

@@ -10,7 +10,14 @@ import { factsOf, isHeardBy } from "../../contract/events.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import { submissionKey } from "../../contract/intent.ts";
 import { endpointCounter } from "../../contract/model-route.ts";
-import { isRunnable, isTerminal, percentOf, type WorkflowRecord } from "../../contract/workflow.ts";
+import {
+  isRunnable,
+  isTerminal,
+  parkedSteps,
+  percentOf,
+  type StepRecord,
+  type WorkflowRecord,
+} from "../../contract/workflow.ts";
 import { isWorking } from "../../contract/workflow-state.ts";
 import { titleOf } from "../../contract/workflow-summary.ts";
 import type { AppendIndexes, IndexedCharge } from "../../ports/ledger-store.ts";
@@ -111,13 +118,18 @@ export function dueOf(record: WorkflowRecord): number | null {
   // that waited is gone.
   if (record.state === "cancelling")
     return isAnyUnasked(record) || openGates(record).length === 0 ? Date.parse(record.updated_at) : null;
-  if (record.state !== "waiting_for_user") return null;
+  if (record.state !== "waiting_for_user" && record.state !== "waiting") return null;
   const open = openGates(record);
-  const isLeft = open.length > 0 && !isAnyRunnable(record);
-  return isLeft ? earliest(timesOf(open)) : Date.parse(record.updated_at);
+  const parked = parkedSteps(record);
+  const isLeft = open.length + parked.length > 0 && !isAnyRunnable(record);
+  return isLeft ? earliest([...timesOf(open), ...parked.flatMap(timeOf)]) : Date.parse(record.updated_at);
 }
 
-/** Steps wait for a retry, and none runs: a ready step waits for a place that one of them holds. */
+/** When the wait of a parked step is over, epoch ms; nothing if it has no end of its own. */
+const timeOf = ({ parked }: StepRecord): readonly number[] =>
+  parked?.due_at == null ? [] : [Date.parse(parked.due_at)];
+
+/** Steps back off, and none runs: what is ready besides waits for a place that one of them holds. */
 function dueAfterPause(record: WorkflowRecord): number | null {
   const pauses: number[] = [];
   for (const id of record.standing.running) {
@@ -126,7 +138,7 @@ function dueAfterPause(record: WorkflowRecord): number | null {
     if (phase === "backing_off" && retry_due !== null) pauses.push(Date.parse(retry_due));
   }
   if (pauses.length === 0) return null;
-  return earliest([...pauses, ...timesOf(openGates(record))]);
+  return earliest([...pauses, ...timesOf(openGates(record)), ...parkedSteps(record).flatMap(timeOf)]);
 }
 
 const openGates = ({ gates }: WorkflowRecord): readonly Gate[] => [...gates.values()].filter(isOpenGate);

@@ -17,6 +17,7 @@ const styles: Readonly<Record<WorkflowStateName | StepState, Style>> = {
   planned: "dim",
   running: "cyan",
   waiting_for_user: "yellow",
+  waiting: "blue",
   cancelling: "magenta",
   completed: "green",
   failed: "red",

@@ -17,6 +17,7 @@ const statuses: { readonly [S in WorkflowStateName]: Task["status"] } = {
   planned: "working",
   running: "working",
   waiting_for_user: "input_required",
+  waiting: "working",
   cancelling: "working",
   completed: "completed",
   failed: "failed",

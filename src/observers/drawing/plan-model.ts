@@ -4,7 +4,8 @@
  * Owns: which words stand in a box. M1  What came from outside is shown by name where it cannot be seen, and whole.
  */
 import { isOpenGate } from "../../contract/gate.ts";
-import type { ExecutionPlan } from "../../contract/plan.ts";
+import { type ExecutionPlan, isCallDraft, operatorOf, type PlanStep } from "../../contract/plan.ts";
+import { idOfDependency } from "../../contract/step-kinds.ts";
 import type { WorkflowState } from "../../contract/workflow-state.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { linesOfGate, linesOfSpec } from "./gate-lines.ts";
@@ -26,15 +27,18 @@ export interface PlanNode {
   readonly mark: string | null;
 }
 
-type Drafted = ExecutionPlan["steps"][number];
-
 const most = 34;
 
 /** A plan as it is written. `effectOf` says what an operator may do to the outside, where it is known. */
 export function readPlan(title: string, plan: ExecutionPlan, effectOf: (operator: string) => string | null): PlanModel {
   const steps = plan.steps.map((step) => {
-    const gates = step.gate == null ? [] : linesOfSpec(step.gate);
-    return nodeOf(step, { about: aboutStep(step, effectOf(step.operator)), gates, mark: null });
+    const call = isCallDraft(step) ? step : null;
+    const gates = call?.gate == null ? [] : linesOfSpec(call.gate);
+    const operator = operatorOf(step);
+    const { step_id, name, depends_on = [] } = step;
+    const shown = { step_id, name, operator, depends_on: depends_on.map(idOfDependency) };
+    const about = aboutStep({ ...call, ...step }, call === null ? null : effectOf(operator));
+    return nodeOf(shown, { about, gates, mark: null });
   });
   return {
     title: showLine(title),
@@ -63,7 +67,7 @@ export function readRun(state: WorkflowState): PlanModel {
 const describeRun = ({ workflow_id, state, accepted_at, finished_at }: WorkflowState): string =>
   `${workflow_id} ${state.replaceAll("_", " ")}, accepted at ${accepted_at}${finished_at === null ? "" : `, ended at ${finished_at}`}`;
 
-type Shown = Pick<Drafted, "step_id" | "name" | "operator"> & { readonly depends_on?: readonly string[] };
+type Shown = Pick<PlanStep, "step_id" | "name" | "operator"> & { readonly depends_on: readonly string[] };
 
 interface Told {
   readonly about: readonly string[];
@@ -75,7 +79,7 @@ interface Told {
 function nodeOf({ step_id, name, operator, depends_on }: Shown, { about, gates, mark }: Told): PlanNode {
   return {
     id: step_id,
-    dependsOn: depends_on ?? [],
+    dependsOn: depends_on,
     head: wrapText(`${step_id}: ${showLine(name)}`, most),
     lines: [
       ...[operator, ...about].flatMap((line) => wrapText(showLine(line), most + 8)),
@@ -89,10 +93,13 @@ function nodeOf({ step_id, name, operator, depends_on }: Shown, { about, gates, 
 const wrapGateLine = (line: string): readonly string[] =>
   wrapText(line, most + 8).map((part, at) => (at === 0 ? part : `↳ ${part}`));
 
-type About = Pick<Drafted, "outcome" | "applies">;
+interface About {
+  readonly outcome?: string | null | undefined;
+  readonly applies?: string | null | undefined;
+}
 
 /** What a step does beside its call. */
-function aboutStep({ outcome, applies }: { readonly [K in keyof About]?: About[K] | null }, effect: string | null) {
+function aboutStep({ outcome, applies }: About, effect: string | null) {
   return [
     ...(effect === null || effect === "none" ? [] : [`effect ${effect}`]),
     ...(outcome == null ? [] : [`drafts ${outcome}`]),

@@ -11,20 +11,28 @@
 import type { z } from "zod";
 import { type Same, seatsOf } from "../../../machines/quorum.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
-import { raise } from "../../contract/error.ts";
-import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import { gatesIn } from "../../contract/gate.ts";
 import { whyUnsatisfiable } from "../../contract/gate-spec.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { type JsonObject, toJson } from "../../contract/json.ts";
 import { explainKeys, type Problem, problemsOf } from "../../contract/known-keys.ts";
-import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
-import { ExecutionPlan, type Plan, type PlanStep, type PlanStepDraft, readPlainPlan } from "../../contract/plan.ts";
-import { type Literals, literalsOf } from "../../contract/reference.ts";
+import { ExecutionPlan, type Plan, type PlanStep, readPlainPlan } from "../../contract/plan.ts";
+import { literalsOf } from "../../contract/reference.ts";
+import { type Dependency, idOfDependency, kindNames } from "../../contract/step-kinds.ts";
 import { ReadyQueue } from "../../engine/actors/ready-queue.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
 import { messageOf } from "../../engine/actors/within.ts";
+import {
+  appliedBy,
+  type CallDraft,
+  type Draft,
+  isCall,
+  type QuietDraft,
+  refuse,
+  requireEarlier,
+  requireGiven,
+} from "./draft-step.ts";
 import { respondStep } from "./respond-step.ts";
 
 export interface CompileRequest {
@@ -42,8 +50,11 @@ export interface CompileRequest {
   readonly used: readonly string[];
   /** Steps that another workflow has made before: these get the draft version, and with it keys of their own. */
   readonly regenerate: { readonly steps: readonly string[]; readonly draft_version: number };
-  readonly rename: (step: Pick<PlanStep, "params" | "literals">, renamed: ReadonlyMap<string, string>) => JsonObject;
-  /** The principals who requested the work, who may not decide on it at a gate with separation of duties. */
+  readonly rename: (
+    written: { readonly params: unknown; readonly literals?: PlanStep["literals"] },
+    renamed: ReadonlyMap<string, string>,
+  ) => JsonObject;
+  /** Who asked for the work; may not decide on it where a gate separates the two. */
   readonly requesters: readonly PrincipalRef[];
   readonly same: Same;
   readonly takesSignatures: boolean;
@@ -54,16 +65,7 @@ export type Compiled =
   | { readonly plan: Plan; readonly dropped: readonly string[] }
   | { readonly cyclic: readonly { readonly id: string; readonly depends_on: readonly string[] }[] };
 
-type Draft = z.output<typeof PlanStepDraft> & Pick<PlanStep, "literals">;
-
-const compileRef = moduleRef(3, "dag_compile", "compile");
-const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): never =>
-  raise(kernelError(code, message, compileRef, { detail }));
-
-/**
- * Compiles a proposal. @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_TOO_LONG,
- * T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS.
- */
+/** @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_TOO_LONG, T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS. */
 export function compilePlan(request: CompileRequest): Compiled {
   const { steps, reasoning, direct_response, continues = false } = readProposal(request.proposal);
   if (direct_response !== null) {
@@ -78,6 +80,8 @@ export function compilePlan(request: CompileRequest): Compiled {
   );
   if (fresh.length === 0) return refuse("T3_PLAN_EMPTY", "the plan has no steps and no direct response");
   requireFew(request, fresh.length);
+  requireEarlier(fresh, request.completed);
+  requireGiven(fresh);
   const isOrdered = requireDependencies(fresh, request.completed);
   const ordered = isOrdered ? fresh : orderSteps(fresh, new Set(request.completed));
   if (ordered === null) return { cyclic: fresh.map((s) => ({ id: s.step_id, depends_on: s.depends_on })) };
@@ -101,12 +105,22 @@ function requireFew({ maxSteps, cuts }: CompileRequest, steps: number): void {
 function readProposal(proposal: unknown): Omit<z.output<typeof ExecutionPlan>, "steps"> & { steps: readonly Draft[] } {
   const plain = toPlain(proposal);
   const read = readPlainPlan(plain) ?? readPlan(plain);
-  const given = proposal as { readonly steps: readonly { readonly params?: unknown }[] };
+  const given = proposal as { readonly steps: readonly { readonly params?: unknown; readonly when?: unknown }[] };
   const steps = read.steps.map((step, i): Draft => {
     const literals = literalsOf(given.steps[i]?.params);
-    return literals === undefined ? step : { ...step, literals };
+    const when_literals = step.when === undefined ? undefined : literalsOf(given.steps[i]?.when);
+    const marks = {
+      ...(literals !== undefined && { literals }),
+      ...(when_literals !== undefined && { when_literals }),
+    };
+    return { ...step, ...nameDependencies(step.depends_on), ...marks };
   });
   return Object.assign(read, { steps });
+}
+
+function nameDependencies(written: readonly Dependency[]): Pick<PlanStep, "depends_on" | "settled"> {
+  const settled = written.filter((one) => typeof one !== "string").map(idOfDependency);
+  return { depends_on: [...new Set(written.map(idOfDependency))], ...(settled.length > 0 && { settled }) };
 }
 
 function readPlan(plain: unknown): z.output<typeof ExecutionPlan> {
@@ -185,9 +199,11 @@ function renameUsed(
     ...s,
     step_id: to(s.step_id),
     depends_on: s.depends_on.map(to),
+    ...(s.settled === undefined ? {} : { settled: s.settled.map(to) }),
     params: rename(s, renamed),
-    ...(s.applies === undefined ? {} : { applies: to(s.applies) }),
-  }));
+    ...(s.when === undefined ? {} : { when: rename({ params: s.when, literals: s.when_literals }, renamed) }),
+    ...(isCall(s) && s.applies !== undefined ? { applies: to(s.applies) } : {}),
+  })) as readonly Draft[];
 }
 
 /** Returns whether each step already follows all its dependencies. @throws if a step depends on a missing one. */
@@ -196,7 +212,9 @@ function requireDependencies(steps: readonly Draft[], completed: readonly string
   const later = new Set(steps.map((s) => s.step_id));
   const unresolved: string[] = [];
   let isOrdered = true;
-  for (const { step_id, depends_on, applies } of steps) {
+  for (const step of steps) {
+    const { step_id, depends_on } = step;
+    const applies = appliedBy(step);
     for (const id of depends_on) {
       if (!known.has(id)) isOrdered = false;
       if (!known.has(id) && !later.has(id)) unresolved.push(`${step_id} → ${id}`);
@@ -226,7 +244,7 @@ function orderSteps(steps: readonly Draft[], completed: ReadonlySet<string>): re
   return ordered.length === steps.length ? ordered : null;
 }
 
-function findOperator({ registry, capability }: CompileRequest, step: Draft): Operator {
+function findOperator({ registry, capability }: CompileRequest, step: CallDraft): Operator {
   const operator = registry.findOperator(step.operator, step.operator_version);
   if (operator === null)
     return refuse("T3_PLAN_UNKNOWN_OPERATOR", `step ${step.step_id} calls ${step.operator}, which is not registered`, {
@@ -241,8 +259,8 @@ function findOperator({ registry, capability }: CompileRequest, step: Draft): Op
   return operator;
 }
 
-/** Refuses a gate that could never be satisfied; the schema has refused those that are so without the requester. */
-function requireSatisfiable({ step_id, gate }: Draft, { requesters, same, takesSignatures }: CompileRequest): void {
+/** A gate that nobody could ever satisfy is none; what shows without the requester the schema has refused already. */
+function requireSatisfiable({ step_id, gate }: CallDraft, { requesters, same, takesSignatures }: CompileRequest): void {
   if (gate === undefined) return;
   const why = whyUnsatisfiable(gate, seatsOf(gate, requesters, same)?.length ?? null);
   if (why !== null)
@@ -253,20 +271,60 @@ function requireSatisfiable({ step_id, gate }: Draft, { requesters, same, takesS
     });
 }
 
-/** Compiles a step: fills the members that the planner left out from the operator and the package. */
-function compileStep(step: Draft, request: CompileRequest): PlanStep {
+const compileStep = (step: Draft, request: CompileRequest): PlanStep =>
+  isCall(step) ? compileCall(step, request) : compileQuiet(step, request);
+
+/** A step that calls no operator: it costs nothing and has no effect of its own. */
+function compileQuiet(step: QuietDraft, { capability: { policyTags, weights }, regenerate }: CompileRequest): PlanStep {
+  const { kind, step_id, name, params, depends_on, weight, priority = 0 } = step;
+  const base = baseOf(step_id);
+  return {
+    kind,
+    step_id,
+    name,
+    operator: kindNames[kind],
+    operator_version: "1.0",
+    params: params as JsonObject,
+    ...marksOf(step),
+    depends_on,
+    outcome: null,
+    applies: null,
+    outputs: [],
+    policy_tags: joinTags([], [], policyTags[base]),
+    risk_level: "low",
+    effect: "none",
+    gate: null,
+    idempotency: { strategy: "inputs", target: null },
+    weight: weight ?? weights[base] ?? 1,
+    estimated_cost: 0,
+    priority,
+    draft_version: regenerate.steps.includes(base) ? regenerate.draft_version : 1,
+  };
+}
+
+/** What a step states beside its data: the condition, the dependencies of any end, the texts that are no references. */
+const marksOf = ({ literals, settled, when, when_literals }: Draft): Partial<PlanStep> => ({
+  ...(literals !== undefined && { literals }),
+  ...(settled !== undefined && { settled }),
+  ...(when !== undefined && { when }),
+  ...(when_literals !== undefined && { when_literals }),
+});
+
+/** Fills what the planner left out from the operator and the package. */
+function compileCall(step: CallDraft, request: CompileRequest): PlanStep {
   const { metadata } = findOperator(request, step);
   requireSatisfiable(step, request);
   const { policyTags, weights } = request.capability;
   const base = baseOf(step.step_id);
   const applies = step.applies ?? null;
-  const compiled: PlanStep = {
+  return {
     kind: "call",
     step_id: step.step_id,
     name: step.name,
     operator: step.operator,
     operator_version: metadata.version,
     params: step.params,
+    ...marksOf(step),
     depends_on:
       applies === null || step.depends_on.includes(applies) || request.completed.includes(applies)
         ? step.depends_on
@@ -284,7 +342,6 @@ function compileStep(step: Draft, request: CompileRequest): PlanStep {
     priority: step.priority ?? 0,
     draft_version: request.regenerate.steps.includes(base) ? request.regenerate.draft_version : 1,
   };
-  return step.literals === undefined ? compiled : withLiterals(compiled, step.literals);
 }
 
 /** Joins tags without repetition; an operator's own list, of its frozen metadata, is not copied. */
@@ -295,14 +352,6 @@ function joinTags(
 ): string[] {
   const all = own.length + ofPackage.length === 0 ? ofOperator : [...own, ...ofPackage, ...ofOperator];
   return all.length < 2 ? (all as string[]) : [...new Set(all)];
-}
-
-/** Adds the marks to the params that they concern. */
-function withLiterals(
-  { kind, step_id, name, operator, operator_version, params, ...rest }: PlanStep,
-  literals: Literals,
-): PlanStep {
-  return { kind, step_id, name, operator, operator_version, params, literals, ...rest };
 }
 
 function assemble({ identity }: CompileRequest, parts: Pick<Plan, "reasoning" | "direct_response" | "steps">): Plan {

@@ -78,7 +78,7 @@ function compileAnswer(
     proposal: proposed?.plan,
     capability,
     registry,
-    maxSteps: visit.runtime.limits.maxSteps,
+    maxSteps: capability.limits.maxSteps ?? visit.runtime.limits.maxSteps,
     cuts,
     rename,
     completed: situation.completed.map((s) => s.step_id),

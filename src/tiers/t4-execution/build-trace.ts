@@ -67,9 +67,11 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
 const viewStep = (record: StepRecord): StepView => ({
   step_id: record.step.step_id,
   name: record.step.name,
+  kind: record.step.kind,
   operator: record.step.operator,
   state: record.state,
   phase: record.phase,
+  waits_for: record.phase === "parked" ? record.parked : null,
   attempts: record.attempts.length,
   run: record.run,
   depends_on: record.step.depends_on,

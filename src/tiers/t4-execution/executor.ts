@@ -304,7 +304,8 @@ const goneOn = kernelError("T0_LEDGER_CONFLICT", "another log goes on from where
 const mayBeKept = ({ log, handles, interrupted }: Mailbox): boolean =>
   !interrupted && handles.size === 0 && log.lost === null && !log.foreign && log.isSettled && isParked(log);
 
-const isParked = (log: WorkflowLog): boolean => log.exists && log.record.state === "waiting_for_user";
+const isParked = (log: WorkflowLog): boolean =>
+  log.exists && (log.record.state === "waiting_for_user" || log.record.state === "waiting");
 
 function identityOf(record: WorkflowRecord): NewWorkflow {
   const { tenant_id, workflow_id, thread_id, correlation_id, intent } = record;

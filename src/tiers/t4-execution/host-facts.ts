@@ -11,6 +11,7 @@ import { type KernelError, KernelErrorException } from "../../contract/error.ts"
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
 import { type Operator, OperatorMetadata, retryPolicies } from "../../contract/operator.ts";
+import { PackageLimits } from "../../contract/token.ts";
 import { defaultLimits } from "../../engine/actors/runtime.ts";
 import { errorOf } from "../../engine/actors/within.ts";
 import { oodaRef, type Settings } from "./decide/run/run.ts";
@@ -110,10 +111,14 @@ function readOperator(name: string, version: string | undefined, fact: Json): Op
   } as unknown as Operator;
 }
 
+const usualCapability = { uiActions: {}, limits: PackageLimits.parse({}) };
+
 const writeCapability = (fact: Fact<CapabilityDefinition>): Json =>
   ("error" in fact
     ? fact
-    : { value: unlike(fact.value, { uiActions: {} } as never, ["uiActions"]) }) as unknown as Json;
+    : {
+        value: unlike<Partial<CapabilityDefinition>>(fact.value, usualCapability, ["uiActions", "limits"]),
+      }) as unknown as Json;
 
 const usualSettings = {
   holdsStreams: false,
@@ -166,7 +171,7 @@ export function settingsOf(
       findOperator: (name, version) => readOperator(name, version, known(operatorName(name, version))),
       getCapability(type, version) {
         const fact = known(capabilityName(type, version)) as unknown as Fact<Partial<CapabilityDefinition>>;
-        return { uiActions: {}, ...requireRead(fact) } as unknown as CapabilityDefinition;
+        return { ...usualCapability, ...requireRead(fact) } as unknown as CapabilityDefinition;
       },
       retrievalFor: () => undefined,
     },

@@ -18,7 +18,7 @@ import { inNextTurn } from "../../engine/actors/next-turn.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import { errorOf } from "../../engine/actors/within.ts";
 import type { WorkflowLog } from "../../engine/log/workflow-log.ts";
-import { isBackingOff, nextDue } from "./decide/gate/expire-gates.ts";
+import { nextDue, waitsForTime } from "./decide/gate/expire-gates.ts";
 import { decide, endCrashed, hear } from "./decide/plan/decide.ts";
 import { mayGoOn } from "./decide/plan/work-plan.ts";
 import { PassScopes, type Place } from "./decide/run/answers.ts";
@@ -129,16 +129,16 @@ export class Mailbox extends RunMemory implements Run, Calling {
     return this.log.exists && isTerminal(this.log.record.state);
   }
 
-  /** A step backs off, and this process waits for its time. */
+  /** A step waits for a time, and this process keeps it. */
   get #pauses(): boolean {
-    return this.log.lease !== null && mayGoOn(this) && isBackingOff(this.log.record) && !this.#rests;
+    return this.log.lease !== null && mayGoOn(this) && waitsForTime(this.log.record) && !this.#rests;
   }
 
   /** Nothing goes on before a time that is far enough away: it is kept in the ledger, not here. */
   get #rests(): boolean {
     const { due, record } = this.log;
     if (record.state === "waiting_for_user" || record.state === "cancelling") return true;
-    return due !== null && due - this.now > this.settings.limits.restAfterMs;
+    return due === null ? record.state === "waiting" : due - this.now > this.settings.limits.restAfterMs;
   }
 
   /** False once it has rested, or its log is lost: who has something to say to the workflow wakes it first. */

@@ -7,7 +7,8 @@
 import { z } from "zod";
 import type { ExecutionPlan } from "../../../contract/plan.ts";
 import { defineCapability } from "../../../define/define-capability.ts";
-import type { AnyStep, StepBuilder } from "../../../define/step-builder.ts";
+import type { AnyStep } from "../../../define/quiet-steps.ts";
+import type { StepBuilder } from "../../../define/step-builder.ts";
 import { fileWrite } from "../../operators/files/file-write.ts";
 import { PathInside } from "../../operators/files/safe-path.ts";
 import { gitLog, RepositoryPath } from "../../operators/git-log/git-log.ts";

@@ -7,6 +7,7 @@
  */
 import { KernelErrorException, toExecutorError } from "../../../../contract/error.ts";
 import type { Gate, ParsedGateRequest } from "../../../../contract/gate.ts";
+import { callsOperator } from "../../../../contract/step-kinds.ts";
 import { isStepDone } from "../../../../contract/workflow.ts";
 import { findOperator, type Prepared, prepareShown } from "../payload/prepare-step.ts";
 import { checkCall } from "../payload/show-call.ts";
@@ -35,7 +36,7 @@ function requireRegistered(run: Run): void {
   capabilityOf(run);
   const { plan, steps } = run.log.record;
   for (const step of plan?.steps ?? [])
-    if (!isStepDone(steps.get(step.step_id)?.state ?? "queued")) findOperator(run, step);
+    if (callsOperator(step) && !isStepDone(steps.get(step.step_id)?.state ?? "queued")) findOperator(run, step);
 }
 
 /** Returns whether a decision ends what the gate shows as it stands. A rejection with an edit is checked as the edit is made. */

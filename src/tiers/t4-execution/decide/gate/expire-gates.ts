@@ -22,7 +22,7 @@ export function expireGates(run: Run): void {
 }
 
 /**
- * When something of the workflow falls due here: a gate's time, the end of a pause; epoch ms, infinity for never. A step that
+ * When something of the workflow falls due here: a gate's time, the end of a pause or a sleep; epoch ms, infinity for never. A step that
  * waits for an answer since its pause ended goes on with that.
  */
 export function nextDue(run: Run): number {
@@ -32,16 +32,19 @@ export function nextDue(run: Run): number {
       ? Number.POSITIVE_INFINITY
       : Math.min(...openGates(run).map(dueOf), ...[...gates.values()].map(remindedAt));
   for (const id of standing.running) {
-    const { phase, retry_due = null } = steps.get(id) ?? {};
-    if (phase === "backing_off" && retry_due !== null && !run.scopes.waits(scopeOf(id)))
-      next = Math.min(next, Date.parse(retry_due));
+    const { phase, retry_due = null, parked = null } = steps.get(id) ?? {};
+    const due = phase === "backing_off" ? retry_due : phase === "parked" ? (parked?.due_at ?? null) : null;
+    if (due !== null && !run.scopes.waits(scopeOf(id))) next = Math.min(next, Date.parse(due));
   }
   return next;
 }
 
-/** Returns whether a step waits for the end of a pause. */
-export function isBackingOff({ steps, standing }: WorkflowRecord): boolean {
-  for (const id of standing.running) if (steps.get(id)?.phase === "backing_off") return true;
+/** Returns whether a step waits for a time: the end of a pause, or of its sleep. */
+export function waitsForTime({ steps, standing }: WorkflowRecord): boolean {
+  for (const id of standing.running) {
+    const { phase, parked = null } = steps.get(id) ?? {};
+    if (phase === "backing_off" || (phase === "parked" && parked?.due_at != null)) return true;
+  }
   return false;
 }
 

@@ -8,7 +8,13 @@
  *     stands in for an output that is not there; `undefined` leaves the member out.
  */
 import { type Json, toJson } from "../../../../contract/json.ts";
-import { type Literals, mapTexts, placeholder, pointerPart, readReference } from "../../../../contract/reference.ts";
+import {
+  type Literals,
+  placeholder,
+  pointerPart,
+  readReference,
+  referencesIn,
+} from "../../../../contract/reference.ts";
 
 export interface Resolved {
   readonly value: Json;
@@ -46,16 +52,8 @@ export function resolveParams({ params, literals }: Written, outputs: Outputs): 
 
 /** Where the params refer to what a step does not give: the JSON pointer of each, and the reference as it was written. */
 export function missingIn({ params, literals }: Written, unresolved: readonly string[]) {
-  const missing: { readonly path: string; readonly reference: string }[] = [];
-  mapTexts(params, (text, path) => {
-    for (const [i, [reference]] of [...String(text).matchAll(placeholder)].entries()) {
-      const isText = literals?.[path]?.includes(i) === true;
-      if (!isText && unresolved.includes(reference) && readReference(reference) !== null)
-        missing.push({ path, reference });
-    }
-    return text;
-  });
-  return missing;
+  const missing = referencesIn(params, literals).filter(({ written }) => unresolved.includes(written));
+  return missing.map(({ at, written }) => ({ path: at, reference: written }));
 }
 
 const missing = Symbol("missing");

@@ -8,6 +8,7 @@
 
 import { type KernelError, KernelErrorException, raise } from "../../../../contract/error.ts";
 import { draft } from "../../../../contract/event.ts";
+import { callsOperator } from "../../../../contract/step-kinds.ts";
 import { isCancelled, isTerminal, workflowNotFound } from "../../../../contract/workflow.ts";
 import { errorOf } from "../../../../engine/actors/within.ts";
 import { dropHold } from "../call/admit-call.ts";
@@ -201,7 +202,7 @@ function plan(run: Run): boolean {
 /** Nothing of a plan runs unless all of it can: it may have been made by another process. */
 function startPlanned(run: Run): boolean {
   if (run.asleep) return false;
-  for (const step of run.log.record.plan?.steps ?? []) findOperator(run, step);
+  for (const step of run.log.record.plan?.steps ?? []) if (callsOperator(step)) findOperator(run, step);
   startPlan(run);
   return true;
 }

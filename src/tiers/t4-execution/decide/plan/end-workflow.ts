@@ -41,12 +41,12 @@ export function completeWorkflow(run: Run): void {
   );
 }
 
-/** The text of the steps that nothing else depends on, in plan order. */
+/** The text of the steps that no other step which succeeded depends on, in plan order. */
 function finalText(record: WorkflowRecord): string {
-  const steps = stepsOf(record);
+  const steps = stepsOf(record).filter((s) => s.state === "succeeded");
   const needed = new Set(steps.flatMap((s) => s.step.depends_on));
   return steps
-    .filter((s) => s.state === "succeeded" && !needed.has(s.step.step_id))
+    .filter((s) => !needed.has(s.step.step_id))
     .map((s) => s.output_text)
     .join("\n");
 }
@@ -74,7 +74,7 @@ export function failWorkflow(run: Run, error: KernelError): void {
   const hops = isKernelError(last) ? chainAbove(last, 4) : [];
   run.mark?.("trace.finalize", { status: statusOf(error) });
   run.log.note(
-    ...skipOpenSteps(run.log.record, error.code === "T5_BUDGET_EXHAUSTED" ? "budget" : "dependency_failed"),
+    ...skipOpenSteps(run.log.record, skipReasons[error.code] ?? "dependency_failed"),
     ...hops.map((hop) => draft("ERROR_ESCALATED", { tier: hop.source.tier, error: hop })),
     draft("WORKFLOW_FAILED", {
       error,
@@ -84,6 +84,12 @@ export function failWorkflow(run: Run, error: KernelError): void {
     }),
   );
 }
+
+/** Why the steps that have not ended are left out, by the error that the workflow fails with. */
+const skipReasons: Readonly<Record<string, SkipReason>> = {
+  T5_BUDGET_EXHAUSTED: "budget",
+  T4_PLAN_FAILED: "plan_failed",
+};
 
 /** The hops of an escalated error, lowest tier first. */
 function chainAbove(error: KernelError, tier: number): KernelError[] {

@@ -18,11 +18,12 @@ import { t5 } from "../../../../contract/messages/t5.ts";
 import { t6 } from "../../../../contract/messages/t6.ts";
 import type { Plan, PlanStep } from "../../../../contract/plan.ts";
 import { planSubject } from "../../../../contract/policy-subject.ts";
+import { callsOperator } from "../../../../contract/step-kinds.ts";
 import type { StepRecord, WorkflowRecord } from "../../../../contract/workflow.ts";
 import { workOf } from "../call/admit-call.ts";
 import { tellTier, toTier } from "../run/intention.ts";
 import { judgeSubject, requireAllowed } from "../run/note-decision.ts";
-import { ask, hasGoneThrough, oodaRef, type Run } from "../run/run.ts";
+import { ask, capabilityOf, hasGoneThrough, oodaRef, type Run } from "../run/run.ts";
 
 const planRef = oodaRef("plan");
 
@@ -85,9 +86,12 @@ function planRequest(run: Run, round: number) {
     used_step_ids: [...record.steps.keys()],
     regenerate: { steps: record.regenerate, draft_version: record.draft_version },
     requesters: record.requesters,
-    situation: { ...situationOf(record, round, objective), max_steps: run.settings.limits.maxSteps },
+    situation: { ...situationOf(record, round, objective), max_steps: maxStepsOf(run) },
   };
 }
+
+/** The steps that a plan of this workflow may have. */
+const maxStepsOf = (run: Run): number => capabilityOf(run).limits.maxSteps ?? run.settings.limits.maxSteps;
 
 /** What the planner is told about the rounds before. */
 function situationOf(record: WorkflowRecord, round: number, objective: string | null) {
@@ -135,13 +139,19 @@ function judgePlan(run: Run, plan: Plan): Plan {
   return decision.decision === "REQUIRE_HUMAN_APPROVAL" ? gateFirstSteps(plan, decision.reason) : plan;
 }
 
-/** The first steps are those that wait for no other of this plan; what an earlier round has done holds nobody back. */
+/**
+ * The first steps are the calls that come after no other call of this plan; what an earlier round has done holds nobody back.
+ */
 function gateFirstSteps(plan: Plan, reason: string): Plan {
-  const own = new Set(plan.steps.map((s) => s.step_id));
-  const gated = (step: PlanStep): PlanStep =>
-    step.depends_on.some((id) => own.has(id)) || step.gate !== null
+  const after = new Set<string>();
+  const gated = (step: PlanStep): PlanStep => {
+    const calls = callsOperator(step);
+    const isFirst = !step.depends_on.some((id) => after.has(id));
+    if (calls || !isFirst) after.add(step.step_id);
+    return !calls || !isFirst || step.gate !== null
       ? step
       : { ...step, gate: { reason: reason || "policy asks for approval of the plan" } };
+  };
   const steps = plan.steps.map(gated);
   return { ...plan, steps, gates: gatesIn(steps) };
 }
@@ -164,8 +174,8 @@ export function planEvents(
 }
 
 /** The cut of a plan, and what the state of the workflow says of it. */
-function truncated({ settings }: Run, { steps }: Plan, dropped: readonly string[]): EventDraft {
-  const { maxSteps } = settings.limits;
+function truncated(run: Run, { steps }: Plan, dropped: readonly string[]): EventDraft {
+  const maxSteps = maxStepsOf(run);
   const kept = steps.length;
   const planned = `the plan has ${kept + dropped.length} steps, more than limits.maxSteps = ${maxSteps}`;
   const message = `${planned}; left out: ${dropped.join(", ")}`;

@@ -1,12 +1,16 @@
 /**
  * What of the plan can go on now; when nothing can: rest, plan again, or end.
  *
- * 1.  waiting_for_user exactly when a gate is open and no step is running or ready.
+ * 1.  waiting_for_user exactly when a gate is open and no step is running or ready; waiting where steps are parked and no gate
+ *     is open.
  * 2.  A failed step is replanned while rounds are left; a blocked one never, nor one whose effect nobody
  *     knows, nor one whose call was answered, and had an effect, though its answer is of no use or was refused.
  * 3.  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
- * 4.  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
- * 5.  A plan that continues is followed by another once all of it has succeeded, up to limits.maxRounds of them.
+ * 4.  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name. One whose condition
+ *     does not hold is skipped when its turn comes, and those after it go on.
+ * 5.  A failure that a step waited for in any case, and went on from, is handled: it neither fails the workflow nor makes another
+ *     plan. What policy, a person or the budget refused is never handled so.
+ * 6.  A plan that continues is followed by another once all of it has succeeded, up to limits.maxRounds of them.
  */
 
 import { checkBudget } from "../../../../contract/budget.ts";
@@ -14,19 +18,23 @@ import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft, type EventDraft } from "../../../../contract/event.ts";
 import { isOpenGate } from "../../../../contract/gate.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
+import type { WorkflowStateName } from "../../../../contract/progress.ts";
 import { isSpent } from "../../../../contract/spent-call.ts";
 import { toStepResult } from "../../../../contract/step.ts";
 import {
+  isLeftOut,
   isRunnable,
   isTerminal,
+  isThrough,
   type StepRecord,
   stepsOf,
   unmetOf,
   type WorkflowRecord,
 } from "../../../../contract/workflow.ts";
+import { holdsNow } from "../payload/hold-condition.ts";
 import { findKnownOperator, mayChange } from "../payload/prepare-step.ts";
 import { failStep, isGateDenial } from "../run/end-step.ts";
-import { hasGoneThrough, oodaRef, type Run, scopeOf, stepOf } from "../run/run.ts";
+import { capabilityOf, hasGoneThrough, oodaRef, type Run, scopeOf, stepOf } from "../run/run.ts";
 import { beginStep, driveStep } from "../step/drive-step.ts";
 import { kindOf } from "../step/kinds.ts";
 import { type Phase, phaseOf } from "../step/read-phase.ts";
@@ -99,7 +107,7 @@ function movableOf(run: Run): StepRecord[] {
 const isMovable = ({ calls }: Run, { phase, step }: StepRecord): boolean =>
   phase !== "calling" || !calls.has(step.step_id);
 
-const resting: ReadonlySet<Phase> = new Set(["waiting", "asking", "over"]);
+const resting: ReadonlySet<Phase> = new Set(["waiting", "asking", "parked", "over"]);
 
 /** Returns whether a step runs, waits for an answer, or pauses. */
 const isActive = (run: Run, step: StepRecord): boolean =>
@@ -111,11 +119,13 @@ function isBusy(run: Run): boolean {
   return run.scopes.anyWaits() && stepsOf(run.log.record).some((step) => isActive(run, step));
 }
 
+const waitingStates: ReadonlySet<WorkflowStateName> = new Set(["waiting_for_user", "waiting"]);
+
 /** WORKFLOW_RESUMED once something has made a step ready. */
 function resumeIfRunnable(run: Run): void {
   const { record } = run.log;
-  if (record.state !== "waiting_for_user" || run.asleep) return;
-  const ready = [...record.steps.values()].find((s) => isRunnable(record, s));
+  if (!waitingStates.has(record.state) || run.asleep) return;
+  const ready = [...record.steps.values()].find((s) => isRunnable(record, s) || phaseOf(run, s) === "waking");
   if (ready !== undefined) noteResumed(run, ready.step.step_id);
 }
 
@@ -137,13 +147,15 @@ function skipDead(run: Run, movable: readonly StepRecord[]): void {
     from = run.log.position;
     for (const step of run.ready.hasDied(run.log.record) ? stepsOf(run.log.record) : movable) {
       if (step.state !== "queued" && step.phase !== "awaiting_approval") continue;
-      const because = step.step.depends_on.find((id) => isDead(steps.get(id)));
+      const { depends_on, settled = [] } = step.step;
+      const because = depends_on.find((id) => isDead(steps.get(id)) && !settled.includes(id));
       if (because !== undefined) skip(run, step, because);
     }
   }
 }
 
-const isDead = (step: StepRecord | undefined): boolean => step?.state === "failed" || step?.state === "skipped";
+const isDead = (step: StepRecord | undefined): boolean =>
+  step?.state === "failed" || (step?.state === "skipped" && !isLeftOut(step));
 
 function skip(run: Run, { step, state }: StepRecord, because: string): void {
   const cause = run.log.record.steps.get(because);
@@ -178,11 +190,19 @@ function beginReady(run: Run): void {
   let active: number | null = null;
   for (let id = run.ready.next(record); id !== undefined && mayGoOn(run); id = run.ready.next(record)) {
     const next = stepOf(run, id);
+    if (!isWanted(run, next)) continue;
     active ??= runningOf(run, isActive).length;
     if (active >= limitOf(run) || !checkStart(run, next.step)) return;
     beginStep(run, next);
     if (isActive(run, next)) active += 1;
   }
+}
+
+/** Returns whether the condition of a step holds, if it has one; where it does not, the step is skipped. */
+function isWanted(run: Run, { step }: StepRecord): boolean {
+  if (step.when === undefined || holdsNow(run, step, step.when)) return true;
+  run.log.note(draft("STEP_SKIPPED", { reason: "condition", because: null }, step.step_id));
+  return false;
 }
 
 function checkStart(run: Run, step: PlanStep): boolean {
@@ -197,21 +217,40 @@ function checkStart(run: Run, step: PlanStep): boolean {
 function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   const { record } = run.log;
   if (record.budget_refused !== null) return endWith(run, { how: "fail", error: record.budget_refused });
-  if (steps.some((step) => phaseOf(run, step) === "asking")) return park(run);
+  const chosen = steps.find(endsByPlan)?.error ?? null;
+  if (chosen !== null) return endWith(run, { how: "fail", error: chosen });
+  if (steps.some((step) => waitingPhases.has(phaseOf(run, step)))) return park(run);
   for (const step of steps) if (step.state === "queued") skip(run, step, unmetOf(record, step.step) ?? "unreachable");
-  const failed = steps.filter((step) => step.state === "failed");
-  const isThrough = failed.length === 0 && steps.every((step) => step.state === "succeeded");
-  if (isThrough && record.plan?.continues !== true) return endWith(run, { how: "complete" });
-  if (!isThrough && !mayReplan(run, failed)) return endFailed(run, failed);
+  const open = steps.filter((step) => !isThrough(step) && !isHandled(step, steps));
+  const failed = open.filter((step) => step.state === "failed");
+  if (open.length === 0 && record.plan?.continues !== true) return endWith(run, { how: "complete" });
+  if (open.length > 0 && !mayReplan(run, failed)) return endFailed(run, failed);
   if (record.round + 1 >= run.settings.limits.maxRounds)
     return endWith(run, { how: "fail", error: tooManyRounds(run) });
   const refusal = checkBudget(record.spent, run.settings.maxCost);
   // What ends the workflow is then the budget, not the failure: with more of it there would be another plan.
   if (refusal !== null) run.log.note(draft("BUDGET_REFUSED", { error: refusal }));
   if (refusal !== null) return endWith(run, { how: "fail", error: refusal });
-  if (!isThrough) warnOfLoop(run);
-  if (record.state === "waiting_for_user") noteResumed(run, null);
+  if (open.length > 0) warnOfLoop(run);
+  if (waitingStates.has(record.state)) noteResumed(run, null);
   return true;
+}
+
+const waitingPhases: ReadonlySet<Phase> = new Set(["asking", "parked"]);
+
+/** Returns whether a step has ended the workflow because its plan wanted so. */
+const endsByPlan = ({ error }: StepRecord): boolean => error?.code === "T4_PLAN_FAILED";
+
+/**
+ * Returns whether a step that did not succeed is answered for: a step that waited for any end of it has succeeded, and nobody
+ * refused it.
+ */
+function isHandled(
+  { step: { step_id }, state, blocked, skip_reason }: StepRecord,
+  steps: readonly StepRecord[],
+): boolean {
+  if (blocked || (state === "skipped" && skip_reason !== "dependency_failed")) return false;
+  return steps.some((joined) => joined.state === "succeeded" && joined.step.settled?.includes(step_id) === true);
 }
 
 function endWith(run: Run, ending: NonNullable<Run["ending"]>): false {
@@ -232,7 +271,8 @@ function mayReplan(run: Run, failed: readonly StepRecord[]): boolean {
   const { record } = log;
   const technical = failed.some((s) => !s.blocked);
   const final = failed.some((s) => endsForGood(run, s));
-  return technical && !final && record.plan?.direct_response == null && replansOf(record) < settings.limits.maxReplans;
+  const { maxReplans = settings.limits.maxReplans } = capabilityOf(run).limits;
+  return technical && !final && record.plan?.direct_response == null && replansOf(record) < maxReplans;
 }
 
 /** Rounds after the first that followed no success. */

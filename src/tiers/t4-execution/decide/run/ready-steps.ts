@@ -5,7 +5,7 @@
  * Never: begins a step, nor changes the record.
  * 1.  It follows from the record alone: another record, another plan, or a step that is queued again begins it anew.
  */
-import type { WorkflowRecord } from "../../../../contract/workflow.ts";
+import { isMet, isStepDone, isThrough, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import { ReadyQueue } from "../../../../engine/actors/ready-queue.ts";
 
 export class ReadySteps {
@@ -34,11 +34,13 @@ export class ReadySteps {
     if (record !== this.#record || record.plan !== this.#plan) return this.#begin(record);
     for (; this.#seen < moved.length; this.#seen += 1) {
       const id = moved[this.#seen] as string;
-      const state = record.steps.get(id)?.state;
-      if (state === "queued") return this.#begin(record);
+      const step = record.steps.get(id);
+      if (step === undefined || step.state === "queued") return this.#begin(record);
       this.#queue.remove(id);
-      if (state === "succeeded") this.#queue.complete(id);
-      else if (state !== "running") this.#hasDied = true;
+      if (!isStepDone(step.state)) continue;
+      this.#queue.complete(endOf(id));
+      if (isThrough(step)) this.#queue.complete(id);
+      else this.#hasDied = true;
     }
   }
 
@@ -49,9 +51,14 @@ export class ReadySteps {
     this.#seen = standing.moved.length;
     this.#hasDied = true;
     this.#queue = new ReadyQueue();
-    for (const [sequence, { step_id: id, priority, depends_on }] of (plan?.steps ?? []).entries()) {
-      const dependencies = depends_on.filter((on) => steps.get(on)?.state !== "succeeded");
+    for (const [sequence, step] of (plan?.steps ?? []).entries()) {
+      const { step_id: id, priority, depends_on, settled = [] } = step;
+      const unmet = depends_on.filter((on) => !isMet(record, step, on));
+      const dependencies = unmet.map((on) => (settled.includes(on) ? endOf(on) : on));
       if (steps.get(id)?.state === "queued") this.#queue.add({ id, priority, sequence, dependencies });
     }
   }
 }
+
+/** The name under which the queue knows the end of a step, whatever that is; its success has the id of the step. */
+const endOf = (id: string): string => `end ${id}`;

@@ -3,10 +3,13 @@
  * `contract/plan.ts`. How a plan's step of a kind is compiled stands in T3.
  */
 import type { KernelError } from "../../../../contract/error.ts";
-import type { PlanStep, StepKind } from "../../../../contract/plan.ts";
+import type { PlanStep } from "../../../../contract/plan.ts";
+import type { StepKind } from "../../../../contract/step-kinds.ts";
 import type { StepRecord } from "../../../../contract/workflow.ts";
 import type { Run } from "../run/run.ts";
 import { callStep } from "./call-step.ts";
+import { failingStep } from "./failing-step.ts";
+import { sleepStep } from "./sleep-step.ts";
 
 export interface StepKindRow {
   /** Returns why a step that depends on nothing more may not begin, or null where it may. Nothing else of the plan begins then. */
@@ -28,6 +31,8 @@ const kinds: Readonly<Record<StepKind, StepKindRow>> = {
   call: callStep,
   // A direct response is spoken by a call of the built-in operator, so that it is judged, recorded and screened like any other.
   respond: callStep,
+  sleep: sleepStep,
+  fail: failingStep,
 };
 
 /** Returns the row of the step's kind. */

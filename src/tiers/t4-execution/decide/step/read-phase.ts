@@ -7,7 +7,10 @@ import { type Gate, gateIdOf } from "../../../../contract/gate.ts";
 import { type StepRecord, unmetOf } from "../../../../contract/workflow.ts";
 import { type Run, showsNewest } from "../run/run.ts";
 
-/** What a running step is about to do; `waiting` before it has begun, `over` once it has ended. */
+/**
+ * What a running step is about to do; `waiting` before it has begun, `over` once it has ended, `waking` once the time for which
+ * it was parked has come.
+ */
 export type Phase =
   | "waiting"
   | "judging"
@@ -18,6 +21,8 @@ export type Phase =
   | "finishing"
   | "settling"
   | "backing_off"
+  | "parked"
+  | "waking"
   | "over";
 
 /** Returns what the step is about to do, from its record and from the calls that are under way here. */
@@ -28,10 +33,15 @@ export function phaseOf(run: Run, step: StepRecord): Phase {
   if (step.phase === "awaiting_approval") return phaseAtGate(run, step);
   if (step.phase === "calling") return run.calls.has(step.step.step_id) ? "calling" : "lost";
   if (step.phase === "backing_off") return isDue(run, step) ? "judging" : "backing_off";
+  if (step.phase === "parked") return isOver(run, step) ? "waking" : "parked";
   return step.phase ?? "judging";
 }
 
 const isDue = (run: Run, { retry_due }: StepRecord): boolean => retry_due === null || Date.parse(retry_due) <= run.now;
+
+/** Returns whether the time for which a step was parked has come. */
+const isOver = (run: Run, { parked }: StepRecord): boolean =>
+  parked?.due_at != null && Date.parse(parked.due_at) <= run.now;
 
 /** A gate that was rejected as it opened ends its step once the way back is through. */
 function phaseAtGate(run: Run, { step }: StepRecord): Phase {

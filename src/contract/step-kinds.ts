@@ -1,0 +1,97 @@
+/**
+ * The kinds of steps that call no operator, as a plan writes them. Their data stand in `params`, where references to the
+ * outputs of earlier steps are resolved as in those of a call.
+ *
+ * Owns: the closed list of kinds, the members that all steps share, the schema of the params of each kind.
+ * Never: what a step of a kind does (a row in T4's table of kinds does).
+ */
+import { z } from "zod";
+import { Condition } from "./condition.ts";
+import { StepId } from "./ids.ts";
+import { readReference } from "./reference.ts";
+
+/** The kinds of steps: `call` calls an operator, `respond` gives the direct response of a planner. */
+export const stepKinds = ["call", "respond", "sleep", "fail"] as const;
+export type StepKind = (typeof stepKinds)[number];
+
+/** Returns whether steps of a kind call an operator, which must be registered where they run. */
+export const callsOperator = ({ kind }: { readonly kind: StepKind }): boolean => kind === "call" || kind === "respond";
+
+/** A step that another depends on. With `settled` it may have ended in any way; otherwise it must have succeeded. */
+export const Dependency = z.union([StepId, z.strictObject({ step_id: StepId, settled: z.literal(true) })], {
+  error: "must be the id of a step, or { step_id, settled: true }",
+});
+export type Dependency = z.input<typeof Dependency>;
+
+/** The id of the step that a dependency names. */
+export const idOfDependency = (one: Dependency): string => (typeof one === "string" ? one : one.step_id);
+
+/** The members that a plan may give for a step of any kind. */
+export const stepMembers = {
+  /** Unique in the plan; later steps refer to it. */
+  step_id: StepId,
+  /** A name for people. */
+  name: z.string().min(1).max(256),
+  /** The steps that come before this one: each must have succeeded, or with `settled` have ended in any way. */
+  depends_on: z.array(Dependency).default([]),
+  /** The condition under which the step is taken. If it does not hold, the step is skipped, and those after it go on. */
+  when: Condition.optional(),
+  /** How much it counts in the progress; 1 by default. */
+  weight: z.number().positive().optional(),
+  /** The rank among steps that could begin: 0 to 255, the highest first. */
+  priority: z.int().min(0).max(255).optional(),
+} as const;
+
+const ReferenceText = z.string().refine((text) => readReference(text) !== null);
+
+/** A value, or the text of a reference that gives it when the step begins. */
+const referable = <T extends z.ZodType>(schema: T, error: string) =>
+  z.union([schema, ReferenceText], { error: `${error}, or a reference such as {{look.output.at}}` });
+
+/** The longest time that a step may sleep, in ms: ten years. */
+export const maxSleepMs = 10 * 366 * 86_400_000;
+
+const SleepMs = z.int().min(0).max(maxSleepMs);
+const SleepUntil = z.iso.datetime({ offset: true });
+const sleepsOnce = (params: { readonly ms?: unknown; readonly until?: unknown }): boolean =>
+  (params.ms === undefined) !== (params.until === undefined);
+
+/** The params of a step that sleeps, when it begins: for a time, in ms, or until an ISO instant. */
+export const SleepParams = z
+  .strictObject({ ms: SleepMs.optional(), until: SleepUntil.optional() })
+  .refine(sleepsOnce, "it needs either ms or until");
+
+/** A step that waits for a time, over restarts and for years if need be. It gives null. */
+export const SleepStepDraft = z.strictObject({
+  ...stepMembers,
+  kind: z.literal("sleep"),
+  /** The time in ms (`ms`), or the ISO instant (`until`) until which it waits. An instant that is over is not waited for. */
+  params: z
+    .strictObject({
+      ms: referable(SleepMs, `must be ms, from 0 to ${maxSleepMs}`).optional(),
+      until: referable(SleepUntil, "must be an ISO instant with its offset").optional(),
+    })
+    .refine(sleepsOnce, "it needs either ms or until"),
+});
+export interface SleepStepDraft extends z.input<typeof SleepStepDraft> {}
+
+/** The params of a step that fails: a code of the author's, and a message for people. */
+export const FailParams = z.strictObject({
+  code: z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "must be a code such as ORDER_REFUSED"),
+  message: z.string().min(1).max(2000),
+});
+
+/** A step that ends the workflow as failed: nothing more begins, and no other plan is made. */
+export const FailStepDraft = z.strictObject({
+  ...stepMembers,
+  kind: z.literal("fail"),
+  /** The code and the message that the workflow fails with. */
+  params: FailParams,
+});
+export interface FailStepDraft extends z.input<typeof FailStepDraft> {}
+
+/** The names of the kinds that call no operator, in lists, rules and drawings. */
+export const kindNames: Readonly<Record<Exclude<StepKind, "call" | "respond">, string>> = {
+  sleep: "Kernel.Sleep",
+  fail: "Kernel.Fail",
+};

@@ -1,0 +1,59 @@
+/** Steps of a plan as they were written, and what the compiler asks of their references. */
+import type { z } from "zod";
+import { digest } from "../../contract/digest.ts";
+import { raise } from "../../contract/error.ts";
+import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
+import type { Json, JsonObject } from "../../contract/json.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { AnyStepDraft, PlanStep, PlanStepDraft } from "../../contract/plan.ts";
+import { referencesIn } from "../../contract/reference.ts";
+
+/** A step as it was written, with its dependencies by their ids. */
+export type Draft<S = z.output<typeof AnyStepDraft>> = S extends object
+  ? Omit<S, "depends_on"> & Pick<PlanStep, "depends_on" | "settled" | "literals" | "when_literals">
+  : never;
+export type CallDraft = Draft<z.output<typeof PlanStepDraft>>;
+export type QuietDraft = Exclude<Draft, CallDraft>;
+
+export const isCall = (step: Draft): step is CallDraft => step.kind === undefined || step.kind === "call";
+export const appliedBy = (step: Draft): string | undefined => (isCall(step) ? step.applies : undefined);
+
+const compileRef = moduleRef(3, "dag_compile", "compile");
+export const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): never =>
+  raise(kernelError(code, message, compileRef, { detail }));
+
+/** A condition is about steps that come before its own. @throws KernelErrorException T3_PLAN_INVALID. */
+export function requireEarlier(steps: readonly Draft[], completed: readonly string[]): void {
+  const named = new Map(steps.map((step) => [step.step_id, step]));
+  for (const step of steps) {
+    if (step.when === undefined) continue;
+    const before = new Set(step.depends_on);
+    for (const id of before) for (const further of named.get(id)?.depends_on ?? []) before.add(further);
+    for (const { stepId, written } of referencesIn(step.when, step.when_literals)) {
+      if (before.has(stepId)) continue;
+      const why =
+        completed.includes(stepId) || named.has(stepId) ? "which it does not depend on" : "which there is not";
+      const message = `step ${step.step_id}: its condition is about ${written}, a step ${why}; name it in depends_on`;
+      refuse("T3_PLAN_INVALID", message, { step_id: step.step_id, reference: written });
+    }
+  }
+}
+
+/**
+ * A reference to a step that may give nothing (it has a condition, or is waited for however it ends) has a default, or stands in a
+ * step with the same condition. @throws KernelErrorException T3_PLAN_INVALID.
+ */
+export function requireGiven(steps: readonly Draft[]): void {
+  const named = new Map(steps.map((step) => [step.step_id, step]));
+  const conditionOf = (step: Draft): string | null => (step.when === undefined ? null : digest(step.when as Json));
+  for (const step of steps)
+    for (const { stepId, or, written } of referencesIn(step.params, step.literals)) {
+      const source = named.get(stepId);
+      if (source === undefined || or !== undefined) continue;
+      const isAny = step.settled?.includes(stepId) === true;
+      if (!isAny && (source.when === undefined || conditionOf(source) === conditionOf(step))) continue;
+      const why = isAny ? "is waited for however it ends" : "has a condition";
+      const message = `step ${step.step_id}: ${written} may give nothing, because step ${stepId} ${why}; give it a default`;
+      refuse("T3_PLAN_INVALID", `${message} (ref(…, { or }))`, { step_id: step.step_id, reference: written });
+    }
+}
