@@ -23,7 +23,7 @@ export function moveTo({ standing }: WorkflowRecord, step: StepRecord, state: St
 
 const isLeftOut = ({ skip_reason }: StepRecord): boolean => skip_reason === "condition";
 
-/** A step was skipped: one that was left out by its condition counts no more. */
+/** Leaves a step that was skipped by its condition out of the count. */
 export function countSkip({ standing }: WorkflowRecord, skipped: StepRecord): void {
   const { step_id, weight } = skipped.step;
   if (isLeftOut(skipped) && standing.places.has(step_id)) standing.total -= weight;

@@ -1,6 +1,6 @@
 /**
- * The workflow lifecycle: accepted → planned → running ⇄ waiting_for_user | waiting → completed | failed | cancelled, the last
- * by way of cancelling where a call was under way that may not be repeated.
+ * The workflow lifecycle: accepted → planned → running ⇄ waiting_for_user | waiting → completed | failed | cancelled,
+ * the last by way of cancelling where a call was under way that may not be repeated.
  *
  * Owns: which ledger events a workflow accepts in which state. Never: clock, randomness, IO, data (the fold keeps
  * that).
@@ -8,8 +8,8 @@
  * 2.  waiting_for_user is left only in a turn that a person, a cancel or a configured expiry caused: USER_ and GATE_
  *     events are accepted there, and WORKFLOW_RESUMED follows them.
  * 3.  A replan is a PLAN_CREATED while running; the state stays.
- * 4.  waiting is the state of a workflow whose open steps are parked, and which asks nobody; one that asks a person as well is
- *     waiting_for_user.
+ * 4.  waiting is the state of a workflow whose open steps are parked, and which asks nobody; one that asks a person as
+ *     well is waiting_for_user.
  * 5.  A workflow that is cancelling begins nothing. It is left for cancelled, once the end of each such call is known.
  */
 import { setup } from "xstate";

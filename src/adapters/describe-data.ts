@@ -85,7 +85,7 @@ function holdsPlaceholder(plan: ExecutionPlan | undefined): boolean {
   return plan.steps.some((step) => someText(writtenOf(step), isPlaceholderIn));
 }
 
-/** The members of a step in which references are read. */
+/** Returns the members of a step in which references are read. */
 function writtenOf(step: AnyStepDraft | null | undefined): object {
   const { params, when } = (step ?? {}) as AnyStepDraft;
   return { ...(params !== undefined && { params }), ...(when !== undefined && { when }) };

@@ -1,9 +1,10 @@
 /**
- * Conditions of steps (`when` of a plan's step, `until` of one that repeats), as plain data: tests of a value in the words
- * of policy rules, joined by `all`, `any` and `not`. Every member that is given must hold.
+ * Conditions of steps (`when` of a plan's step, `until` of one that repeats), as plain data: tests of a value in the
+ * words of policy rules, joined by `all`, `any` and `not`. Every member that is given must hold.
  *
  * Never: resolves a reference; whoever evaluates a condition says what its values are.
- * 1.  A test of a value that is not there fails, as does a bound of a value that is no number; `exists: false` holds there.
+ * 1.  A test of a value that is not there fails, as does a bound of a value that is no number; `exists: false` holds
+ *     there.
  */
 import { z } from "zod";
 import { digest } from "./digest.ts";
@@ -11,7 +12,9 @@ import { type Json, JsonValue } from "./json.ts";
 
 /** A condition as it is written in a plan. */
 export interface Condition {
-  /** The value that the tests beside it are about: a reference to the output of an earlier step, or the value itself. */
+  /**
+   * The value that the tests beside it are about: a reference to the output of an earlier step, or the value itself.
+   */
   readonly value?: Json | undefined;
   /** The value is a number above this one. */
   readonly above?: number | undefined;

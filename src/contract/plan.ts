@@ -22,7 +22,9 @@ export const IdempotencyStrategy = z.object({
 });
 export type IdempotencyStrategy = z.infer<typeof IdempotencyStrategy>;
 
-/** A step that calls an operator, as a planner writes it. `applies` names the step whose outcome this one makes final. */
+/**
+ * A step that calls an operator, as a planner writes it. `applies` names the step whose outcome this one makes final.
+ */
 export const PlanStepDraft = z.strictObject({
   ...stepMembers,
   kind: z.literal("call").optional(),

@@ -1,6 +1,6 @@
 /**
- * The kinds of steps that call no operator, as a plan writes them. Their data stand in `params`, where references to the
- * outputs of earlier steps are resolved as in those of a call.
+ * The kinds of steps that call no operator, as a plan writes them. Their data stand in `params`, where references to
+ * the outputs of earlier steps are resolved as in those of a call.
  *
  * Owns: the closed list of kinds, the members that all steps share, the schema of the params of each kind.
  * Never: what a step of a kind does (a row in T4's table of kinds does).
@@ -23,7 +23,7 @@ export const Dependency = z.union([StepId, z.strictObject({ step_id: StepId, set
 });
 export type Dependency = z.input<typeof Dependency>;
 
-/** The id of the step that a dependency names. */
+/** Returns the id of the step that a dependency names. */
 export const idOfDependency = (one: Dependency): string => (typeof one === "string" ? one : one.step_id);
 
 /** The members that a plan may give for a step of any kind. */
@@ -34,9 +34,11 @@ export const stepMembers = {
   name: z.string().min(1).max(256),
   /** The steps that come before this one: each must have succeeded, or with `settled` have ended in any way. */
   depends_on: z.array(Dependency).default([]),
-  /** The condition under which the step is taken. If it does not hold, the step is skipped, and those after it go on. */
+  /**
+   * The condition under which the step is taken. If it does not hold, the step is skipped, and those after it go on.
+   */
   when: Condition.optional(),
-  /** How much it counts in the progress; 1 by default. */
+  /** The weight of the step in the progress; 1 by default. */
   weight: z.number().positive().optional(),
   /** The rank among steps that could begin: 0 to 255, the highest first. */
   priority: z.int().min(0).max(255).optional(),
@@ -44,7 +46,7 @@ export const stepMembers = {
 
 const ReferenceText = z.string().refine((text) => readReference(text) !== null);
 
-/** A value, or the text of a reference that gives it when the step begins. */
+/** Makes the schema of a value, or of a reference that gives it when the step begins. */
 const referable = <T extends z.ZodType>(schema: T, error: string) =>
   z.union([schema, ReferenceText], { error: `${error}, or a reference such as {{look.output.at}}` });
 
@@ -65,7 +67,10 @@ export const SleepParams = z
 export const SleepStepDraft = z.strictObject({
   ...stepMembers,
   kind: z.literal("sleep"),
-  /** The time in ms (`ms`), or the ISO instant (`until`) until which it waits. An instant that is over is not waited for. */
+  /**
+   * The time in ms (`ms`), or the ISO instant (`until`) until which it waits. An instant that is over is not waited
+   * for.
+   */
   params: z
     .strictObject({
       ms: referable(SleepMs, `must be ms, from 0 to ${maxSleepMs}`).optional(),

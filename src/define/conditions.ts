@@ -1,6 +1,6 @@
 /**
- * Conditions of steps as their author writes them: `when(kyc.output.score).above(70)`. What these functions give is the plain
- * condition that a plan holds.
+ * Conditions of steps as their author writes them: `when(kyc.output.score).above(70)`. What these functions give is the
+ * plain condition that a plan holds.
  */
 import type { Condition } from "../contract/condition.ts";
 import type { Json } from "../contract/json.ts";

@@ -55,8 +55,8 @@ export interface CapabilityOptions<
   /** The weight of each step in the progress, by step id; 1 by default. */
   readonly weights?: Readonly<Record<string, number>>;
   /**
-   * Rounds of planning (`max_invocations`) that one workflow of this intent may take; the steps of a plan (`maxSteps`) and the
-   * replans (`maxReplans`), in place of the limits of the kernel.
+   * Rounds of planning (`max_invocations`) that one workflow of this intent may take; the steps of a plan (`maxSteps`)
+   * and the replans (`maxReplans`), in place of the limits of the kernel.
    */
   readonly limits?: Partial<PackageLimits>;
 }
@@ -66,7 +66,10 @@ export type PlanMaker<I, Ops extends OperatorList, Outs extends OutcomeSchemas> 
   | ExecutionPlan
   | ((question: PlanQuestion<I> & PlanBuilders<Ops, Outs>) => ExecutionPlan | Promise<ExecutionPlan>);
 
-/** The builders that a plan function is given: one for calls of the package's operators, one for each other kind of step. */
+/**
+ * The builders that a plan function is given: one for calls of the package's operators, one for each other kind of
+ * step.
+ */
 export interface PlanBuilders<Ops extends OperatorList, Outs extends OutcomeSchemas = OutcomeSchemas>
   extends QuietBuilders {
   readonly step: StepBuilder<Ops, Outs>;

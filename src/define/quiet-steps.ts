@@ -22,9 +22,11 @@ export interface CommonDraft {
   readonly name: string;
   /** The steps that come before this one, beside those that it refers to; `settled(step)` for any end of one. */
   readonly depends_on?: readonly (AnyStep | SettledStep)[];
-  /** The condition under which the step is taken. If it does not hold, the step is skipped, and those after it go on. */
+  /**
+   * The condition under which the step is taken. If it does not hold, the step is skipped, and those after it go on.
+   */
   readonly when?: Condition;
-  /** How much it counts in the progress; 1 by default. */
+  /** The weight of the step in the progress; 1 by default. */
   readonly weight?: number;
   /** The rank among steps that could begin: 0 to 255, the highest first. */
   readonly priority?: number;
@@ -72,7 +74,7 @@ interface Written extends CommonDraft {
   readonly applies?: string;
 }
 
-/** The step with its references written, its dependencies by id, and an output to refer to. */
+/** Finishes a step: its references are written, its dependencies named by id, and its output can be referred to. */
 export function finishStep<S>(draft: Written, mayLack: (at: string) => boolean = () => false): S {
   const { step_id, params, depends_on = [], when } = draft;
   const named = new Map<string, string | SettledStep>(

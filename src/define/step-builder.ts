@@ -38,8 +38,8 @@ export interface Step<
   /** The name of the outcome that it drafts. */
   readonly outcome: R;
   /**
-   * The reference to its result: `found.output.card` in the params of a later step is a reference. That of a step with a
-   * condition may give nothing; `ref(…, { or })` says what stands in for it.
+   * The reference to its result: `found.output.card` in the params of a later step is a reference. That of a step with
+   * a condition may give nothing; `ref(…, { or })` says what stands in for it.
    */
   readonly output: [W] extends [undefined] ? Ref<O> : OptionalRef<O>;
 }
@@ -88,7 +88,9 @@ export interface StepDraft<N extends string, P, R, W = Condition | undefined> ex
   readonly params: P;
   /** The steps that come before this one, beside those that it refers to; `settled(step)` for any end of one. */
   readonly depends_on?: readonly (AnyStep | SettledStep)[];
-  /** The condition under which the step is taken. If it does not hold, the step is skipped, and those after it go on. */
+  /**
+   * The condition under which the step is taken. If it does not hold, the step is skipped, and those after it go on.
+   */
   readonly when?: W;
   /** The name of the outcome that it drafts. */
   readonly outcome?: R;

@@ -5,7 +5,6 @@
  * 1.  Its findings are the refusals that the workflow, or a decision on it, would receive (check-runnable.ts of T4).
  * 2.  One workflow and one page of heads are in memory at a time; a log that cannot be read is a finding.
  */
-
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
 import {
@@ -213,6 +212,7 @@ function migrations(record: WorkflowRecord, registry: Registry): readonly Remedy
   const { type, inputs } = record.intent;
   if (packagesOf(record, registry).length === 0) return [];
   const { version, input } = registry.getCapability(type);
-  const what = `begin it again as ${capabilityRef(type, version)}; what succeeded under the same operators is not done again`;
+  const what =
+    `begin it again as ${capabilityRef(type, version)}; what succeeded under the same operators is ` + `not done again`;
   return readStably(input, inputs).ok ? [{ kind: "migrate", version, what }] : [];
 }

@@ -1,4 +1,7 @@
-/** Conditions of steps: what holds, what is refused when a plan is compiled, and what follows from a step that is left out. */
+/**
+ * Conditions of steps: what holds, what is refused when a plan is compiled, and what follows from a step that is left
+ * out.
+ */
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";

@@ -16,7 +16,7 @@ const added = ["cancelling", "waiting"];
 const toRunning = ["PLAN_CREATED", "WORKFLOW_STARTED"];
 
 describe("the workflow lifecycle", () => {
-  it("[CARD-04] has the seven states of the requirement, one between a cancel and the end of what it cuts short, and one of parked steps", () => {
+  it("[CARD-04] has the seven states of the requirement, and two more: cancelling and waiting", () => {
     expect(Object.keys(workflowMachine.states).filter((state) => !added.includes(state))).toEqual([
       "accepted",
       "planned",

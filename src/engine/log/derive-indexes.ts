@@ -125,7 +125,7 @@ export function dueOf(record: WorkflowRecord): number | null {
   return isLeft ? earliest([...timesOf(open), ...parked.flatMap(timeOf)]) : Date.parse(record.updated_at);
 }
 
-/** When the wait of a parked step is over, epoch ms; nothing if it has no end of its own. */
+/** Returns when the wait of a parked step is over, epoch ms; nothing if it has no end of its own. */
 const timeOf = ({ parked }: StepRecord): readonly number[] =>
   parked?.due_at == null ? [] : [Date.parse(parked.due_at)];
 

@@ -54,7 +54,7 @@ export interface CompileRequest {
     written: { readonly params: unknown; readonly literals?: PlanStep["literals"] },
     renamed: ReadonlyMap<string, string>,
   ) => JsonObject;
-  /** Who asked for the work; may not decide on it where a gate separates the two. */
+  /** The principals who asked for the work; they may not decide on it if a gate separates the two. */
   readonly requesters: readonly PrincipalRef[];
   readonly same: Same;
   readonly takesSignatures: boolean;
@@ -65,7 +65,10 @@ export type Compiled =
   | { readonly plan: Plan; readonly dropped: readonly string[] }
   | { readonly cyclic: readonly { readonly id: string; readonly depends_on: readonly string[] }[] };
 
-/** @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_TOO_LONG, T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS. */
+/**
+ * @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_TOO_LONG, T3_PLAN_UNKNOWN_OPERATOR,
+ * T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS.
+ */
 export function compilePlan(request: CompileRequest): Compiled {
   const { steps, reasoning, direct_response, continues = false } = readProposal(request.proposal);
   if (direct_response !== null) {
@@ -259,7 +262,7 @@ function findOperator({ registry, capability }: CompileRequest, step: CallDraft)
   return operator;
 }
 
-/** A gate that nobody could ever satisfy is none; what shows without the requester the schema has refused already. */
+/** Refuses a gate that nobody could ever satisfy. The schema has refused what shows without the requester. */
 function requireSatisfiable({ step_id, gate }: CallDraft, { requesters, same, takesSignatures }: CompileRequest): void {
   if (gate === undefined) return;
   const why = whyUnsatisfiable(gate, seatsOf(gate, requesters, same)?.length ?? null);
@@ -274,7 +277,7 @@ function requireSatisfiable({ step_id, gate }: CallDraft, { requesters, same, ta
 const compileStep = (step: Draft, request: CompileRequest): PlanStep =>
   isCall(step) ? compileCall(step, request) : compileQuiet(step, request);
 
-/** A step that calls no operator: it costs nothing and has no effect of its own. */
+/** Compiles a step that calls no operator: it costs nothing and has no effect of its own. */
 function compileQuiet(step: QuietDraft, { capability: { policyTags, weights }, regenerate }: CompileRequest): PlanStep {
   const { kind, step_id, name, params, depends_on, weight, priority = 0 } = step;
   const base = baseOf(step_id);
@@ -302,7 +305,7 @@ function compileQuiet(step: QuietDraft, { capability: { policyTags, weights }, r
   };
 }
 
-/** What a step states beside its data: the condition, the dependencies of any end, the texts that are no references. */
+/** Returns the optional members of a step: condition, dependencies of any end, texts that are no references. */
 const marksOf = ({ literals, settled, when, when_literals }: Draft): Partial<PlanStep> => ({
   ...(literals !== undefined && { literals }),
   ...(settled !== undefined && { settled }),

@@ -22,7 +22,7 @@ const compileRef = moduleRef(3, "dag_compile", "compile");
 export const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): never =>
   raise(kernelError(code, message, compileRef, { detail }));
 
-/** A condition is about steps that come before its own. @throws KernelErrorException T3_PLAN_INVALID. */
+/** Refuses a condition about a step that does not come before its own. @throws KernelErrorException T3_PLAN_INVALID. */
 export function requireEarlier(steps: readonly Draft[], completed: readonly string[]): void {
   const named = new Map(steps.map((step) => [step.step_id, step]));
   for (const step of steps) {
@@ -40,8 +40,8 @@ export function requireEarlier(steps: readonly Draft[], completed: readonly stri
 }
 
 /**
- * A reference to a step that may give nothing (it has a condition, or is waited for however it ends) has a default, or stands in a
- * step with the same condition. @throws KernelErrorException T3_PLAN_INVALID.
+ * Refuses a reference without a default to a step that may give nothing (it has a condition, or is waited for however
+ * it ends), unless it stands in a step with the same condition. @throws KernelErrorException T3_PLAN_INVALID.
  */
 export function requireGiven(steps: readonly Draft[]): void {
   const named = new Map(steps.map((step) => [step.step_id, step]));
@@ -53,7 +53,10 @@ export function requireGiven(steps: readonly Draft[]): void {
       const isAny = step.settled?.includes(stepId) === true;
       if (!isAny && (source.when === undefined || conditionOf(source) === conditionOf(step))) continue;
       const why = isAny ? "is waited for however it ends" : "has a condition";
-      const message = `step ${step.step_id}: ${written} may give nothing, because step ${stepId} ${why}; give it a default`;
-      refuse("T3_PLAN_INVALID", `${message} (ref(…, { or }))`, { step_id: step.step_id, reference: written });
+      const message = `step ${step.step_id}: ${written} may give nothing, because step ${stepId} ${why}`;
+      refuse("T3_PLAN_INVALID", `${message}; give it a default (ref(…, { or }))`, {
+        step_id: step.step_id,
+        reference: written,
+      });
     }
 }

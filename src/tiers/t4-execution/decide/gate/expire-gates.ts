@@ -22,8 +22,8 @@ export function expireGates(run: Run): void {
 }
 
 /**
- * When something of the workflow falls due here: a gate's time, the end of a pause or a sleep; epoch ms, infinity for never. A step that
- * waits for an answer since its pause ended goes on with that.
+ * When something of the workflow falls due here: a gate's time, the end of a pause or a sleep; epoch ms, infinity for
+ * never. A step that waits for an answer since its pause ended goes on with that.
  */
 export function nextDue(run: Run): number {
   const { gates, steps, standing } = run.log.record;

@@ -14,7 +14,7 @@ export function holdsNow(run: Run, step: PlanStep, condition: Condition): boolea
   });
 }
 
-/** The literals at a place and below it, by their JSON pointers from there; undefined if there are none. */
+/** Returns the literals at a place and below it, by their JSON pointers from there; undefined if there are none. */
 function literalsBelow(literals: Literals | undefined, at: string): Literals | undefined {
   const inside = Object.entries(literals ?? {}).filter(([place]) => place === at || place.startsWith(`${at}/`));
   return inside.length === 0

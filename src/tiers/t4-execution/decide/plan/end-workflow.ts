@@ -41,7 +41,7 @@ export function completeWorkflow(run: Run): void {
   );
 }
 
-/** The text of the steps that no other step which succeeded depends on, in plan order. */
+/** Returns the text of the steps that no other step which succeeded depends on, in plan order. */
 function finalText(record: WorkflowRecord): string {
   const steps = stepsOf(record).filter((s) => s.state === "succeeded");
   const needed = new Set(steps.flatMap((s) => s.step.depends_on));
@@ -85,7 +85,7 @@ export function failWorkflow(run: Run, error: KernelError): void {
   );
 }
 
-/** Why the steps that have not ended are left out, by the error that the workflow fails with. */
+/** The reasons for skipping the steps that have not ended, by the error that the workflow fails with. */
 const skipReasons: Readonly<Record<string, SkipReason>> = {
   T5_BUDGET_EXHAUSTED: "budget",
   T4_PLAN_FAILED: "plan_failed",

@@ -90,7 +90,7 @@ function planRequest(run: Run, round: number) {
   };
 }
 
-/** The steps that a plan of this workflow may have. */
+/** Returns the number of steps that a plan of this workflow may have. */
 const maxStepsOf = (run: Run): number => capabilityOf(run).limits.maxSteps ?? run.settings.limits.maxSteps;
 
 /** What the planner is told about the rounds before. */
@@ -140,7 +140,8 @@ function judgePlan(run: Run, plan: Plan): Plan {
 }
 
 /**
- * The first steps are the calls that come after no other call of this plan; what an earlier round has done holds nobody back.
+ * Adds a gate to the first steps: the calls that come after no other call of this plan. Steps of an earlier round do
+ * not count.
  */
 function gateFirstSteps(plan: Plan, reason: string): Plan {
   const after = new Set<string>();

@@ -1,15 +1,15 @@
 /**
  * What of the plan can go on now; when nothing can: rest, plan again, or end.
  *
- * 1.  waiting_for_user exactly when a gate is open and no step is running or ready; waiting where steps are parked and no gate
- *     is open.
+ * 1.  waiting_for_user exactly when a gate is open and no step is running or ready; waiting where steps are parked and
+ *     no gate is open.
  * 2.  A failed step is replanned while rounds are left; a blocked one never, nor one whose effect nobody
  *     knows, nor one whose call was answered, and had an effect, though its answer is of no use or was refused.
  * 3.  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
- * 4.  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name. One whose condition
- *     does not hold is skipped when its turn comes, and those after it go on.
- * 5.  A failure that a step waited for in any case, and went on from, is handled: it neither fails the workflow nor makes another
- *     plan. What policy, a person or the budget refused is never handled so.
+ * 4.  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name. One whose
+ *     condition does not hold is skipped when its turn comes, and those after it go on.
+ * 5.  A failure that a step waited for in any case, and went on from, is handled: it neither fails the workflow nor
+ *     makes another plan. What policy, a person or the budget refused is never handled so.
  * 6.  A plan that continues is followed by another once all of it has succeeded, up to limits.maxRounds of them.
  */
 
@@ -242,8 +242,8 @@ const waitingPhases: ReadonlySet<Phase> = new Set(["asking", "parked"]);
 const endsByPlan = ({ error }: StepRecord): boolean => error?.code === "T4_PLAN_FAILED";
 
 /**
- * Returns whether a step that did not succeed is answered for: a step that waited for any end of it has succeeded, and nobody
- * refused it.
+ * Returns whether a step that did not succeed is answered for: a step that waited for any end of it has succeeded, and
+ * nobody refused it.
  */
 function isHandled(
   { step: { step_id }, state, blocked, skip_reason }: StepRecord,

@@ -60,5 +60,5 @@ export class ReadySteps {
   }
 }
 
-/** The name under which the queue knows the end of a step, whatever that is; its success has the id of the step. */
+/** Returns the name of any end of a step in the queue; its success has the id of the step. */
 const endOf = (id: string): string => `end ${id}`;

@@ -1,4 +1,6 @@
-/** The step kind `fail`: a step by which a plan ends its workflow as failed, with a code and a message of its author's. */
+/**
+ * The step kind `fail`: a step by which a plan ends its workflow as failed, with a code and a message of its author's.
+ */
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { FailParams } from "../../../../contract/step-kinds.ts";
 import { failStep } from "../run/end-step.ts";

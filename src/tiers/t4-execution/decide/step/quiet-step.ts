@@ -1,6 +1,6 @@
 /**
- * Steps that call no operator: what they share. Their params are resolved like those of a call, and checked by the schema of
- * their kind.
+ * Steps that call no operator: what they share. Their params are resolved like those of a call, and checked by the
+ * schema of their kind.
  */
 import type { z } from "zod";
 import { raise } from "../../../../contract/error.ts";
@@ -14,7 +14,9 @@ import { resolveParams } from "../payload/resolve-templates.ts";
 import { oodaRef, outputsOf, type Run, stepOf } from "../run/run.ts";
 import type { StepKindRow } from "./kinds.ts";
 
-/** The members of a kind's row that all steps without a call have in common: they cost nothing and leave nothing open. */
+/**
+ * The members of a kind's row that all steps without a call have in common: they cost nothing and leave nothing open.
+ */
 export const quietStep: Omit<StepKindRow, "resume"> = {
   ready: () => null,
   begin: (run, { run: round, step: { step_id } }) => run.log.note(draft("STEP_STARTED", { run: round }, step_id)),

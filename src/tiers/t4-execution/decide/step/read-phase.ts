@@ -8,8 +8,8 @@ import { type StepRecord, unmetOf } from "../../../../contract/workflow.ts";
 import { type Run, showsNewest } from "../run/run.ts";
 
 /**
- * What a running step is about to do; `waiting` before it has begun, `over` once it has ended, `waking` once the time for which
- * it was parked has come.
+ * The next action of a running step; `waiting` before it has begun, `over` once it has ended, `waking` once the time
+ * for which it was parked has come.
  */
 export type Phase =
   | "waiting"

@@ -1,6 +1,6 @@
 /**
- * The step kind `sleep`: a step that waits for a time. It parks with its due time in the ledger's index, and its workflow rests
- * meanwhile if nothing else of it goes on.
+ * The step kind `sleep`: a step that waits for a time. It parks with its due time in the ledger's index, and its
+ * workflow rests meanwhile if nothing else of it goes on.
  *
  * 1.  The due time is fixed when the step begins. A clock that jumps beyond it ends the wait once.
  */
@@ -27,7 +27,7 @@ export const sleepStep: StepKindRow = {
   },
 };
 
-/** When the sleep of a step that begins now is over. @throws KernelErrorException as `readQuietParams`. */
+/** Returns when the sleep of a step that begins now is over. @throws KernelErrorException as `readQuietParams`. */
 function wakingTime(run: Run, stepId: string): string {
   const { ms = 0, until } = readQuietParams(run, stepId, SleepParams);
   return instantText(until === undefined ? run.now + ms : Date.parse(until));
