@@ -47,12 +47,12 @@ export async function assembleKernel(
 ): Promise<Kernel> {
   requireRuntime(process.versions.node);
   const resolved = resolveOptions(options);
-  const store = options.ledger ?? (await openMemoryLedger());
-  const parts = new KernelParts(resolved, store, { ...fillRegistry(options, resolved.budgets), patchTier });
+  const store = resolved.options.ledger ?? (await openMemoryLedger());
+  const parts = new KernelParts(resolved, store, { ...fillRegistry(resolved), patchTier });
   await openParts(parts);
   const { kernel } = new RunningKernel(parts);
   parts.notices?.start();
-  if (options.recover !== false) await startHost(parts);
+  if (resolved.options.recover) await startHost(parts);
   return kernel;
 }
 

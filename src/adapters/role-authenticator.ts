@@ -2,18 +2,30 @@
  * The default authenticator: a table of roles. A role that is not in the table is refused.
  */
 import { z } from "zod";
-import { type DataPolicy, publicScopes } from "../contract/auth-context.ts";
-import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
+import { publicScopes } from "../contract/auth-context.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Authenticator } from "../ports/authenticator.ts";
 
-/** The rights of a role: its scopes, and the data that it may see and send. */
-export interface Role {
+const RoleShape = z.strictObject({
   /** The scopes of the role, such as `gate:approve` or `operator:Mail.Send`. */
-  readonly scopes: readonly string[];
+  scopes: z.array(z.string()).readonly(),
   /** Whether the role may see personal data and have data sent outside. */
-  readonly data_policy?: Partial<DataPolicy>;
-}
+  data_policy: z
+    .strictObject({
+      /** Whether the role may see personal data; true where nothing is said. */
+      allow_pii: z.boolean(),
+      /** Whether the role may have data sent outside; false where nothing is said. */
+      allow_external_send: z.boolean(),
+    })
+    .partial()
+    .optional(),
+});
+/** The rights of a role: its scopes, and the data that it may see and send. */
+export interface Role extends Readonly<z.input<typeof RoleShape>> {}
+
+/** A table of roles, by name. */
+export const Roles = z.record(z.string(), RoleShape).readonly();
 
 /** The default roles of a kernel; hosts set their own with the option `roles`. */
 export const defaultRoles: Readonly<Record<string, Role>> = Object.freeze({
@@ -21,14 +33,6 @@ export const defaultRoles: Readonly<Record<string, Role>> = Object.freeze({
   admin: { scopes: [...publicScopes, "credential:use"], data_policy: { allow_external_send: true } },
   support: { scopes: ["outcome:read", "gate:approve"], data_policy: { allow_pii: false } },
 });
-
-const Roles = z.record(
-  z.string(),
-  z.strictObject({
-    scopes: z.array(z.string()),
-    data_policy: z.strictObject({ allow_pii: z.boolean(), allow_external_send: z.boolean() }).partial().optional(),
-  } satisfies KeysOf<Role>),
-);
 
 /**
  * Makes an authenticator of a table of roles; a role that is not in it is refused.

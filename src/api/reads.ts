@@ -104,7 +104,7 @@ export const views = {
   verify: {
     ...offeredRead({
       workflowId: z.string().optional(),
-      check: z.strictObject({ keys: hostFunction.optional() }).optional(),
+      check: z.strictObject({ keys: hostFunction().optional() }).optional(),
       caller,
     }),
     id: "verifyWorkflow",

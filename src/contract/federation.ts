@@ -9,10 +9,10 @@
 import { z } from "zod";
 import { canonicalJson } from "./digest.ts";
 import { kernelError } from "./error-codes.ts";
+import { hostFunction } from "./host-object.ts";
 import { TenantId } from "./ids.ts";
 import { JsonValue } from "./json.ts";
 import { raise } from "./kernel-error.ts";
-import { type KeysOf, readStrictly } from "./known-keys.ts";
 import { moduleRef } from "./module-ref.ts";
 
 const name = z.string().min(1).max(256);
@@ -53,38 +53,16 @@ export type FederationPolicy = (change: FederatedChange) => boolean | string | n
 /** Replica id → the capabilities it was registered with; `*` stands for all. */
 export type Replicas = Readonly<Record<string, readonly string[]>>;
 
-/** The options of federation: the kernel's own name, the other replicas, and the host's policy. */
-export interface FederationOptions {
+export const Federation = z.strictObject({
   /** This kernel's name among the replicas. */
-  readonly replica: string;
-  /** The capabilities of each replica whose changes may be merged, by replica id. */
-  readonly replicas: Replicas;
-  /** The host's policy on each change. */
-  readonly policy?: FederationPolicy;
-}
-
-const Settings = z.strictObject({
   replica: name,
-  replicas: z.record(name, z.array(name)),
-  policy: z.custom<FederationPolicy>((value) => typeof value === "function", "must be a function").optional(),
-} satisfies KeysOf<FederationOptions>);
-
-/**
- * Checks the options of federation. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if an option is invalid.
- */
-export function checkFederation(options: FederationOptions): FederationOptions {
-  readStrictly(Settings, options, { what: "federation", source: mergeRef });
-  return options;
-}
-
-const limit = z.int("must be a whole number").nonnegative("must be at least 0").optional();
-
-/** The options of a standalone replica: the same, and limits; the replicas may be added later. */
-export const MemorySettings = Settings.partial({ replicas: true }).extend({
-  limits: z
-    .strictObject({ maxSyncChanges: limit, maxMemoryChars: limit } satisfies KeysOf<FederationLimits>)
-    .optional(),
+  /** The capabilities of each replica whose changes may be merged, by replica id. */
+  replicas: z.record(name, z.array(name).readonly()).readonly(),
+  /** The host's policy on each change. */
+  policy: hostFunction<FederationPolicy>().optional(),
 });
+/** The options of federation: the kernel's own name, the other replicas, and the host's policy. */
+export interface FederationOptions extends Readonly<z.input<typeof Federation>> {}
 
 /** A change with the reason why it may not be merged; null where it may. */
 export interface JudgedChange {

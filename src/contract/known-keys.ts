@@ -2,14 +2,14 @@
  * Strict reading of objects that a host, a package or a planner wrote: an unknown key is an error that names the key
  * that may have been meant.
  *
- * Owns: the text of such an error. Never: decides which keys are known; strict schemas and tables of options do.
+ * Owns: the text of such an error. Never: decides which keys are known; strict schemas do.
  * 1.  Every problem has its path; for an unknown key the path ends in that key.
  * 2.  All problems are reported at once, in the message and in `detail.problems`.
  */
 import type { z } from "zod";
 import { type ErrorCode, kernelError } from "./error-codes.ts";
 import { fieldErrorsOf } from "./field-error.ts";
-import { isPlainObject, type JsonObject } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 import { messageOf, raise } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
 
@@ -29,8 +29,12 @@ export interface Reading {
   readonly code?: ErrorCode;
 }
 
-/** The keys of `T`, all of them and no others: a table that the type check compares with its interface. */
-export type KeysOf<T> = Readonly<Record<keyof T, unknown>>;
+/**
+ * The shape of the schema of `T`: all keys of the interface and no others, each of its type. Options with type
+ * parameters need it (`z.strictObject({ … } satisfies ShapeOf<Options>)`); the types of all others are inferred from
+ * their schemas.
+ */
+export type ShapeOf<T> = { readonly [K in keyof T]-?: z.ZodType<unknown, T[K]> };
 
 /** Reads a value with a strict schema. @throws KernelErrorException that lists every problem. */
 export function readStrictly<S extends z.ZodType>(schema: S, value: unknown, reading: Reading): z.output<S> {
@@ -65,32 +69,6 @@ function look<T>(reading: () => T, why: Reading): T {
   } catch (thrown) {
     return refuseProblems([{ path: "", problem: `it cannot be read: ${messageOf(thrown)}` }], why);
   }
-}
-
-/**
- * Refuses a value that is no object, and keys that are not in the table; `path` is the path of the object. @throws as
- * readStrictly.
- */
-export function requireKnownKeys(
-  given: unknown,
-  known: object,
-  { path = "", ...reading }: Reading & { readonly path?: string },
-): void {
-  const names = Object.keys(known);
-  const isObject = typeof given === "object" && given !== null;
-  if (!isObject) refuseProblems([{ path, problem: "must be an object" }], reading);
-  const unknown = look(() => Object.keys(given), reading).filter((key) => !names.includes(key));
-  if (unknown.length === 0) return;
-  const problems = unknown.map((key) => ({
-    path: path === "" ? key : `${path}.${key}`,
-    problem: describeUnknown(key, names),
-  }));
-  refuseProblems(problems, reading);
-}
-
-/** Checks the keys of a host's own object; an instance of a class may have any members. @throws as readStrictly. */
-export function requireKnownMembers(given: unknown, known: object, reading: Reading): void {
-  if (look(() => isPlainObject(given), reading)) requireKnownKeys(given, known, reading);
 }
 
 /** Returns those of these functions that a host's object has, each bound to the object. */

@@ -11,8 +11,9 @@ import {
 } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { UiAction } from "../contract/gate.ts";
+import { hostFunction, hostObject } from "../contract/host-object.ts";
 import { raise } from "../contract/kernel-error.ts";
-import { readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
 import { defaultRuleNames, type PolicyRule, PolicyStage } from "../contract/policy.ts";
@@ -112,11 +113,11 @@ function requireJson(intentType: string, input: z.ZodType): void {
   }
 }
 
-const RuleShape = z.object({
+const RuleShape = hostObject<PolicyRule>({
   name: z.string().min(1),
   stages: z.array(PolicyStage).min(1),
   lifts: z.enum(defaultRuleNames).optional(),
-  evaluate: z.custom<PolicyRule["evaluate"]>((value) => typeof value === "function", "must be a function"),
+  evaluate: hostFunction(),
 });
 
 /**
@@ -124,13 +125,11 @@ const RuleShape = z.object({
  * @throws as defineCapability.
  */
 export function definePolicy(rule: PolicyRule): PolicyRule {
-  const reading = { what: "policy", source: defineRef };
-  requireKnownMembers(rule, RuleShape.shape, reading);
-  const { name, stages, lifts } = readStrictly(RuleShape, rule, reading);
+  const { name, stages, lifts } = readStrictly(RuleShape, rule, { what: "policy", source: defineRef });
   if (lifts !== undefined && stages.some((stage) => stage !== "action"))
     refuse(`policy ${name}: stages: a rule that lifts ${lifts} is asked at stage action alone`);
   const evaluate = rule.evaluate.bind(rule);
-  return Object.freeze({ name, stages: Object.freeze(stages), ...(lifts !== undefined && { lifts }), evaluate });
+  return Object.freeze({ name, stages: Object.freeze([...stages]), ...(lifts !== undefined && { lifts }), evaluate });
 }
 
 const refuse = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, defineRef));

@@ -3,11 +3,11 @@
  */
 import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
-import { hostFunction as fn } from "../contract/host-object.ts";
+import { hostFunction, hostObject, objectWith } from "../contract/host-object.ts";
 import { suppliedSchema, zodSchema } from "../contract/host-schema.ts";
 import { deepFreeze, JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
-import { type KeysOf, readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
+import { readStrictly, type ShapeOf } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import {
   type GatePreview,
@@ -93,14 +93,12 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
 
 const validationRef = moduleRef(0, "validation", "define");
 
-const toolClient = z.custom<ToolClient>(
-  (value) => typeof (value as ToolClient | null)?.request === "function",
-  "must be a client with a request function",
-);
+const toolClient = objectWith<ToolClient>("request");
+const fn = hostFunction<never>();
 const { shape } = OperatorMetadata;
 
 /** The shape by the options' own names, so that errors name them as they were written. */
-const operatorShape = {
+export const operatorShape = {
   name: shape.name,
   version: shape.version,
   description: shape.description,
@@ -124,7 +122,7 @@ const operatorShape = {
   run: fn,
   preview: fn.optional(),
   check: fn.optional(),
-} satisfies KeysOf<Required<OperatorOptions<z.ZodType, z.ZodType>>>;
+} satisfies ShapeOf<OperatorOptions<z.ZodType, z.ZodType>>;
 const OperatorShape = z.strictObject(operatorShape);
 
 /** The part of an operator's result that later steps find: of a StepResult its data. */
@@ -208,15 +206,17 @@ export interface ToolOptions
   /** The schema of a call's input; without it any object. */
   readonly input?: z.ZodType;
   /** JSON Schema of the tool's input, as its server states it; used to repair a refused call. */
-  readonly inputSchema?: JsonObject;
+  readonly inputSchema?: JsonObject | null;
 }
 
-const ToolShape = OperatorShape.omit({ run: true, preview: true, kind: true }).extend({
+const { run: _run, preview: _preview, check: _check, kind: _kind, ...sharedShape } = operatorShape;
+const ToolShape = z.strictObject({
+  ...sharedShape,
   input: suppliedSchema.optional(),
   tool: z.string().min(1),
   client: toolClient,
   inputSchema: JsonObject.nullish(),
-} satisfies Partial<KeysOf<ToolOptions>>);
+} satisfies ShapeOf<ToolOptions>);
 
 /**
  * Defines an operator whose work a tool server does, called through `client`; its effect is `external_send` by default.
@@ -243,9 +243,7 @@ export function normalizeMetadata<N extends string = string>(raw: unknown): Oper
 
 /** Returns a copy to keep: complete and checked metadata that the caller cannot change (SKL-01, SKL-04). */
 export function closeOperator(given: Operator): Operator {
-  const reading = { what: "operator", source: validationRef };
-  requireKnownMembers(given, operatorMembers, reading);
-  readStrictly(z.object(operatorMembers), given, reading);
+  readStrictly(OperatorObject, given, { what: "operator", source: validationRef });
   const { input = z.unknown(), output = z.unknown(), tool = null } = given;
   return Object.freeze({
     metadata: normalizeMetadata(given.metadata),
@@ -259,7 +257,7 @@ export function closeOperator(given: Operator): Operator {
   });
 }
 
-const operatorMembers = {
+const OperatorObject = hostObject<Operator>({
   metadata: z.unknown(),
   input: suppliedSchema.optional(),
   output: zodSchema.optional(),
@@ -268,7 +266,7 @@ const operatorMembers = {
   preview: fn.nullish(),
   check: fn.nullish(),
   doubt: OperatorDoubt.optional(),
-} satisfies KeysOf<Operator>;
+});
 
 /** The options of an error with which an operator fails on purpose. */
 export interface OperatorErrorOptions {

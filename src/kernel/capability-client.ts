@@ -12,7 +12,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import type { GateRequest, GateResponse } from "../contract/gate.ts";
 import { type Intent, SubmitRequest, type SubmitResponse } from "../contract/intent.ts";
 import { raise } from "../contract/kernel-error.ts";
-import { readStrictly, requireKnownKeys } from "../contract/known-keys.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Outcome } from "../contract/outcome.ts";
@@ -101,7 +101,6 @@ export function createCapabilityClient<C extends CapabilityDefinition>(
   return {
     async submit(asked) {
       const { inputs, ...request } = readStrictly(Submission, asked, { what: "request", source: clientRef });
-      requireKnownKeys(asked, submitKeys, { what: "request", source: clientRef });
       const intent_hint = { intent_type: capabilityRef(intentType, version), inputs: inputs as never };
       return kernel.submit({ ...request, intent_hint } as unknown as SubmitRequest);
     },
@@ -129,11 +128,15 @@ export function createCapabilityClient<C extends CapabilityDefinition>(
 }
 
 const clientRef = moduleRef(0, "gateway", "of");
-/** The other members are checked where every request is. */
-const Submission = z.looseObject({ inputs: z.unknown() });
 const Decision = z.looseObject({ tenant_id: z.unknown(), principal: z.unknown() });
-const { intent_hint: _, ...requestKeys } = SubmitRequest.shape;
-/** The client makes the intent hint; a request that brings one means another intent. */
-const submitKeys = { ...requestKeys, inputs: null };
+const requestKeys = Object.keys(SubmitRequest.shape).filter((key) => key !== "intent_hint");
+/**
+ * The client makes the intent hint; a request that brings one means another intent. The other members are checked where
+ * every request is.
+ */
+const Submission = z.strictObject({
+  ...Object.fromEntries(requestKeys.map((key) => [key, z.unknown().optional()])),
+  inputs: z.unknown(),
+});
 
 const majorOf = (version: string): string => version.split(".")[0] as string;

@@ -35,8 +35,15 @@ const chunk = 500;
 const mover = "move";
 const source = moduleRef(0, "kernel", "moveLedger");
 const ledger = objectWith("open", "read", "append", "close");
-const BackupOptions = z.strictObject({ signal: z.instanceof(AbortSignal).optional() });
-const MoveOptions = BackupOptions.extend({ now: z.number() });
+const BackupOptions = z.strictObject({
+  /** Ends the move once it is aborted. */
+  signal: z.instanceof(AbortSignal).optional(),
+});
+const MoveOptions = z.strictObject({
+  ...BackupOptions.shape,
+  /** The time, in ms since the epoch. */
+  now: z.number(),
+});
 
 /**
  * Moves a ledger. It opens and closes both stores. `now` is epoch ms. Once `signal` is aborted no further page is
@@ -45,7 +52,7 @@ const MoveOptions = BackupOptions.extend({ now: z.number() });
 export async function moveLedger(
   from: LedgerStore,
   to: LedgerStore,
-  options: { readonly now: number; readonly signal?: AbortSignal },
+  options: Readonly<z.input<typeof MoveOptions>>,
 ): Promise<MovedLedger> {
   const { now, signal } = readStrictly(MoveOptions, options, { what: "moveLedger", source });
   return withBoth(from, to, async () => {
@@ -65,7 +72,7 @@ export async function moveLedger(
 export async function backupLedger(
   from: LedgerStore,
   to: LedgerStore,
-  options: { readonly signal?: AbortSignal } = {},
+  options: Readonly<z.input<typeof BackupOptions>> = {},
 ): Promise<MovedLedger> {
   const { signal } = readStrictly(BackupOptions, options, { what: "backupLedger", source });
   return withBoth(from, to, async () => {

@@ -4,7 +4,6 @@
  * Owns: the wiring. Never: opens or closes the ledger, serves a caller.
  */
 import { respondOperator } from "../adapters/respond-operator.ts";
-import type { ParsedBudgets } from "../contract/budget.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { createIdSource } from "../contract/ids.ts";
@@ -41,7 +40,7 @@ import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-round.ts";
 import { feedAfter, feedOfHead, markFeed } from "../tiers/t6-metacognition/project-feed.ts";
 import { Places } from "../tiers/t7-orchestration/places.ts";
 import { createHostWork, guardHost, restedOf } from "./host-work.ts";
-import type { KernelLedger, KernelOptions, Resolved, TierPatch } from "./options.ts";
+import type { KernelLedger, Resolved, TierPatch } from "./options.ts";
 import { createServices, createSettings, defineTiers } from "./tiers.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
@@ -90,7 +89,7 @@ export class KernelParts {
     this.store = store;
     this.told = options.durability === "full" ? store : syncedReads(store);
     this.registry = registry;
-    this.policies = { engine: resolved.engine, withDefault: options.defaultPolicies !== false };
+    this.policies = { engine: resolved.engine, withDefault: options.defaultPolicies };
     this.capabilityRegistry = capabilityRegistry;
     this.bus = new SignalBus({
       onSubscriberError: (error) => logger.error({ error }, "a bus subscriber threw"),
@@ -201,7 +200,7 @@ export class KernelParts {
     });
   }
 
-  #createNotices({ options: { notifiers = [] } }: Resolved): NoticeDelivery | null {
+  #createNotices({ options: { notifiers } }: Resolved): NoticeDelivery | null {
     const { told: store, watch, timers, runtime } = this;
     const { deliveries } = store;
     if (deliveries === undefined || notifiers.length === 0) return null;
@@ -265,15 +264,15 @@ export async function openMemoryLedger(): Promise<KernelLedger> {
 }
 
 /** Registers the built-in operator and the options' packages. */
-export function fillRegistry(
-  options: KernelOptions,
-  { governor, capabilities }: Pick<ParsedBudgets, "governor" | "capabilities">,
-): Pick<PartsOptions, "registry" | "capabilityRegistry"> {
+export function fillRegistry({
+  options,
+  budgets: { governor, capabilities },
+}: Resolved): Pick<PartsOptions, "registry" | "capabilityRegistry"> {
   const capabilityRegistry = createCapabilityRegistry(governor, capabilities);
   const registry = createRegistry({ retrieval: options.retrieval, registerCeilings: capabilityRegistry.put });
   registry.registerOperator(respondOperator);
-  for (const operator of options.operators ?? []) registry.registerOperator(operator);
-  for (const capability of options.capabilities ?? []) registry.registerCapability(capability);
+  for (const operator of options.operators) registry.registerOperator(operator);
+  for (const capability of options.capabilities) registry.registerCapability(capability);
   return { registry, capabilityRegistry };
 }
 
@@ -282,7 +281,7 @@ export async function openParts(parts: KernelParts): Promise<void> {
   const { root } = parts.supervision;
   try {
     await parts.store.open();
-    if (parts.resolved.options.recover !== false) await parts.leases.follow();
+    if (parts.resolved.options.recover) await parts.leases.follow();
   } catch (thrown) {
     root.send({ type: "OPEN_FAILED" });
     parts.close();

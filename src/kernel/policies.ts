@@ -10,8 +10,9 @@ import { z } from "zod";
 import { digest } from "../contract/digest.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { hostObject, objectWith } from "../contract/host-object.ts";
 import type { Json } from "../contract/json.ts";
-import { readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyRule, RuleSet } from "../contract/policy.ts";
 import { definePolicy } from "../define/define-capability.ts";
@@ -20,23 +21,26 @@ import { defaultPolicyVersion, defaultRules } from "../tiers/t5-ego/policy/defau
 /** Rules in code, and sets of rules. */
 export type Policies = readonly (PolicyRule | RuleSet)[];
 
-/** Another policy set, and which past decisions it is asked about. */
-export interface WhatIf {
+const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).transform((text) => Date.parse(text));
+
+export const WhatIf = z.strictObject({
   /** The policies to evaluate instead of the kernel's own. */
-  readonly policies: Policies;
+  policies: z.array(objectWith<Policies[number]>()).readonly(),
   /** False: without the default rules behind them. */
-  readonly defaultPolicies?: boolean;
+  defaultPolicies: z.boolean().optional(),
   /** Decisions from this ISO instant on. */
-  readonly since?: string;
+  since: Instant.default(Number.NEGATIVE_INFINITY),
   /** Decisions before this ISO instant. */
-  readonly until?: string;
+  until: Instant.default(Number.POSITIVE_INFINITY),
   /** Limits the evaluation to workflows of this intent type. */
-  readonly intent_type?: string;
+  intent_type: z.string().optional(),
   /** Limits the evaluation to this workflow. */
-  readonly workflow_id?: string;
+  workflow_id: z.string().optional(),
   /** True: also reports decisions that stay the same but name other rules. */
-  readonly names?: boolean;
-}
+  names: z.boolean().default(false),
+});
+/** Another policy set, and which past decisions it is asked about. */
+export interface WhatIf extends Readonly<z.input<typeof WhatIf>> {}
 
 interface Assembling {
   /** Whether the default rules follows; true by default. */
@@ -46,7 +50,7 @@ interface Assembling {
 
 const assembleRef = moduleRef(5, "policy", "assemble");
 const setReading = { what: "policy set", source: assembleRef };
-const RuleSetShape = z.object({ version: z.string().min(1), rules: z.array(z.unknown()) });
+const RuleSetShape = hostObject<RuleSet>({ version: z.string().min(1), rules: z.array(z.unknown()) });
 
 /**
  * Assembles policies. @throws KernelErrorException T5_POLICY_INVALID for a name that a rule of a set shares;
@@ -54,10 +58,7 @@ const RuleSetShape = z.object({ version: z.string().min(1), rules: z.array(z.unk
  */
 export function assemblePolicies(policies: Policies, { withDefault = true, version }: Assembling = {}): RuleSet {
   const sets = policies.filter(isSet);
-  for (const set of sets) {
-    requireKnownMembers(set, RuleSetShape.shape, setReading);
-    readStrictly(RuleSetShape, set, setReading);
-  }
+  for (const set of sets) readStrictly(RuleSetShape, set, setReading);
   const loose = policies.filter((policy): policy is PolicyRule => !isSet(policy));
   const rules = policies.flatMap((policy) => (isSet(policy) ? policy.rules : [policy])).map(definePolicy);
   const versions = [

@@ -32,7 +32,7 @@ import { createEgoTier } from "../tiers/t5-ego/tier.ts";
 import { createMetacognitionTier } from "../tiers/t6-metacognition/tier.ts";
 import type { Places } from "../tiers/t7-orchestration/places.ts";
 import { createOrchestrationTier } from "../tiers/t7-orchestration/tier.ts";
-import type { KernelOptions, Resolved } from "./options.ts";
+import type { ReadOptions, Resolved } from "./options.ts";
 import { findSharedKey } from "./shared-keys.ts";
 
 export function createSettings(resolved: Resolved, registry: Registry): Settings {
@@ -40,10 +40,10 @@ export function createSettings(resolved: Resolved, registry: Registry): Settings
   return {
     registry,
     limits,
-    durability: options.durability ?? "effects",
-    holdsStreams: options.security?.validateOutput !== undefined,
-    checkAllOutput: options.checkAllOutput ?? false,
-    middleware: options.middleware ?? [],
+    durability: options.durability,
+    holdsStreams: options.security.validateOutput !== undefined,
+    checkAllOutput: options.checkAllOutput,
+    middleware: options.middleware,
     maxCost: budgets.maxCost,
     perToken: budgets.perToken,
     reserves: budgets.limits.length > 0,
@@ -125,21 +125,21 @@ export function defineTiers({
 }: TierParts): readonly TierDefinition[] {
   const { options, security, classifier, scorers, planner, engine, authenticator, budgets, artifacts, matchMemory } =
     resolved;
-  const { classification = 0.5, confidence = 0.5, grounding = 0.5 } = options.thresholds ?? {};
+  const { classification, confidence, grounding } = options.thresholds;
   const rename = (step: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) =>
     renameReferences(step, renamed) as never;
   return [
     createFoundationTier({
       client: (operator, version) => registry.findOperator(operator, version)?.tool?.client ?? null,
       artifacts,
-      holdsAnswers: options.security?.validateOutput !== undefined,
+      holdsAnswers: options.security.validateOutput !== undefined,
     }),
     createPerceptionTier({
       registry,
       security,
       classifier,
       scorers,
-      fallbackIntent: options.fallbackIntent ?? null,
+      fallbackIntent: options.fallbackIntent,
       minConfidence: classification,
     }),
     createCognitionTier({
@@ -184,10 +184,7 @@ export function defineTiers({
 }
 
 /** Makes a publisher: outside listeners are called without being awaited, and their errors are logged. */
-function publisher(
-  { notify }: KernelOptions,
-  logger: Resolved["logger"],
-): (notification: Parameters<NonNullable<KernelOptions["notify"]>>[0]) => void {
+function publisher({ notify }: ReadOptions, logger: Resolved["logger"]): NonNullable<ReadOptions["notify"]> {
   if (notify === undefined) return () => undefined;
   const report = (error: unknown): void => logger.error({ error }, "a notification listener threw");
   return (notification) => queueMicrotask(() => callAside(() => notify(notification), report));

@@ -5,28 +5,24 @@
  */
 import { z } from "zod";
 import { verifySignatures } from "../adapters/verify-signatures.ts";
+import { hostFunction } from "../contract/host-object.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { openTurns } from "../contract/turn.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
-import {
-  checkEvidence,
-  type EvidenceCheck,
-  type EvidenceOptions,
-  type EvidenceVerdict,
-} from "../tiers/t6-metacognition/verify-evidence.ts";
-
-/** The options of the verification of an export. */
-export interface ExportOptions extends EvidenceOptions {
-  /** The keys that count; by default those that are stored beside the signatures. */
-  readonly keys?: ApproverKeys | undefined;
-}
+import { checkEvidence, type EvidenceCheck, type EvidenceVerdict } from "../tiers/t6-metacognition/verify-evidence.ts";
 
 const Options = z.strictObject({
+  /** Look at this stream only. */
   stream: z.string().optional(),
-  checks: z.array(z.custom<EvidenceCheck>((check) => typeof check === "function")).optional(),
-  keys: z.custom<ApproverKeys>((keys) => typeof keys === "function").optional(),
+  /** Run after the chain, the evidence and the audit were found sound. */
+  checks: z.array(hostFunction<EvidenceCheck>()).readonly().default([]),
+  /** The keys that count; by default those that are stored beside the signatures. */
+  keys: hostFunction<ApproverKeys>().optional(),
 });
+/** The options of the verification of an export. */
+export interface ExportOptions extends Readonly<z.input<typeof Options>> {}
+
 const source = moduleRef(0, "kernel", "verifyEvidence");
 
 /**
@@ -37,7 +33,7 @@ export function verifyEvidence(
   lines: Iterable<string> | AsyncIterable<string>,
   options: ExportOptions = {},
 ): Promise<EvidenceVerdict> {
-  const { keys, stream, checks = [] } = readStrictly(Options, options, { what: "verifyEvidence", source });
+  const { keys, stream, checks } = readStrictly(Options, options, { what: "verifyEvidence", source });
   return checkEvidence(lines, { stream, checks: [signaturesOf(keys), ...checks] });
 }
 

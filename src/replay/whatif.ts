@@ -7,12 +7,12 @@
  * 2.  A decision that cannot be asked again is reported as unknown with a reason; none is left out silently.
  * 3.  One workflow's events and one page of heads are in memory at a time.
  */
-import { z } from "zod";
+import type { z } from "zod";
 import { foldWorkflow } from "../../machines/fold.ts";
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { canonicalJson } from "../contract/digest.ts";
 import { type LedgerEvent, payloadOf } from "../contract/event.ts";
-import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PlanStep } from "../contract/plan.ts";
 import type { PolicyDecision } from "../contract/policy.ts";
@@ -23,7 +23,7 @@ import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { Registry } from "../engine/actors/registry.ts";
 import { eachHead } from "../engine/log/each-head.ts";
 import { readable } from "../engine/log/read-turns.ts";
-import { assemblePolicies, type Policies, type WhatIf } from "../kernel/policies.ts";
+import { assemblePolicies, WhatIf } from "../kernel/policies.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
 import { evaluatePolicies } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-round.ts";
@@ -40,17 +40,7 @@ export interface WhatIfParts {
 
 const whatIfRef = moduleRef(5, "policy", "what_if");
 
-const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).transform((text) => Date.parse(text));
-const Question = z.strictObject({
-  policies: z.array(z.unknown()) as unknown as z.ZodType<Policies>,
-  defaultPolicies: z.boolean().optional(),
-  since: Instant.default(Number.NEGATIVE_INFINITY),
-  until: Instant.default(Number.POSITIVE_INFINITY),
-  intent_type: z.string().optional(),
-  workflow_id: z.string().optional(),
-  names: z.boolean().default(false),
-} satisfies KeysOf<WhatIf>);
-type Question = z.output<typeof Question>;
+type Question = z.output<typeof WhatIf>;
 
 interface Walk {
   readonly store: LedgerStore;
@@ -73,7 +63,7 @@ interface Counts {
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a scope or policies that cannot be read.
  */
 export async function* whatIf(asked: WhatIf, parts: WhatIfParts): AsyncGenerator<WhatIfFinding, WhatIfReport, void> {
-  const scope = readStrictly(Question, asked, { what: "what if", source: whatIfRef });
+  const scope = readStrictly(WhatIf, asked, { what: "what if", source: whatIfRef });
   const withDefault = scope.defaultPolicies ?? parts.withDefault;
   const walk: Walk = {
     store: parts.store,

@@ -11,16 +11,16 @@ import { kernelError } from "../contract/error-codes.ts";
 import {
   FederatedChange,
   type FederatedSyncReport,
+  Federation,
   type FederationLimits,
-  type FederationOptions,
   failedVerdict,
   federationLimits,
-  MemorySettings,
   nextVersion,
   readVerdict,
   refuseReplica,
   requireFewChanges,
 } from "../contract/federation.ts";
+import { limitsOf } from "../contract/host-object.ts";
 import { deepFreeze, type Json } from "../contract/json.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { isPromise } from "../contract/maybe-promise.ts";
@@ -29,15 +29,18 @@ import { takeJson } from "../engine/actors/take-json.ts";
 import { messageOf } from "../engine/actors/within.ts";
 import { mergeChanges } from "../tiers/t2-cognition/merge-changes.ts";
 
-/** This replica's name, and whose changes it takes. */
-export interface FederatedMemoryOptions extends Partial<FederationOptions> {
+const Options = z.strictObject({
   /** This replica's name. */
-  readonly replica: string;
+  replica: Federation.shape.replica,
+  /** By name, the capabilities of each replica whose changes may enter; further ones may be registered later. */
+  replicas: Federation.shape.replicas.default({}),
   /** Asked for each change of a registered replica; a promise is no verdict here, and forbids. */
-  readonly policy?: NonNullable<FederationOptions["policy"]>;
+  policy: Federation.shape.policy,
   /** Changes of one call, and the size of one value. */
-  readonly limits?: Partial<FederationLimits>;
-}
+  limits: limitsOf<FederationLimits>(federationLimits, ["maxSyncChanges", "maxMemoryChars"]),
+});
+/** This replica's name, and whose changes it takes. */
+export interface FederatedMemoryOptions extends Readonly<z.input<typeof Options>> {}
 
 /** Memory that several replicas write and merge. */
 export interface FederatedMemory {
@@ -65,9 +68,8 @@ const Registration = z.object({ id: z.string().min(1).max(256), capabilities: z.
  * does not allow. Nothing is applied then.
  */
 export function createFederatedMemory(options: FederatedMemoryOptions): FederatedMemory {
-  const settings = readStrictly(MemorySettings, options, { what: "createFederatedMemory", source: memoryRef });
-  const { policy, replica } = options;
-  const limits = { ...federationLimits, ...settings.limits };
+  const settings = readStrictly(Options, options, { what: "createFederatedMemory", source: memoryRef });
+  const { policy, replica, limits } = settings;
   const replicas = new Map<string, readonly string[]>();
   let records: ReadonlyMap<string, FederatedChange> = new Map();
   let clock = 0;
@@ -120,7 +122,7 @@ function parse<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
   return readStrictly(schema, raw, { what: "federated memory", source: memoryRef });
 }
 
-function askPolicy(policy: FederationOptions["policy"], change: FederatedChange): string | null {
+function askPolicy(policy: FederatedMemoryOptions["policy"], change: FederatedChange): string | null {
   try {
     const answer = policy?.(change);
     // Nobody waits for a promise; one that fails must not take the process down.

@@ -2,10 +2,12 @@
  * A kernel to test with: time stands still until moved, ids and randomness come from a seed, the ledger is in memory unless
  * one is given, and everything the kernel tells about itself is kept for looking at.
  */
+import { z } from "zod";
 import { seededRandom } from "../adapters/seeded-random.ts";
 import { type KernelError, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { takeOptions } from "../contract/host-object.ts";
+import { hostFunction } from "../contract/host-object.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import { isPromise } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Signal } from "../contract/signal.ts";
@@ -65,19 +67,21 @@ export const testCaller = Object.freeze({
   principal: Object.freeze({ type: "user", id: 1, role: "user" }),
 });
 
-/** Options of `createKernel`, and a seed. */
-export interface TestKernelOptions extends KernelOptions {
+const Own = z.strictObject({
   /** Of ids and randomness; 1 by default. */
-  readonly seed?: number;
+  seed: z.number().default(1),
   /** Replaces a tier's definition, for tests of supervision. */
-  readonly patchTier?: TierPatch;
-}
+  patchTier: hostFunction<TierPatch>().optional(),
+});
+/** Options of `createKernel`, and a seed. */
+export interface TestKernelOptions extends KernelOptions, Readonly<z.input<typeof Own>> {}
 
-const source = moduleRef(0, "testing", "createTestKernel");
+const reading = { what: "createTestKernel", source: moduleRef(0, "testing", "createTestKernel") };
 
 /** Opens a kernel to test with; its ledger is in memory where none is given. */
 export async function createTestKernel(given: TestKernelOptions = {}): Promise<TestKernel> {
-  const { seed = 1, patchTier, ...options } = takeOptions(given, { what: "createTestKernel", source });
+  const { seed, patchTier, ...others } = readStrictly(Own.loose(), given, reading);
+  const options: KernelOptions = others;
   const { ledger } = options;
   const clock = (options.clock as VirtualClock | undefined) ?? createVirtualClock();
   const marks: Mark[] = [];
@@ -182,7 +186,7 @@ async function letRest(kernel: Kernel, clock: VirtualClock, workflowId: string):
 }
 
 const neverRests = (workflowId: string): KernelError =>
-  kernelError("T0_TEST_NEVER_RESTS", `${mostMoves} timers have fired, and ${workflowId} does not rest`, source);
+  kernelError("T0_TEST_NEVER_RESTS", `${mostMoves} timers have fired, and ${workflowId} does not rest`, reading.source);
 
 async function typesOf(kernel: Kernel, workflowId: string): Promise<readonly string[]> {
   const types: string[] = [];

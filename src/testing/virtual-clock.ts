@@ -7,6 +7,9 @@
  * 2.  Upkeep (beats of leases, looks at what others may have written) is not stepped through: what is due of it is done once
  *     whenever time has moved, all of it begun before anything of it goes on, so that who lives says so before others look.
  */
+import { z } from "zod";
+import { readStrictly } from "../contract/known-keys.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { Clock } from "../ports/clock.ts";
 import { createCallsUnderWay } from "./calls-under-way.ts";
 
@@ -28,14 +31,15 @@ export interface VirtualClock extends Clock {
   readonly setUpkeep: NonNullable<Clock["setUpkeep"]>;
 }
 
-/** Options of a virtual clock. */
-export interface VirtualClockOptions {
+const Options = z.strictObject({
   /**
    * How long a call under way is waited for while something outside may answer it, in ms of the machine; 4000 by default. It
    * is a tenth of that where only connections are open that were in use before the call.
    */
-  readonly patienceMs?: number;
-}
+  patienceMs: z.number().positive().default(4_000),
+});
+/** Options of a virtual clock. */
+export interface VirtualClockOptions extends Readonly<z.input<typeof Options>> {}
 
 interface Timer {
   readonly at: number;
@@ -58,10 +62,9 @@ function createArming() {
 }
 
 /** Makes a clock that stands still until it is moved; it begins with 2026 where no time is given. */
-export function createVirtualClock(
-  startAt = Date.UTC(2026, 0, 1),
-  { patienceMs = 4_000 }: VirtualClockOptions = {},
-): VirtualClock {
+export function createVirtualClock(startAt = Date.UTC(2026, 0, 1), options: VirtualClockOptions = {}): VirtualClock {
+  const source = moduleRef(0, "testing", "createVirtualClock");
+  const { patienceMs } = readStrictly(Options, options, { what: "createVirtualClock", source });
   const timers = new Set<Timer>();
   const upkeep = new Set<Timer>();
   const arm = createArming();

@@ -2,7 +2,8 @@
  * `node test/guide/annotate-declarations.ts DIST`: gives the declarations in DIST the docstrings that the compiler drops.
  *
  * The compiler writes the type of `z.object({ … })` without the comments of its keys, so an editor would show none for what is
- * inferred from a schema: plans, gates, requests. Each comment is read from the sources and put before its key.
+ * inferred from a schema: plans, gates, requests, options. Each comment is read from the sources and put before its key.
+ * The script beside the declarations then need not hold it: it is taken out there, and the package stays small.
  *
  * Owns: which comment belongs to which key: source and declaration are walked side by side. Never: changes a type.
  */
@@ -21,6 +22,8 @@ class Annotation {
   readonly #checker: ts.TypeChecker;
   readonly #declared: ts.SourceFile;
   readonly insertions: Insertion[] = [];
+  /** The comments that stand in the declarations now. */
+  readonly comments = new Set<string>();
 
   constructor(checker: ts.TypeChecker, declared: ts.SourceFile) {
     this.#checker = checker;
@@ -56,7 +59,10 @@ class Annotation {
     const comment = commentOf(key);
     const at = member.getStart(this.#declared);
     const has = ts.getLeadingCommentRanges(this.#declared.text, member.getFullStart()) !== undefined;
-    if (comment !== null && !has) this.insertions.push({ at, text: `${comment}${indentAt(this.#declared, at)}` });
+    if (comment !== null && !has) {
+      this.insertions.push({ at, text: `${comment}${indentAt(this.#declared, at)}` });
+      this.comments.add(comment);
+    }
     this.walk(member.type, this.#checker.getTypeOfSymbol(key));
   }
 }
@@ -85,8 +91,13 @@ function indentAt(file: ts.SourceFile, at: number): string {
 const variablesOf = (file: ts.SourceFile): readonly ts.VariableDeclaration[] =>
   file.statements.filter(ts.isVariableStatement).flatMap(({ declarationList }) => declarationList.declarations);
 
+interface Annotated {
+  readonly declarations: string;
+  readonly comments: ReadonlySet<string>;
+}
+
 /** The declarations of one source file, with the comments of its schemas' keys. */
-function annotate(checker: ts.TypeChecker, source: ts.SourceFile, declarations: string): string {
+function annotate(checker: ts.TypeChecker, source: ts.SourceFile, declarations: string): Annotated {
   const declared = ts.createSourceFile("declared.d.ts", declarations, ts.ScriptTarget.Latest, true);
   const annotation = new Annotation(checker, declared);
   const written = new Map(variablesOf(source).map((variable) => [variable.name.getText(), variable] as const));
@@ -94,13 +105,29 @@ function annotate(checker: ts.TypeChecker, source: ts.SourceFile, declarations: 
     const variable = written.get(name.getText());
     if (variable !== undefined) annotation.walk(type, checker.getTypeAtLocation(variable));
   }
-  return annotation.insertions
+  const annotated = annotation.insertions
     .sort((a, b) => b.at - a.at)
     .reduce((text, { at, text: comment }) => text.slice(0, at) + comment + text.slice(at), declarations);
+  return { declarations: annotated, comments: annotation.comments };
 }
+
+const wordsIn = (comment: string): string => comment.replace(/\s*\n\s*\*/g, " ").replace(/\s+/g, " ");
+
+/** A script without these comments; comments of functions and files stay. */
+const withoutComments = (script: string, comments: ReadonlySet<string>): string => {
+  const known = new Set([...comments].map(wordsIn));
+  return script.replace(/^[ \t]*(\/\*\*(?:(?!\*\/).|\n)*\*\/)\n/gm, (whole, comment: string) =>
+    known.has(wordsIn(comment)) ? "" : whole,
+  );
+};
 
 const dist = process.argv[2] ?? join(root, "dist");
 const entries = [
+  "src/ledger/sqlite",
+  "src/ledger/postgres",
+  "src/hosts/restate",
+  "src/observers/telemetry",
+  "src/observers/inspect",
   "src",
   "src/faces/http",
   "src/faces/mcp",
@@ -116,5 +143,8 @@ for (const source of program.getSourceFiles()) {
   const path = relative(root, source.fileName);
   if (!/^(src|machines)[/]/.test(path) || source.isDeclarationFile) continue;
   const at = join(dist, path.replace(/\.ts$/, ".d.ts"));
-  writeFileSync(at, annotate(program.getTypeChecker(), source, readFileSync(at, "utf8")));
+  const { declarations, comments } = annotate(program.getTypeChecker(), source, readFileSync(at, "utf8"));
+  writeFileSync(at, declarations);
+  const script = join(dist, path.replace(/\.ts$/, ".js"));
+  writeFileSync(script, withoutComments(readFileSync(script, "utf8"), comments));
 }

@@ -113,8 +113,8 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addHeaders(app, edge.options);
   addHealth(edge);
   addDocument(edge);
-  if (edge.options.guide !== false) addGuide(edge);
-  if (edge.options.console === true) addConsole(edge);
+  if (edge.options.guide) addGuide(edge);
+  if (edge.options.console) addConsole(edge);
   if (door !== null) addLogin(edge, door);
   addCallbacks(edge, admission);
   addAdmission(app, admission);
@@ -157,7 +157,7 @@ function readCaller(given: HttpCaller): HttpCaller {
 
 /** Adds callbacks. While too many calls of unknown callers have failed, no further one is checked. */
 function addCallbacks({ app, options }: Edge, { failures }: Admission): void {
-  for (const [path, answer] of Object.entries(options.callbacks ?? {}))
+  for (const [path, answer] of Object.entries(options.callbacks))
     app.all(path, async (call) => {
       if (failures.isSpent()) refuseRate("maxFailedCallsPerSecond");
       const answered = await answer(call.req.raw);
@@ -167,7 +167,7 @@ function addCallbacks({ app, options }: Edge, { failures }: Admission): void {
 }
 
 function addMounts({ app, options, routes }: Edge): void {
-  const { mounts = {}, callbacks = {} } = options;
+  const { mounts, callbacks } = options;
   for (const path of [...Object.keys(mounts), ...Object.keys(callbacks)])
     if (routes.some((route) => route.path === path) || (path in mounts && path in callbacks))
       refuseOptions(`${path} is taken; mount elsewhere`);

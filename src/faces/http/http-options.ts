@@ -8,10 +8,11 @@ import type { JSONWebKeySet, JWTPayload } from "jose";
 import { z } from "zod";
 import { ScopedCaller } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import { hostFunction, limitsOf, objectWith } from "../../contract/host-object.ts";
 import { raise } from "../../contract/kernel-error.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, guardLogger, type Logger, type SessionStore, wallClock } from "../../index.ts";
-import { requireKnownOptions } from "./known-options.ts";
 import { createMemorySessions } from "./memory-sessions.ts";
 
 /** A caller. Without `scopes` the caller has all rights that the kernel grants the role. */
@@ -37,40 +38,66 @@ export type Mount = (request: Request, caller: HttpCaller, trace: string) => Pro
 /** The pattern of a token after `Bearer` (RFC 6750). */
 export const bearerPattern = /^[\w.~+/=-]+$/;
 
-/** A bearer token that stands for one principal of one tenant. */
-export type StaticToken = HttpCaller & {
+const Token = HttpCaller.extend({
   /** The secret that is sent as `Authorization: Bearer …`. */
-  readonly token: string;
-};
+  token: z.string().regex(bearerPattern, "has letters, digits and -._~+/= only"),
+});
+/** A bearer token that stands for one principal of one tenant. */
+export interface StaticToken extends Readonly<z.input<typeof Token>> {}
 
+const count = z.int("is a whole number above 0").positive("is a whole number above 0");
+const Names = z.union(
+  [z.string().min(1), z.array(z.string().min(1)).min(1).readonly()],
+  "must be a text or a list of texts, none of them empty",
+);
+const bytesOf = (secret: string | Uint8Array): Uint8Array =>
+  typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
+
+const Jwt = z
+  .strictObject({
+    /** The keys of the issuer: a set, or the address of one. */
+    jwks: objectWith<JSONWebKeySet | URL>().optional(),
+    /** A shared key of at least 32 bytes, for HMAC. */
+    secret: z
+      .custom<string | Uint8Array>(
+        (given) => typeof given === "string" || given instanceof Uint8Array,
+        "must be a text or bytes",
+      )
+      .transform(bytesOf)
+      .refine(({ length }) => length >= 32, "has at least 32 bytes")
+      .optional(),
+    /** The required issuer: the claim `iss`. */
+    issuer: Names,
+    /** The required audience: the claim `aud`. */
+    audience: Names,
+    /**
+     * The accepted algorithms; by default HS256 for a secret, and RS256, PS256, ES256 and EdDSA (Ed25519) for a key
+     * set.
+     */
+    algorithms: z.array(z.string()).min(1).readonly().optional(),
+    /** The tolerance between clocks, in seconds; 5 by default. */
+    clockToleranceSec: z.number().nonnegative().default(5),
+    /** The time for the address of a key set to answer, in ms; 3 000 by default. */
+    jwksTimeoutMs: count.default(3_000),
+    /** It is asked for keys that are not known no more often than this; 30 000 ms by default. */
+    jwksCooldownMs: z.int().nonnegative().default(30_000),
+    /**
+     * Reads the caller, instead of the claims `tenant_id`, `sub`, `principal_type` (default user), `role` and `scope`.
+     */
+    readCaller: hostFunction<(claims: JWTPayload) => HttpCaller | null>().optional(),
+  })
+  .refine(({ jwks, secret }) => (jwks === undefined) !== (secret === undefined), "has either jwks or a secret")
+  .refine(
+    ({ secret, algorithms = [] }) =>
+      algorithms.every((name) => name !== "none" && name.startsWith("HS") === (secret !== undefined)),
+    { path: ["algorithms"], error: "are HMACs for a secret and public-key algorithms for a key set" },
+  );
 /**
  * The options of signed tokens. Exactly one of `jwks` and `secret` is given: public keys and shared keys never replace
  * each other.
  */
-export interface JwtOptions {
-  /** The keys of the issuer: a set, or the address of one. */
-  readonly jwks?: JSONWebKeySet | URL;
-  /** A shared key of at least 32 bytes, for HMAC. */
-  readonly secret?: string | Uint8Array;
-  /** The required issuer: the claim `iss`. */
-  readonly issuer: string | readonly string[];
-  /** The required audience: the claim `aud`. */
-  readonly audience: string | readonly string[];
-  /**
-   * The accepted algorithms; by default HS256 for a secret, and RS256, PS256, ES256 and EdDSA (Ed25519) for a key set.
-   */
-  readonly algorithms?: readonly string[];
-  /** The tolerance between clocks, in seconds; 5 by default. */
-  readonly clockToleranceSec?: number;
-  /** The time for the address of a key set to answer, in ms; 3 000 by default. */
-  readonly jwksTimeoutMs?: number;
-  /** It is asked for keys that are not known no more often than this; 30 000 ms by default. */
-  readonly jwksCooldownMs?: number;
-  /**
-   * Reads the caller, instead of the claims `tenant_id`, `sub`, `principal_type` (default user), `role` and `scope`.
-   */
-  readonly readCaller?: (claims: JWTPayload) => HttpCaller | null;
-}
+export interface JwtOptions extends Readonly<z.input<typeof Jwt>> {}
+export type JwtRules = z.output<typeof Jwt>;
 
 /** The default limits of the API. */
 export const defaultHttpLimits = {
@@ -143,79 +170,38 @@ export const defaultHttpLimits = {
 /** Limits of the API, by name. */
 export type HttpLimits = { readonly [K in keyof typeof defaultHttpLimits]: number };
 
-/** Sessions of browsers, which begin with a link (`loginPath` of the app). */
-export interface SessionOptions {
+const minute = 60_000;
+const Sessions = z.strictObject({
   /** The time that a link is valid; 5 minutes by default. */
-  readonly codeMs?: number;
+  codeMs: count.default(5 * minute),
   /** After how long without a request a session ends; 30 minutes by default. */
-  readonly idleMs?: number;
+  idleMs: count.default(30 * minute),
   /** After how long it ends in any case; 12 hours by default. */
-  readonly maxAgeMs?: number;
+  maxAgeMs: count.default(720 * minute),
   /**
    * The path that a browser is sent to once it is signed in; by default `/v1/session`, which shows the signed-in user.
    */
-  readonly home?: string;
+  home: z
+    .string()
+    // Two slashes would name another host.
+    .regex(/^\/(?![/\\])[\x21-\x7e]*$/, "is a path of this host")
+    .default("/v1/session"),
   /**
    * The interval at which an open stream checks whether its session was ended in another process; 5 seconds by default.
    */
-  readonly recheckMs?: number;
+  recheckMs: count.default(5_000),
   /**
    * The store of sessions: `sessions` of a SQLite ledger, to outlive the process, or a host's own; by default this
    * process's memory.
    */
-  readonly store?: SessionStore;
-}
-
-export type SessionRules = Required<SessionOptions>;
+  store: objectWith<SessionStore>("keep", "find", "touch", "redeem", "drop").default(() => createMemorySessions()),
+});
+/** Sessions of browsers, which begin with a link (`loginPath` of the app). */
+export interface SessionOptions extends Readonly<z.input<typeof Sessions>> {}
+export type SessionRules = z.output<typeof Sessions>;
 
 /** Answers all requests to its path, and identifies the caller itself: an answer of 401 counts as a failed call. */
 export type Callback = (request: Request) => Promise<Response>;
-
-/** The options of the API; at least one way to call must be given. */
-export interface HttpOptions {
-  /** The host's own way to know its callers; asked before tokens and JWTs. */
-  readonly authenticate?: Authenticate;
-  /** Bearer tokens, each for one principal of one tenant. */
-  readonly tokens?: readonly StaticToken[];
-  /** Signed tokens of an issuer. */
-  readonly jwt?: JwtOptions;
-  /** Lets browsers in by a link that is used once; without it there are no sessions. */
-  readonly sessions?: SessionOptions;
-  /** The address by which browsers know this API, such as `https://api.example`, behind a proxy. */
-  readonly origin?: string;
-  /** Origins whose pages may call; none by default. */
-  readonly cors?: {
-    /** The origins whose pages may call, such as `https://app.example`. */
-    readonly origins: readonly string[];
-  };
-  /** Limits that replace those of `defaultHttpLimits`. */
-  readonly limits?: Partial<HttpLimits>;
-  /** Other protocols at addresses of this app, asked for any method once the caller is known. */
-  readonly mounts?: Readonly<Record<string, Mount>>;
-  /** Addresses that other services call with a signature of their own; asked before anybody is known. */
-  readonly callbacks?: Readonly<Record<string, Callback>>;
-  /** A comment keeps an idle stream open this often; 15 000 ms by default. */
-  readonly heartbeatMs?: number;
-  /** After how long a client connects again; 1 000 ms by default. */
-  readonly retryMs?: number;
-  /** The interval at which the host's hook is called again for the caller of an open stream; 60 000 ms by default. */
-  readonly recheckMs?: number;
-  /** The clock of heartbeats and of the expiry of tokens; the machine's by default. */
-  readonly clock?: Clock;
-  /** Receives failures of the server itself. */
-  readonly logger?: Logger;
-  /** Called for each request once it is answered; for a stream, once it is open. Its errors are ignored. */
-  readonly observe?: (seen: HttpSeen) => void;
-  /**
-   * Returns Prometheus' text, served at /metrics to credentials whose `scopes` name `metrics:read`; without it there is
-   * no /metrics.
-   */
-  readonly metrics?: () => Promise<string>;
-  /** Serves the console, a page for people, at `/`: they sign in by `sessions`, whose `home` should be `/`. */
-  readonly console?: boolean;
-  /** False leaves out the guide for users of the package, which is otherwise served at `/guide`, open to anybody. */
-  readonly guide?: boolean;
-}
 
 /** A request that was answered, without anything that its caller wrote but the id that they gave it. */
 export interface HttpSeen {
@@ -230,73 +216,86 @@ export interface HttpSeen {
   readonly caller: HttpCaller | null;
 }
 
-const optionsRef = moduleRef(0, "http", "createHttpApp");
+const Options = z
+  .strictObject({
+    /** The host's own way to know its callers; asked before tokens and JWTs. */
+    authenticate: hostFunction<Authenticate>().optional(),
+    /** Bearer tokens, each for one principal of one tenant. */
+    tokens: z
+      .array(Token)
+      .refine(
+        (all) => new Set(all.map(({ token }) => token)).size === all.length,
+        "a token speaks for one caller; two are the same",
+      )
+      .readonly()
+      .default([]),
+    /** Signed tokens of an issuer. */
+    jwt: Jwt.optional(),
+    /** Lets browsers in by a link that is used once; without it there are no sessions. */
+    sessions: Sessions.optional(),
+    /** The address by which browsers know this API, such as `https://api.example`, behind a proxy. */
+    origin: z
+      .string()
+      .refine(
+        (text) => URL.canParse(text) && new URL(text).origin === text,
+        "is a scheme and a host, such as https://api.example",
+      )
+      .optional(),
+    /** Origins whose pages may call; none by default. */
+    cors: z
+      .strictObject({
+        /** The origins whose pages may call, such as `https://app.example`. */
+        origins: z.array(z.string()).readonly(),
+      })
+      .optional(),
+    /** Limits that replace those of `defaultHttpLimits`. */
+    limits: limitsOf<HttpLimits>(defaultHttpLimits),
+    /** Other protocols at addresses of this app, asked for any method once the caller is known. */
+    mounts: z.record(z.string(), hostFunction<Mount>()).readonly().default({}),
+    /** Addresses that other services call with a signature of their own; asked before anybody is known. */
+    callbacks: z.record(z.string(), hostFunction<Callback>()).readonly().default({}),
+    /** A comment keeps an idle stream open this often; 15 000 ms by default. */
+    heartbeatMs: count.default(15_000),
+    /** After how long a client connects again; 1 000 ms by default. */
+    retryMs: count.default(1_000),
+    /** The interval at which the host's hook is called again for the caller of an open stream; 60 000 ms by default. */
+    recheckMs: count.default(60_000),
+    /** The clock of heartbeats and of the expiry of tokens; the machine's by default. */
+    clock: objectWith<Clock>("now", "setTimer").default(() => wallClock),
+    /** Receives failures of the server itself. */
+    logger: objectWith<Logger>()
+      .transform((logger) => guardLogger(logger))
+      .optional(),
+    /** Called for each request once it is answered; for a stream, once it is open. Its errors are ignored. */
+    observe: hostFunction<(seen: HttpSeen) => void>().optional(),
+    /**
+     * Returns Prometheus' text, served at /metrics to credentials whose `scopes` name `metrics:read`; without it there
+     * is no /metrics.
+     */
+    metrics: hostFunction<() => Promise<string>>().optional(),
+    /** Serves the console, a page for people, at `/`: they sign in by `sessions`, whose `home` should be `/`. */
+    console: z.boolean().default(false),
+    /** False leaves out the guide for users of the package, which is otherwise served at `/guide`, open to anybody. */
+    guide: z.boolean().default(true),
+  })
+  .refine(
+    ({ authenticate, tokens, jwt, sessions }) =>
+      authenticate !== undefined || tokens.length > 0 || jwt !== undefined || sessions !== undefined,
+    "say who may call: authenticate, tokens, jwt or sessions",
+  );
+/** The options of the API; at least one way to call must be given. */
+export interface HttpOptions extends Readonly<z.input<typeof Options>> {}
+export type ResolvedHttpOptions = z.output<typeof Options>;
 
-export interface ResolvedHttpOptions extends Omit<HttpOptions, "sessions"> {
-  readonly sessions?: SessionRules;
-  readonly limits: HttpLimits;
-  readonly heartbeatMs: number;
-  readonly retryMs: number;
-  readonly recheckMs: number;
-  readonly clock: Clock;
-}
+const source = moduleRef(0, "http", "createHttpApp");
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH always. */
+export const refuseOptions = (reason: string): never =>
+  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `createHttpApp: ${reason}`, source));
 
 /**
  * Resolves the options. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: nobody may call, a limit or token
  * is invalid, a key is unknown.
  */
-export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
-  requireKnownOptions(options, defaultHttpLimits);
-  const { authenticate, tokens = [], jwt, sessions: asked, ...rest } = options;
-  const { heartbeatMs = 15_000, retryMs = 1_000, recheckMs = 60_000 } = options;
-  if (authenticate === undefined && tokens.length === 0 && jwt === undefined && asked === undefined)
-    refuseOptions("say who may call: authenticate, tokens, jwt or sessions");
-  for (const token of tokens) requireToken(token);
-  if (new Set(tokens.map(({ token }) => token)).size < tokens.length)
-    refuseOptions("a token speaks for one caller; two are the same");
-  const limits = { ...defaultHttpLimits, ...options.limits };
-  const sessions = asked === undefined ? undefined : resolveSessions(asked);
-  const { home: _, store: __, ...times } = sessions ?? { home: "/", store: null };
-  for (const [name, value] of Object.entries({ ...limits, ...times, heartbeatMs, retryMs, recheckMs }))
-    if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${name} is a whole number above 0`);
-  requireOrigin(options.origin);
-  for (const name of ["console", "guide"] as const)
-    if (!["undefined", "boolean"].includes(typeof options[name])) refuseOptions(`${name} is true or false`);
-  return {
-    ...rest,
-    ...(options.logger !== undefined && { logger: guardLogger(options.logger) }),
-    ...(authenticate !== undefined && { authenticate }),
-    ...(jwt !== undefined && { jwt }),
-    ...(sessions !== undefined && { sessions }),
-    tokens,
-    limits,
-    heartbeatMs,
-    retryMs,
-    recheckMs,
-    clock: options.clock ?? wallClock,
-  };
-}
-
-function resolveSessions(asked: SessionOptions): SessionRules {
-  const minute = 60_000;
-  const times = { codeMs: 5 * minute, idleMs: 30 * minute, maxAgeMs: 720 * minute, recheckMs: 5_000 };
-  const { store = createMemorySessions(), ...given } = asked;
-  const rules = { ...times, home: "/v1/session", ...given, store };
-  // Two slashes would name another host.
-  if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(rules.home)) refuseOptions("sessions.home is a path of this host");
-  return rules;
-}
-
-function requireOrigin(origin: string | undefined): void {
-  if (origin === undefined || (URL.canParse(origin) && new URL(origin).origin === origin)) return;
-  refuseOptions("origin is a scheme and a host, such as https://api.example");
-}
-
-function requireToken({ token, ...caller }: StaticToken): void {
-  if (!bearerPattern.test(token)) refuseOptions("a token has letters, digits and -._~+/= only");
-  if (!HttpCaller.safeParse(caller).success) refuseOptions("a token has a tenant_id and a principal");
-}
-
-export function refuseOptions(reason: string): never {
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `createHttpApp: ${reason}`, optionsRef));
-}
+export const resolveHttpOptions = (options: HttpOptions): ResolvedHttpOptions =>
+  readStrictly(Options, options, { what: "createHttpApp", source });

@@ -9,10 +9,8 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { z } from "zod";
-import { kernelError } from "../../contract/error-codes.ts";
-import { objectWith, takeOptions } from "../../contract/host-object.ts";
-import { raise } from "../../contract/kernel-error.ts";
-import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/known-keys.ts";
+import { limitsOf, objectWith } from "../../contract/host-object.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { listen } from "../../protocol/listen.ts";
 import type { HttpApp } from "./create-http-app.ts";
@@ -37,15 +35,16 @@ export const defaultServerLimits = {
 /** Limits of the server, by name. */
 export type ServerLimits = { readonly [K in keyof typeof defaultServerLimits]: number };
 
-/** A port of 0 takes any that is free. */
-export interface HttpAddress {
+const Address = z.strictObject({
   /** 127.0.0.1 by default. */
-  readonly host?: string;
+  host: z.string().min(1).default("127.0.0.1"),
   /** 8787 by default; 0 takes any that is free. */
-  readonly port?: number;
+  port: z.int().min(0).max(65_535).default(8787),
   /** Limits that replace those of `defaultServerLimits`. */
-  readonly limits?: Partial<ServerLimits>;
-}
+  limits: limitsOf<ServerLimits>(defaultServerLimits),
+});
+/** A port of 0 takes any that is free. */
+export interface HttpAddress extends Readonly<z.input<typeof Address>> {}
 
 /** A server that listens. */
 export interface HttpServer {
@@ -66,10 +65,8 @@ const serveRef = moduleRef(0, "http", "serve");
 export async function serveHttp(app: Pick<HttpApp, "fetch">, address: HttpAddress = {}): Promise<HttpServer> {
   const reading = { what: "serveHttp", source: serveRef };
   readStrictly(z.object({ app: objectWith("fetch") }), { app }, reading);
-  const { host = "127.0.0.1", port = 8787, limits = {} } = takeOptions(address, reading);
-  requireKnownKeys(address, { host, port, limits } satisfies KeysOf<Required<HttpAddress>>, reading);
-  requireKnownKeys(limits, defaultServerLimits, { ...reading, path: "limits" });
-  const server = openServer(app, { ...defaultServerLimits, ...limits });
+  const { host, port, limits } = readStrictly(Address, address, reading);
+  const server = openServer(app, limits);
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
     sockets.add(socket);
@@ -82,9 +79,6 @@ export async function serveHttp(app: Pick<HttpApp, "fetch">, address: HttpAddres
 }
 
 function openServer({ fetch }: Pick<HttpApp, "fetch">, limits: ServerLimits): Server {
-  for (const [name, value] of Object.entries(limits))
-    if (!Number.isSafeInteger(value) || value <= 0)
-      raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `serveHttp: ${name} is a whole number above 0`, serveRef));
   const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, maxHeaderBytes, responseTimeoutMs } = limits;
   const options = {
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),

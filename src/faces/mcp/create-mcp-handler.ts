@@ -13,6 +13,7 @@ import {
   localhostAllowedHostnames,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
+import { z } from "zod";
 import type { ScopedCaller } from "../../contract/auth-context.ts";
 import { errorCodes, isErrorCode, kernelError } from "../../contract/error-codes.ts";
 import { isPlainObject } from "../../contract/json.ts";
@@ -28,23 +29,19 @@ import { createMcpServer } from "./create-mcp-server.ts";
 import { createListening } from "./listen-modern.ts";
 import type { McpContext } from "./mcp-context.ts";
 import { errorOf } from "./mcp-error.ts";
-import {
-  type McpOptions,
-  type ResolvedMcpOptions,
-  requireCaller,
-  resolveMcpOptions,
-  takeMcpOptions,
-} from "./mcp-options.ts";
+import { McpOptions, type ResolvedMcpOptions, readMcpOptions, requireCaller } from "./mcp-options.ts";
 import { createSessions } from "./mcp-sessions.ts";
 import { authInfoOf, sdkOptions } from "./sdk-options.ts";
 
-/** The options of MCP over HTTP. */
-export interface McpHandlerOptions extends McpOptions {
+const Options = z.strictObject({
+  ...McpOptions.shape,
   /** Host names that requests may be sent to; those of this machine by default. */
-  readonly allowedHosts?: readonly string[];
+  allowedHosts: z.array(z.string()).readonly().optional(),
   /** Host names of pages that may call; those of this machine by default. */
-  readonly allowedOrigins?: readonly string[];
-}
+  allowedOrigins: z.array(z.string()).readonly().optional(),
+});
+/** The options of MCP over HTTP. */
+export interface McpHandlerOptions extends Readonly<z.input<typeof Options>> {}
 
 /** MCP over HTTP, to be mounted at one address. */
 export interface McpHandler {
@@ -63,9 +60,8 @@ const handlerRef = moduleRef(0, "mcp", "handler");
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
 export function createMcpHandler(kernel: Kernel, asked: McpHandlerOptions = {}): McpHandler {
-  const { allowedHosts, allowedOrigins, ...given } = takeMcpOptions(kernel, asked);
-  const options = resolveMcpOptions(given);
-  const open = (caller: ScopedCaller) => createMcpServer(kernel, { ...given, stateKey: options.stateKey, caller });
+  const { allowedHosts, allowedOrigins, ...options } = readMcpOptions(Options, kernel, asked);
+  const open = (caller: ScopedCaller) => createMcpServer(kernel, { ...options, caller });
   const sessions = createSessions(options, open);
   const modern = createSdkHandler((ctx) => open(ctx.authInfo?.extra?.["caller"] as ScopedCaller), sdkOptions(options));
   const listening = createListening(kernel, options, open);

@@ -7,21 +7,14 @@
  *     2026-07-28.
  */
 import type { Server, ServerCapabilities } from "@modelcontextprotocol/server";
-import type { ScopedCaller } from "../../contract/auth-context.ts";
 import type { Kernel } from "../../index.ts";
 import { addResources } from "./add-resources.ts";
 import { addTasks, beginTask } from "./add-tasks.ts";
 import { addTools } from "./add-tools.ts";
 import { type Declared, tasksExtension } from "./client-abilities.ts";
 import { KernelServer } from "./kernel-server.ts";
-import { type McpOptions, requireCaller, resolveMcpOptions, takeMcpOptions } from "./mcp-options.ts";
+import { McpServerOptions, readMcpOptions } from "./mcp-options.ts";
 import { questionStates } from "./question-state.ts";
-
-/** The options of a server for one connection. */
-export interface McpServerOptions extends McpOptions {
-  /** The caller of the connection. */
-  readonly caller: ScopedCaller;
-}
 
 const capabilities = {
   tools: { listChanged: true },
@@ -41,8 +34,8 @@ const instructions =
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
 export function createMcpServer(kernel: Kernel, asked: McpServerOptions): Server {
-  const { caller, ...given } = takeMcpOptions(kernel, asked);
-  const context = { kernel, caller: requireCaller(caller), options: resolveMcpOptions(given) };
+  const { caller, ...resolved } = readMcpOptions(McpServerOptions, kernel, asked);
+  const context = { kernel, caller, options: resolved };
   const { name, version, limits, logger } = context.options;
   const declared: Declared = () => server.getClientCapabilities();
   const inputRequired = { maxRounds: limits.maxQuestions, roundTimeoutMs: limits.elicitationMs };

@@ -13,7 +13,7 @@ export {
   mcpOperators,
 } from "../../packages/operators/mcp/mcp-operators.ts";
 export { createMcpHandler, type McpHandler, type McpHandlerOptions } from "./create-mcp-handler.ts";
-export { createMcpServer, type McpServerOptions } from "./create-mcp-server.ts";
-export { defaultMcpLimits, type McpLimits, type McpOptions } from "./mcp-options.ts";
+export { createMcpServer } from "./create-mcp-server.ts";
+export { defaultMcpLimits, type McpLimits, type McpOptions, type McpServerOptions } from "./mcp-options.ts";
 export { type StdioConnection, type StdioOptions, serveMcpStdio } from "./serve-mcp-stdio.ts";
 export { toolNameOf } from "./tools/capability-tools.ts";

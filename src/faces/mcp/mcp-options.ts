@@ -4,11 +4,10 @@
  * Owns: the defaults. Never: knows a role; T5 does. `scopes` of a credential only narrow what its principal may do
  * here.
  */
+import { z } from "zod";
 import { ScopedCaller } from "../../contract/auth-context.ts";
-import { kernelError } from "../../contract/error-codes.ts";
-import { requireKernel, takeOptions } from "../../contract/host-object.ts";
-import { raise } from "../../contract/kernel-error.ts";
-import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/known-keys.ts";
+import { limitsOf, objectWith, requireKernel } from "../../contract/host-object.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, type Logger, wallClock } from "../../index.ts";
 
@@ -46,83 +45,62 @@ export const defaultMcpLimits = {
 /** Limits of MCP, by name. */
 export type McpLimits = { readonly [K in keyof typeof defaultMcpLimits]: number };
 
+const minKeyBytes = 32;
+
 /** The options of MCP over any transport. */
-export interface McpOptions {
+export const McpOptions = z.strictObject({
   /** The server's name for clients; "countersign" by default. */
-  readonly name?: string;
+  name: z.string().default("countersign"),
   /** The server's version for clients; "0" by default. */
-  readonly version?: string;
+  version: z.string().default("0"),
   /** Limits that replace those of `defaultMcpLimits`. */
-  readonly limits?: Partial<McpLimits>;
+  limits: limitsOf<McpLimits>(defaultMcpLimits),
   /**
    * True: people may answer gates over these connections, by the tool decide-gate and by questions (elicitation). It
    * requires a principal of type `user` with `gate:approve`, and a client that puts questions to that person and not to
    * its model. Off by default: an agent's credential answers no gate.
    */
-  readonly answersGates?: boolean;
+  answersGates: z.boolean().default(false),
   /**
    * The key that seals questions, at least 32 bytes that only the servers of one address know. It is random by default:
    * a question is then valid only at the server that asked it, while that runs.
    */
-  readonly stateKey?: Uint8Array;
+  stateKey: z
+    .custom<Uint8Array>(
+      (key) => key instanceof Uint8Array && key.length >= minKeyBytes,
+      `has at least ${minKeyBytes} bytes`,
+    )
+    .default(() => crypto.getRandomValues(new Uint8Array(minKeyBytes))),
   /** The clock of the idle time of sessions; the machine's by default. */
-  readonly clock?: Clock;
+  clock: objectWith<Clock>("now", "setTimer").default(() => wallClock),
   /** Receives failures of the server itself. */
-  readonly logger?: Logger;
-}
+  logger: objectWith<Logger>().optional(),
+});
+export interface McpOptions extends Readonly<z.input<typeof McpOptions>> {}
+export type ResolvedMcpOptions = z.output<typeof McpOptions>;
 
-export interface ResolvedMcpOptions {
-  readonly name: string;
-  readonly version: string;
-  readonly limits: McpLimits;
-  readonly answersGates: boolean;
-  readonly stateKey: Uint8Array;
-  readonly clock: Clock;
-  readonly logger: Logger | undefined;
-}
+/** The options of a server for one connection. */
+export const McpServerOptions = McpOptions.extend({
+  /** The caller of the connection. */
+  caller: ScopedCaller,
+});
+export interface McpServerOptions extends Readonly<z.input<typeof McpServerOptions>> {}
 
-const minKeyBytes = 32;
-const optionsRef = moduleRef(0, "mcp", "options");
-
-const reading = { what: "createMcpServer", source: optionsRef };
+const source = moduleRef(0, "mcp", "options");
 
 /**
- * Checks the arguments of a server. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: it is no kernel, or no
- * options.
+ * Reads the options of a server. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if `kernel` is no kernel,
+ * or an option is invalid.
  */
-export function takeMcpOptions<T extends object>(kernel: unknown, options: T): T {
+export function readMcpOptions<S extends z.ZodType>(schema: S, kernel: unknown, given: unknown): z.output<S> {
+  const reading = { what: "createMcpServer", source };
   requireKernel(kernel, reading);
-  return takeOptions(options, reading);
-}
-
-const known = { name: 0, version: 0, limits: 0, answersGates: 0, stateKey: 0, clock: 0, logger: 0 } satisfies KeysOf<
-  Required<McpOptions>
->;
-
-/**
- * Resolves the options. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit or a key is invalid, or an
- * option is unknown.
- */
-export function resolveMcpOptions(options: McpOptions): ResolvedMcpOptions {
-  requireKnownKeys(options, known, reading);
-  const { name = "countersign", version = "0", limits: given = {}, clock = wallClock, logger } = options;
-  const { answersGates = false, stateKey = crypto.getRandomValues(new Uint8Array(minKeyBytes)) } = options;
-  requireKnownKeys(given, defaultMcpLimits, { ...reading, path: "limits" });
-  const limits = { ...defaultMcpLimits, ...given };
-  for (const [limit, value] of Object.entries(limits))
-    if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${limit} is a whole number above 0`);
-  if (!(stateKey instanceof Uint8Array) || stateKey.length < minKeyBytes)
-    refuseOptions(`stateKey has at least ${minKeyBytes} bytes`);
-  return { name, version, limits, answersGates, stateKey, clock, logger };
+  return readStrictly(schema, given, reading);
 }
 
 /** Checks a caller. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an invalid one. */
 export function requireCaller(given: unknown): ScopedCaller {
-  return readStrictly(ScopedCaller, given, { what: "createMcpServer: caller", source: optionsRef });
-}
-
-function refuseOptions(reason: string): never {
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `createMcpServer: ${reason}`, optionsRef));
+  return readStrictly(ScopedCaller, given, { what: "createMcpServer: caller", source });
 }
 
 /** Returns the name under which limits count a caller, whatever role or scopes they have. */

@@ -7,18 +7,22 @@
  */
 import type { Readable, Writable } from "node:stream";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { z } from "zod";
+import { objectWith } from "../../contract/host-object.ts";
 import type { Kernel } from "../../index.ts";
-import { createMcpServer, type McpServerOptions } from "./create-mcp-server.ts";
+import { createMcpServer } from "./create-mcp-server.ts";
 import { followListening } from "./listen-stdio.ts";
-import { requireCaller, resolveMcpOptions, takeMcpOptions } from "./mcp-options.ts";
+import { McpServerOptions, readMcpOptions } from "./mcp-options.ts";
 
-/** The options of MCP over stdin and stdout. */
-export interface StdioOptions extends McpServerOptions {
+const Options = z.strictObject({
+  ...McpServerOptions.shape,
   /** The process's stdin by default. */
-  readonly input?: Readable;
+  input: objectWith<Readable>("once").default(() => process.stdin),
   /** The process's stdout by default. */
-  readonly output?: Writable;
-}
+  output: objectWith<Writable>("write").default(() => process.stdout),
+});
+/** The options of MCP over stdin and stdout. */
+export interface StdioOptions extends Readonly<z.input<typeof Options>> {}
 
 /** MCP over stdin and stdout, open. */
 export interface StdioConnection {
@@ -32,9 +36,9 @@ export interface StdioConnection {
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
 export function serveMcpStdio(kernel: Kernel, given: StdioOptions): StdioConnection {
-  const { input = process.stdin, output = process.stdout, ...options } = takeMcpOptions(kernel, given);
-  const { caller, ...told } = options;
-  const context = { kernel, caller: requireCaller(caller), options: resolveMcpOptions(told) };
+  const { input, output, ...options } = readMcpOptions(Options, kernel, given);
+  const { caller, ...resolved } = options;
+  const context = { kernel, caller, options: resolved };
   const { limits, logger } = context.options;
   let server = createMcpServer(kernel, options);
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();

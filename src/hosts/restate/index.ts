@@ -6,72 +6,59 @@
  * Restate calls, serve-drives.ts the server for it, send-drives.ts the requests for drives.
  */
 import { z } from "zod";
-import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Host, HostWork } from "../../ports/host.ts";
 import { RestateHost } from "./restate-host.ts";
 
-/** The address at which Restate reaches this process. */
-export interface DriveAddress {
+const url = z.url({ protocol: /^https?$/, error: "must be an http address" });
+
+const Serve = z.strictObject({
   /** The port to listen on, HTTP/2 without TLS. */
-  readonly port: number;
+  port: z.int().min(1).max(65_535),
   /**
    * The host to listen on, `127.0.0.1` by default: without `identityKeys`, anybody who can connect may send requests.
    */
-  readonly host?: string;
+  host: z.string().min(1).default("127.0.0.1"),
   /** Public keys of the Restate clusters whose requests are answered (`publickeyv1_…`). */
-  readonly identityKeys?: readonly string[];
-}
+  identityKeys: z.array(z.string().startsWith("publickeyv1_")).readonly().default([]),
+});
+/** The address at which Restate reaches this process. */
+export interface DriveAddress extends Readonly<z.input<typeof Serve>> {}
 
+const Register = z.strictObject({
+  /** The address at which Restate reaches the kernels that serve drives: the same for all, that of their balancer. */
+  admin: url,
+  /** The address at which Restate reaches the kernels that serve drives: the same for all, that of their balancer. */
+  uri: url,
+});
 /** Makes the drives known to Restate when the kernel starts. */
-export interface DriveRegistration {
-  /** The address at which Restate reaches the kernels that serve drives: the same for all, that of their balancer. */
-  readonly admin: string;
-  /** The address at which Restate reaches the kernels that serve drives: the same for all, that of their balancer. */
-  readonly uri: string;
-}
+export interface DriveRegistration extends Readonly<z.input<typeof Register>> {}
 
-/** The options: which Restate is used, and the tasks of this process. */
-export interface RestateHostOptions {
+const Options = z.strictObject({
   /** The address of Restate's ingress, such as `http://127.0.0.1:8080`. */
-  readonly ingress: string;
+  ingress: url,
   /** Sent with each request to Restate, such as `authorization`. */
-  readonly headers?: Readonly<Record<string, string>>;
+  headers: z.record(z.string(), z.string()).default({}),
   /** The address for drives; if it is absent, this process accepts requests and decisions, and drives nothing. */
-  readonly serve?: DriveAddress;
+  serve: Serve.optional(),
   /** Absent: it is done by hand, with `restate deployments register`. */
-  readonly register?: DriveRegistration;
+  register: Register.optional(),
   /**
    * The object's name in Restate, `countersign.workflow` by default; ledgers that share a Restate have different names.
    */
-  readonly service?: string;
-  /**
-   * The interval at which the ledger is searched for workflows that Restate does not know of, in ms; a minute by
-   * default.
-   */
-  readonly sweepMs?: number;
-}
-
-const url = z.url({ protocol: /^https?$/, error: "must be an http address" });
-const headers = z.record(z.string(), z.string());
-
-const Options = z.strictObject({
-  ingress: url,
-  headers: headers.default({}),
-  serve: z
-    .strictObject({
-      port: z.int().min(1).max(65_535),
-      host: z.string().min(1).default("127.0.0.1"),
-      identityKeys: z.array(z.string().startsWith("publickeyv1_")).default([]),
-    } satisfies KeysOf<DriveAddress>)
-    .optional(),
-  register: z.strictObject({ admin: url, uri: url } satisfies KeysOf<DriveRegistration>).optional(),
   service: z
     .string()
     .regex(/^[\w.-]{1,64}$/, "must be letters, digits and _.-")
     .default("countersign.workflow"),
+  /**
+   * The interval at which the ledger is searched for workflows that Restate does not know of, in ms; a minute by
+   * default.
+   */
   sweepMs: z.int().min(100).default(60_000),
-} satisfies KeysOf<RestateHostOptions>);
+});
+/** The options: which Restate is used, and the tasks of this process. */
+export interface RestateHostOptions extends Readonly<z.input<typeof Options>> {}
 
 /** The options with their defaults filled in. */
 export type ReadOptions = z.output<typeof Options>;

@@ -30,7 +30,7 @@ export async function serveDrives(
   { host, port, identityKeys }: NonNullable<ReadOptions["serve"]>,
   logger: Logger,
 ): Promise<DriveServer> {
-  const keys = identityKeys.length === 0 ? {} : { identityKeys };
+  const keys = identityKeys.length === 0 ? {} : { identityKeys: [...identityKeys] };
   const server = createServer(createEndpointHandler({ services, logger: logTo(logger), ...keys }));
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {

@@ -7,9 +7,8 @@
  *     Neighbours: store.ts is the port's face, connect.ts connects, append.ts writes.
  */
 import { z } from "zod";
-import { raise } from "../../contract/error.ts";
-import { kernelError } from "../../contract/error-codes.ts";
-import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { hostObject, objectWith } from "../../contract/host-object.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { ConnectOptions } from "./connect.ts";
 import { createStore, type PostgresLedger } from "./store.ts";
@@ -24,42 +23,36 @@ export interface HostPool {
   readonly options: object;
 }
 
+const Options = z
+  .strictObject({
+    /**
+     * `postgres://user:password@host:port/database`; missing parts come from the environment (PGUSER, PGPASSWORD …).
+     */
+    url: z.string().optional(),
+    /** The pool whose configuration is used instead of `url`. */
+    pool: hostObject<HostPool>({ options: objectWith() }).optional(),
+    /** `countersign` when absent: lower case letters, digits and underscores. */
+    schema: z
+      .string()
+      .regex(/^[a-z_][a-z0-9_]{0,62}$/)
+      .default("countersign"),
+    /** False: refused where there is no ledger yet. */
+    create: z.boolean().default(true),
+    /** The number of connections besides the appending one, 2 or more; 4 by default. */
+    maxConnections: z.int().min(2).default(4),
+    /** The time to wait for the server, a lock or an answer, in ms; 10,000 by default. */
+    timeoutMs: z.int().positive().default(10_000),
+  })
+  .refine(({ url, pool }) => (url === undefined) !== (pool === undefined), "takes either a url or a pool");
+
 /** The database, by `url` or `pool`, and the schema. */
-export interface PostgresLedgerOptions {
-  /** `postgres://user:password@host:port/database`; missing parts come from the environment (PGUSER, PGPASSWORD …). */
-  readonly url?: string;
-  /** The pool whose configuration is used instead of `url`. */
-  readonly pool?: HostPool;
-  /** `countersign` when absent: lower case letters, digits and underscores. */
-  readonly schema?: string;
-  /** False: refused where there is no ledger yet. */
-  readonly create?: boolean;
-  /** The number of connections besides the appending one, 2 or more; 4 by default. */
-  readonly maxConnections?: number;
-  /** The time to wait for the server, a lock or an answer, in ms; 10,000 by default. */
-  readonly timeoutMs?: number;
-}
+export interface PostgresLedgerOptions extends Readonly<z.input<typeof Options>> {}
 
-const source = moduleRef(0, "ledger", "postgresLedger");
-const what = "postgresLedger";
-
-const Options = z.strictObject({
-  url: z.string().optional(),
-  pool: z.custom<HostPool>((value) => typeof value === "object" && value !== null && "options" in value).optional(),
-  schema: z
-    .string()
-    .regex(/^[a-z_][a-z0-9_]{0,62}$/)
-    .default("countersign"),
-  create: z.boolean().default(true),
-  maxConnections: z.int().min(2).default(4),
-  timeoutMs: z.int().positive().default(10_000),
-} satisfies KeysOf<PostgresLedgerOptions>);
+const reading = { what: "postgresLedger", source: moduleRef(0, "ledger", "postgresLedger") };
 
 /** Creates a ledger store in a schema of a database. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function postgresLedger(options: PostgresLedgerOptions): PostgresLedger {
-  const { url, pool, ...given } = readStrictly(Options, options, { what, source });
-  if ((url === undefined) === (pool === undefined))
-    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `${what} takes either a url or a pool`, source));
+  const { url, pool, ...given } = readStrictly(Options, options, reading);
   const config = pool === undefined ? configIn(url as string) : configOf(pool);
   return createStore({ ...given, config, name: nameOf(url, given.schema) });
 }

@@ -7,32 +7,27 @@
  * 3.  It may be run again, as after a migration that has brought a table.
  */
 import { z } from "zod";
-import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { idText } from "../tables/columns.ts";
 
-/** Names are lower case letters, digits and underscores. */
-export interface PostgresRolesOptions {
+const name = z.string().regex(/^[a-z_][a-z0-9_]{0,62}$/);
+const Options = z.strictObject({
   /** `countersign` when absent. */
-  readonly schema?: string;
+  schema: name.default("countersign"),
   /** The role of kernels: they connect as it, or as its members; `countersign_kernel` by default. */
-  readonly kernel?: string;
+  kernel: name.default("countersign_kernel"),
   /** `countersign_reader` when absent. */
-  readonly reader?: string;
+  reader: name.default("countersign_reader"),
   /**
    * The tenant that the reader sees. Without it, the one that its session names: `SET countersign.tenant = '1'`, or
    * `'"acme"'`: this is a filter for programs, and no protection against a user who may type SQL.
    */
-  readonly tenant?: string | number;
-}
-
-const name = z.string().regex(/^[a-z_][a-z0-9_]{0,62}$/);
-const Options = z.strictObject({
-  schema: name.default("countersign"),
-  kernel: name.default("countersign_kernel"),
-  reader: name.default("countersign_reader"),
   tenant: z.union([z.string(), z.int()]).optional(),
-} satisfies KeysOf<PostgresRolesOptions>);
+});
+
+/** Names are lower case letters, digits and underscores. */
+export interface PostgresRolesOptions extends Readonly<z.input<typeof Options>> {}
 
 const read = ["events", "streams", "workflows", "gates", "memory", "documents", "charges"] as const;
 const ofTenants = [...read, "keys", "counters", "deliveries"] as const;

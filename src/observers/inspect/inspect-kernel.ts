@@ -8,39 +8,50 @@
  *     tenants: they are for the host alone.
  * 4.  A sample keeps whole workflows. One that would make too many actors is told when there is room again, as a whole.
  */
+import { z } from "zod";
 import type { Caller } from "../../contract/auth-context.ts";
 import { sha256 } from "../../contract/digest.ts";
-import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
-import { requireKernel } from "../../contract/host-object.ts";
+import { objectWith, requireKernel } from "../../contract/host-object.ts";
 import type { Inspection } from "../../contract/inspection.ts";
-import { raise } from "../../contract/kernel-error.ts";
-import type { KeysOf } from "../../contract/known-keys.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { isTerminal } from "../../contract/workflow.ts";
-import { type BusItem, type Kernel, type ToldItem, wallClock } from "../../index.ts";
+import type { BusItem, Kernel, ToldItem } from "../../index.ts";
 import { type Viewing, viewing } from "../../protocol/viewing.ts";
 import { BusEmitter } from "./emit-bus.ts";
 import { createQueue, merge, type Source } from "./merge.ts";
 import { limitRate, paceEvents } from "./pace.ts";
-import { emitEvent, type PlayOptions, requirePlayOptions } from "./play-events.ts";
+import { emitEvent, PlayOptions } from "./play-events.ts";
 import { type HostStates, Player, tierNames } from "./player.ts";
 
+const Options = z
+  .strictObject({
+    ...PlayOptions.shape,
+    /** These, or all that have not ended, which is the default. */
+    workflows: z.union([z.array(z.string()).readonly(), z.literal("awake")], 'are ids, or "awake"').default("awake"),
+    /** Whether the Signals between tiers are told; for the host alone, and then by default. */
+    tiers: z.boolean().optional(),
+    /** Of all that have not ended, the share that is told: from 0 to 1. */
+    sample: z
+      .number("is a share from 0 to 1")
+      .min(0, "is a share from 0 to 1")
+      .max(1, "is a share from 0 to 1")
+      .default(1),
+    /** Actors that are told at once; 500 by default. */
+    maxActors: z.int().positive().default(500),
+    /** Ledger events and Signals that are told in a second; 5 000 by default. */
+    maxPerSecond: z.int().positive().default(5_000),
+    /** Who views; the host itself where nobody is named. */
+    caller: objectWith<Caller>().optional(),
+  })
+  .refine(({ tiers, caller }) => tiers !== true || caller === undefined, {
+    path: ["tiers"],
+    error: "Signals are for the host itself: leave tiers or caller out",
+  });
 /** Which workflows are inspected, and what of them is shown. */
-export interface InspectOptions extends PlayOptions {
-  /** These, or all that have not ended, which is the default. */
-  readonly workflows?: readonly string[] | "awake";
-  /** Whether the Signals between tiers are told; for the host alone, and then by default. */
-  readonly tiers?: boolean;
-  /** Of all that have not ended, the share that is told: from 0 to 1. */
-  readonly sample?: number;
-  /** Actors that are told at once; 500 by default. */
-  readonly maxActors?: number;
-  /** Ledger events and Signals that are told in a second; 5 000 by default. */
-  readonly maxPerSecond?: number;
-  /** Who views; the host itself where nobody is named. */
-  readonly caller?: Caller;
-}
+export interface InspectOptions extends Readonly<z.input<typeof Options>> {}
+type Read = z.output<typeof Options>;
 
 /** A kernel's workflows, for as many viewers as look. */
 export interface Inspector extends AsyncIterable<Inspection> {
@@ -51,12 +62,7 @@ export interface Inspector extends AsyncIterable<Inspection> {
   readonly close: () => void;
 }
 
-const optionKeys = {
-  ...{ speed: 0, real: 0, show: 0, redact: 0, clock: 0, signal: 0 },
-  ...{ workflows: 0, tiers: 0, sample: 0, maxActors: 0, maxPerSecond: 0, caller: 0 },
-} satisfies KeysOf<Required<InspectOptions>>;
-
-const inspectRef = moduleRef(6, "inspect", "inspect_kernel");
+const reading = { what: "inspectKernel", source: moduleRef(6, "inspect", "inspect_kernel") };
 /** Signals that wait for a slow viewer; further ones are counted. */
 const maxWaitingSignals = 1_000;
 
@@ -64,9 +70,9 @@ const maxWaitingSignals = 1_000;
  * A kernel's workflows live, as Stately's inspector sees them; nothing is read while nobody views.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none.
  */
-export function inspectKernel(kernel: Kernel, options: InspectOptions = {}): Inspector {
-  requireKernel(kernel, { what: "inspectKernel", source: inspectRef });
-  requireOptions(options);
+export function inspectKernel(kernel: Kernel, given: InspectOptions = {}): Inspector {
+  requireKernel(kernel, reading);
+  const options = readStrictly(Options, given, reading);
   const viewers = new Set<AbortController>();
   const watch: Inspector["watch"] = (signal) => {
     const close = new AbortController();
@@ -92,7 +98,7 @@ export function inspectKernel(kernel: Kernel, options: InspectOptions = {}): Ins
 
 interface View {
   readonly kernel: Kernel;
-  readonly options: InspectOptions;
+  readonly options: Read;
   readonly signal: AbortSignal;
 }
 
@@ -105,7 +111,7 @@ type Viewed =
 
 async function* view(of: View): AsyncGenerator<Inspection, void, void> {
   const { kernel, options, signal } = of;
-  const { caller, clock = wallClock, maxPerSecond = 5_000 } = options;
+  const { caller, clock, maxPerSecond } = options;
   if (caller !== undefined) await kernel.authorize(caller, "outcome:read");
   const player = new Player(options, caller === undefined ? hostStates(kernel) : {});
   player.beginHosts(clock.now());
@@ -133,7 +139,7 @@ async function* view(of: View): AsyncGenerator<Inspection, void, void> {
 const weigh = (one: Viewed): number => (one !== "full" && "events" in one ? one.events.length : 1);
 
 /** Signals of the workflows that are told; of all where all are. */
-function tracesOf({ workflows = "awake", sample = 1 }: InspectOptions) {
+function tracesOf({ workflows, sample }: Read) {
   const isAll = workflows === "awake" && sample === 1;
   /** By workflow: those that have ended are let go. */
   const known = new Map<string, string>();
@@ -162,7 +168,7 @@ function emitLimit(player: Player, limit: "full" | { readonly skipped: number },
 
 function ledgersOf(of: View, player: Player): readonly Source<Viewed>[] {
   const { kernel, options, signal } = of;
-  const { workflows = "awake", caller } = options;
+  const { workflows, caller } = options;
   if (workflows === "awake") return [awakeEvents(of, player)];
   return workflows.map((id) => asViewed(paceEvents(kernel.events(id, { signal }, caller), { ...options, signal })));
 }
@@ -173,7 +179,7 @@ async function* asViewed(events: AsyncIterable<LedgerEvent>): AsyncGenerator<Vie
 
 /** Of all that have not ended: the feed tells the news, and the ledger what lies before. */
 async function* awakeEvents({ kernel, options, signal }: View, player: Player): AsyncGenerator<Viewed, void, void> {
-  const { caller, sample = 1, maxActors = 500 } = options;
+  const { caller, sample, maxActors } = options;
   const read = new Map<string, number>();
   let isFull = false;
   for await (const item of kernel.feed({ events: true, signal }, caller)) {
@@ -225,19 +231,4 @@ function hostStates({ system }: Kernel): HostStates {
   const stateOf = (systemId: string): string => String(system.get(systemId)?.getSnapshot().value);
   const tiers = tierNames.map((_, tier) => [`t${tier}`, stateOf(`t${tier}.lifecycle`)]);
   return { kernel: stateOf("kernel"), ...Object.fromEntries(tiers) };
-}
-
-function requireOptions(options: InspectOptions): void {
-  requirePlayOptions(options, optionKeys, "inspectKernel");
-  const { workflows = "awake", caller, tiers, sample = 1, maxActors = 1, maxPerSecond = 1 } = options;
-  if (workflows !== "awake" && !(Array.isArray(workflows) && workflows.every((id) => typeof id === "string")))
-    refuse('workflows are ids, or "awake"');
-  if (tiers === true && caller !== undefined) refuse("Signals are for the host itself: leave tiers or caller out");
-  if (!(sample >= 0 && sample <= 1)) refuse("sample is a share from 0 to 1");
-  for (const [name, value] of Object.entries({ maxActors, maxPerSecond }))
-    if (!Number.isSafeInteger(value) || value <= 0) refuse(`${name} is a whole number above 0`);
-}
-
-function refuse(reason: string): never {
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `inspectKernel: ${reason}`, inspectRef));
 }

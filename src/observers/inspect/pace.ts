@@ -6,41 +6,34 @@
  *     unless the pauses are to be `real`.
  * 2.  A signal ends a pause at once, and the play with it.
  */
-import { kernelError } from "../../contract/error-codes.ts";
+import { z } from "zod";
 import type { LedgerEvent } from "../../contract/event.ts";
-import { raise } from "../../contract/kernel-error.ts";
-import { moduleRef } from "../../contract/module-ref.ts";
+import { objectWith } from "../../contract/host-object.ts";
 import { type Clock, wallClock } from "../../index.ts";
 
-/** How fast events are played. */
-export interface Pace {
+export const PaceOptions = z.strictObject({
   /**
    * How many times as fast as it was; `at once` without pauses, which is the default. `step` has none either: whoever
    * plays it asks for one event after another.
    */
-  readonly speed?: number | "at once" | "step";
+  speed: z
+    .union([z.number().positive(), z.enum(["at once", "step"])], 'is a number above 0, "at once" or "step"')
+    .default("at once"),
   /** Keeps long pauses as they were. */
-  readonly real?: boolean;
+  real: z.boolean().default(false),
   /** For the pauses; the machine's by default. */
-  readonly clock?: Clock;
+  clock: objectWith<Clock>("now", "setTimer").default(() => wallClock),
   /** Ends the play. */
-  readonly signal?: AbortSignal;
-}
+  signal: z.instanceof(AbortSignal).optional(),
+});
+/** How fast events are played. */
+export interface Pace extends Readonly<z.output<typeof PaceOptions>> {}
 
 const longestMs = 2_000;
-const paceRef = moduleRef(6, "inspect", "pace");
-
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a speed that is none. */
-export function requireSpeed(speed: Pace["speed"] = "at once"): void {
-  const isNumber = typeof speed === "number" && Number.isFinite(speed) && speed > 0;
-  if (isNumber || speed === "at once" || speed === "step") return;
-  const message = `speed is a number above 0, "at once" or "step"; ${String(speed)} is none of them`;
-  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, paceRef));
-}
 
 export async function* paceEvents(
   events: Iterable<LedgerEvent> | AsyncIterable<LedgerEvent>,
-  { speed = "at once", real = false, clock = wallClock, signal }: Pace,
+  { speed, real, clock, signal }: Pace,
 ): AsyncGenerator<LedgerEvent, void, void> {
   let last: number | null = null;
   for await (const event of events) {

@@ -3,22 +3,23 @@
  *
  * Owns: reading the options, and what becomes of an event that no kernel wrote. Never: knows a kernel.
  */
+import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import { eventTypes } from "../../contract/events.ts";
 import type { Inspection } from "../../contract/inspection.ts";
 import { isPlainObject } from "../../contract/json.ts";
 import { KernelErrorException, raise } from "../../contract/kernel-error.ts";
-import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { viewing } from "../../protocol/viewing.ts";
-import { type Pace, paceEvents, requireSpeed } from "./pace.ts";
-import { type Kind, kinds, Player, type PlayerOptions } from "./player.ts";
+import { PaceOptions, paceEvents } from "./pace.ts";
+import { Player, PlayerOptions } from "./player.ts";
 
+export const PlayOptions = z.strictObject({ ...PlayerOptions.shape, ...PaceOptions.shape });
 /** What is played of the events, how fast, and what of them is shown. */
-export interface PlayOptions extends PlayerOptions, Pace {}
+export interface PlayOptions extends Readonly<z.input<typeof PlayOptions>> {}
 
-const playKeys = { speed: 0, real: 0, show: 0, redact: 0, clock: 0, signal: 0 } satisfies KeysOf<Required<PlayOptions>>;
 const playRef = moduleRef(6, "inspect", "play_events");
 
 /**
@@ -28,15 +29,15 @@ const playRef = moduleRef(6, "inspect", "play_events");
  */
 export function playEvents(
   events: Iterable<LedgerEvent> | AsyncIterable<LedgerEvent>,
-  options: PlayOptions = {},
+  given: PlayOptions = {},
 ): AsyncGenerator<Inspection, void, void> {
-  requirePlayOptions(options, playKeys, "playEvents");
+  const options = readStrictly(PlayOptions, given, { what: "playEvents", source: playRef });
   return viewing((signal) => play(events, { ...options, signal }), options);
 }
 
 async function* play(
   events: Iterable<LedgerEvent> | AsyncIterable<LedgerEvent>,
-  options: PlayOptions,
+  options: z.output<typeof PlayOptions>,
 ): AsyncGenerator<Inspection, void, void> {
   const player = new Player(options);
   for await (const event of paceEvents(soundEvents(events), options)) yield* emitEvent(player, event);
@@ -89,13 +90,4 @@ export function emitEvent(player: Player, event: LedgerEvent): readonly Inspecti
     const message = `an event cannot be played: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
     return raise(kernelError("T0_LEDGER_CORRUPT", message, playRef));
   }
-}
-
-export function requirePlayOptions(options: PlayOptions, keys: object, what: string): void {
-  requireKnownKeys(options, keys, { what, source: playRef });
-  requireSpeed(options.speed);
-  const unknown = (options.show ?? []).filter((kind) => !kinds.includes(kind as Kind));
-  if (unknown.length === 0) return;
-  const message = `${what}: show holds ${unknown.join(", ")}; there are ${kinds.join(", ")}`;
-  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, playRef));
 }

@@ -8,11 +8,13 @@
  * 3.  What is not shown is no actor: whoever contains it stands for it as a source, and what it would hear is not told.
  * 4.  Of an event, no more is told than `redact` gives.
  */
+import { z } from "zod";
 import { type Address, addressesOf, type Begun } from "../../../machines/addresses.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import type { Party } from "../../contract/events/event-row.ts";
 import { factsOf, isHeardBy, typesWhere } from "../../contract/events.ts";
+import { hostFunction } from "../../contract/host-object.ts";
 import type { Inspection } from "../../contract/inspection.ts";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -29,12 +31,13 @@ const usual: readonly Kind[] = kinds.filter((kind) => kind !== "actions");
 
 const playerRef = moduleRef(6, "inspect", "player");
 
-export interface PlayerOptions {
+export const PlayerOptions = z.strictObject({
   /** Kinds of actors that are told; all by default. */
-  readonly show?: readonly Kind[];
+  show: z.array(z.enum(kinds)).readonly().optional(),
   /** What of an event is shown; `redactEvent` by default. */
-  readonly redact?: Redact;
-}
+  redact: hostFunction<Redact>().optional(),
+});
+export interface PlayerOptions extends Readonly<z.input<typeof PlayerOptions>> {}
 
 export const tierNames = [
   ...["foundation", "perception", "cognition", "planning"],

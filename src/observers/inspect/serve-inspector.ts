@@ -13,11 +13,10 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
 import { z } from "zod";
-import { kernelError } from "../../contract/error-codes.ts";
-import { objectWith, takeOptions } from "../../contract/host-object.ts";
+import { objectWith } from "../../contract/host-object.ts";
 import type { Inspection } from "../../contract/inspection.ts";
-import { KernelErrorException, raise } from "../../contract/kernel-error.ts";
-import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/known-keys.ts";
+import { KernelErrorException } from "../../contract/kernel-error.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, wallClock } from "../../index.ts";
 import { listen } from "../../protocol/listen.ts";
@@ -25,25 +24,30 @@ import { loadPeers } from "../../protocol/load-peers.ts";
 import { keepTold } from "./keep-told.ts";
 import { ownPage, statelyPage } from "./relay-page.ts";
 
-/** Where the relay listens, and its limits. */
-export interface ServeInspectorOptions {
+const count = z.int("is a whole number above 0").positive("is a whole number above 0");
+const Options = z.strictObject({
   /** 0 takes any that is free. */
-  readonly port: number;
+  port: z.int().min(0).max(65_535),
   /** The loopback address, and no other. */
-  readonly host?: "127.0.0.1";
+  host: z.literal("127.0.0.1", "is 127.0.0.1: viewers are not asked who they are").default("127.0.0.1"),
   /** `stately` needs the internet: what is inspected goes to Stately's page in the browser. `own` says where else to look. */
-  readonly ui?: "stately" | "own";
+  ui: z.enum(["stately", "own"]).default("stately"),
   /** Another address of Stately's inspector. */
-  readonly url?: string;
+  url: z
+    .url({ protocol: /^https?$/, error: "is the address of an inspector's page" })
+    .default("https://stately.ai/inspect"),
   /** How long a viewer may take nothing; 30 000 ms by default. */
-  readonly maxStallMs?: number;
+  maxStallMs: count.default(30_000),
   /** Viewers at once; 16 by default. */
-  readonly maxViewers?: number;
+  maxViewers: count.default(16),
   /** Messages that are kept of a source that can be read once; 200 000 by default. */
-  readonly maxKept?: number;
+  maxKept: count.default(200_000),
   /** For stalled viewers; the machine's by default. */
-  readonly clock?: Clock;
-}
+  clock: objectWith<Clock>("now", "setTimer").default(() => wallClock),
+});
+/** Where the relay listens, and its limits. */
+export interface ServeInspectorOptions extends Readonly<z.input<typeof Options>> {}
+type Resolved = z.output<typeof Options>;
 
 /** The relay to Stately's page, listening. */
 export interface InspectorServer {
@@ -51,18 +55,8 @@ export interface InspectorServer {
   readonly close: () => Promise<void>;
 }
 
-const defaults = {
-  host: "127.0.0.1",
-  ui: "stately",
-  url: "https://stately.ai/inspect",
-  maxStallMs: 30_000,
-  maxViewers: 16,
-  maxKept: 200_000,
-  clock: wallClock,
-} as const;
-type Resolved = Required<ServeInspectorOptions>;
-
 const serveRef = moduleRef(6, "inspect", "serve_inspector");
+const reading = { what: "serveInspector", source: serveRef };
 
 /**
  * The relay between a source of messages and Stately's page, on the loopback address.
@@ -74,8 +68,7 @@ export async function serveInspector(
   options: ServeInspectorOptions,
 ): Promise<InspectorServer> {
   readStrictly(z.object({ source: objectWith(Symbol.asyncIterator) }), { source }, reading);
-  const resolved: Resolved = { ...defaults, ...takeOptions(options, reading) };
-  requireOptions(options, resolved);
+  const resolved = readStrictly(Options, options, reading);
   const { WebSocketServer } = await loadPeers({ user: "serveInspector", packages: ["ws@8"] }, () => import("ws"));
   const server = createServer();
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1_024 });
@@ -165,22 +158,4 @@ async function closeAll(server: Server, sockets: WebSocketServer): Promise<void>
   server.close();
   server.closeAllConnections();
   await closed;
-}
-
-function requireOptions(options: ServeInspectorOptions, resolved: Resolved): void {
-  const known = { ...defaults, port: 0 } satisfies KeysOf<Resolved>;
-  requireKnownKeys(options, known, reading);
-  const { host, port, ui, url, maxStallMs, maxViewers, maxKept } = resolved;
-  if (!Number.isSafeInteger(port) || port < 0 || port > 65_535) refuse("port is a whole number from 0 to 65535");
-  if (host !== "127.0.0.1") refuse("host is 127.0.0.1: viewers are not asked who they are");
-  if (ui !== "stately" && ui !== "own") refuse('ui is "stately" or "own"');
-  if (!URL.canParse(url) || !/^https?:/.test(url)) refuse("url is the address of an inspector's page");
-  for (const [name, value] of Object.entries({ maxStallMs, maxViewers, maxKept }))
-    if (!Number.isSafeInteger(value) || value <= 0) refuse(`${name} is a whole number above 0`);
-}
-
-const reading = { what: "serveInspector", source: serveRef };
-
-function refuse(reason: string): never {
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `serveInspector: ${reason}`, serveRef));
 }

@@ -6,21 +6,30 @@
  *     these; one that names nobody to all. Roles that an escalation added are told as well.
  */
 
+import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type Gate, rolesAsked } from "../../contract/gate.ts";
 import type { GateNotice } from "../../contract/gate-notice.ts";
+import { hostFunction } from "../../contract/host-object.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 
-/** Who is told of a gate. */
-export interface RecipientOptions {
+/** One plain address: no name, no list, nothing that a header could be broken with. */
+export const MailAddress = z
+  .string()
+  .regex(/^[^\s@<>()[\]\\,;:"\p{C}]{1,64}@[\w.-]{1,253}$/u, "is an address such as ann@example.org");
+
+export const Recipients = z.strictObject({
   /** In place of `roles` and `people`. */
-  readonly recipients?: (notice: GateNotice) => readonly string[] | Promise<readonly string[]>;
+  recipients: hostFunction<(notice: GateNotice) => readonly string[] | Promise<readonly string[]>>().optional(),
   /** Addresses by role. */
-  readonly roles?: Readonly<Record<string, readonly string[]>>;
+  roles: z.record(z.string(), z.array(MailAddress).readonly()).readonly().default({}),
   /** The address of a named approver, by the principal's id. */
-  readonly people?: Readonly<Record<string, string>>;
-}
+  people: z.record(z.string(), MailAddress).readonly().default({}),
+});
+
+/** Who is told of a gate. */
+export interface RecipientOptions extends Readonly<z.input<typeof Recipients>> {}
 
 type Approver = NonNullable<Gate["approvers"]>[number];
 

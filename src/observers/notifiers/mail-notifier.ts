@@ -10,70 +10,51 @@ import { sha256 } from "../../contract/digest.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { GateNotice } from "../../contract/gate-notice.ts";
 import { raise } from "../../contract/kernel-error.ts";
-import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Notifier } from "../../index.ts";
 import { loadPeers } from "../../protocol/load-peers.ts";
 import { describeCut, describeNotice, type ToldNotice } from "./describe-notice.ts";
-import { findRecipients, type RecipientOptions } from "./find-recipients.ts";
-import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs } from "./notifier-options.ts";
+import { findRecipients, MailAddress, Recipients } from "./find-recipients.ts";
+import { ConsoleUrl, linkTo, notifierOptions } from "./notifier-options.ts";
 
-/** As nodemailer's. `secure`: TLS from the first byte; else STARTTLS where it is offered, and `requireTLS` insists. */
-export interface SmtpOptions {
+const Smtp = z.strictObject({
   /** Its name or address. */
-  readonly host: string;
+  host: z.string().min(1),
   /** 465 with `secure`, else 587, by default. */
-  readonly port?: number;
+  port: z.int().min(1).max(65_535).optional(),
   /** TLS from the first byte. */
-  readonly secure?: boolean;
+  secure: z.boolean().optional(),
   /** No mail without STARTTLS. */
-  readonly requireTLS?: boolean;
+  requireTLS: z.boolean().optional(),
   /** Who signs in there. */
-  readonly auth?: {
-    /** The name of the account. */
-    readonly user: string;
-    /** Its password. */
-    readonly pass: string;
-  };
+  auth: z
+    .strictObject({
+      /** The name of the account. */
+      user: z.string(),
+      /** Its password. */
+      pass: z.string(),
+    })
+    .optional(),
   /** Of `tls.connect`. */
-  readonly tls?: Readonly<Record<string, unknown>>;
-}
-
-export interface MailOptions extends NotifierOptions, RecipientOptions {
-  /** The server that takes the mail. */
-  readonly smtp: SmtpOptions;
-  /** The sender's address. */
-  readonly from: string;
-  /** The console's address, for the link to the gate. */
-  readonly consoleUrl: string;
-  /** How long the server may take to be reached, and between two of its words; 8 000 ms by default. */
-  readonly smtpTimeoutMs?: number;
-}
-
-/** One plain address: no name, no list, nothing that a header could be broken with. */
-const MailAddress = z
-  .string()
-  .regex(/^[^\s@<>()[\]\\,;:"\p{C}]{1,64}@[\w.-]{1,253}$/u, "is an address such as ann@example.org");
+  tls: z.record(z.string(), z.unknown()).optional(),
+});
+/** As nodemailer's. `secure`: TLS from the first byte; else STARTTLS where it is offered, and `requireTLS` insists. */
+export interface SmtpOptions extends Readonly<z.input<typeof Smtp>> {}
 
 const Options = z.strictObject({
-  name: nameAs("mail"),
-  kinds: Kinds,
-  linkOnly: LinkOnly,
-  smtp: z.strictObject({
-    host: z.string().min(1),
-    port: z.int().min(1).max(65_535).optional(),
-    secure: z.boolean().optional(),
-    requireTLS: z.boolean().optional(),
-    auth: z.strictObject({ user: z.string(), pass: z.string() }).optional(),
-    tls: z.record(z.string(), z.unknown()).optional(),
-  } satisfies KeysOf<Required<SmtpOptions>>),
+  ...notifierOptions("mail").shape,
+  ...Recipients.shape,
+  /** The server that takes the mail. */
+  smtp: Smtp,
+  /** The sender's address. */
   from: MailAddress,
+  /** The console's address, for the link to the gate. */
   consoleUrl: ConsoleUrl,
+  /** How long the server may take to be reached, and between two of its words; 8 000 ms by default. */
   smtpTimeoutMs: z.int().positive().default(8_000),
-  recipients: z.custom<NonNullable<RecipientOptions["recipients"]>>((value) => typeof value === "function").optional(),
-  roles: z.record(z.string(), z.array(MailAddress).readonly()).default({}),
-  people: z.record(z.string(), MailAddress).default({}),
-} satisfies KeysOf<Required<MailOptions>>);
+});
+export interface MailOptions extends Readonly<z.input<typeof Options>> {}
 type Read = z.output<typeof Options>;
 
 const mailRef = moduleRef(6, "notifiers", "mailNotifier");
@@ -86,7 +67,7 @@ export function mailNotifier(given: MailOptions): Notifier {
     name,
     ...(kinds !== undefined && { kinds }),
     async deliver(notice) {
-      const to = await findRecipients(notice, withoutAbsent(options));
+      const to = await findRecipients(notice, options);
       const wrong = to.filter((address) => !MailAddress.safeParse(address).success);
       const right = to.filter((address) => !wrong.includes(address));
       if (right.length === 0) refuseAddresses(wrong);
@@ -96,12 +77,6 @@ export function mailNotifier(given: MailOptions): Notifier {
     },
   };
 }
-
-const withoutAbsent = ({ recipients, roles, people }: Read): RecipientOptions => ({
-  ...(recipients !== undefined && { recipients }),
-  roles,
-  people,
-});
 
 const refuseAddresses = (wrong: readonly string[]): never =>
   raise(kernelError("T6_NOTICE_NOBODY", `these are no mail addresses: ${wrong.join(", ")}`, mailRef));

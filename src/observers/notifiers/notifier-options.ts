@@ -4,23 +4,22 @@
 import { z } from "zod";
 import { type GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
 
-/** What every notifier may be told. */
-export interface NotifierOptions {
-  /** What its deliveries are kept under; two notifiers of one kernel need two names. */
-  readonly name?: string;
-  /** What it tells of; everything where nothing is said. */
-  readonly kinds?: readonly NoticeKind[];
-  /** True: no title, payload, preview, reason or comment is sent, only that somebody is asked, by what, and the link. */
-  readonly linkOnly?: boolean;
-}
+/** Returns the schema of what every notifier may be told; `name` is the one that it has by default. */
+export const notifierOptions = (name: string) =>
+  z.strictObject({
+    /** What its deliveries are kept under; two notifiers of one kernel need two names. */
+    name: z
+      .string()
+      .regex(/^[\w.-]{1,64}$/, "has letters, digits and _.-")
+      .default(name),
+    /** What it tells of; everything where nothing is said. */
+    kinds: z.array(NoticeKind).min(1).readonly().optional(),
+    /** True: no title, payload, preview, reason or comment is sent, only that somebody is asked, by what, and the link. */
+    linkOnly: z.boolean().default(false),
+  });
 
-export const nameAs = (name: string) =>
-  z
-    .string()
-    .regex(/^[\w.-]{1,64}$/, "has letters, digits and _.-")
-    .default(name);
-export const Kinds = z.array(NoticeKind).min(1).readonly().optional();
-export const LinkOnly = z.boolean().default(false);
+/** What every notifier may be told. */
+export interface NotifierOptions extends Readonly<z.input<ReturnType<typeof notifierOptions>>> {}
 
 const httpUrl = /^https?$/;
 

@@ -9,45 +9,15 @@
  */
 import { z } from "zod";
 import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
-import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { hostFunction, objectWith } from "../../contract/host-object.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, type NoticeCall, type NoticeTaken, type Notifier, wallClock } from "../../index.ts";
-import {
-  ConsoleUrl,
-  isHttpsWhereNeeded,
-  Kinds,
-  LinkOnly,
-  type NotifierOptions,
-  nameAs,
-  needsHttps,
-  PostUrl,
-} from "./notifier-options.ts";
+import { ConsoleUrl, isHttpsWhereNeeded, needsHttps, notifierOptions, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { openChannel, type SlackChannel } from "./slack-channel.ts";
 import { answerInteractions, type Decider, type PrincipalOf } from "./slack-interactions.ts";
 import { composeMessage, composeReplacement, type MessageOptions } from "./slack-message.ts";
-
-/** Which channel, whose token, and who of Slack is who here: `token` and `channel`, or `url`. */
-export interface SlackOptions extends NotifierOptions {
-  /** A bot token with the scope `chat:write`; with it messages lose their buttons once their gate is decided. */
-  readonly token?: string;
-  /** The id or the name of the channel that the bot posts in. */
-  readonly channel?: string;
-  /** Where Slack's Web API is; `https://slack.com/api/` by default. */
-  readonly apiUrl?: string;
-  /** The address of an incoming webhook, in place of `token` and `channel`; whoever knows it may write to its channel. */
-  readonly url?: string;
-  /** The console's address, for the link to the gate. */
-  readonly consoleUrl: string;
-  /** The app's; with it and `principalOf` messages have buttons. */
-  readonly signingSecret?: string;
-  /** Who a user of Slack is here; null: nobody, and nothing is decided. */
-  readonly principalOf?: PrincipalOf;
-  /** True: private addresses and plain http are meant to be reached. */
-  readonly allowPrivate?: boolean;
-  /** For the age of what Slack says; the machine's by default. */
-  readonly clock?: Clock;
-}
 
 /** A notifier whose messages have buttons; `callback` answers what they send. */
 export interface SlackNotifier extends Notifier {
@@ -57,25 +27,32 @@ export interface SlackNotifier extends Notifier {
 
 const Options = z
   .strictObject({
-    name: nameAs("slack"),
-    kinds: Kinds,
-    linkOnly: LinkOnly,
+    ...notifierOptions("slack").shape,
+    /** A bot token with the scope `chat:write`; with it messages lose their buttons once their gate is decided. */
     token: z
       .string()
       .regex(/^[\x21-\x7e]{1,1000}$/, "is a bot token such as xoxb-…")
       .optional(),
+    /** The id or the name of the channel that the bot posts in. */
     channel: z
       .string()
       .regex(/^#?[\p{L}\p{N}_.-]{1,80}$/u, "is a channel's id or name")
       .optional(),
+    /** Where Slack's Web API is; `https://slack.com/api/` by default. */
     apiUrl: PostUrl.optional(),
+    /** The address of an incoming webhook, in place of `token` and `channel`; whoever knows it may write to its channel. */
     url: PostUrl.optional(),
+    /** The console's address, for the link to the gate. */
     consoleUrl: ConsoleUrl,
+    /** The app's; with it and `principalOf` messages have buttons. */
     signingSecret: z.string().min(16).optional(),
-    principalOf: z.custom<PrincipalOf>((value) => typeof value === "function", "must be a function").optional(),
+    /** Who a user of Slack is here; null: nobody, and nothing is decided. */
+    principalOf: hostFunction<PrincipalOf>().optional(),
+    /** True: private addresses and plain http are meant to be reached. */
     allowPrivate: z.boolean().default(false),
-    clock: z.custom<Clock>().optional(),
-  } satisfies KeysOf<Required<SlackOptions>>)
+    /** For the age of what Slack says; the machine's by default. */
+    clock: objectWith<Clock>("now").optional(),
+  })
   .refine(({ url, allowPrivate }) => isHttpsWhereNeeded(url, allowPrivate), {
     path: ["url"],
     error: needsHttps,
@@ -100,6 +77,8 @@ const Options = z
     path: ["principalOf"],
     error: "buttons need both the signing secret and a function that says who somebody is",
   });
+/** Which channel, whose token, and who of Slack is who here: `token` and `channel`, or `url`. */
+export interface SlackOptions extends Readonly<z.input<typeof Options>> {}
 type Read = z.output<typeof Options>;
 
 /**

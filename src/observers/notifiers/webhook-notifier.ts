@@ -10,39 +10,14 @@ import { createHmac } from "node:crypto";
 import { z } from "zod";
 import type { Gate } from "../../contract/gate.ts";
 import type { GateNotice } from "../../contract/gate-notice.ts";
-import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { objectWith } from "../../contract/host-object.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, type Notifier, wallClock } from "../../index.ts";
-import {
-  ConsoleUrl,
-  isHttpsWhereNeeded,
-  Kinds,
-  LinkOnly,
-  linkTo,
-  type NotifierOptions,
-  nameAs,
-  needsHttps,
-  PostUrl,
-} from "./notifier-options.ts";
+import { ConsoleUrl, isHttpsWhereNeeded, linkTo, needsHttps, notifierOptions, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
-
-/** Where to, and by which secret it is signed. */
-export interface WebhookOptions extends NotifierOptions {
-  /** Where each notice is posted. */
-  readonly url: string;
-  /** `whsec_` and 24 to 64 bytes in base64; of several the receiver needs one. */
-  readonly secret: string | readonly string[];
-  /** Further headers, such as a receiver's own token. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** The console's address; with it the body has a `link`. */
-  readonly consoleUrl?: string;
-  /** True: private addresses and plain http are meant to be reached. */
-  readonly allowPrivate?: boolean;
-  /** For the timestamp; the machine's by default. */
-  readonly clock?: Clock;
-}
 
 const Secret = z
   .string()
@@ -55,23 +30,33 @@ const ownHeaders = /^(webhook-.*|content-.*|host|transfer-encoding|connection)$/
 
 const Options = z
   .strictObject({
-    name: nameAs("webhook"),
-    kinds: Kinds,
-    linkOnly: LinkOnly,
+    ...notifierOptions("webhook").shape,
+    /** Where each notice is posted. */
     url: PostUrl,
-    secret: z.preprocess((given) => [given].flat(), z.array(Secret).min(1)),
+    /** `whsec_` and 24 to 64 bytes in base64; of several the receiver needs one. */
+    secret: z
+      .custom<string | readonly string[]>()
+      .transform((given) => [given].flat())
+      .pipe(z.array(Secret).min(1)),
+    /** Further headers, such as a receiver's own token. */
     headers: z
       .record(z.string().regex(/^[\w-]+$/), z.string().regex(/^[\x20-\x7e]*$/))
       .refine((headers) => !Object.keys(headers).some((name) => ownHeaders.test(name)), "names a header of its own")
       .default({}),
+    /** The console's address; with it the body has a `link`. */
     consoleUrl: ConsoleUrl.optional(),
+    /** True: private addresses and plain http are meant to be reached. */
     allowPrivate: z.boolean().default(false),
-    clock: z.custom<Clock>().optional(),
-  } satisfies KeysOf<Required<WebhookOptions>>)
+    /** For the timestamp; the machine's by default. */
+    clock: objectWith<Clock>("now").optional(),
+  })
   .refine(({ url, allowPrivate }) => isHttpsWhereNeeded(url, allowPrivate), {
     path: ["url"],
     error: needsHttps,
   });
+
+/** Where to, and by which secret it is signed. */
+export interface WebhookOptions extends Readonly<z.input<typeof Options>> {}
 
 /**
  * Posts each notice of a gate as JSON, signed as Standard Webhooks say.

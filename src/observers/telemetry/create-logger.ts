@@ -3,7 +3,8 @@
  */
 import { type DestinationStream, type Logger as Pino, pino } from "pino";
 import { z } from "zod";
-import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { objectWith } from "../../contract/host-object.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Logger } from "../../index.ts";
 import { redact, scrubText } from "./redact.ts";
@@ -13,26 +14,21 @@ export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 /** The least that is written. */
 export type LogLevel = (typeof logLevels)[number];
 
-/** What is written, and where. */
-export interface LoggerOptions {
-  /** `info` where nothing is said. */
-  readonly level?: LogLevel;
-  /** Gets each line with its end; the process's own stderr otherwise. */
-  readonly destination?: DestinationStream;
-  /** Names, beside those of the kernel's own lines, whose values are plain: numbers, ids, codes. */
-  readonly allow?: readonly string[];
-}
-
 export interface ChildLogger extends Logger {
   /** A logger whose lines all say this too. */
   readonly child: (bindings: object) => ChildLogger;
 }
 
 const Options = z.strictObject({
+  /** `info` where nothing is said. */
   level: z.enum(logLevels).default("info"),
-  destination: z.custom<DestinationStream>().optional(),
-  allow: z.array(z.string()).default([]),
-} satisfies KeysOf<Required<LoggerOptions>>);
+  /** Gets each line with its end; the process's own stderr otherwise. */
+  destination: objectWith<DestinationStream>("write").optional(),
+  /** Names, beside those of the kernel's own lines, whose values are plain: numbers, ids, codes. */
+  allow: z.array(z.string()).readonly().default([]),
+});
+/** What is written, and where. */
+export interface LoggerOptions extends Readonly<z.input<typeof Options>> {}
 
 /**
  * A logger that writes JSON lines, in which of objects only known names are shown.

@@ -9,7 +9,8 @@
 import { context, type Meter, type Tracer } from "@opentelemetry/api";
 import { z } from "zod";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
-import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/known-keys.ts";
+import { limitsOf, objectWith } from "../../contract/host-object.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import type { Commit, Kernel, LedgerStore, Logger, Telemetry } from "../../index.ts";
@@ -37,21 +38,23 @@ export const defaultObserverLimits = {
 /** Limits of an observer, by name. */
 export type ObserverLimits = { readonly [K in keyof typeof defaultObserverLimits]: number };
 
-/** What is left out is not done: without a tracer no spans, without a meter no OpenTelemetry metrics. */
-export interface ObserverOptions {
+const Options = z.strictObject({
   /** Of an OpenTelemetry SDK; without it no spans. */
-  readonly tracer?: Tracer;
+  tracer: objectWith<Tracer>("startSpan").optional(),
   /** The id generator that the tracer's SDK was given: then traces stay whole across restarts and processes. */
-  readonly ids?: WorkflowIds;
+  ids: objectWith<WorkflowIds>().optional(),
   /** Of an OpenTelemetry SDK; without it no OpenTelemetry metrics. */
-  readonly meter?: Meter;
+  meter: objectWith<Meter>("createCounter").optional(),
   /** Hears of what people should know: gates, refusals, failures, calls in doubt. */
-  readonly logger?: Logger;
+  logger: objectWith<Logger>("info", "warn", "error").optional(),
   /** Whether measurements say whose they are; false unless tenants are few. */
-  readonly tenantLabel?: boolean;
+  tenantLabel: z.boolean().default(false),
   /** In place of those of `defaultObserverLimits`. */
-  readonly limits?: Partial<ObserverLimits>;
-}
+  limits: limitsOf<ObserverLimits>(defaultObserverLimits, ["maxLives", "maxLabelValues", "maxGatesCounted"]),
+});
+/** What is left out is not done: without a tracer no spans, without a meter no OpenTelemetry metrics. */
+export interface ObserverOptions extends Readonly<z.input<typeof Options>> {}
+type Read = Omit<z.output<typeof Options>, "ids"> & { readonly ids?: WorkflowIds | null | undefined };
 
 /** Spans, metrics and a log of what a kernel commits; it is the option `telemetry`. */
 export interface Observer extends Telemetry {
@@ -84,24 +87,16 @@ interface Parts {
 /** Runs what may throw; null where it did. */
 type Guard = <T>(work: () => T) => T | null;
 
-const known = {
-  tracer: 0,
-  ids: 0,
-  meter: 0,
-  logger: 0,
-  tenantLabel: 0,
-  limits: 0,
-} satisfies KeysOf<Required<ObserverOptions>>;
-
 /**
  * What makes spans, metrics and log lines of a kernel's commits: its option `telemetry`.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an option that is none.
  */
-export function createObserver(options: ObserverOptions = {}): Observer {
-  checkOptions(options);
-  const limits = { ...defaultObserverLimits, ...options.limits };
+export function createObserver(given: ObserverOptions = {}): Observer {
+  const source = moduleRef(0, "telemetry", "createObserver");
+  const options = readStrictly(Options, given, { what: "createObserver", source });
+  const { limits, logger } = options;
   const models = new Set<string>();
-  const parts = createParts(options, limits, (operator) => models.has(operator));
+  const parts = createParts(options, (operator) => models.has(operator));
   const { lifetimes, metrics, spans, prometheus, instruments, guard } = parts;
   const watched = watchKernels((kernels) => observeProcess(kernels, instruments, limits));
   let stopped = false;
@@ -117,14 +112,14 @@ export function createObserver(options: ObserverOptions = {}): Observer {
       if (stopped) return;
       guard(() => metrics.took(commit));
       guard(() => lifetimes.take(commit));
-      if (options.logger !== undefined) logCommit(commit, options.logger, guard);
+      if (logger !== undefined) logCommit(commit, logger, guard);
     },
     traced: (given) => (spans === null ? given : traceEither(given, enter, (name) => models.add(name))),
     ledger: (store) => observeLedger(store, metrics, guard),
     http(seen) {
       if (stopped) return;
       guard(() => metrics.record("httpDuration", seen.ms / 1000, httpLabels(seen)));
-      guard(() => options.logger && logRequest(seen, options.logger));
+      guard(() => logger && logRequest(seen, logger));
     },
     watch: watched.add,
     prometheus,
@@ -135,14 +130,6 @@ export function createObserver(options: ObserverOptions = {}): Observer {
       watched.clear();
     },
   };
-}
-
-function checkOptions(options: ObserverOptions): void {
-  const reading = { what: "createObserver", source: moduleRef(0, "telemetry", "createObserver") };
-  requireKnownKeys(options, known, reading);
-  const limit = z.int().nonnegative().optional();
-  const limits = { maxLives: limit, maxLabelValues: limit, maxGatesCounted: limit } satisfies KeysOf<ObserverLimits>;
-  readStrictly(z.strictObject(limits), options.limits ?? {}, { ...reading, what: "createObserver: limits" });
 }
 
 /** The kernels whose gauges are told together: they share the process. */
@@ -170,13 +157,7 @@ function watchKernels(begin: (kernels: () => readonly Kernel[]) => () => void) {
 }
 
 function createParts(
-  {
-    tracer,
-    meter,
-    ids = null,
-    tenantLabel = false,
-  }: Omit<ObserverOptions, "ids"> & { readonly ids?: WorkflowIds | null },
-  { maxLabelValues, maxLives }: ObserverLimits,
+  { tracer, meter, ids = null, tenantLabel, limits: { maxLabelValues, maxLives } }: Read,
   isModel: (operator: string) => boolean,
 ): Parts {
   const own = prometheusMeter();

@@ -6,9 +6,10 @@
  */
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
+import { hostFunction } from "../../contract/host-object.ts";
 import { type Json, JsonObject, JsonValue, toJson } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
-import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { readStrictly, type ShapeOf } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { GovernorLimits, type KernelToken, OwnLabel, TokenDraft } from "../../contract/token.ts";
 import { hashEvents, TokenCapture, type TokenSnapshot, verifySnapshots } from "../../contract/token-snapshot.ts";
@@ -70,10 +71,11 @@ export interface TokenKernelOptions<E extends TokenExecutor = TokenExecutor> {
 
 const Options = z.strictObject({
   seed: z.union([z.number(), z.string()], "must be a finite number or a text"),
-  executor: z.custom<TokenExecutor>((value) => typeof value === "function", "must be a function"),
-  limits: z.unknown().optional(),
-  snapshot: z.unknown().optional(),
-} satisfies KeysOf<TokenKernelOptions>);
+  executor: hostFunction<TokenExecutor>(),
+  // The core reads limits, and a capture that may bring others.
+  limits: z.custom<NonNullable<TokenKernelOptions["limits"]>>().optional(),
+  snapshot: z.custom<TokenCapture>().optional(),
+} satisfies ShapeOf<TokenKernelOptions>);
 const ReplayOptions = Options.extend({
   capabilities: z.array(z.strictObject({ name: z.string(), limits: z.unknown().optional() })).optional(),
   patienceMs: z.number().positive().optional(),

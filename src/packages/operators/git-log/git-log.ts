@@ -5,7 +5,7 @@
 // INV-2  A clone without its older history says so (`shallow`): what lies before it is not there to be counted.
 
 import { z } from "zod";
-import { type KeysOf, requireKnownKeys } from "../../../contract/known-keys.ts";
+import { readStrictly } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import { defineOperator } from "../../../define/define-operator.ts";
 import { PathInside } from "../files/safe-path.ts";
@@ -59,20 +59,22 @@ export const GitLogOutput = z.object({
   contributors: z.array(Contributor),
 });
 
-export interface GitLogOptions {
-  /** The program to run, by name or path. */
-  readonly git?: string;
-  readonly maxOutputBytes?: number;
-}
+const Options = z.strictObject({
+  /** The program to run, by name or path; `git` by default. */
+  git: z.string().min(1).default("git"),
+  /** Bytes of its output that are read; 32 MiB by default. */
+  maxOutputBytes: z
+    .int()
+    .positive()
+    .default(32 * 1024 * 1024),
+});
+/** The git program that is run, and the most bytes of its output that are read. */
+export interface GitLogOptions extends Readonly<z.input<typeof Options>> {}
 
 /** Git.Log over another git program or another bound on its output. */
 export function createGitLog(options: GitLogOptions = {}) {
-  const { git = "git", maxOutputBytes = 32 * 1024 * 1024 } = options;
   const source = moduleRef(0, "validation", "createGitLog");
-  requireKnownKeys(options, { git, maxOutputBytes } satisfies KeysOf<Required<GitLogOptions>>, {
-    what: "createGitLog",
-    source,
-  });
+  const { git, maxOutputBytes } = readStrictly(Options, options, { what: "createGitLog", source });
   return defineOperator({
     name: "Git.Log",
     version: "1.0",

@@ -6,11 +6,11 @@
 // INV-3  Tokens and cost are reported as soon as the model has told them, also where its answer is then refused.
 
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from "@ai-sdk/provider";
+import { z } from "zod";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { raise } from "../../../contract/kernel-error.ts";
-import { type KeysOf, readStrictly } from "../../../contract/known-keys.ts";
-import { type ModelEndpoint, ModelPrice, type RoutePreference } from "../../../contract/model-route.ts";
+import { type ModelEndpoint, ModelPrice, RoutePreference } from "../../../contract/model-route.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import { priceOf } from "../../../contract/money.ts";
 import type { OperatorCall } from "../../../contract/operator.ts";
@@ -18,44 +18,39 @@ import { operatorError } from "../../../define/define-operator.ts";
 import { modelError } from "./model-error.ts";
 import { type ModelAnswer, orAborted, readStream, readWhole } from "./read-answer.ts";
 
-/** Which model is asked: one, or one of several by the kernel's routes. */
-export interface ModelChoice {
+/** The schema of a model. */
+export const Model = z.custom<LanguageModelV4>(
+  (given) => (given as LanguageModelV4 | null)?.specificationVersion === "v4",
+  "is no LanguageModelV4",
+);
+
+export const ModelChoice = z.strictObject({
   /** The one model that is asked, without routes. In place of `models`. */
-  readonly model?: LanguageModelV4;
+  model: Model.optional(),
   /** What a million tokens of `model` cost, read and written: calls then report their cost. */
-  readonly price?: ModelPrice;
+  price: ModelPrice.optional(),
   /** By the name of the kernel's endpoint that stands for it, which has the price. In place of `model`. */
-  readonly models?: Models;
+  models: z.record(z.string(), Model).readonly().optional(),
   /** What an endpoint must be capable of to be asked. */
-  readonly capabilities?: readonly string[];
+  capabilities: z.array(z.string()).readonly().optional(),
   /** By what the kernel's router chooses, in place of its own preference. */
-  readonly prefer?: RoutePreference;
-}
+  prefer: RoutePreference.optional(),
+});
+/** The model that is asked: one, or one of several by the kernel's routes. */
+export interface ModelChoice extends Readonly<z.input<typeof ModelChoice>> {}
 
-/** How a model is asked, and how much of an answer is taken. */
-export interface AskOptions {
+export const AskOptions = z.strictObject({
   /** Handed to the model; its own default where nothing is said. */
-  readonly maxOutputTokens?: number;
+  maxOutputTokens: z.number().optional(),
   /** Handed to the model; its own default where nothing is said. */
-  readonly temperature?: number;
+  temperature: z.number().optional(),
   /** An answer of more characters, in its text and its calls of tools together, is an error; a million by default. */
-  readonly maxAnswerChars?: number;
+  maxAnswerChars: z.int().positive().optional(),
   /** False asks for the answer whole (`doGenerate`). */
-  readonly streaming?: boolean;
-}
-
-/** The keys of both, for the tables of those whose options extend them. */
-export const askKeys = {
-  model: 0,
-  price: 0,
-  models: 0,
-  capabilities: 0,
-  prefer: 0,
-  maxOutputTokens: 0,
-  temperature: 0,
-  maxAnswerChars: 0,
-  streaming: 0,
-} satisfies KeysOf<Required<ModelChoice & AskOptions>>;
+  streaming: z.boolean().optional(),
+});
+/** The settings of a model call, and the most that is taken of an answer. */
+export interface AskOptions extends Readonly<z.input<typeof AskOptions>> {}
 
 /** Who is asked: the model, its name for people and budgets, and its price. */
 export interface Chosen extends Pick<ModelEndpoint, "name" | "price"> {
@@ -69,32 +64,22 @@ export interface Need {
   readonly maxOutputTokens?: number | undefined;
 }
 
-type Models = Readonly<Record<string, LanguageModelV4>>;
+type Models = NonNullable<ModelChoice["models"]>;
 
 const askRef = moduleRef(0, "validation", "model");
 const refuseOptions = (problem: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, askRef));
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH where there is no model, or one beside others. */
 export function chooserOf({ model, price, models, capabilities, prefer }: ModelChoice): Choose {
-  if (model === undefined && price !== undefined) refuseOptions("the price of a routed model stands with its endpoint");
-  if (model === undefined) return chooseRouted(checkModels(models), { capabilities, prefer });
+  if (model === undefined) {
+    if (price !== undefined) refuseOptions("the price of a routed model stands with its endpoint");
+    if (models === undefined || Object.keys(models).length === 0) return refuseOptions("there is no model");
+    return chooseRouted(Object.freeze({ ...models }), { capabilities, prefer });
+  }
   if (models !== undefined || prefer !== undefined || capabilities !== undefined)
     refuseOptions("`model` is asked without routes: `models`, `capabilities` and `prefer` choose among several");
-  checkModels({ model });
-  const chosen: Chosen = { model, name: model.modelId, price: checkPrice(price) };
+  const chosen: Chosen = { model, name: model.modelId, price };
   return () => chosen;
-}
-
-const checkPrice = (price: ModelPrice | undefined): ModelPrice | undefined =>
-  price && readStrictly(ModelPrice, price, { what: "price", source: askRef });
-
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is no model, and where there is none. */
-export function checkModels(models: Models | undefined): Models {
-  const entries = Object.entries(models ?? {});
-  const wrong = entries.find(([, model]) => model?.specificationVersion !== "v4");
-  if (entries.length === 0) refuseOptions("there is no model");
-  if (wrong !== undefined) refuseOptions(`the model of ${wrong[0]} is no LanguageModelV4`);
-  return Object.freeze(Object.fromEntries(entries));
 }
 
 /** A rough measure, for budgets only: what was used is counted by the model. */

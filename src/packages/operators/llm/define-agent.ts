@@ -10,18 +10,18 @@
 
 import { z } from "zod";
 import type { CapabilityDefinition, ChangedCall, PlanningSituation } from "../../../contract/capability.ts";
-import { kernelError } from "../../../contract/error-codes.ts";
+import { objectWith } from "../../../contract/host-object.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { raise } from "../../../contract/kernel-error.ts";
-import { type KeysOf, readStrictly, requireKnownKeys } from "../../../contract/known-keys.ts";
+import { readStrictly, type ShapeOf } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { Operator } from "../../../contract/operator.ts";
 import type { ExecutionPlan } from "../../../contract/plan.ts";
 import { mapTexts, ref, text } from "../../../contract/reference.ts";
 import { type CapabilityOptions, defineCapability } from "../../../define/define-capability.ts";
+import { operatorShape } from "../../../define/define-operator.ts";
 import type { StepBuilder } from "../../../define/step-builder.ts";
 import type { AgentCall } from "./agent-messages.ts";
-import { askKeys } from "./ask-model.ts";
+import { AskOptions, ModelChoice } from "./ask-model.ts";
 import { type ThinkOptions, Thought, thinkOperator } from "./think-operator.ts";
 
 /** What an agent is asked. */
@@ -46,11 +46,8 @@ export interface AgentOptions<N extends string = string>
 export function defineAgent<const N extends string>(
   options: AgentOptions<N>,
 ): CapabilityDefinition<N, typeof AgentInput, readonly Operator[]> {
-  requireKnownKeys(options, known, { what: "defineAgent", source: agentRef });
+  readStrictly(Options, options, { what: "defineAgent", source: agentRef });
   const { intentType, version, description, keywords, limits, maxTurns = 8, ...thinking } = options;
-  if (!Number.isInteger(maxTurns) || maxTurns < 1)
-    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "maxTurns must be a whole number of at least 1", agentRef));
-  readStrictly(z.looseObject({ tools: z.array(z.unknown()) }), options, { what: "defineAgent", source: agentRef });
   const think = thinkOperator({ ...thinking, name: `${intentType}.Think`, version });
   const operators: readonly Operator[] = [think, ...options.tools];
   return defineCapability({
@@ -70,21 +67,18 @@ export function defineAgent<const N extends string>(
 }
 
 const agentRef = moduleRef(0, "validation", "defineAgent");
-const known = {
-  ...askKeys,
-  intentType: 0,
-  version: 0,
-  description: 0,
-  keywords: 0,
-  limits: 0,
-  tools: 0,
-  system: 0,
-  timeoutSec: 0,
-  retry: 0,
-  resources: 0,
-  estimatedCost: 0,
-  maxTurns: 0,
-} satisfies KeysOf<Required<AgentOptions>>;
+const { timeoutSec, retry, resources, estimatedCost } = operatorShape;
+const any = z.any().optional();
+const Options = z.strictObject({
+  ...ModelChoice.shape,
+  ...AskOptions.shape,
+  ...{ timeoutSec, retry, resources, estimatedCost },
+  // The package's own members are read by defineCapability.
+  ...{ intentType: any, version: any, description: any, keywords: any, limits: any },
+  tools: z.array(objectWith<Operator>()).readonly(),
+  system: z.string().optional(),
+  maxTurns: z.int("must be a whole number").min(1, "must be at least 1").optional(),
+} satisfies ShapeOf<AgentOptions>);
 
 interface Loop {
   readonly prompt: string;

@@ -4,19 +4,11 @@
 
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { z } from "zod";
-import { type KeysOf, requireKnownKeys } from "../../../contract/known-keys.ts";
+import { readStrictly, type ShapeOf } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { Operator, OperatorCall } from "../../../contract/operator.ts";
-import { defineOperator, type OperatorOptions } from "../../../define/define-operator.ts";
-import {
-  type AskOptions,
-  askKeys,
-  askModel,
-  type Choose,
-  chooserOf,
-  type ModelChoice,
-  requireEnd,
-} from "./ask-model.ts";
+import { defineOperator, type OperatorOptions, operatorShape } from "../../../define/define-operator.ts";
+import { AskOptions, askModel, type Choose, chooserOf, ModelChoice, requireEnd } from "./ask-model.ts";
 
 const maxPromptChars = 1_000_000;
 const Words = z.string().min(1).max(maxPromptChars);
@@ -81,7 +73,7 @@ export interface LlmOperatorOptions<N extends string = string> extends Shared<N>
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when metadata or models are not valid.
  */
 export function llmOperator<const N extends string>(options: LlmOperatorOptions<N>): Operator<LlmInput, LlmAnswer, N> {
-  requireKnownKeys(options, known, { what: "llmOperator", source: llmRef });
+  readStrictly(Options, options, { what: "llmOperator", source: llmRef });
   const { name, version, description, effect = "read", timeoutSec = 120 } = options;
   const { retry, policyTags, riskLevel, estimatedCost, resources, limits } = options;
   const choose = chooserOf(options);
@@ -107,21 +99,14 @@ export function llmOperator<const N extends string>(options: LlmOperatorOptions<
 }
 
 const llmRef = moduleRef(0, "validation", "llmOperator");
-const known = {
-  ...askKeys,
-  name: 0,
-  version: 0,
-  description: 0,
-  effect: 0,
-  timeoutSec: 0,
-  retry: 0,
-  policyTags: 0,
-  riskLevel: 0,
-  estimatedCost: 0,
-  resources: 0,
-  limits: 0,
-  system: 0,
-} satisfies KeysOf<Required<LlmOperatorOptions>>;
+const { name, version, description, effect, timeoutSec, retry, policyTags, riskLevel, estimatedCost } = operatorShape;
+const Options = z.strictObject({
+  ...{ name, version, description, effect, timeoutSec, retry, policyTags, riskLevel, estimatedCost },
+  ...{ resources: operatorShape.resources, limits: operatorShape.limits },
+  ...ModelChoice.shape,
+  ...AskOptions.shape,
+  system: z.string().optional(),
+} satisfies ShapeOf<LlmOperatorOptions>);
 
 async function answerCall(
   call: OperatorCall<LlmInput>,

@@ -18,7 +18,7 @@ import { readStrictly } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import { operatorError } from "../../../define/define-operator.ts";
 import { decodeUtf8 } from "../../../protocol/decode-utf8.ts";
-import { checkModels } from "./ask-model.ts";
+import { Model } from "./ask-model.ts";
 
 /** What of an error says what kind it is (model-error.ts). */
 const Failure = z.strictObject({
@@ -59,7 +59,7 @@ const whatIsAsked = (options: LanguageModelV4CallOptions) => {
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is no model.
  */
 export function recordModel(model: LanguageModelV4, path: string): LanguageModelV4 {
-  checkModels({ model });
+  readStrictly(Model, model, { what: "recordModel: model", source: recordRef });
   const { provider, modelId, supportedUrls } = model;
   const exchanges: Exchange[] = [];
   const keep = (options: LanguageModelV4CallOptions, came: object): void => {

@@ -6,9 +6,11 @@
 // INV-3  A broken connection is a failed attempt; the next attempt makes a new one from the transport's function.
 
 import type { Implementation, Root, Tool } from "@modelcontextprotocol/client";
-import { type KeysOf, requireKnownKeys } from "../../../contract/known-keys.ts";
+import { z } from "zod";
+import { hostFunction, limitsOf, objectWith } from "../../../contract/host-object.ts";
+import { readStrictly } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
-import type { Effect, Operator } from "../../../contract/operator.ts";
+import { Effect, type Operator } from "../../../contract/operator.ts";
 import { fingerprint } from "./call-mcp-tool.ts";
 import { McpConnection, type TransportSource } from "./connection.ts";
 import {
@@ -23,48 +25,48 @@ import {
 import { mcpError } from "./mcp-error.ts";
 import { defaultMcpClientLimits, type McpClientLimits } from "./mcp-limits.ts";
 
-/** Which server, and which effect each of its tools has. */
-export interface McpOperatorsOptions {
-  /** A function makes a new transport whenever one is needed; a transport itself serves until it breaks. */
-  readonly transport: TransportSource;
-  /** What operators' names begin with; `Mcp.` and the server's own name unless given. */
-  readonly name?: string;
-  /** The operators' version; the server's unless given. */
-  readonly version?: string;
-  /** The effect of tools that nothing else is said of; `external_send` unless given. */
-  readonly effect?: Effect;
-  /** Annotations may lower the effect and promise idempotency. Only for servers whose word is as good as yours. */
-  readonly trustAnnotations?: boolean;
-  /** For every tool: timeout, retry, policy tags … */
-  readonly defaults?: McpDefaults;
-  /** By the tool's name, before all else; false leaves it out. */
-  readonly tools?: Readonly<Record<string, McpToolOptions | false>>;
-  /** Folders that the server is told of, where it asks. */
-  readonly roots?: readonly Root[];
-  /** `auto` asks first whether the server speaks the protocol of 2026; over stdio that starts it twice. */
-  readonly negotiation?: "legacy" | "auto";
-  /** What the server is told of its client. */
-  readonly clientInfo?: Implementation;
-  /** In place of those of `defaultMcpClientLimits`. */
-  readonly limits?: Partial<McpClientLimits>;
-  /** Told of what goes wrong beside a call. */
-  readonly onError?: (error: Error) => void;
-}
+const namePattern = /^[A-Za-z][\w-]{0,59}(\.[\w-]{1,60}){0,3}$/;
 
-const known = {
-  transport: 0,
-  name: 0,
-  version: 0,
-  effect: 0,
-  trustAnnotations: 0,
-  defaults: 0,
-  tools: 0,
-  roots: 0,
-  negotiation: 0,
-  clientInfo: 0,
-  limits: 0,
-  onError: 0,
-} satisfies KeysOf<Required<McpOperatorsOptions>>;
+/** A folder, by the name that MCP has for it. */
+interface ServerRoot extends Root {}
+/** The name and version of a client, as MCP has them. */
+interface ClientInfo extends Implementation {}
+
+const Options = z.strictObject({
+  /** A function makes a new transport whenever one is needed; a transport itself serves until it breaks. */
+  transport: objectWith<TransportSource>(),
+  /** What operators' names begin with; `Mcp.` and the server's own name unless given. */
+  name: z
+    .string()
+    .regex(namePattern, "parts of letters, digits, - and _, with dots between them; the first begins with a letter")
+    .optional(),
+  /** The operators' version; the server's unless given. */
+  version: z.string().optional(),
+  /** The effect of tools that nothing else is said of; `external_send` unless given. */
+  effect: Effect.default("external_send"),
+  /** Annotations may lower the effect and promise idempotency. Only for servers whose word is as good as yours. */
+  trustAnnotations: z.boolean().default(false),
+  /** For every tool: timeout, retry, policy tags … */
+  defaults: objectWith<McpDefaults>().default({}),
+  /** By the tool's name, before all else; false leaves it out. */
+  tools: z
+    .record(z.string(), z.union([objectWith<McpToolOptions>(), z.literal(false)], "must be options, or false"))
+    .readonly()
+    .default({}),
+  /** Folders that the server is told of, where it asks. */
+  roots: z.array(objectWith<ServerRoot>()).readonly().optional(),
+  /** `auto` asks first whether the server speaks the protocol of 2026; over stdio that starts it twice. */
+  negotiation: z.enum(["legacy", "auto"]).default("legacy"),
+  /** What the server is told of its client. */
+  clientInfo: objectWith<ClientInfo>().default({ name: "countersign", version: "1.0" }),
+  /** In place of those of `defaultMcpClientLimits`. */
+  limits: limitsOf<McpClientLimits>(defaultMcpClientLimits),
+  /** Told of what goes wrong beside a call. */
+  onError: hostFunction<(error: Error) => void>().default(() => () => undefined),
+});
+/** The server, and the effect of each of its tools. */
+export interface McpOperatorsOptions extends Readonly<z.input<typeof Options>> {}
+type Read = z.output<typeof Options>;
 
 /** Tool names by what became of them. */
 export interface McpChanges {
@@ -96,41 +98,25 @@ export interface McpOperators extends AsyncDisposable {
  * T0_VALIDATION_PAYLOAD_TOO_LARGE (more pages or tools than the limits allow), T4_OPERATOR_UNKNOWN (`tools` names one that
  * is not there), T0_VALIDATION_SCHEMA_MISMATCH (`name`). Nothing is left open then.
  */
-export async function mcpOperators(options: McpOperatorsOptions): Promise<McpOperators> {
-  const reading = { what: "mcpOperators", source: moduleRef(0, "validation", "mcpOperators") };
-  requireKnownKeys(options, known, reading);
-  requireKnownKeys(options.limits ?? {}, defaultMcpClientLimits, { ...reading, path: "limits" });
-  if (options.name !== undefined && !namePattern.test(options.name))
-    throw mcpError(
-      "T0_VALIDATION_SCHEMA_MISMATCH",
-      "name: parts of letters, digits, - and _, with dots between them; the first begins with a letter",
-    );
-  const limits = { ...defaultMcpClientLimits, ...options.limits };
-  const { clientInfo = { name: "countersign", version: "1.0" }, negotiation = "legacy", onError = ignore } = options;
-  const { transport, roots } = options;
+export async function mcpOperators(given: McpOperatorsOptions): Promise<McpOperators> {
+  const source = moduleRef(0, "validation", "mcpOperators");
+  const options = readStrictly(Options, given, { what: "mcpOperators", source });
+  const { transport, clientInfo, negotiation, roots, limits, onError } = options;
   const connection = new McpConnection({ transport, clientInfo, negotiation, roots, limits, onError });
   try {
-    return await gather(connection, { ...options, limits });
+    return await gather(connection, options);
   } catch (thrown) {
     await connection.close();
     throw thrown;
   }
 }
 
-const namePattern = /^[A-Za-z][\w-]{0,59}(\.[\w-]{1,60}){0,3}$/;
-
-const ignore = (): void => undefined;
-
-interface Gathering extends Omit<McpOperatorsOptions, "limits"> {
-  readonly limits: McpClientLimits;
-}
-
-async function gather(connection: McpConnection, options: Gathering): Promise<McpOperators> {
+async function gather(connection: McpConnection, options: Read): Promise<McpOperators> {
   const { server, tools } = await connection.use(
     async (line) => ({ server: identify(line.client.getServerVersion()), tools: line.tools }),
     {},
   );
-  requireTools(Object.keys(options.tools ?? {}), tools);
+  requireTools(Object.keys(options.tools), tools);
   const how = describe(connection, options, server);
   let renewals = 0;
   let { defined, leftOut } = defineTools(tools, how);
@@ -174,8 +160,8 @@ function identify(implementation: Implementation | undefined): McpOperators["ser
   return { name: cleanName(name) || "server", version: version.slice(0, maxVersionChars).trim() || "1.0" };
 }
 
-function describe(connection: McpConnection, options: Gathering, server: McpOperators["server"]): Defining {
-  const { limits, effect = "external_send", trustAnnotations = false, defaults = {}, tools = {} } = options;
+function describe(connection: McpConnection, options: Read, server: McpOperators["server"]): Defining {
+  const { limits, effect, trustAnnotations, defaults, tools } = options;
   const { name: prefix = `Mcp.${server.name}`, version = server.version } = options;
   return { connection, limits, prefix, version, effect, trustAnnotations, defaults, tools };
 }
