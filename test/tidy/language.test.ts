@@ -7,21 +7,20 @@ const maxColumns = 120;
 /** The numbers of offenders that a room still has. They may only shrink; a room that is not listed has none. */
 const allowedLong: Readonly<Record<string, number>> = {
   "src/faces": 55,
-  "src/observers": 61,
   "src/packages": 72,
   "src/standalone": 12,
   "src/testing": 22,
-  "src/tiers": 188,
+  "src/tiers": 187,
   test: 840,
   visualizations: 21,
 };
 const allowedDocs: Readonly<Record<string, number>> = {
   "src/faces": 140,
-  "src/observers": 135,
-  "src/packages": 120,
+  "src/observers": 1,
+  "src/packages": 117,
   "src/standalone": 49,
   "src/testing": 30,
-  "src/tiers": 270,
+  "src/tiers": 267,
   machines: 1,
 };
 

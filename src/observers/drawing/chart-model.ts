@@ -1,5 +1,5 @@
 /**
- * A machine as the drawings see it: states in the order they are written, and who leads where on what.
+ * A machine as the drawings see it: states in the order they are written, and their transitions with events.
  *
  * Owns: the reading of a machine's definition, which is plain data: pages read it too. Never: a drawing (render-*.ts).
  * 1.  Order is the source's order: the same machine always gives the same drawings, byte for byte.
@@ -15,9 +15,9 @@ export interface ChartState {
   /** The path of the child that is entered, or null for a state without children. */
   readonly initial: string | null;
   readonly children: readonly ChartState[];
-  /** What it means, in lines; none where they are not asked for. */
+  /** The meaning of the state, in lines; none if notes are not requested. */
   readonly notes: readonly string[];
-  /** Events that are accepted and move nothing. */
+  /** The events that the state accepts without a transition. */
   readonly stays: readonly string[];
 }
 
@@ -65,7 +65,7 @@ interface StateDefinition {
 
 type Candidate = string | { readonly target?: string; readonly guard?: unknown };
 
-/** `definitionOf` gives the definition of a machine. `notes`: whether its states say what they mean. */
+/** Reads the definition of a machine. `notes`: whether its states come with their meanings. */
 export function readDefinition(definition: object, { notes }: { readonly notes: boolean }): ChartModel {
   const { id, initial, states } = definition as Definition;
   const read = readLevel({ id, above: "", notes }, states);
@@ -124,7 +124,7 @@ function readStateOf(
   return { state, moves: [...moves, ...children.flatMap((child) => child.moves)] };
 }
 
-/** A target is a sibling's name, or `#<machine>.<path>`. */
+/** Returns the transitions of a candidate; a target is a sibling's name, or `#<machine>.<path>`. */
 function takenOn(event: string, candidate: Candidate, { id, above }: Pick<StatePlace, "id" | "above">) {
   const { target, guard } = typeof candidate === "string" ? { target: candidate, guard: undefined } : candidate;
   const to = target === undefined ? null : target.startsWith("#") ? target.slice(id.length + 2) : above + target;

@@ -1,7 +1,9 @@
 /**
- * The gates of a run as lines of its picture: who asked, who edited, who voted, who decided, when, and what is still open.
+ * The gates of a run as lines of its picture: who asked, who edited, who voted, who decided, when, and what is still
+ * open.
  *
- * Every line is shown text (src/protocol/visible-text.ts). A gate whose time ran out was decided by nobody, and says so.
+ * Every line is shown text (src/protocol/visible-text.ts). An expired gate was decided by nobody, which its line
+ * states.
  */
 import type { Gate, GateReason } from "../../contract/gate.ts";
 import type { GateEdit } from "../../contract/gate-edit.ts";
@@ -108,7 +110,7 @@ function linesOfDecision(gate: Gate): readonly string[] {
   return [showLine(`${answer}${edited} by ${who} at ${at}${votes}${quoteComment(comment)}`)];
 }
 
-/** A gate that ended without a decision: its time ran out, or the work around it ended. */
+/** Describes a gate that ended without a decision: its time ran out, or the work around it ended. */
 function linesWithoutDecision({ status, due_at }: Gate): readonly string[] {
   const due = due_at === null ? "" : `, due at ${due_at}`;
   if (status === "approved") return [`decided by nobody: its time ran out, which lets the call run${due}`];

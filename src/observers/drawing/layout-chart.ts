@@ -1,9 +1,9 @@
 /**
- * Where everything of a picture stands. The states of one level stand in a column, in the order they are written;
- * arrows that go down run on its right, arrows that go up on its left. All arrows into one state share a lane.
+ * The layout of a chart's picture. The states of one level form a column, in the order they are written; arrows that go
+ * down run on its right, arrows that go up on its left. All arrows into one state share a lane.
  *
  * Owns: coordinates, in pixels. Never: marks on the page (render-chart-svg.ts).
- * 1.  Every arrow leaves its box in rows of its own, so that labels never lie on one another.
+ * 1.  Every arrow leaves its box in rows of its own, so that labels never overlap.
  * 2.  The states inside a state are a level of their own, drawn inside its box.
  */
 import type { Arrow, ChartState } from "./chart-model.ts";
@@ -26,11 +26,11 @@ export interface Box {
   readonly width: number;
   readonly height: number;
   readonly inner: Level | null;
-  /** How far below the box's top its states begin. */
+  /** The distance from the box's top to its inner states. */
   readonly innerTop: number;
 }
 
-/** What leads into one state on one side: out of each source along its row, along the lane, into the state. */
+/** The arrows into one state on one side: out of each source along its row, along the lane, into the state. */
 export interface Lane {
   readonly x: number;
   readonly target: Point;
@@ -91,7 +91,7 @@ const laneTargets = (links: readonly Link[], side: Side): readonly number[] => {
   return [...new Set(own.map((link) => link.to))].sort((a, b) => reach(a) - reach(b));
 };
 
-/** Room for the labels of a side and for its lanes. */
+/** Returns the width for the labels of a side and for its lanes. */
 function marginOf(links: readonly Link[], side: Side): number {
   const labels = links.filter((link) => link.side === side).flatMap((link) => link.labels);
   if (labels.length === 0) return 0;
@@ -116,7 +116,7 @@ function sizeBox(state: ChartState, index: number, { links, arrows }: Surroundin
   return { state, x: 0, y: 0, width, height: metrics.header + body + (body > 0 ? metrics.pad : 0), inner, innerTop };
 }
 
-/** One below the other, centred, with room above each for the mark of the initial state. */
+/** Places the boxes one below the other, centred, with room above each for the mark of the initial state. */
 function placeBoxes(boxes: readonly Box[], left: number): readonly Box[] {
   const column = Math.max(...boxes.map((box) => box.width));
   let y = 0;
@@ -157,7 +157,7 @@ function placeLanes(side: Side, { boxes, links, edge }: Column): readonly Lane[]
   });
 }
 
-/** The row at whose foot the arrow leaves its box: after the labels of those that leave above it. */
+/** Returns the row at whose foot the arrow leaves its box: after the labels of those that leave above it. */
 function rowEnd(link: Link, onSide: readonly Link[]): number {
   const above = onSide.slice(0, onSide.indexOf(link) + 1).filter((other) => other.from === link.from);
   return above.flatMap((other) => other.labels).length;

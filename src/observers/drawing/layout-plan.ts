@@ -1,8 +1,8 @@
 /**
- * Where everything of a plan's picture stands: steps in rows, each below those that it waits for, with lines between them.
+ * The layout of a plan's picture: steps in rows, each below those that it waits for, with lines between them.
  *
  * Owns: coordinates, in pixels. Never: marks on the page.
- * 1.  No box lies on another, and no line runs through a box: a line that passes rows has a place of its own in each.
+ * 1.  No boxes overlap, and no line runs through a box: a line that passes rows has a place of its own in each.
  * 2.  The same plan gives the same picture.
  */
 import type { PlanModel, PlanNode } from "./plan-model.ts";
@@ -29,7 +29,7 @@ export interface PlanLayout {
   readonly width: number;
   readonly height: number;
   readonly boxes: readonly PlanBox[];
-  /** From the foot of a step to the head of one that waits for it, by way of these places. */
+  /** The lines from the foot of a step to the head of one that waits for it, through these points. */
   readonly lines: readonly (readonly Place[])[];
 }
 
@@ -38,7 +38,7 @@ interface Slot {
   readonly node: PlanNode | null;
   readonly width: number;
   readonly height: number;
-  /** What it hangs from, in the row above. */
+  /** The slots in the row above that it depends on. */
   readonly above: Slot[];
   x: number;
 }
@@ -72,7 +72,7 @@ function addTo(rows: Slot[][], depth: number, slot: Slot): void {
   rows[depth] = row;
 }
 
-/** The slots that a line goes through. One that would lead up, in a plan that goes in a circle, goes straight. */
+/** Returns the slots that a line goes through. A line that would lead up, in a cyclic plan, is straight. */
 function chain(
   rows: Slot[][],
   { from, to, at, end }: { readonly from: Slot; readonly to: Slot; readonly at: number; readonly end: number },
@@ -87,7 +87,7 @@ function chain(
   return [...through, to];
 }
 
-/** Where a slot would hang straight, by the order of the row above. */
+/** Returns the position straight below the slots of the row above. */
 function meanX({ above }: Slot, rows: readonly Slot[][]): number {
   const places = above.map((slot) => rows.find((row) => row.includes(slot))?.indexOf(slot) ?? 0);
   return places.length === 0 ? 0 : places.reduce((sum, at) => sum + at, 0) / places.length;

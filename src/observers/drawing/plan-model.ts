@@ -1,7 +1,8 @@
 /**
- * A plan as the drawings see it: its steps, what each waits for, and of a run where each stands.
+ * A plan as the drawings see it: its steps, their dependencies, and their states in a run.
  *
- * Owns: which words stand in a box. M1  What came from outside is shown by name where it cannot be seen, and whole.
+ * Owns: the text in a box.
+ * 1.  Text from outside is shown whole, with invisible characters named.
  */
 import { isOpenGate } from "../../contract/gate.ts";
 import { type ExecutionPlan, isCallDraft, operatorOf, type PlanStep } from "../../contract/plan.ts";
@@ -23,13 +24,13 @@ export interface PlanNode {
   /** Its id and name, in lines. */
   readonly head: readonly string[];
   readonly lines: readonly string[];
-  /** Where it stands: the state of a step, `waits` for one that a person is asked about; null in a plan that does not run. */
+  /** The state of a step, `waits` for one with an open gate; null in a plan that does not run. */
   readonly mark: string | null;
 }
 
 const most = 34;
 
-/** A plan as it is written. `effectOf` says what an operator may do to the outside, where it is known. */
+/** Reads a plan as it is written. `effectOf` returns the effect of an operator, if it is known. */
 export function readPlan(title: string, plan: ExecutionPlan, effectOf: (operator: string) => string | null): PlanModel {
   const steps = plan.steps.map((step) => {
     const call = isCallDraft(step) ? step : null;
@@ -47,7 +48,7 @@ export function readPlan(title: string, plan: ExecutionPlan, effectOf: (operator
   };
 }
 
-/** A run as it stands, with every gate on record, whoever asked for it. */
+/** Reads a run in its present state, with every gate on record, whoever asked for it. */
 export function readRun(state: WorkflowState): PlanModel {
   const asked = new Set(state.gates.filter(isOpenGate).map(({ step_id }) => step_id));
   const planned = new Map(state.plan?.steps.map((step) => [step.step_id, step]));
@@ -65,7 +66,8 @@ export function readRun(state: WorkflowState): PlanModel {
 }
 
 const describeRun = ({ workflow_id, state, accepted_at, finished_at }: WorkflowState): string =>
-  `${workflow_id} ${state.replaceAll("_", " ")}, accepted at ${accepted_at}${finished_at === null ? "" : `, ended at ${finished_at}`}`;
+  `${workflow_id} ${state.replaceAll("_", " ")}, accepted at ` +
+  `${accepted_at}${finished_at === null ? "" : `, ended at ${finished_at}`}`;
 
 type Shown = Pick<PlanStep, "step_id" | "name" | "operator"> & { readonly depends_on: readonly string[] };
 
@@ -89,7 +91,7 @@ function nodeOf({ step_id, name, operator, depends_on }: Shown, { about, gates, 
   };
 }
 
-/** A continued line is marked as one: no text from outside begins a line as a fact of the record does. */
+/** Marks a continued line, so that no text from outside begins a line like a fact of the record. */
 const wrapGateLine = (line: string): readonly string[] =>
   wrapText(line, most + 8).map((part, at) => (at === 0 ? part : `↳ ${part}`));
 
@@ -98,7 +100,7 @@ interface About {
   readonly applies?: string | null | undefined;
 }
 
-/** What a step does beside its call. */
+/** Describes what a step does beside its call. */
 function aboutStep({ outcome, applies }: About, effect: string | null) {
   return [
     ...(effect === null || effect === "none" ? [] : [`effect ${effect}`]),

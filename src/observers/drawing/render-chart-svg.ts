@@ -1,4 +1,4 @@
-/** A machine as a picture: boxes in a column, labelled arrows beside it. Where things stand is layout-chart.ts's. */
+/** A machine as a picture: boxes in a column, labelled arrows beside it. The layout is that of layout-chart.ts. */
 import type { ChartModel, ChartState } from "./chart-model.ts";
 import { type Box, type Lane, type Level, layoutLevel, metrics } from "./layout-chart.ts";
 import { group, picture, rect, text } from "./svg.ts";
@@ -19,7 +19,7 @@ export function renderChartSvg(chart: ChartModel): string {
   return picture(size, { title: chart.id, about: describeStates(chart.states), heads: ["right", "left"] }, marks);
 }
 
-/** What a reader is told who does not see the picture. */
+/** Returns the description for a reader who does not see the picture. */
 const describeStates = (states: readonly ChartState[]): string =>
   states
     .map(({ name, notes, children }) => {

@@ -17,7 +17,10 @@ export function renderPlanMermaid({ title, subtitle, nodes }: PlanModel): string
 
 const wordsOf = ({ head, lines }: PlanNode): string => [head.join(" "), ...lines].map(escapeWords).join("<br/>");
 
-/** Mermaid reads quotes, markup, formulas and its own entities in labels, and `%%{…}%%` as a directive anywhere. */
+/**
+ * Escapes a label, because Mermaid reads quotes, markup, formulas and its own entities in labels, and `%%{…}%%` as a
+ * directive anywhere.
+ */
 const escapeWords = (words: string): string => words.replace(/[#"<>&`;%$]/g, (found) => `#${found.codePointAt(0)};`);
 
 const classes = [

@@ -1,4 +1,4 @@
-/** A plan or a run as a picture: a box a step, below those that it waits for. Where things stand is layout-plan.ts's. */
+/** A plan or a run as a picture: a box a step, below those that it waits for. The layout is that of layout-plan.ts. */
 import { layoutPlan, type PlanBox, planMetrics } from "./layout-plan.ts";
 import type { PlanModel } from "./plan-model.ts";
 import { group, type Place, picture, rect, text } from "./svg.ts";
@@ -37,7 +37,7 @@ function drawBox({ node, x, y, width, height }: PlanBox): string[] {
   ];
 }
 
-/** Straight down past its row, and over to the next one in the room between the two. */
+/** Draws a line straight down past its row, and over to the next one in the space between the two. */
 function drawLine(places: readonly Place[]): string {
   const [first, ...rest] = places as readonly [Place, ...Place[]];
   let from = first;

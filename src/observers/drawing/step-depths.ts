@@ -1,12 +1,10 @@
-/**
- * How far down a plan each step stands: how many steps come before it at most.
- */
+/** The depth of each step in a plan: the maximum number of steps before it. */
 interface Dependent {
   readonly id: string;
   readonly dependsOn: readonly string[];
 }
 
-/** By id. A step that waits for itself, by whatever way, does not wait there. */
+/** Returns the depths by id. A dependency of a step on itself, direct or indirect, is ignored. */
 export function depthsOf(nodes: readonly Dependent[]): ReadonlyMap<string, number> {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const depths = new Map<string, number>();

@@ -1,8 +1,8 @@
 /**
  * Marks of an SVG, as text; and the colours of all drawings, in light and in dark.
  *
- * 1.  Text is text: whatever it holds, it ends up between tags and is never one.
- * 2.  A drawing is whole by itself: no script, no font, no address.
+ * 1.  Text is escaped: it never becomes a tag.
+ * 2.  A drawing is self-contained: no script, no font, no address.
  */
 export interface Place {
   readonly x: number;
@@ -47,9 +47,12 @@ const declare = (colours: Readonly<Record<string, string>>): string =>
 const style = [
   declare(light),
   `@media (prefers-color-scheme:dark){${declare(dark)}}`,
-  "text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;font-size:11px;fill:var(--text)}",
-  ".page{fill:var(--page)}.title{font-size:16px;font-weight:bold;fill:var(--ink)}.name{font-size:13px;font-weight:bold;fill:var(--ink)}",
-  ".stay{fill:var(--faint);font-style:italic}.note{fill:var(--faint)}.box{fill:var(--box);stroke:var(--line)}.inner{fill:var(--inner)}",
+  "text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans " +
+    "Mono',monospace;font-size:11px;fill:var(--text)}",
+  ".page{fill:var(--page)}.title{font-size:16px;font-weight:bold;fill:var(--ink)}" +
+    ".name{font-size:13px;font-weight:bold;fill:var(--ink)}",
+  ".stay{fill:var(--faint);font-style:italic}.note{fill:var(--faint)}" +
+    ".box{fill:var(--box);stroke:var(--line)}.inner{fill:var(--inner)}",
   ".end{fill:none;stroke:var(--line)}.right{stroke:var(--on);fill:none}.left{stroke:var(--back);fill:none}",
   ".dot-right,.head-right{fill:var(--on)}.dot-left,.head-left{fill:var(--back)}.start{fill:var(--ink)}",
   ".edge{stroke:var(--line);fill:none}.head-edge{fill:var(--line)}.queued,.skipped{stroke-dasharray:4 3}",
@@ -59,16 +62,18 @@ const style = [
 export type Head = "right" | "left" | "edge";
 
 const headOf = (name: Head): string =>
-  `<marker id="${name}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path class="head-${name}" d="M0,0L8,4L0,8Z"/></marker>`;
+  `<marker id="${name}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path ` +
+  `class="head-${name}" d="M0,0L8,4L0,8Z"/></marker>`;
 
-/** A whole picture: its size, what it is called, what a reader who does not see it is told, its marks. */
+/** Renders a whole picture: its size, its title, its description for readers who do not see it, its marks. */
 export function picture(
   { width, height }: Pick<Area, "width" | "height">,
   { title, about, heads }: { readonly title: string; readonly about: string; readonly heads: readonly Head[] },
   marks: readonly string[],
 ): string {
   const lines = [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title about">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
+      `role="img" aria-labelledby="title about">`,
     `<title id="title">${escapeText(title)}</title>`,
     `<desc id="about">${escapeText(about)}</desc>`,
     `<style>${style}</style>`,

@@ -1,13 +1,15 @@
-/** How much room text takes in a font of one width, and how it is broken into lines. */
+/** Measures text in a font of one width, and breaks it into lines. */
 
-/** Returns how wide the widest of these lines is in a font of one width, in which signs of East Asia take two places. */
+/**
+ * Returns how wide the widest of these lines is in a font of one width, in which signs of East Asia take two places.
+ */
 export const textWidth = (lines: readonly string[], perChar: number): number =>
   Math.max(0, ...lines.map((line) => countPlaces(line) * perChar));
 
 const countPlaces = (line: string): number =>
   [...line].reduce((sum, sign) => sum + ((sign.codePointAt(0) ?? 0) < 0x1100 ? 1 : 2), 0);
 
-/** Lines of at most so many characters, broken between words where there is a place; nothing is left out. */
+/** Returns lines of at most `most` characters, broken between words if possible; nothing is left out. */
 export function wrapText(words: string, most: number): readonly string[] {
   const lines: string[] = [];
   for (const word of words.split(" ").flatMap((one) => cutWord(one, most))) {

@@ -1,9 +1,10 @@
 /**
- * The actors that an inspector knows: each told before it is used, each with the state and the context that it stands in.
+ * The actors that an inspector knows: each is announced before it is used, with its state and context.
  *
- * Owns: the messages. Never: knows what an event means.
- * 1.  An actor is told with its definition and its first state; begun again, it is told again under its id.
- * 2.  A final state, and any state once `end` was said, is `done`: nothing stays alive that nothing can move.
+ * Owns: the messages. Never: knows the meaning of an event.
+ * 1.  An actor is announced with its definition and its first state; when it begins again, it is announced again under
+ *     its id.
+ * 2.  A final state, and any state after `end`, is `done`: no actor stays alive that cannot move.
  */
 import { actionMachine } from "../../../machines/action.ts";
 import { lifecycleCharts } from "../../../machines/charts.ts";
@@ -26,7 +27,7 @@ const definitions = {
   action: JSON.stringify(definitionOf(actionMachine)),
 } as const;
 
-/** Whose chart it has; people and operators have none. */
+/** The chart of an actor; people and operators have none. */
 export type ActorKind = keyof typeof definitions | null;
 
 export interface NewActor {
@@ -34,7 +35,7 @@ export interface NewActor {
   readonly name: string;
   readonly parent: string | null;
   readonly kind: ActorKind;
-  /** A dotted path; the chart's first where nothing is said. */
+  /** A dotted path; the chart's first state by default. */
   readonly state?: string;
   readonly context?: JsonObject;
 }
@@ -58,12 +59,12 @@ export class ActorList {
   #told: Inspection[] = [];
   #occasion = { id: "", createdAt: "0", told: 0 };
 
-  /** What is told from here on is told of this: an id of its own, and the instant in epoch ms. */
+  /** Begins the messages of an event: with an id of its own, and the instant in epoch ms. */
   at(id: string, ms: number): void {
     this.#occasion = { id, createdAt: String(ms), told: 0 };
   }
 
-  /** What was told since it was last taken. */
+  /** Returns the messages since the last call. */
   take(): readonly Inspection[] {
     const told = this.#told;
     this.#told = [];
@@ -94,7 +95,10 @@ export class ActorList {
     this.#told.push({ type: "@xstate.event", ...this.#head(id), sourceId, event });
   }
 
-  /** Moves an actor's chart by the event, adds to its context, and tells where it stands; who has no chart stands nowhere. */
+  /**
+   * Moves an actor's chart by the event, adds to its context, and sends its state; an actor without a chart has no
+   * state.
+   */
   move(
     id: string,
     event: Heard,
@@ -109,7 +113,7 @@ export class ActorList {
     this.#stand(id, actor, event);
   }
 
-  /** Nothing moves it from here on, until it `resume`s. */
+  /** Ends an actor: nothing moves it until `resume`. */
   end(id: string, event: Heard): void {
     const actor = this.#actors.get(id);
     if (actor === undefined || actor.ended) return;

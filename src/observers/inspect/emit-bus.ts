@@ -1,8 +1,9 @@
 /**
- * What an inspector is told of the bus: each Signal as an arrow from the tier that made it to the one that gets it, each
- * Result as an arrow back to the tier that asked.
+ * The messages of the bus to an inspector: each Signal as an arrow from its sending to its receiving tier, each Result
+ * as an arrow back to the tier that asked.
  *
- * Never: tells a body. B1  A Result whose question was not seen is passed over: nobody knows whom it answers.
+ * Never: shows a body.
+ * 1.  A Result whose question was not seen is left out, because its receiver is not known.
  */
 import { isErrorCode } from "../../contract/error-codes.ts";
 import type { Inspection } from "../../contract/inspection.ts";
@@ -28,12 +29,12 @@ export class BusEmitter {
     this.#actors = actors;
   }
 
-  /** Signals were passed over, and answers may be among them: what was asked before is not kept for them. */
+  /** Drops the open questions: Signals were skipped, and their answers may be among them. */
   forget(): void {
     this.#asked.clear();
   }
 
-  /** What is told of an item; nothing of one whose trace is not wanted. */
+  /** Returns the messages of an item; none if its trace is not wanted. */
   tell(item: BusItem, wants: (trace: string) => boolean): readonly Inspection[] {
     if ("to" in item) this.#emitSignal(item, wants);
     else this.#emitAnswer(item, wants);
@@ -65,7 +66,7 @@ export class BusEmitter {
   }
 }
 
-/** What a Signal is called: its command, the schema of its data, or its kind. */
+/** Returns the name of a Signal: its command, the schema of its data, or its kind. */
 function nameOf({ kind, body }: Signal): string {
   if (kind === "command") return String(body["action"]);
   return kind === "data" ? String(body["schema"]) : kind;

@@ -1,5 +1,6 @@
 /**
- * The entry `countersign/inspect`: workflows as Stately's inspector and the console see them, live, afterwards, or from an export.
+ * The entry `countersign/inspect`: workflows as Stately's inspector and the console see them, live, afterwards, or from
+ * an export.
  * @module
  */
 export { type ActorSnapshot, Inspection } from "../../contract/inspection.ts";

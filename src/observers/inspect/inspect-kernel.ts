@@ -1,12 +1,12 @@
 /**
  * inspectKernel: a kernel's workflows as viewers see them, live.
  *
- * Owns: what is subscribed to, and for how long. Never: stores anything; who comes late reads the ledger.
- * 1.  Nothing is subscribed while nobody views, and nothing again once the last has left.
- * 2.  A viewer gets the kernel and its tiers, then each workflow from its first event on, then what comes.
- * 3.  What is read is read for the caller, with the scope that every read needs. Signals carry what belongs to other
- *     tenants: they are for the host alone.
- * 4.  A sample keeps whole workflows. One that would make too many actors is told when there is room again, as a whole.
+ * Owns: the subscriptions, and their duration. Never: stores anything; a late viewer reads the ledger.
+ * 1.  Nothing is subscribed to without viewers, before the first and after the last.
+ * 2.  A viewer receives the kernel and its tiers, then each workflow from its first event on, then further events.
+ * 3.  Everything is read for the caller, with the scope that every read needs. Signals contain data of other tenants:
+ *     they are for the host alone.
+ * 4.  A sample keeps whole workflows. One that would make too many actors is shown as a whole once there is room again.
  */
 import { z } from "zod";
 import type { Caller } from "../../contract/auth-context.ts";
@@ -30,35 +30,35 @@ const Options = z
     ...PlayOptions.shape,
     /** These, or all that have not ended, which is the default. */
     workflows: z.union([z.array(z.string()).readonly(), z.literal("awake")], 'are ids, or "awake"').default("awake"),
-    /** Whether the Signals between tiers are told; for the host alone, and then by default. */
+    /** Whether the Signals between tiers are shown; for the host alone, and then by default. */
     tiers: z.boolean().optional(),
-    /** Of all that have not ended, the share that is told: from 0 to 1. */
+    /** The share of unfinished workflows that is shown: from 0 to 1. */
     sample: z
       .number("is a share from 0 to 1")
       .min(0, "is a share from 0 to 1")
       .max(1, "is a share from 0 to 1")
       .default(1),
-    /** Actors that are told at once; 500 by default. */
+    /** The maximum number of actors at a time; 500 by default. */
     maxActors: z.int().positive().default(500),
-    /** Ledger events and Signals that are told in a second; 5 000 by default. */
+    /** The maximum number of ledger events and Signals per second; 5 000 by default. */
     maxPerSecond: z.int().positive().default(5_000),
-    /** Who views; the host itself where nobody is named. */
+    /** The viewing caller; the host itself by default. */
     caller: objectWith<Caller>().optional(),
   })
   .refine(({ tiers, caller }) => tiers !== true || caller === undefined, {
     path: ["tiers"],
     error: "Signals are for the host itself: leave tiers or caller out",
   });
-/** Which workflows are inspected, and what of them is shown. */
+/** The options of an inspection: its workflows, and the shown content. */
 export interface InspectOptions extends Readonly<z.input<typeof Options>> {}
 type Read = z.output<typeof Options>;
 
 /** A kernel's workflows, for as many viewers as look. */
 export interface Inspector extends AsyncIterable<Inspection> {
-  /** What one viewer is told, from the beginning; it ends with the workflows that were named, or with the signal. */
+  /** Yields the messages to one viewer, from the beginning; it ends with the named workflows, or with the signal. */
   readonly watch: (signal?: AbortSignal) => Viewing<Inspection>;
   readonly viewers: () => number;
-  /** Ends what viewers are told. */
+  /** Ends the messages to all viewers. */
   readonly close: () => void;
 }
 
@@ -67,8 +67,8 @@ const reading = { what: "inspectKernel", source: moduleRef(6, "inspect", "inspec
 const maxWaitingSignals = 1_000;
 
 /**
- * A kernel's workflows live, as Stately's inspector sees them; nothing is read while nobody views.
- * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none.
+ * Shows a kernel's workflows live, as Stately's inspector sees them; nothing is read without viewers.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for invalid options.
  */
 export function inspectKernel(kernel: Kernel, given: InspectOptions = {}): Inspector {
   requireKernel(kernel, reading);
@@ -138,10 +138,10 @@ async function* view(of: View): AsyncGenerator<Inspection, void, void> {
 
 const weigh = (one: Viewed): number => (one !== "full" && "events" in one ? one.events.length : 1);
 
-/** Signals of the workflows that are told; of all where all are. */
+/** Returns the test for Signals of the shown workflows; all Signals pass if all workflows are shown. */
 function tracesOf({ workflows, sample }: Read) {
   const isAll = workflows === "awake" && sample === 1;
-  /** By workflow: those that have ended are let go. */
+  /** The traces by workflow; those of ended workflows are dropped. */
   const known = new Map<string, string>();
   const wanted = new Set<string>();
   return {
@@ -158,7 +158,7 @@ function tracesOf({ workflows, sample }: Read) {
   };
 }
 
-/** That not all is told is told as well. */
+/** Sends the information that not everything is shown. */
 function emitLimit(player: Player, limit: "full" | { readonly skipped: number }, ms: number): readonly Inspection[] {
   player.actors.at(`limit-${ms}`, ms);
   const event = limit === "full" ? { type: "INSPECTOR_FULL" } : { type: "SIGNALS_SKIPPED", count: limit.skipped };
@@ -177,7 +177,9 @@ async function* asViewed(events: AsyncIterable<LedgerEvent>): AsyncGenerator<Vie
   for await (const event of events) yield { events: [event] };
 }
 
-/** Of all that have not ended: the feed tells the news, and the ledger what lies before. */
+/**
+ * Yields the events of all unfinished workflows: the feed announces new ones, and the ledger holds the earlier ones.
+ */
 async function* awakeEvents({ kernel, options, signal }: View, player: Player): AsyncGenerator<Viewed, void, void> {
   const { caller, sample, maxActors } = options;
   const read = new Map<string, number>();
@@ -199,13 +201,16 @@ async function* awakeEvents({ kernel, options, signal }: View, player: Player): 
     read.set(id, updates.at(-1)?.sequence ?? after);
     yield { events: updates };
     if (!isTerminal(state)) continue;
-    // Nothing but a restart or a fact that came late is told of it now, and then from the beginning.
+    // Only a restart or a late fact can follow now, and is then shown from the beginning.
     read.delete(id);
     yield { ended: id };
   }
 }
 
-/** The events of a turn that are not known yet; null where others lie between, which the ledger tells. */
+/**
+ * Returns the events of a turn that are not known yet; null if there are others in between, which are read from the
+ * ledger.
+ */
 function updatesOf({ events }: ToldItem & { type: "workflow" }, after: number): readonly LedgerEvent[] | null {
   if (events === undefined || (events[0]?.sequence ?? 0) > after + 1) return null;
   return events.filter(({ sequence }) => sequence > after);
@@ -226,7 +231,7 @@ function signalsOf({ kernel, options }: View): readonly Source<Viewed>[] {
   return [queue];
 }
 
-/** Where the kernel and its tiers stand now, as their own charts say. */
+/** Returns the states of the kernel and its tiers, according to their own charts. */
 function hostStates({ system }: Kernel): HostStates {
   const stateOf = (systemId: string): string => String(system.get(systemId)?.getSnapshot().value);
   const tiers = tierNames.map((_, tier) => [`t${tier}`, stateOf(`t${tier}.lifecycle`)]);

@@ -1,8 +1,8 @@
 /**
- * A source that can be read once, kept for viewers that come later: each gets it from the beginning.
+ * Keeps a source that can be read once for later viewers: each receives it from the beginning.
  *
- * 1.  It is read as far as the fastest viewer asks, and by nobody twice.
- * 2.  So many messages are kept; a source that gives more ends with an error.
+ * 1.  It is read as far as the fastest viewer asks, and only once.
+ * 2.  The number of kept messages is limited; a source that gives more ends with an error.
  */
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -32,6 +32,8 @@ export function keepTold<T>(source: AsyncIterator<T, unknown>, most: number): As
 }
 
 function refuseMore(most: number): never {
-  const message = `more than ${most} messages came from a source that can be read once; give an Inspector, which need not be kept`;
+  const message =
+    `more than ${most} messages came from a source that can be read once; give an Inspector, which ` +
+    `need not be kept`;
   return raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, keepRef, { detail: { most } }));
 }

@@ -1,9 +1,9 @@
 /**
- * Several sources as one, in the order in which their items come.
+ * Merges several sources into one, in the order in which their items arrive.
  *
- * 1.  Of each source at most one item is held here: who reads slowly makes them wait.
- * 2.  It ends when the sources that are read to their end have ended; those beside them are then let go.
- * 3.  A queue holds so many items; what comes beyond them is counted, not kept.
+ * 1.  At most one item of each source is held here: a slow reader makes them wait.
+ * 2.  It ends when the sources that are read to their end have ended; the others are then closed.
+ * 3.  A queue holds a limited number of items; further ones are counted, not kept.
  */
 export interface Source<T> {
   readonly next: () => Promise<IteratorResult<T, unknown>>;
@@ -56,7 +56,7 @@ export interface Queue<T> extends Source<T> {
   readonly push: (item: T) => void;
 }
 
-/** `skipped` makes the item that stands for what was not kept. `onEnd` runs once. */
+/** Creates a queue. `skipped` makes the item that represents dropped ones. `onEnd` runs once. */
 export function createQueue<T>(most: number, skipped: (count: number) => T, onEnd: () => void): Queue<T> {
   const items: T[] = [];
   let left = 0;

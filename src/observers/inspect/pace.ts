@@ -1,9 +1,9 @@
 /**
- * How fast a ledger is played: at once, or with the pauses that its events had.
+ * The pace of playing a ledger: at once, or with the pauses between its events.
  *
- * Owns: the waiting, on the injected clock. Never: what is told.
- * 1.  A pause is what lies between two events' instants, divided by the speed. What took longer than two seconds takes two,
- *     unless the pauses are to be `real`.
+ * Owns: the waiting, on the injected clock. Never: the content.
+ * 1.  A pause is the time between two events' instants, divided by the speed. A pause longer than two seconds takes
+ *     two, unless pauses are `real`.
  * 2.  A signal ends a pause at once, and the play with it.
  */
 import { z } from "zod";
@@ -13,20 +13,20 @@ import { type Clock, wallClock } from "../../index.ts";
 
 export const PaceOptions = z.strictObject({
   /**
-   * How many times as fast as it was; `at once` without pauses, which is the default. `step` has none either: whoever
-   * plays it asks for one event after another.
+   * The speed as a multiple of the original; `at once` without pauses, which is the default. `step` has none either:
+   * the player requests one event after another.
    */
   speed: z
     .union([z.number().positive(), z.enum(["at once", "step"])], 'is a number above 0, "at once" or "step"')
     .default("at once"),
   /** Keeps long pauses as they were. */
   real: z.boolean().default(false),
-  /** For the pauses; the machine's by default. */
+  /** The clock of the pauses; the machine's by default. */
   clock: objectWith<Clock>("now", "setTimer").default(() => wallClock),
   /** Ends the play. */
   signal: z.instanceof(AbortSignal).optional(),
 });
-/** How fast events are played. */
+/** The options of the pace of events. */
 export interface Pace extends Readonly<z.output<typeof PaceOptions>> {}
 
 const longestMs = 2_000;
@@ -50,13 +50,13 @@ export async function* paceEvents(
 
 interface RateLimit<T> {
   readonly perSecond: number;
-  /** For how many an item counts. */
+  /** Returns the weight of an item. */
   readonly weigh: (item: T) => number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** About so many items in a second: whoever tells is not to burden the process that it tells of. */
+/** Yields about so many items per second, so that an observer does not burden the process that it observes. */
 export async function* limitRate<T>(
   items: AsyncIterable<T>,
   { perSecond, weigh, clock, signal }: RateLimit<T>,
@@ -74,7 +74,7 @@ export async function* limitRate<T>(
   }
 }
 
-/** Until the time is over or the signal is given. */
+/** Waits until the time is over or the signal is aborted. */
 function wait(ms: number, clock: Clock, signal: AbortSignal | undefined): Promise<void> {
   if (ms <= 0 || signal?.aborted === true) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 /**
- * playEvents: a ledger's events, from wherever they come, as an inspector is told of them.
+ * playEvents: the messages to an inspector of a ledger's events, from any source.
  *
- * Owns: reading the options, and what becomes of an event that no kernel wrote. Never: knows a kernel.
+ * Owns: reading the options, and the handling of an event that no kernel wrote. Never: knows a kernel.
  */
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -17,14 +17,14 @@ import { PaceOptions, paceEvents } from "./pace.ts";
 import { Player, PlayerOptions } from "./player.ts";
 
 export const PlayOptions = z.strictObject({ ...PlayerOptions.shape, ...PaceOptions.shape });
-/** What is played of the events, how fast, and what of them is shown. */
+/** The options of playing: the pace and the shown content. */
 export interface PlayOptions extends Readonly<z.input<typeof PlayOptions>> {}
 
 const playRef = moduleRef(6, "inspect", "play_events");
 
 /**
- * The messages that these events make, in their order, at the pace asked for.
- * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none, T0_LEDGER_CORRUPT for events that
+ * Yields the messages of these events, in their order, at the requested pace.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for invalid options, T0_LEDGER_CORRUPT for events that
  * cannot be those of a ledger.
  */
 export function playEvents(
@@ -43,7 +43,7 @@ async function* play(
   for await (const event of paceEvents(soundEvents(events), options)) yield* emitEvent(player, event);
 }
 
-/** The same, as far as they can be those of a ledger. */
+/** Yields the events as long as they can be those of a ledger. */
 async function* soundEvents(
   events: Iterable<LedgerEvent> | AsyncIterable<LedgerEvent>,
 ): AsyncGenerator<LedgerEvent, void, void> {
@@ -62,13 +62,16 @@ const isEvent = (event: unknown): event is LedgerEvent =>
   isPlainObject(event["payload"]) &&
   isPlainObject(event["actor"]);
 
-/** An item of a stream, and the number that following goes on after: the last that is told of an event has it. */
+/** An item of a stream with its cursor, which the last message of an event has. */
 export interface NumberedInspection {
   readonly sequence: number | null;
   readonly item: Inspection;
 }
 
-/** A workflow's events from the first on, told from the one after `after`: what was told before is not told again. */
+/**
+ * Reads a workflow's events from the first on and yields the messages of those after `after`: earlier ones are not
+ * repeated.
+ */
 export async function* playAfter(
   events: AsyncIterable<LedgerEvent>,
   after: number,
@@ -81,7 +84,10 @@ export async function* playAfter(
   }
 }
 
-/** @throws KernelErrorException T0_LEDGER_CORRUPT in place of whatever an event that is none leads to. */
+/**
+ * Returns the messages of an event. @throws KernelErrorException T0_LEDGER_CORRUPT in place of any error that an
+ * invalid event causes.
+ */
 export function emitEvent(player: Player, event: LedgerEvent): readonly Inspection[] {
   try {
     return player.tell(event);

@@ -1,12 +1,12 @@
 /**
- * The player: what an inspector is told of each event of a ledger. A ledger event is the statechart's event, so nothing
- * live is needed: the same events give the same messages, from a kernel, afterwards, or from an export.
+ * The player: makes the messages to an inspector of each event of a ledger. A ledger event is the statechart's event,
+ * so no live actor is needed: the same events give the same messages, from a kernel, afterwards, or from an export.
  *
- * Owns: which actors there are, by the kinds that are shown. Never: waits, reads a clock, does IO.
- * 1.  Every actor is told before it is used, parents first; every event has a source that was told.
+ * Owns: the actors, by the kinds that are shown. Never: waits, reads a clock, does IO.
+ * 1.  Every actor is announced before it is used, parents first; every event has an announced source.
  * 2.  States are the fold's: the charts move them, by the table that the live actors share (machines/addresses.ts).
- * 3.  What is not shown is no actor: whoever contains it stands for it as a source, and what it would hear is not told.
- * 4.  Of an event, no more is told than `redact` gives.
+ * 3.  A hidden kind has no actors: its container replaces it as a source, and its events are not sent.
+ * 4.  Only the result of `redact` is shown of an event.
  */
 import { z } from "zod";
 import { type Address, addressesOf, type Begun } from "../../../machines/addresses.ts";
@@ -26,15 +26,15 @@ import { arrowOf, type Person, personIn } from "./senders.ts";
 export const kinds = ["workflow", "steps", "gates", "actions", "people", "operators", "policy"] as const;
 /** A kind of actors that a viewer may ask for. */
 export type Kind = (typeof kinds)[number];
-/** Actions are the records of idempotency keys: for who looks for them. */
+/** Actions are the records of idempotency keys, which are shown on request. */
 const usual: readonly Kind[] = kinds.filter((kind) => kind !== "actions");
 
 const playerRef = moduleRef(6, "inspect", "player");
 
 export const PlayerOptions = z.strictObject({
-  /** Kinds of actors that are told; all by default. */
+  /** Kinds of actors that are shown; all by default. */
   show: z.array(z.enum(kinds)).readonly().optional(),
-  /** What of an event is shown; `redactEvent` by default. */
+  /** Returns the shown content of an event; `redactEvent` by default. */
   redact: hostFunction<Redact>().optional(),
 });
 export interface PlayerOptions extends Readonly<z.input<typeof PlayerOptions>> {}
@@ -86,18 +86,22 @@ export class Player {
     return this.actors.take();
   }
 
-  /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a `redact` that throws: then nothing is shown. */
+  /**
+   * Returns the context. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a `redact` that throws: then
+   * nothing is shown.
+   */
   #contextOf(event: LedgerEvent): JsonObject {
     try {
       const context = this.#redact(event);
       return isPlainObject(context) ? context : {};
     } catch (thrown) {
-      const message = `redact threw at ${event.event_type}: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+      const message =
+        `redact threw at ${event.event_type}: ` + `${thrown instanceof Error ? thrown.message : String(thrown)}`;
       return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, playerRef));
     }
   }
 
-  /** The kernel and its tiers, which are there before anything else. */
+  /** Announces the kernel and its tiers, which exist before anything else. */
   beginHosts(ms: number): void {
     if (this.actors.has(rootId)) return;
     this.actors.at(rootId, ms);
@@ -115,7 +119,7 @@ export class Player {
     return [...this.#homes.values()].reduce((sum, home) => sum + 1 + idsIn(home).length, 0);
   }
 
-  /** Lets go of a workflow; what is told of it afterwards begins it anew. */
+  /** Drops a workflow; a later event begins it anew. */
   forget(workflowId: string): void {
     const home = this.#homes.get(workflowId);
     this.#homes.delete(workflowId);
@@ -136,7 +140,7 @@ export class Player {
     if (home !== null && ends.has(event.event_type)) this.#end(home, heard);
   }
 
-  /** Tells whoever hears the event first, from its sender; and from there the others. Gives the first. */
+  /** Sends the event to its first receiver, from its sender; and from there to the others. Returns the first. */
   #sayTo({ event, heard }: Delivered, home: Home | null, hearing: readonly string[]): string | null {
     const { from, to } = arrowOf(event);
     const target = this.#isShown(to) ? this.#nearest(to, event, home) : null;
@@ -144,7 +148,7 @@ export class Player {
     const source = sender === target ? this.#above(sender, home) : sender;
     if (target !== null) this.actors.hear(target, source, heard);
     const others = hearing.filter((id) => id !== target && id !== source && this.actors.has(id));
-    // What belongs to the workflow passes on what it hears; operators and tiers do not.
+    // Parts of the workflow pass on what they receive; operators and tiers do not.
     const passesOn = target !== null && home !== null && `${target}/`.startsWith(`${home.id}/`);
     for (const id of others) this.actors.hear(id, passesOn ? target : source, heard);
     return target;
@@ -155,7 +159,7 @@ export class Player {
     return kind === undefined || this.#shown.has(kind);
   }
 
-  /** Who plays a role in an event, or whoever contains it. */
+  /** Returns the actor of a role in an event, or its container. */
   #nearest(role: Party, event: LedgerEvent, home: Home | null): string {
     const found = this.#find(role, event, home);
     if (found !== null && this.actors.has(found)) return found;
@@ -231,7 +235,7 @@ export class Player {
     return this.actors.has(home.id) ? home.id : "t4";
   }
 
-  /** A workflow that has ended leaves nothing alive, whatever its charts say of gates that were approved. */
+  /** Ends a workflow: it leaves nothing alive, whatever its charts show of approved gates. */
   #end(home: Home, heard: Heard): void {
     for (const id of [...idsIn(home), home.id]) this.actors.end(id, heard);
   }
@@ -248,13 +252,13 @@ function newHome(id: string): Home {
   return { id, steps: new Map(), gates, gatesOf, actions: new Map() };
 }
 
-/** All that a workflow contains. */
+/** Returns the ids of all that a workflow contains. */
 const idsIn = (home: Home): readonly string[] => [
   ...[...home.gates.keys()].map((id) => gateSession(home, id)),
   ...[...home.steps.keys(), ...home.actions.keys()].map((id) => `${home.id}/${id}`),
 ];
 
-/** A plan may call a step as the gate of another one is called. */
+/** Returns the session of a gate: a plan may name a step like the gate of another one. */
 const gateSession = ({ id: home, steps }: Home, id: string): string => `${home}/${steps.has(id) ? "gate:" : ""}${id}`;
 
 function sessionOf({ chart, id }: Moved, home: Home): string {
@@ -262,7 +266,7 @@ function sessionOf({ chart, id }: Moved, home: Home): string {
   return chart === "gate" ? gateSession(home, id) : `${home.id}/${id}`;
 }
 
-/** A step as the plan in a payload says it, or in what is shown of one. */
+/** Returns a step as the plan in a payload has it, or in its redacted form. */
 function stepIn({ plan }: JsonObject, id: string): JsonObject | null {
   const steps = isPlainObject(plan) ? plan["steps"] : null;
   const found = Array.isArray(steps) ? steps.find((step) => isPlainObject(step) && step["step_id"] === id) : null;
@@ -271,7 +275,9 @@ function stepIn({ plan }: JsonObject, id: string): JsonObject | null {
 
 const operatorOf = (step: JsonObject | null): string | null => (step === null ? null : String(step["operator"]));
 
-/** The record of an idempotency key begins with its first call; a restart is heard by all. */
+/**
+ * Returns the actions of an event. The record of an idempotency key begins with its first call; all receive a restart.
+ */
 function actionsIn({ event_type: type, payload }: LedgerEvent, { actions }: Home): readonly Moved[] {
   const at = (id: string, begins: boolean): Moved => ({ chart: "action", id, begins, hears: true });
   if (type === "WORKFLOW_RESTARTED") return [...actions.keys()].map((id) => at(id, false));

@@ -1,7 +1,7 @@
 /**
- * What of an event an inspector shows: by default ids, states, digests, counts and instants.
+ * The parts of an event that an inspector shows: by default ids, states, digests, counts and instants.
  *
- * Never: passes on what people, models or programs wrote: no payload, no title, no message, no text.
+ * Never: passes on text of people, models or programs: no payload, no title, no message, no text.
  * 1.  A field is shown because it is listed here, inside a record that is listed here; a field that comes later is not.
  * 2.  The code of an error is shown if it is the kernel's own: operators choose theirs.
  */
@@ -9,7 +9,7 @@ import { isErrorCode } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
 
-/** What is shown of an event beside its type. */
+/** Returns the shown content of an event beside its type. */
 export type Redact = (event: LedgerEvent) => JsonObject;
 
 const shown: ReadonlySet<string> = new Set([
@@ -22,19 +22,19 @@ const shown: ReadonlySet<string> = new Set([
   ...["round", "run", "attempt", "draft_version", "cost", "planner_cost", "percent", "sequence", "kept", "tier"],
   ...["duration_ms", "timeout_ms", "opened_at", "due_at", "expires_at"],
 ]);
-/** Records whose fields are looked at in their turn. */
+/** Records whose own fields are examined. */
 const opened: ReadonlySet<string> = new Set(["intent", "actor", "plan", "steps", "gate", "target", "outcome"]);
 const people: ReadonlySet<string> = new Set(["principal", "on_behalf_of", "requester", "from", "to"]);
 const maxChars = 200;
 
-/** What of an event is shown where the host says nothing: ids, states, digests, counts and instants. */
+/** Shows ids, states, digests, counts and instants of an event; the default. */
 export const redactEvent: Redact = ({ sequence, step_id, payload }) => ({
   sequence,
   ...(step_id !== null && { step_id }),
   ...keepFields(payload),
 });
 
-/** Shows all that an event carries: for who may read all of it. */
+/** Shows all that an event carries: for viewers who may read all of it. */
 export const showPayload: Redact = ({ sequence, step_id, payload }) => ({
   sequence,
   ...(step_id !== null && { step_id }),

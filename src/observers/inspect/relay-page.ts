@@ -1,7 +1,8 @@
 /**
- * The relay's page: Stately's inspector in a frame, given what the relay tells; or a word on where else to look.
+ * The relay's page: Stately's inspector in a frame, with the relay's messages; or a hint where else to look.
  *
- * 1.  Messages go to the frame alone and to its own origin alone; each time that it says it is there, it gets all of them.
+ * 1.  Messages go to the frame alone and to its own origin alone; each time that it announces itself, it receives all
+ *     of them.
  * 2.  The page loads nothing, and frames nothing but that one.
  */
 import { hash } from "node:crypto";
@@ -41,7 +42,8 @@ export function statelyPage(inspector: string, relay: string): RelayPage {
 <meta charset="utf-8">
 <title>Countersign: inspector</title>
 <style>${style}</style>
-<p>What is inspected goes to the page of ${escapeHtml(origin)} below, in this browser. Without a connection to it, nothing is shown.</p>
+<p>What is inspected goes to the page of ${escapeHtml(origin)} below, in this browser. Without a
+connection to it, nothing is shown.</p>
 <iframe title="Stately inspector" src="${escapeHtml(inspector)}"></iframe>
 <script>${script}</script>
 </html>
@@ -55,7 +57,8 @@ export function ownPage(relay: string): RelayPage {
 <html lang="en">
 <meta charset="utf-8">
 <title>Countersign: inspector</title>
-<p>The feed is at ${escapeHtml(relay)}, a message a frame. To see it without the internet, run <code>countersign serve</code>,
+<p>The feed is at ${escapeHtml(relay)}, a message a frame. To see it without the internet, run
+<code>countersign serve</code>,
 sign in, and open <code>#/inspect</code> there.</p>
 </html>
 `;

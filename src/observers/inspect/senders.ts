@@ -1,14 +1,14 @@
 /**
- * Finds who sends an event of the ledger and who receives it first: the arrows of the sequence diagram.
+ * Finds the sender and the first receiver of a ledger event: the arrows of the sequence diagram.
  *
- * Owns: what the payload changes of the arrow that the event catalogue gives. Never: knows which of them are shown.
- * Where one is not there, whoever contains it stands for it.
+ * Owns: the changes of the catalogue's arrow that the payload makes. Never: knows which actors are shown. A missing
+ * actor is replaced by its container.
  */
 import type { LedgerEvent } from "../../contract/event.ts";
 import { type EventFacts, factsOf } from "../../contract/events.ts";
 import { isPlainObject } from "../../contract/json.ts";
 
-/** Who sends an event, and who receives it first. */
+/** The sender and the first receiver of an event. */
 export type Arrow = Pick<EventFacts, "from" | "to">;
 
 /**
@@ -34,7 +34,7 @@ export interface Person {
   readonly id: string | number;
 }
 
-/** Who said it; null where it came by itself. */
+/** Returns the person who caused it; null if no person did. */
 export function personIn({ actor, payload }: LedgerEvent): Person | null {
   const { principal, from, intent } = payload;
   const asked = isPlainObject(intent) ? intent["actor"] : null;

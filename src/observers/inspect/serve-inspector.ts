@@ -1,11 +1,12 @@
 /**
- * serveInspector: a relay on this machine, from what is told to viewers that connect: Stately's page, or its receiver.
+ * serveInspector: a relay of messages on this machine to viewers that connect: Stately's page, or its receiver.
  *
- * Owns: the address, who may connect, and how slow a viewer may be. Never: keeps what an Inspector can tell again.
- * 1.  Each viewer is told all from the beginning, a message a frame, as fast as it reads.
- * 2.  It listens on the loopback address, for programs of this machine and for its own page: a page of another origin, and
- *     one that came by another name, is refused.
- * 3.  A viewer that takes nothing for `maxStallMs` is cut off, and with it what was opened for it.
+ * Owns: the address, the admission of viewers, and the limit on slow ones. Never: keeps messages that an Inspector can
+ * repeat.
+ * 1.  Each viewer receives everything from the beginning, one message per frame, as fast as it reads.
+ * 2.  It listens on the loopback address, for programs of this machine and for its own page: a page of another origin,
+ *     and a request by another host name, is refused.
+ * 3.  A viewer that takes nothing for `maxStallMs` is cut off, and its view is closed.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -30,22 +31,25 @@ const Options = z.strictObject({
   port: z.int().min(0).max(65_535),
   /** The loopback address, and no other. */
   host: z.literal("127.0.0.1", "is 127.0.0.1: viewers are not asked who they are").default("127.0.0.1"),
-  /** `stately` needs the internet: what is inspected goes to Stately's page in the browser. `own` says where else to look. */
+  /**
+   * The page. `stately` needs the internet: the messages go to Stately's page in the browser. `own` shows a hint where
+   * else to look.
+   */
   ui: z.enum(["stately", "own"]).default("stately"),
   /** Another address of Stately's inspector. */
   url: z
     .url({ protocol: /^https?$/, error: "is the address of an inspector's page" })
     .default("https://stately.ai/inspect"),
-  /** How long a viewer may take nothing; 30 000 ms by default. */
+  /** The time that a viewer may take nothing, in ms; 30 000 by default. */
   maxStallMs: count.default(30_000),
   /** Viewers at once; 16 by default. */
   maxViewers: count.default(16),
   /** Messages that are kept of a source that can be read once; 200 000 by default. */
   maxKept: count.default(200_000),
-  /** For stalled viewers; the machine's by default. */
+  /** The clock for stalled viewers; the machine's by default. */
   clock: objectWith<Clock>("now", "setTimer").default(() => wallClock),
 });
-/** Where the relay listens, and its limits. */
+/** The address of the relay, and its limits. */
 export interface ServeInspectorOptions extends Readonly<z.input<typeof Options>> {}
 type Resolved = z.output<typeof Options>;
 
@@ -59,9 +63,9 @@ const serveRef = moduleRef(6, "inspect", "serve_inspector");
 const reading = { what: "serveInspector", source: serveRef };
 
 /**
- * The relay between a source of messages and Stately's page, on the loopback address.
- * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for options that are none,
- *   T0_PACKAGE_MISSING if the package `ws` is not installed.
+ * Serves the relay between a source of messages and Stately's page, on the loopback address.
+ * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for invalid options,
+ * T0_PACKAGE_MISSING if the package `ws` is not installed.
  */
 export async function serveInspector(
   source: AsyncIterable<Inspection>,
@@ -85,7 +89,7 @@ export async function serveInspector(
   return { url: `http://${address}`, close: () => closeAll(server, sockets) };
 }
 
-/** What gives itself as its iterator can be read once only. */
+/** Makes a source repeatable: one that returns itself as its iterator can be read only once. */
 function replayable(source: AsyncIterable<Inspection>, maxKept: number): AsyncIterable<Inspection> {
   const isOnce = "next" in source;
   return isOnce ? keepTold(source[Symbol.asyncIterator](), maxKept) : source;
@@ -107,11 +111,11 @@ function answerPage(request: IncomingMessage, response: ServerResponse, address:
   response.writeHead(200, page).end(request.method === "HEAD" ? undefined : html);
 }
 
-/** A name that another host chose for this address is not ours. */
+/** Returns whether the host name is ours; another host's name for this address is not. */
 const isOwnName = ({ headers: { host } }: IncomingMessage, address: string): boolean =>
   host === address || host === address.replace(/^127\.0\.0\.1/, "localhost");
 
-/** Programs say no origin; of pages only the relay's own may view. */
+/** Programs send no origin; of pages only the relay's own may view. */
 function refuseViewer(request: IncomingMessage, address: string, hasRoom: boolean): string | null {
   const { origin, host } = request.headers;
   const isOwn = isOwnName(request, address) && (origin === undefined || origin === `http://${host}`);
@@ -124,7 +128,7 @@ function refuseUpgrade(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
-/** Closes with 1000 where all was told, with 1011 and the code where it cannot be. */
+/** Streams to a viewer. It closes with 1000 at the end, with 1011 and the code after an error. */
 async function streamTo(viewer: WebSocket, source: AsyncIterable<Inspection>, options: Resolved): Promise<void> {
   const told = source[Symbol.asyncIterator]();
   viewer.on("close", () => void Promise.resolve(told.return?.()).catch(() => undefined));
@@ -140,7 +144,7 @@ async function streamTo(viewer: WebSocket, source: AsyncIterable<Inspection>, op
   }
 }
 
-/** Until the viewer has room for the next one. */
+/** Sends a message, and waits until the viewer has room for the next one. */
 function send(viewer: WebSocket, text: string, { clock, maxStallMs }: Resolved): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.setTimer(clock.now() + maxStallMs, () => viewer.terminate(), true);

@@ -1,10 +1,10 @@
 /**
- * A notice in words, for whatever shows text to people.
+ * A notice as text, for anything that shows text to people.
  *
- * 1.  Whatever came from inputs, outputs or people is shown as a person can see it; nothing of it begins a line of ours.
- * 2.  What is cut says how much was left out, and `cut` names it, so that the message says where it is shown whole; what is
- *     withheld says where it is shown.
- * 3.  A notice that comes after the decision, or after a change of what it shows, says so first and asks for nothing.
+ * 1.  Text from inputs, outputs or people is made visible; none of it begins a line like one of ours.
+ * 2.  A cut text states how much was left out, and `cut` names it, so that the message states where it is shown whole;
+ *     a withheld text states where it is shown.
+ * 3.  A notice after the decision, or after a change of the gate, states that first and asks for nothing.
  */
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
@@ -24,11 +24,11 @@ export interface ToldNotice {
   readonly subject: string;
   /** One line each. */
   readonly facts: readonly (readonly [name: string, value: string])[];
-  /** The preview and what would run, as JSON, each under its name; none where they are withheld. */
+  /** The preview and the payload, as JSON, each under its name; none if they are withheld. */
   readonly parts: readonly (readonly [name: string, text: string])[];
-  /** The names of what is cut: `title`, facts, the preview, what would run. */
+  /** The names of the cut parts: `title`, facts, the preview, the payload. */
   readonly cut: readonly string[];
-  /** Whether it shows all that a person decides on: nothing is cut and nothing withheld. */
+  /** Whether it shows all that a person decides on: nothing is cut or withheld. */
   readonly isWhole: boolean;
 }
 
@@ -68,7 +68,10 @@ export function describeNotice(notice: GateNotice, telling: Telling): ToldNotice
   return { ...told, parts, cut: allCut, isWhole: allCut.length === 0 };
 }
 
-/** Returns the line that says what a message does not show whole, and where it is shown; null if it shows everything. */
+/**
+ * Returns the line that names the parts that a message does not show whole, and where they are shown; null if it shows
+ * everything.
+ */
 export const describeCut = (cutNames: readonly string[]): string | null =>
   cutNames.length === 0 ? null : `Not shown whole here: ${cutNames.join(", ")}. Open the gate to read all of it.`;
 
@@ -86,7 +89,7 @@ function wordOf(notice: GateNotice): string {
   return isStanding(notice) ? openings[kind] : "Changed since";
 }
 
-/** Returns how the gate ended, and that this notice was overtaken by that or by a change; nothing where it still asks. */
+/** Returns how the gate ended, or that this notice is outdated by a change; nothing if the gate still asks. */
 function standingFacts(notice: GateNotice): Facts {
   const { gate, gate_now, kind, at, cancelled } = notice;
   if (kind === "decided") return endFacts(gate, cancelled, at);

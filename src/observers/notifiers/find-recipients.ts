@@ -1,9 +1,9 @@
 /**
- * Who is told of a gate: the host's word, or those who may decide on it, by the addresses that the host gave for roles and
- * people.
+ * Finds the recipients of a notice: those that the host chooses, or those who may decide, by the host's addresses of
+ * roles and people.
  *
- * 1.  A named approver is found by name, but for who asked where the gate separates the two; a gate that names roles goes to
- *     these; one that names nobody to all. Roles that an escalation added are told as well.
+ * 1.  A named approver is found by name, except requesters at a gate with separation of duties; a gate that names roles
+ *     goes to these; one that names nobody to all. Roles that an escalation added are included.
  */
 
 import { z } from "zod";
@@ -20,7 +20,7 @@ export const MailAddress = z
   .regex(/^[^\s@<>()[\]\\,;:"\p{C}]{1,64}@[\w.-]{1,253}$/u, "is an address such as ann@example.org");
 
 export const Recipients = z.strictObject({
-  /** In place of `roles` and `people`. */
+  /** Returns the recipients, instead of `roles` and `people`. */
   recipients: hostFunction<(notice: GateNotice) => readonly string[] | Promise<readonly string[]>>().optional(),
   /** Addresses by role. */
   roles: z.record(z.string(), z.array(MailAddress).readonly()).readonly().default({}),
@@ -28,12 +28,12 @@ export const Recipients = z.strictObject({
   people: z.record(z.string(), MailAddress).readonly().default({}),
 });
 
-/** Who is told of a gate. */
+/** The options of recipients. */
 export interface RecipientOptions extends Readonly<z.input<typeof Recipients>> {}
 
 type Approver = NonNullable<Gate["approvers"]>[number];
 
-/** Each once. @throws KernelErrorException T6_NOTICE_NOBODY. */
+/** Returns the recipients without repetition. @throws KernelErrorException T6_NOTICE_NOBODY. */
 export async function findRecipients(notice: GateNotice, options: RecipientOptions): Promise<readonly string[]> {
   const found = new Set(
     options.recipients === undefined ? mayDecide(notice, options) : await options.recipients(notice),
@@ -55,7 +55,7 @@ function mayDecide({ gate }: GateNotice, { roles = {}, people = {} }: RecipientO
   return [...ofPeople, ...(gate.added_roles ?? []).flatMap(ofRole)];
 }
 
-/** Returns whether it is one of those who asked for what is shown, and may not decide on it. */
+/** Returns whether an approver is one of the requesters of the shown work, who may not decide on it. */
 const hasAsked = ({ separation, requesters, requester }: Gate, { type, id }: Approver): boolean =>
   separation &&
   (requesters ?? [requester]).some((one) => String(one?.id) === String(id) && (type ?? one?.type) === one?.type);

@@ -1,4 +1,4 @@
-/** The entry `countersign/notifiers`: who tells people that they are asked. @module */
+/** The entry `countersign/notifiers`: notifies people of gates. @module */
 export type { RecipientOptions } from "./find-recipients.ts";
 export { type MailOptions, mailNotifier, type SmtpOptions } from "./mail-notifier.ts";
 export type { NotifierOptions } from "./notifier-options.ts";

@@ -1,9 +1,10 @@
 /**
  * Notices as e-mail, over SMTP: text, and the same as HTML without anything that could act.
  *
- * 1.  The Message-ID is made of the notice's id: what comes twice is known as the same, and the mails of a gate are one thread.
+ * 1.  The Message-ID is derived from the notice's id: a repeated mail is recognised, and the mails of a gate are one
+ *     thread.
  * 2.  No text of a gate reaches a header but the subject, on one line. No text becomes markup.
- * 3.  Delivered is what the server took for at least one recipient; of the others the log is told.
+ * 3.  A notice is delivered if the server accepted it for at least one recipient; the others are logged.
  */
 import { z } from "zod";
 import { sha256 } from "../../contract/digest.ts";
@@ -27,7 +28,7 @@ const Smtp = z.strictObject({
   secure: z.boolean().optional(),
   /** No mail without STARTTLS. */
   requireTLS: z.boolean().optional(),
-  /** Who signs in there. */
+  /** The account to sign in with. */
   auth: z
     .strictObject({
       /** The name of the account. */
@@ -36,10 +37,13 @@ const Smtp = z.strictObject({
       pass: z.string(),
     })
     .optional(),
-  /** Of `tls.connect`. */
+  /** Options of `tls.connect`. */
   tls: z.record(z.string(), z.unknown()).optional(),
 });
-/** As nodemailer's. `secure`: TLS from the first byte; else STARTTLS where it is offered, and `requireTLS` insists. */
+/**
+ * The options of the server, as nodemailer's. `secure`: TLS from the first byte; else STARTTLS if it is offered, and
+ * `requireTLS` requires it.
+ */
 export interface SmtpOptions extends Readonly<z.input<typeof Smtp>> {}
 
 const Options = z.strictObject({
@@ -51,7 +55,7 @@ const Options = z.strictObject({
   from: MailAddress,
   /** The console's address, for the link to the gate. */
   consoleUrl: ConsoleUrl,
-  /** How long the server may take to be reached, and between two of its words; 8 000 ms by default. */
+  /** The time for the connection, and between two responses of the server; 8 000 ms by default. */
   smtpTimeoutMs: z.int().positive().default(8_000),
 });
 export interface MailOptions extends Readonly<z.input<typeof Options>> {}
@@ -59,7 +63,7 @@ type Read = z.output<typeof Options>;
 
 const mailRef = moduleRef(6, "notifiers", "mailNotifier");
 
-/** Tells people of gates by mail. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Makes a notifier by mail. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function mailNotifier(given: MailOptions): Notifier {
   const options = readStrictly(Options, given, { what: "mailNotifier", source: mailRef });
   const { name, kinds } = options;
@@ -81,9 +85,9 @@ export function mailNotifier(given: MailOptions): Notifier {
 const refuseAddresses = (wrong: readonly string[]): never =>
   raise(kernelError("T6_NOTICE_NOBODY", `these are no mail addresses: ${wrong.join(", ")}`, mailRef));
 
-/** Gives the recipients that the server did not take; it throws where it took none. */
+/** Returns the recipients that the server refused; throws if it refused all. */
 async function sendMail(options: Read, notice: GateNotice, to: readonly string[]): Promise<readonly string[]> {
-  // Only now: who tells nobody by mail loads no mailer.
+  // The mailer is loaded late, so that it is needed only for sending.
   const mailer = { user: "mailNotifier", packages: ["nodemailer@10"] };
   const { createTransport } = await loadPeers(mailer, () => import("nodemailer"));
   const { smtp, smtpTimeoutMs, from } = options;

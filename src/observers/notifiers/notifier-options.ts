@@ -1,5 +1,5 @@
 /**
- * What all notifiers may be told: name, kinds, the console's address. Owns: how these are checked, and the link to a gate.
+ * The options of all notifiers: name, kinds, the console's address. Owns: the check of these, and the link to a gate.
  */
 import { z } from "zod";
 import { type GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
@@ -7,18 +7,21 @@ import { type GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
 /** Returns the schema of what every notifier may be told; `name` is the one that it has by default. */
 export const notifierOptions = (name: string) =>
   z.strictObject({
-    /** What its deliveries are kept under; two notifiers of one kernel need two names. */
+    /** The name under which its deliveries are kept; two notifiers of one kernel need two names. */
     name: z
       .string()
       .regex(/^[\w.-]{1,64}$/, "has letters, digits and _.-")
       .default(name),
-    /** What it tells of; everything where nothing is said. */
+    /** The kinds of notices; all by default. */
     kinds: z.array(NoticeKind).min(1).readonly().optional(),
-    /** True: no title, payload, preview, reason or comment is sent, only that somebody is asked, by what, and the link. */
+    /**
+     * True: no title, payload, preview, reason or comment is sent, only that a gate is open, of which operator, and the
+     * link.
+     */
     linkOnly: z.boolean().default(false),
   });
 
-/** What every notifier may be told. */
+/** The options of every notifier. */
 export interface NotifierOptions extends Readonly<z.input<ReturnType<typeof notifierOptions>>> {}
 
 const httpUrl = /^https?$/;
@@ -42,6 +45,6 @@ export const needsHttps = "is https; plain http is for private addresses, with a
 export const isHttpsWhereNeeded = (url: URL | undefined, allowPrivate: boolean): boolean =>
   url === undefined || url.protocol === "https:" || allowPrivate;
 
-/** Where the gate is decided, after signing in. Opening it decides nothing. */
+/** Returns the address at which the gate is decided, after signing in. Opening it decides nothing. */
 export const linkTo = (consoleUrl: string, { workflow_id, gate }: GateNotice): string =>
   `${consoleUrl}#/w/${encodeURIComponent(workflow_id)}/g/${encodeURIComponent(gate.gate_id)}`;

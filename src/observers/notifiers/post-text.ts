@@ -1,10 +1,10 @@
 /**
- * A text is posted to an address of the host's choosing, and to no other.
+ * Posts a text to an address of the host's choosing, and to no other.
  *
- * 1.  A redirect is followed to the same origin only, and only where it keeps method and body.
- * 2.  Where private addresses are not allowed, the address that is connected to is the one that was checked: a name may not
- *     point elsewhere a moment later. Plain http is for private addresses.
- * 3.  No message names more of an address than its host: what follows may be a secret.
+ * 1.  A redirect is followed to the same origin only, and only if it keeps method and body.
+ * 2.  If private addresses are not allowed, the connection uses the very address that was checked: a name may point
+ *     elsewhere a moment later. Plain http is for private addresses.
+ * 3.  No message names more of an address than its host, because the rest may be a secret.
  */
 import { lookup } from "node:dns";
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
@@ -24,14 +24,17 @@ export interface Posted {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly signal: AbortSignal;
-  /** How much of the answer's body is read; nothing where nothing is said. */
+  /** The limit on the bytes of the answer's body that are read; none are read by default. */
   readonly maxAnswerBytes?: number;
 }
 
 const postRef = moduleRef(6, "notifiers", "post_text");
 const maxRedirects = 3;
 
-/** Returns the answer's body once the text was taken: an answer of 2xx. @throws KernelErrorException T6_NOTICE_REFUSED, _REDIRECTED, _ADDRESS; what the network throws. */
+/**
+ * Posts, and returns the answer's body if the answer is 2xx. @throws KernelErrorException T6_NOTICE_REFUSED,
+ * _REDIRECTED, _ADDRESS; errors of the network.
+ */
 export async function postText({ url, allowPrivate }: Address, posted: Posted): Promise<string> {
   let at = url;
   for (let redirects = 0; ; redirects += 1) {
@@ -44,7 +47,7 @@ export async function postText({ url, allowPrivate }: Address, posted: Posted): 
   }
 }
 
-/** Where to go on. @throws KernelErrorException T6_NOTICE_REDIRECTED. */
+/** Returns the target of a redirect. @throws KernelErrorException T6_NOTICE_REDIRECTED. */
 function redirectOf(from: URL, location: string, status: number): URL {
   const to = URL.canParse(location, from.href) ? new URL(location, from) : null;
   if (to?.origin === from.origin && (status === 307 || status === 308)) return to;
@@ -73,7 +76,7 @@ async function send(url: URL, allowPrivate: boolean, posted: Posted): Promise<An
   return new Promise((resolve, reject) => {
     const sent = request(url, options, (answer) => {
       if (maxAnswerBytes > 0) return void readAnswer(answer, maxAnswerBytes).then(resolve, reject);
-      // Of the answer nothing but its head is of use; its body goes by.
+      // Only the head of the answer is used; its body is discarded.
       answer.on("error", () => undefined).resume();
       resolve({ ...headOf(answer), body: "" });
     });
@@ -81,7 +84,7 @@ async function send(url: URL, allowPrivate: boolean, posted: Posted): Promise<An
   });
 }
 
-/** Reads no more than what is asked for; the connection is then closed. */
+/** Reads the answer up to the limit; the connection is then closed. */
 async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<Answer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -102,7 +105,10 @@ const headOf = ({ statusCode = 0, headers }: IncomingMessage): Omit<Answer, "bod
 const toPause = (pauseMs: number | null): { readonly retry_after_ms?: number } =>
   pauseMs === null ? {} : { retry_after_ms: pauseMs };
 
-/** @throws KernelErrorException T6_NOTICE_ADDRESS, for an address that is a number; names are checked when they are looked up. */
+/**
+ * Guards an address. @throws KernelErrorException T6_NOTICE_ADDRESS, for an address that is a number; names are checked
+ * when they are looked up.
+ */
 function guardAddress({ hostname }: URL): { readonly lookup: LookupFunction } {
   const literal = hostname.replace(/^\[(.*)\]$/, "$1");
   if (isIP(literal) !== 0 && isPrivate(literal)) refusePrivate(literal);
@@ -125,7 +131,10 @@ const refusePrivate = (host: string): never => {
   throw privateError(host);
 };
 
-/** What is not the public internet: this machine, private and shared networks, links, multicast, documentation, translations. */
+/**
+ * Networks outside the public internet: this machine, private and shared networks, links, multicast, documentation,
+ * translations.
+ */
 const nonPublic: readonly (readonly [net: string, prefix: number, family: "ipv4" | "ipv6"])[] = [
   ["0.0.0.0", 8, "ipv4"],
   ["10.0.0.0", 8, "ipv4"],
@@ -154,7 +163,7 @@ const nonPublic: readonly (readonly [net: string, prefix: number, family: "ipv4"
 const blocked = new BlockList();
 for (const [net, prefix, family] of nonPublic) blocked.addSubnet(net, prefix, family);
 
-/** @param address as `isIP` knows it */
+/** Returns whether an address is private. @param address in a form that `isIP` recognises */
 export const isPrivate = (address: string): boolean => blocked.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 
 const refuse = (

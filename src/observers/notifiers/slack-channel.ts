@@ -1,10 +1,11 @@
 /**
- * Messages in a channel of Slack by the Web API: posted with a bot token, and replaced later where they stand.
+ * Messages in a channel of Slack by the Web API: posted with a bot token, and replaced later in place.
  *
- * 1.  A receipt names a message by channel and timestamp: whoever has it can replace the message, in another process too.
- * 2.  A message that is no longer there needs no replacement. One that cannot be replaced keeps no other from being
- *     replaced; a pause that Slack asks for is kept before the next call.
- * 3.  What was replaced for a notice is not replaced again when that notice is tried again in the same process.
+ * 1.  A receipt names a message by channel and timestamp: with it any process can replace the message.
+ * 2.  A deleted message needs no replacement. A failed replacement does not prevent the others; a pause that Slack asks
+ *     for is kept before the next call.
+ * 3.  Messages that were replaced for a notice are not replaced again when that notice is tried again in the same
+ *     process.
  */
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -16,7 +17,7 @@ import { postText } from "./post-text.ts";
 export interface ChannelOptions {
   readonly apiUrl: URL;
   readonly token: string;
-  /** Where new messages are posted. */
+  /** The channel for new messages. */
   readonly channel: string;
   readonly allowPrivate: boolean;
 }
@@ -32,7 +33,7 @@ export interface SlackChannel {
   readonly post: (message: object, signal: AbortSignal) => Promise<string>;
   /** Puts a message in the place of each that a receipt names. */
   readonly replace: (replacement: Replacement, signal: AbortSignal) => Promise<void>;
-  /** Says that a notice was told: what was replaced for it need not be remembered. */
+  /** Drops the memory of replacements for a delivered notice. */
   readonly forget: (noticeId: string) => void;
 }
 
@@ -83,7 +84,7 @@ interface Update {
   readonly message: object;
 }
 
-/** Returns why a message could not be replaced; null where it was, or where there is none to be replaced. */
+/** Returns why a message could not be replaced; null if it was, or if there is none to replace. */
 async function update(options: ChannelOptions, { receipt, message }: Update, signal: AbortSignal): Promise<unknown> {
   // The receipt of another notifier, which had this name before, names no message here.
   const at = readAs(Receipt, receipt);
@@ -106,7 +107,7 @@ interface Call {
   readonly allowed?: string;
 }
 
-/** @throws KernelErrorException T6_NOTICE_REFUSED where Slack says no; what `postText` throws. */
+/** Calls Slack. @throws KernelErrorException T6_NOTICE_REFUSED if Slack refuses; errors of `postText`. */
 async function call(options: ChannelOptions, { method, signal, allowed }: Call, body: object): Promise<Answer> {
   const { apiUrl, token, allowPrivate } = options;
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json; charset=utf-8" };

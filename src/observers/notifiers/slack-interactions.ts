@@ -1,11 +1,13 @@
 /**
- * What a button in Slack sends, and what comes of it.
+ * Handles the requests of buttons in Slack.
  *
- * 1.  Nothing is read of what does not carry Slack's signature over these bytes, made within the last five minutes.
- * 2.  Who decides is whom the host names for this user of this workspace; without a name nothing is decided.
- * 3.  What is decided is the payload whose digest the button carries: the kernel refuses it if the gate shows another by now.
- * 4.  The answer goes to the one who pressed, and to no other host than Slack's.
- * 5.  A pressed message whose gate is decided, or shows something else by now, is replaced by what is known now.
+ * 1.  Only a request with Slack's signature over its bytes, made within the last five minutes, is read.
+ * 2.  The principal who decides is the one that the host names for this user of this workspace; without one nothing is
+ *     decided.
+ * 3.  The decision is on the payload whose digest the button carries: the kernel refuses it if the gate shows another
+ *     by now.
+ * 4.  The answer goes to the user who pressed, and to no other host than Slack's.
+ * 5.  A pressed message whose gate is decided, or shows something else by now, is replaced by the present state.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
@@ -27,7 +29,7 @@ export interface SlackUser {
   readonly user_id: string;
   readonly team_id: string;
 }
-/** Who a user of Slack is here; null for nobody. */
+/** Returns the principal of a Slack user; null if there is none. */
 export type PrincipalOf = (user: SlackUser) => ScopedCaller | null | Promise<ScopedCaller | null>;
 export type Decider = Pick<Kernel, "decideGate" | "workflow">;
 
@@ -76,12 +78,12 @@ export const answerInteractions =
     if (!isSigned(request.headers, bytes, { signingSecret, now: clock.now() }))
       return new Response(null, { status: 401 });
     const interaction = readInteraction(bytes);
-    // Something else than a button of ours, such as the link: it is taken, and nothing follows.
+    // Another interaction than our buttons, such as the link, is accepted and ignored.
     const action = interaction?.actions.find(({ action_id }) => Object.hasOwn(decisions, action_id));
     if (interaction === null || action === undefined) return new Response(null, { status: 200 });
     const pressed = await readPressed(principalOf, { interaction, action }).catch(describeRefusal);
     const word = typeof pressed === "string" ? pressed : await decide(kernel, pressed).catch(describeRefusal);
-    // Slack waits three seconds for this answer, and for the word to the user not at all.
+    // Slack waits three seconds for this answer, and not at all for the message to the user.
     void answerAll(kernel, { interaction, word, pressed }, parts);
     return new Response(null, { status: 200 });
   };
@@ -115,7 +117,7 @@ interface Sent {
   readonly action: Interaction["actions"][number];
 }
 
-/** A button of ours, and whom the host names for the user who pressed it. */
+/** A button of ours, and the principal of the user who pressed it. */
 interface Pressed {
   readonly caller: ScopedCaller;
   readonly decision: "approve" | "reject";
@@ -143,10 +145,12 @@ async function decide(
   return `${decision}: ${status}`;
 }
 
-/** Returns the gate of a pressed message as it stands, as a notice; null where what the message shows may still be decided. */
+/**
+ * Returns the gate of a pressed message in its present state, as a notice; null if the message may still be decided.
+ */
 async function readOvertaken(kernel: Decider, { caller, shown }: Pressed): Promise<GateNotice | null> {
   const { workflow_id, gate_id, payload_digest, basis_digest } = shown;
-  // The host's own reading: what is shown to a channel is worded for no reader in particular.
+  // It is read by the host itself, because a channel's message has no particular reader.
   const { tenant_id, gates, intent, updated_at: at } = await kernel.workflow(workflow_id);
   const gate = gates.find((one) => one.gate_id === gate_id);
   if (gate === undefined || tenant_id !== caller.tenant_id) return null;
@@ -164,7 +168,7 @@ interface Answered {
   readonly pressed: Pressed | string;
 }
 
-/** The word reaches whoever pressed even where the message cannot be replaced, and the other way round. */
+/** Answers the user even if the message cannot be replaced, and the other way round. */
 async function answerAll(kernel: Decider, { interaction, word, pressed }: Answered, parts: InteractionParts) {
   const toPresser = { response_type: "ephemeral", replace_original: false, text: toMrkdwn(word.slice(0, 2_000)) };
   await answer(interaction, toPresser, parts).catch(() => undefined);
@@ -180,7 +184,7 @@ const describeRefusal = (thrown: unknown): string =>
     ? `Nothing was decided. ${showLine(thrown.error.message)}`
     : "Nothing was decided: the button could not be read, or the host failed.";
 
-/** By the address that Slack gave for it. */
+/** Answers at the address that Slack gave for it. */
 async function answer({ response_url: to = "" }: Interaction, message: object, parts: InteractionParts): Promise<void> {
   const url = URL.canParse(to) ? new URL(to) : null;
   if (url === null || !parts.answersAt.includes(url.origin)) return;

@@ -1,10 +1,10 @@
 /**
- * The messages of the Slack notifier: what they show, and which of them have buttons.
+ * The messages of the Slack notifier: their content, and which of them have buttons.
  *
- * 1.  Text of a gate is plain text: no markup, no mention, no link comes of it.
- * 2.  Buttons stand only beneath a message that shows whole what would run, its preview, its title and each fact; one that
- *     is cut says so and where all of it is shown. They carry the digest of what is shown: they
- *     decide what was shown or nothing. Where a signature or a resolution is asked for there is a link alone.
+ * 1.  Text of a gate is plain text: it becomes no markup, no mention and no link.
+ * 2.  Only a message that shows the payload, its preview, its title and each fact whole has buttons; a cut one states
+ *     that and where all of it is shown. Buttons carry the digest of the shown payload: they decide that payload or
+ *     nothing. If a signature or a resolution is required there is only a link.
  * 3.  A message about a gate that is decided, or that shows something else by now, has no buttons.
  */
 import { isOpenGate } from "../../contract/gate.ts";
@@ -23,7 +23,7 @@ export interface MessageOptions {
 const limits = { maxSubject: 120, maxPreview: 2_500, maxPayload: 2_900 } as const;
 const maxFacts = 2_900;
 
-/** Text as Slack's markup says it: no mention, no link comes of it. */
+/** Escapes text for Slack's markup: it becomes no mention and no link. */
 export const toMrkdwn = (text: string): string =>
   text.toWellFormed().replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
@@ -45,7 +45,7 @@ export function composeMessage(notice: GateNotice, options: MessageOptions) {
   return { text: toMrkdwn(told.subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
 }
 
-/** Returns what takes the place of an earlier message about the gate of a notice: what is known now, without buttons. */
+/** Returns the replacement of an earlier message about the gate of a notice: its present state, without buttons. */
 export function composeReplacement(notice: GateNotice, options: MessageOptions) {
   const { text, blocks } = composeMessage(notice, { ...options, hasButtons: false });
   const where = section(

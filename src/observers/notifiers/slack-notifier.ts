@@ -1,11 +1,11 @@
 /**
- * Notices in a channel of Slack: a link, and buttons where the app's signing secret is given.
+ * Notices in a channel of Slack: a link, and buttons if the app's signing secret is given.
  *
- * 1.  With a bot token each message about a gate is replaced once the gate is decided, or shows something else: its buttons
- *     are gone, and it says who decided what, or what was changed. Such notices are taken whatever `kinds` says.
- * 2.  A decision is posted as a message of its own only where there is no message to be replaced.
+ * 1.  With a bot token each message about a gate is replaced once the gate is decided, or shows something else: its
+ *     buttons are removed, and it names the decision or the change. Such notices are received whatever `kinds` names.
+ * 2.  A decision is posted as a message of its own only if there is no message to replace.
  * 3.  With an incoming webhook nothing is replaced but the message whose button is pressed (slack-interactions.ts).
- * 4.  Who presses a button is whoever the host says.
+ * 4.  The host determines the principal who presses a button.
  */
 import { z } from "zod";
 import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
@@ -19,9 +19,9 @@ import { openChannel, type SlackChannel } from "./slack-channel.ts";
 import { answerInteractions, type Decider, type PrincipalOf } from "./slack-interactions.ts";
 import { composeMessage, composeReplacement, type MessageOptions } from "./slack-message.ts";
 
-/** A notifier whose messages have buttons; `callback` answers what they send. */
+/** A notifier whose messages have buttons; `callback` answers their requests. */
 export interface SlackNotifier extends Notifier {
-  /** Answers what buttons send, to be mounted at an address that Slack reaches (`callbacks` of createHttpApp). */
+  /** Answers requests of buttons; mount it at an address that Slack reaches (`callbacks` of createHttpApp). */
   readonly callback: (kernel: Decider) => (request: Request) => Promise<Response>;
 }
 
@@ -38,19 +38,22 @@ const Options = z
       .string()
       .regex(/^#?[\p{L}\p{N}_.-]{1,80}$/u, "is a channel's id or name")
       .optional(),
-    /** Where Slack's Web API is; `https://slack.com/api/` by default. */
+    /** The address of Slack's Web API; `https://slack.com/api/` by default. */
     apiUrl: PostUrl.optional(),
-    /** The address of an incoming webhook, in place of `token` and `channel`; whoever knows it may write to its channel. */
+    /**
+     * The address of an incoming webhook, instead of `token` and `channel`; anybody who knows it can write to its
+     * channel.
+     */
     url: PostUrl.optional(),
     /** The console's address, for the link to the gate. */
     consoleUrl: ConsoleUrl,
     /** The app's; with it and `principalOf` messages have buttons. */
     signingSecret: z.string().min(16).optional(),
-    /** Who a user of Slack is here; null: nobody, and nothing is decided. */
+    /** Returns the principal of a Slack user; null if there is none, and nothing is decided. */
     principalOf: hostFunction<PrincipalOf>().optional(),
     /** True: private addresses and plain http are meant to be reached. */
     allowPrivate: z.boolean().default(false),
-    /** For the age of what Slack says; the machine's by default. */
+    /** The clock for the age of Slack's requests; the machine's by default. */
     clock: objectWith<Clock>("now").optional(),
   })
   .refine(({ url, allowPrivate }) => isHttpsWhereNeeded(url, allowPrivate), {
@@ -77,12 +80,12 @@ const Options = z
     path: ["principalOf"],
     error: "buttons need both the signing secret and a function that says who somebody is",
   });
-/** Which channel, whose token, and who of Slack is who here: `token` and `channel`, or `url`. */
+/** The channel, the token, and the mapping of users to principals: `token` and `channel`, or `url`. */
 export interface SlackOptions extends Readonly<z.input<typeof Options>> {}
 type Read = z.output<typeof Options>;
 
 /**
- * Tells a channel of Slack of gates; with `principalOf` and `signingSecret` messages have buttons.
+ * Makes a notifier for a channel of Slack; with `principalOf` and `signingSecret` messages have buttons.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
  */
 export function slackNotifier(given: SlackOptions): SlackNotifier {
@@ -100,9 +103,9 @@ export function slackNotifier(given: SlackOptions): SlackNotifier {
   };
 }
 
-/** How notices reach the channel. */
+/** The way in which notices reach the channel. */
 interface Way {
-  /** What it is told of in any case. */
+  /** The kinds of notices that it receives in any case. */
   readonly kinds: readonly NoticeKind[];
   readonly deliver: Notifier["deliver"];
   /** The origins of Slack's addresses for an answer to a button. */
@@ -143,7 +146,7 @@ interface Told {
   readonly isAsked: boolean;
 }
 
-/** Replaces what the notice overtakes, then posts: what is tried again replaces the same and posts once. */
+/** Replaces the outdated messages, then posts: a repeated attempt replaces the same ones and posts once. */
 async function tellChannel(
   channel: SlackChannel,
   { notice, call: { signal, receipts }, isAsked }: Told,

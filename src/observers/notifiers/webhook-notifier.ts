@@ -1,10 +1,12 @@
 /**
- * Notices as signed webhooks, as Standard Webhooks says: id, timestamp and signature in headers, JSON as the body.
+ * Notices as signed webhooks by the Standard Webhooks specification: id, timestamp and signature in headers, JSON as
+ * the body.
  *
- * 1.  The id is the notice's: who has seen it passes over what comes again.
- * 2.  What is signed is id, time of the attempt and body; with several secrets by each, so that one can be replaced.
- * 3.  A gate is sent as lists show it: bounded, and `truncated` says so, also where its texts are withheld.
- * 4.  `gate` is as it stood then; `gate_now` says how it stands while this is told, and who decided.
+ * 1.  The id is the notice's: a receiver ignores a repeated one.
+ * 2.  The signature covers id, time of the attempt and body; with several secrets there is one by each, so that one can
+ *     be replaced.
+ * 3.  A gate is sent in its listed form: bounded and marked by `truncated`, also if its texts are withheld.
+ * 4.  `gate` is the gate at the event; `gate_now` is the gate at delivery, with its decision.
  */
 import { createHmac } from "node:crypto";
 import { z } from "zod";
@@ -25,13 +27,13 @@ const Secret = z
   .transform((text) => Buffer.from(text.slice("whsec_".length), "base64"))
   .refine(({ length }) => length >= 24 && length <= 64, "has 24 to 64 bytes");
 
-/** The names that a host may not set: they say what the notice is. */
+/** The names that a host may not set, because they describe the notice. */
 const ownHeaders = /^(webhook-.*|content-.*|host|transfer-encoding|connection)$/i;
 
 const Options = z
   .strictObject({
     ...notifierOptions("webhook").shape,
-    /** Where each notice is posted. */
+    /** The address to which each notice is posted. */
     url: PostUrl,
     /** `whsec_` and 24 to 64 bytes in base64; of several the receiver needs one. */
     secret: z
@@ -47,7 +49,7 @@ const Options = z
     consoleUrl: ConsoleUrl.optional(),
     /** True: private addresses and plain http are meant to be reached. */
     allowPrivate: z.boolean().default(false),
-    /** For the timestamp; the machine's by default. */
+    /** The clock of the timestamp; the machine's by default. */
     clock: objectWith<Clock>("now").optional(),
   })
   .refine(({ url, allowPrivate }) => isHttpsWhereNeeded(url, allowPrivate), {
@@ -55,11 +57,11 @@ const Options = z
     error: needsHttps,
   });
 
-/** Where to, and by which secret it is signed. */
+/** The address, and the secrets of the signature. */
 export interface WebhookOptions extends Readonly<z.input<typeof Options>> {}
 
 /**
- * Posts each notice of a gate as JSON, signed as Standard Webhooks say.
+ * Makes a notifier that posts each notice as JSON, signed by the Standard Webhooks specification.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
  */
 export function webhookNotifier(given: WebhookOptions): Notifier {

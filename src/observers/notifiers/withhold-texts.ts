@@ -1,8 +1,8 @@
 /**
- * A notice that carries nothing of what people, models or programs wrote: for those who may know that somebody is asked, by
- * ways on which what is asked may not travel.
+ * A notice without any text of people, models or programs: for channels that may carry the existence of a gate but not
+ * its content.
  *
- * 1.  A member is there because it is listed here; one that comes later is not.
+ * 1.  A member is included because it is listed here; a new one is not.
  */
 import { type Gate, plainGate } from "../../contract/gate.ts";
 import type { GateNotice } from "../../contract/gate-notice.ts";

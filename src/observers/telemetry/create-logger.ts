@@ -1,6 +1,4 @@
-/**
- * A log of JSON lines over pino, of which nothing gets out that is not let through.
- */
+/** A log of JSON lines over pino, which contains only allowed values. */
 import { type DestinationStream, type Logger as Pino, pino } from "pino";
 import { z } from "zod";
 import { objectWith } from "../../contract/host-object.ts";
@@ -9,30 +7,30 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Logger } from "../../index.ts";
 import { redact, scrubText } from "./redact.ts";
 
-/** From all to nothing. */
+/** The levels, from most to fewest lines. */
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 /** The least that is written. */
 export type LogLevel = (typeof logLevels)[number];
 
 export interface ChildLogger extends Logger {
-  /** A logger whose lines all say this too. */
+  /** Returns a logger whose lines also contain these bindings. */
   readonly child: (bindings: object) => ChildLogger;
 }
 
 const Options = z.strictObject({
-  /** `info` where nothing is said. */
+  /** The lowest level that is written; `info` by default. */
   level: z.enum(logLevels).default("info"),
   /** Gets each line with its end; the process's own stderr otherwise. */
   destination: objectWith<DestinationStream>("write").optional(),
-  /** Names, beside those of the kernel's own lines, whose values are plain: numbers, ids, codes. */
+  /** Further names, besides those of the kernel's own lines, whose values are plain: numbers, ids, codes. */
   allow: z.array(z.string()).readonly().default([]),
 });
-/** What is written, and where. */
+/** The options of a logger: its level, its destination and its allowed names. */
 export interface LoggerOptions extends Readonly<z.input<typeof Options>> {}
 
 /**
- * A logger that writes JSON lines, in which of objects only known names are shown.
- * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an option that is none.
+ * Creates a logger that writes JSON lines, in which objects show only known names.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an invalid option.
  */
 export function createLogger(given: LoggerOptions = {}): ChildLogger {
   const source = moduleRef(0, "telemetry", "createLogger");

@@ -1,10 +1,10 @@
 /**
  * createObserver: spans, metrics and a log of what a kernel commits. It is the kernel's `telemetry` option.
  *
- * Owns: which part hears what. Never: keeps a workflow from anything; asks the kernel for anything but gauges.
- * 1.  What a tracer, a meter or a logger throws is counted and goes no further.
- * 2.  Everything told rests on committed events and carries their instants.
- * 3.  At most `maxLives` lives are held, of what is under way; after `stop` nothing is.
+ * Owns: the distribution of commits to its parts. Never: affects a workflow; asks the kernel for anything but gauges.
+ * 1.  An error of a tracer, a meter or a logger is counted and goes no further.
+ * 2.  All reports are based on committed events and carry their instants.
+ * 3.  At most `maxLives` running lives are held; after `stop` none are.
  */
 import { context, type Meter, type Tracer } from "@opentelemetry/api";
 import { z } from "zod";
@@ -26,52 +26,60 @@ import { SpanRecorder } from "./span-recorder.ts";
 import { traceCapability, traceOperator } from "./trace-operators.ts";
 import type { WorkflowIds } from "./workflow-ids.ts";
 
-/** The limits of an observer that is given none. */
+/** The default limits of an observer. */
 export const defaultObserverLimits = {
-  /** Workflows, steps, calls and gates under way that are remembered; the longest at rest are forgotten first. */
+  /**
+   * The number of workflows, steps, calls and gates under way that are remembered; the longest idle ones are dropped
+   * first.
+   */
   maxLives: 20_000,
   /** Values that one label may take; further ones are "other". */
   maxLabelValues: 200,
-  /** Open gates that the gauge counts; where there are more it stands at this. */
+  /** The maximum number of open gates that the gauge counts. */
   maxGatesCounted: 1_000,
 } as const;
 /** Limits of an observer, by name. */
 export type ObserverLimits = { readonly [K in keyof typeof defaultObserverLimits]: number };
 
 const Options = z.strictObject({
-  /** Of an OpenTelemetry SDK; without it no spans. */
+  /** The tracer of an OpenTelemetry SDK; without it there are no spans. */
   tracer: objectWith<Tracer>("startSpan").optional(),
   /** The id generator that the tracer's SDK was given: then traces stay whole across restarts and processes. */
   ids: objectWith<WorkflowIds>().optional(),
-  /** Of an OpenTelemetry SDK; without it no OpenTelemetry metrics. */
+  /** The meter of an OpenTelemetry SDK; without it there are no OpenTelemetry metrics. */
   meter: objectWith<Meter>("createCounter").optional(),
-  /** Hears of what people should know: gates, refusals, failures, calls in doubt. */
+  /** Receives events that people should know: gates, refusals, failures, calls in doubt. */
   logger: objectWith<Logger>("info", "warn", "error").optional(),
-  /** Whether measurements say whose they are; false unless tenants are few. */
+  /** Whether measurements are labelled with the tenant; enable it only for few tenants. */
   tenantLabel: z.boolean().default(false),
-  /** In place of those of `defaultObserverLimits`. */
+  /** Limits that replace those of `defaultObserverLimits`. */
   limits: limitsOf<ObserverLimits>(defaultObserverLimits, ["maxLives", "maxLabelValues", "maxGatesCounted"]),
 });
-/** What is left out is not done: without a tracer no spans, without a meter no OpenTelemetry metrics. */
+/**
+ * The options of an observer. A missing one disables its part: without a tracer no spans, without a meter no
+ * OpenTelemetry metrics.
+ */
 export interface ObserverOptions extends Readonly<z.input<typeof Options>> {}
 type Read = Omit<z.output<typeof Options>, "ids"> & { readonly ids?: WorkflowIds | null | undefined };
 
 /** Spans, metrics and a log of what a kernel commits; it is the option `telemetry`. */
 export interface Observer extends Telemetry {
   readonly committed: (commit: Commit) => void;
-  /** The same operator, or a package of them, whose calls run in the context of their span. */
+  /** Returns the same operator, or a package of them, whose calls run in the context of their span. */
   readonly traced: <T extends Operator | CapabilityDefinition>(given: T) => T;
-  /** The same store, whose transactions are measured. */
+  /** Returns the same store, whose transactions are measured. */
   readonly ledger: (store: LedgerStore) => LedgerStore;
-  /** For the HTTP app's `observe`: measures a request, and logs it. */
+  /** Measures and logs a request; it is the HTTP app's `observe`. */
   readonly http: (seen: HttpRequestSeen) => void;
   /** Gauges of this process and its kernels, all that are watched together, until the function it gives is called. */
   readonly watch: (kernel: Kernel) => () => void;
   /** Everything measured so far, in Prometheus' text. */
   readonly prometheus: () => Promise<string>;
-  /** Lives that are remembered. */
+  /** Returns the number of remembered lives. */
   readonly size: () => number;
-  /** Forgets everything and hears nothing more. Spans of what is under way are told by whoever goes on with it. */
+  /**
+   * Drops everything and receives nothing more. Spans of running work are reported by the process that continues it.
+   */
   readonly stop: () => void;
 }
 
@@ -84,12 +92,12 @@ interface Parts {
   readonly guard: Guard;
 }
 
-/** Runs what may throw; null where it did. */
+/** Runs work that may throw; null if it did. */
 type Guard = <T>(work: () => T) => T | null;
 
 /**
- * What makes spans, metrics and log lines of a kernel's commits: its option `telemetry`.
- * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an option that is none.
+ * Creates the observer of a kernel's commits: its option `telemetry`, which makes spans, metrics and log lines.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an invalid option.
  */
 export function createObserver(given: ObserverOptions = {}): Observer {
   const source = moduleRef(0, "telemetry", "createObserver");
@@ -132,7 +140,7 @@ export function createObserver(given: ObserverOptions = {}): Observer {
   };
 }
 
-/** The kernels whose gauges are told together: they share the process. */
+/** Watches the kernels of the process, whose gauges are reported together. */
 function watchKernels(begin: (kernels: () => readonly Kernel[]) => () => void) {
   const watches = new Set<{ readonly kernel: Kernel }>();
   let end: (() => void) | null = null;

@@ -1,6 +1,6 @@
 /**
- * The entry `countersign/telemetry` as Node imports it: the exports of `index.ts`, or an error that names the packages to
- * install. The entry of `countersign/http` says why.
+ * The entry `countersign/telemetry` as Node imports it: the exports of `index.ts`, or an error that names the packages
+ * to install. The entry of `countersign/http` explains it.
  */
 import { loadPeers } from "../../protocol/load-peers.ts";
 

@@ -1,4 +1,7 @@
-/** The entry `countersign/telemetry`: spans and metrics of a kernel, for whatever SDK the host has, and a log without secrets. @module */
+/**
+ * The entry `countersign/telemetry`: spans and metrics of a kernel, for whatever SDK the host has, and a log without
+ * secrets. @module
+ */
 export { type ChildLogger, createLogger, type LoggerOptions, type LogLevel, logLevels } from "./create-logger.ts";
 export {
   createObserver,

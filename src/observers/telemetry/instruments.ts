@@ -1,13 +1,13 @@
 /**
- * The table of instruments: what is counted and measured, once for OpenTelemetry and for Prometheus.
+ * The table of instruments, once for OpenTelemetry and for Prometheus.
  *
- * 1.  Labels are few and closed, or names that the host registers; never an id. A label that takes more values than
- *     `maxLabelValues` says "other" from then on. The tenant is a label only where the host asks for it.
+ * 1.  Labels are few and closed, or names that the host registers; never an id. A label with more values than
+ *     `maxLabelValues` is "other" from then on. The tenant is a label only if the host asks for it.
  * 2.  Durations are seconds; those of workflows, steps, calls and gates are between instants of the ledger.
  */
 export interface InstrumentRow {
   readonly kind: "counter" | "histogram" | "gauge";
-  /** As OpenTelemetry spells it; Prometheus has `_` for `.`, the unit, and `_total` behind counters. */
+  /** The name in OpenTelemetry's form; Prometheus has `_` for `.`, the unit, and `_total` behind counters. */
   readonly name: string;
   readonly unit: "s" | "By" | "1";
   readonly help: string;
@@ -77,7 +77,9 @@ export const instruments = {
     kind: "gauge",
     name: "countersign.ledger.xmin.age",
     unit: "1",
-    help: "Transactions of the database since the oldest that has not ended: it keeps streams of a tenant and feeds back",
+    help:
+      "Transactions of the database since the oldest that has not ended: it keeps streams of a tenant " +
+      "and feeds back",
     labels: [],
   },
   lagOldest: {
@@ -105,7 +107,9 @@ export const instruments = {
     kind: "counter",
     name: "countersign.workflow.transitions",
     unit: "1",
-    help: "What happened to workflows: received, started, waiting, resumed, restarted, completed, failed, cancelling, cancelled",
+    help:
+      "What happened to workflows: received, started, waiting, resumed, restarted, completed, failed, " +
+      "cancelling, cancelled",
     labels: ["transition", "intent"],
   },
   workflowDuration: {

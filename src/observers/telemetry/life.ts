@@ -1,6 +1,6 @@
 /**
- * A life: something of a workflow that begins, lasts and ends. Its names are made of the ledger alone, so that every process
- * gives the same life the same name.
+ * A life: a part of a workflow with a beginning and an end. Its names are derived from the ledger alone, so that every
+ * process gives the same life the same name.
  */
 
 import type { LedgerEvent } from "../../contract/event.ts";
@@ -15,7 +15,7 @@ export interface Life {
   /** Its name among the lives of its workflow. */
   readonly key: string;
   readonly parent: Life | null;
-  /** Epoch ms, as the ledger says. */
+  /** The instant in the ledger, epoch ms. */
   readonly began: number;
   /** The intent's type; for all else the operator's name. */
   readonly subject: string;
@@ -26,12 +26,12 @@ export interface Life {
 }
 
 export interface LifeEnd {
-  /** Epoch ms, as the ledger says. */
+  /** The instant in the ledger, epoch ms. */
   readonly at: number;
   readonly outcome: string;
-  /** The code of a failure; null where nothing failed. */
+  /** The code of a failure; null if nothing failed. */
   readonly error: string | null;
-  /** The event that ended it; null where it ended with what it belongs to. */
+  /** The event that ended it; null if it ended with its parent. */
   readonly event: LedgerEvent | null;
   readonly own: boolean;
   readonly record: WorkflowRecord;
@@ -56,7 +56,7 @@ export function lifeOfRun(record: WorkflowRecord): Life {
   };
 }
 
-/** A step's run; `at` is when it began if the record does not say. */
+/** Returns the life of a step's run; `at` is its beginning if the record has none. */
 export function lifeOfStep(
   parent: Life,
   stepId: string,

@@ -1,13 +1,12 @@
 /**
- * Lifetimes: from committed events to what began and what ended, with the instants of the ledger. Spans and durations are
- * both made of these.
+ * Lifetimes: derived from committed events, with the instants of the ledger. Spans and durations are both derived from
+ * these.
  *
- * Owns: which event begins and ends a workflow's run, a step, an attempt (a call) and a gate. Never: reads a clock.
- * 1.  What began before this process, or was forgotten, is found again in the folded record when it ends: nothing here is
- *     needed for the truth.
- * 2.  A life that was told to begin is told to end once, at the latest with its workflow's run; or it is forgotten.
- * 3.  At most `maxLives` are remembered, those of the workflows that stirred last; of a run that has ended, none.
- * 4.  What another process appended ends lives that are remembered here and begins none: that process tells of those.
+ * Owns: the events that begin and end a workflow's run, a step, an attempt (a call) and a gate. Never: reads a clock.
+ * 1.  A life that began before this process, or was dropped, is found again in the folded record when it ends.
+ * 2.  A life whose beginning was reported ends once, at the latest with its workflow's run; or it is dropped.
+ * 3.  At most `maxLives` are remembered, those of the most recently active workflows; none of an ended run.
+ * 4.  Events of another process end lives that are remembered here and begin none: that process reports those.
  */
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import { factsOf, typesWhere } from "../../contract/events.ts";
@@ -27,17 +26,17 @@ import {
 import { attemptOutcome, cutOf, gateOutcome, type Outcome, runOutcome, stepOutcome } from "./outcomes.ts";
 
 export interface LifeListener {
-  /** It has begun, or was found again to be under way. */
+  /** Called when a life has begun, or was found again to be under way. */
   readonly began: (life: Life, record: WorkflowRecord) => void;
   readonly ended: (life: Life, end: LifeEnd) => void;
-  /** Nothing more will be said of it, unless it is found again. */
+  /** Called when a life is dropped: nothing more is reported of it, unless it is found again. */
   readonly forgotten: (life: Life) => void;
 }
 
 /** The types of events that begin or end a lifetime. */
 const turning = typesWhere(({ begins, ends }) => begins !== undefined || ends !== undefined);
 
-/** What an event is read with. */
+/** The context in which an event is read. */
 interface Reading {
   readonly record: WorkflowRecord;
   readonly own: boolean;
@@ -48,7 +47,7 @@ interface Reading {
 
 interface End {
   readonly how: Outcome;
-  /** Whether the event is the end's own: what is cut off has none. */
+  /** Whether the event itself ends the life; a life that is cut off has none. */
   readonly told: boolean;
 }
 
@@ -64,7 +63,7 @@ export class Lifetimes {
     this.#maxLives = maxLives;
   }
 
-  /** Lives that have begun and are remembered. */
+  /** Returns the number of remembered lives. */
   get size(): number {
     return this.#size;
   }
@@ -81,7 +80,7 @@ export class Lifetimes {
     while (this.#size > this.#maxLives) this.#forgetOldest();
   }
 
-  /** The attempt of a step that is under way. */
+  /** Returns the running attempt of a step. */
   attemptOf(workflowId: string, stepId: string, attempt: number): Life | null {
     for (const life of this.#workflows.get(workflowId)?.values() ?? [])
       if (life.kind === "attempt" && life.stepId === stepId && life.number === attempt) return life;
@@ -138,7 +137,7 @@ export class Lifetimes {
     }
   }
 
-  /** What it belongs to is remembered as well: that is still under way. */
+  /** Begins a life. Its parents are remembered as well, because they are still under way. */
   #begin(reading: Reading, life: Life): void {
     const { lives, record } = reading;
     if (lives.has(life.key)) return;
@@ -186,7 +185,7 @@ export class Lifetimes {
       (a) => a.finished_at === event.timestamp && (attempt === undefined || a.attempt === attempt),
     );
     const life = lifeOfAttempt(this.#stepOf(reading), entry?.attempt ?? attempt, Date.parse(entry?.started_at ?? ""));
-    // What a call says after it was given up for lost, or after its step has ended, changes no life.
+    // A report of a call after it was given up, or after its step has ended, changes no life.
     if (lives.has(life.key) || (isEndOf(entry, event, how) && isUnderWay(step, event)))
       this.#end(reading, life, { how, told: true });
   }
@@ -201,7 +200,7 @@ export class Lifetimes {
 
   #endStep(reading: Reading, stepId: string, end: End): void {
     const life = this.#stepOf(reading, stepId);
-    // A step that never began has no life: what was cut out of the plan, or refused before its start.
+    // A step that never began has no life: it was cut out of the plan, or refused before its start.
     if (!reading.lives.has(life.key) && (reading.record.steps.get(stepId)?.started_at ?? null) === null) return;
     this.#cutChildren(reading, life);
     this.#end(reading, life, end);

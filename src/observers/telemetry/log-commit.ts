@@ -1,5 +1,5 @@
 /**
- * What people should know of what was committed, as lines of a log: gates, refusals, failures, calls in doubt.
+ * Logs committed events that people should know: gates, refusals, failures, calls in doubt.
  *
  * 1.  A line has ids, codes and names; no payload, no message that an operator or a caller could have written into.
  */
@@ -42,7 +42,7 @@ const lines: EventReaders<Say | null> = {
   GATE_EXPIRED: describeGate("a gate expired"),
 };
 
-/** What another process appended stands in that one's log. */
+/** Logs a commit; events of another process are in that process's log. */
 export function logCommit({ events, own }: Commit, logger: Logger, guard: (work: () => unknown) => void): void {
   if (!own) return;
   for (const event of events) {
@@ -51,7 +51,7 @@ export function logCommit({ events, own }: Commit, logger: Logger, guard: (work:
   }
 }
 
-/** What ties a line to its workflow, its trace and whoever asked. */
+/** Returns the members that identify a line's workflow, trace and requester. */
 const whereOf = ({ workflow_id, correlation_id, tenant_id, step_id }: LedgerEvent) => ({
   workflow_id,
   trace_id: workflow_id === null ? null : traceIdOf(workflow_id),

@@ -1,9 +1,7 @@
-/**
- * One line a request over HTTP: what was asked for by its route, how it was answered, and by whom it was asked.
- */
+/** Logs one line per request over HTTP: its route, its answer, and its caller. */
 import type { Logger } from "../../index.ts";
 
-/** A request that was answered, without what its caller wrote. */
+/** A request that was answered, without any text of its caller. */
 export interface HttpRequestSeen {
   readonly method: string;
   /** The template of the route, never the address asked for. */

@@ -1,5 +1,6 @@
 /**
- * The instruments of the table on OpenTelemetry meters: the meter of this package, which Prometheus scrapes, and the host's.
+ * The instruments of the table on OpenTelemetry meters: the meter of this package, which Prometheus scrapes, and the
+ * host's.
  */
 import type { Counter, Histogram, Meter, ObservableGauge, ObservableResult } from "@opentelemetry/api";
 import { type InstrumentName, instrumentNames, type Labels, rowOf } from "./instruments.ts";

@@ -1,7 +1,7 @@
 /**
- * The metrics: what events and lives count for, row by row of the table of instruments.
+ * Records the metrics of events and lives, row by row of the table of instruments.
  *
- * Owns: the labels and their bound. Never: counts what another process committed: that one does.
+ * Owns: the labels and their bound. Never: counts commits of another process: that one does.
  */
 import type { Usage } from "../../contract/action.ts";
 import { type EventType, type LedgerEvent, payloadOf } from "../../contract/event.ts";
@@ -16,11 +16,11 @@ import { modelOf } from "./span-facts.ts";
 
 interface MetricOptions {
   readonly maxLabelValues: number;
-  /** Whether measurements say whose they are. */
+  /** Whether measurements are labelled with the tenant. */
   readonly tenantLabel: boolean;
 }
 
-/** Labels whose values are words of ours, and few. */
+/** Labels with few values of our own. */
 const closed: ReadonlySet<string> = new Set([
   "type",
   "transition",
@@ -65,7 +65,7 @@ export class MetricRecorder implements LifeListener {
   }
 
   began(): void {
-    // What has begun is counted when it has ended.
+    // A life is counted when it has ended.
   }
 
   forgotten(): void {
@@ -89,7 +89,7 @@ export class MetricRecorder implements LifeListener {
     return isLabelled ? { ...labels, tenant: String(tenant) } : labels;
   }
 
-  /** The same labels where none of them has taken too many values. */
+  /** Returns the same labels, if none of them has too many values. */
   #bounded(labels: Labels): Labels {
     let bounded = labels;
     for (const label of Object.keys(labels)) {
@@ -143,7 +143,7 @@ export class MetricRecorder implements LifeListener {
     }
   }
 
-  /** An answer from the record used nothing: its first call did. */
+  /** Counts usage. An answer from the record used nothing: its first call did. */
   #countUsage(event: LedgerEvent, record: WorkflowRecord): void {
     const { action_id, attempt, usage, cached } = payloadOf(event, "ACTION_FAILED");
     if (cached) return;

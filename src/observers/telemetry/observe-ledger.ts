@@ -1,10 +1,8 @@
-/**
- * A ledger store whose transactions are measured: how many rows share one, how long it takes.
- */
+/** A ledger store with measured transactions: the number of rows in one, and its duration. */
 import type { LedgerStore } from "../../index.ts";
 import type { MetricRecorder } from "./metric-recorder.ts";
 
-/** Everything but `append` is the store's own. */
+/** Measures `append`; everything else is the store's own. */
 export function observeLedger(
   store: LedgerStore,
   metrics: MetricRecorder,

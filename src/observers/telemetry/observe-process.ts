@@ -11,7 +11,7 @@ type Read = () => number | Promise<number>;
 
 const resolution = 10;
 
-/** Over all kernels that are watched when it is asked. Gives the way to end it: nothing is sampled any more. */
+/** Observes all kernels that are watched. Returns the function that ends it: nothing is sampled any more. */
 export function observeProcess(
   kernels: () => readonly Kernel[],
   instruments: MeterInstruments,
@@ -41,13 +41,13 @@ export function observeProcess(
   };
 }
 
-/** A gate of a ledger that several kernels share is one. */
+/** Counts open gates; a gate of a ledger that several kernels share counts once. */
 async function countGates(kernels: readonly Kernel[], limit: number): Promise<number> {
   const lists = await Promise.all(kernels.map((kernel) => readGates(kernel, limit)));
   return Math.min(limit, new Set(lists.flat()).size);
 }
 
-/** A kernel that has stopped has none to decide. */
+/** Returns the open gates; none for a stopped kernel. */
 async function readGates(kernel: Kernel, limit: number): Promise<readonly string[]> {
   try {
     return (await kernel.gates({ limit })).map(({ workflow_id, gate_id }) => `${workflow_id}/${gate_id}`);
@@ -56,7 +56,7 @@ async function readGates(kernel: Kernel, limit: number): Promise<readonly string
   }
 }
 
-/** None of a kernel whose ledger is away, or that has stopped. */
+/** Returns the lag; null for a kernel that has stopped or whose ledger is unavailable. */
 const readLag = (kernel: Kernel): Promise<LedgerLag | null> => kernel.lag().catch(() => null);
 
 /** Seconds beyond the sampling's own interval, since it was last read. */

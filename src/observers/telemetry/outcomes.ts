@@ -1,6 +1,4 @@
-/**
- * How lives end, in words and codes that are few: they become attributes and labels.
- */
+/** The ends of lives as few words and codes, which become attributes and labels. */
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { Life, LifeEnd } from "./life.ts";
 
@@ -9,10 +7,10 @@ export type Outcome = Pick<LifeEnd, "outcome" | "error">;
 const plain = (outcome: string): Outcome => ({ outcome, error: null });
 const failed = (error: { readonly code: string }, outcome = "failed"): Outcome => ({ outcome, error: error.code });
 
-/** What ends because something above it did: nobody decided a gate, nobody heard a call. */
+/** Returns the outcome of a life that ended with its parent: nobody decided the gate, nobody waited for the call. */
 export const cutOf = ({ kind }: Life): Outcome => plain(kind === "gate" ? "voided" : "cut");
 
-/** A person's no is no failure. */
+/** Returns the outcome of a run; a person's rejection is no failure. */
 export function runOutcome(event: LedgerEvent): Outcome {
   if (event.event_type === "WORKFLOW_COMPLETED") return plain("completed");
   if (event.event_type === "WORKFLOW_CANCELLED") return plain("cancelled");

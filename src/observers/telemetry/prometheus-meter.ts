@@ -1,8 +1,8 @@
 /**
- * A meter that Prometheus scrapes: a meter provider of this package's own, whose measurements OpenTelemetry's Prometheus
- * exporter writes as text. It contains nothing of the host's, and the host's SDK contains nothing of it.
+ * A meter that Prometheus scrapes: a meter provider of this package's own, whose measurements OpenTelemetry's
+ * Prometheus exporter writes as text. It contains nothing of the host's, and the host's SDK contains nothing of it.
  *
- * Owns: Prometheus' spelling of the names. Never: listens on a port.
+ * Owns: the names in Prometheus' form. Never: listens on a port.
  */
 import type { Meter } from "@opentelemetry/api";
 import { PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
@@ -11,7 +11,7 @@ import { type InstrumentName, instrumentNames, rowOf } from "./instruments.ts";
 
 export interface PrometheusMeter {
   readonly meter: Meter;
-  /** Returns all measurements in Prometheus' text format. `onError` receives what a gauge's callback threw. */
+  /** Returns all measurements in Prometheus' text format. `onError` receives the error of a gauge's callback. */
   readonly text: (onError: (thrown: unknown) => void) => Promise<string>;
 }
 

@@ -1,10 +1,10 @@
 /**
- * What may stand in a log: a list of what is let through. Everything else that a line brings is named and not shown.
+ * The content of a log line: a list of allowed names. The names of other members are shown, their values are not.
  *
- * 1.  A value is shown for the name it has in `plainNames`, if it is a number, a truth value, null or a short text.
- * 2.  Of an error its class, code, place and frames are shown, and those of its causes; never its message or detail: what a
- *     caller, an operator or a model wrote may be in them.
- * 3.  Tokens are taken out of every text that is shown, whatever its name.
+ * 1.  A value is shown if its name is in `plainNames`, and it is a number, a boolean, null or a short text.
+ * 2.  Class, code, place and frames of an error and of its causes are shown; never its message or detail, which may
+ *     contain text of a caller, an operator or a model.
+ * 3.  Tokens are removed from every text that is shown, whatever its name.
  */
 import { hidden, scrubSecrets } from "../../contract/secret.ts";
 
@@ -48,7 +48,7 @@ const plainNames: ReadonlySet<string> = new Set([
   "workflow_id",
 ]);
 
-/** How much of a text, of frames and of causes one line shows. */
+/** The limits of one line on a text, on frames and on causes. */
 const most = { chars: 256, frames: 8, causes: 4, names: 40 } as const;
 
 export const scrubText = (text: string): string => {
@@ -56,7 +56,7 @@ export const scrubText = (text: string): string => {
   return scrubbed.length > most.chars ? `${scrubbed.slice(0, most.chars)}…` : scrubbed;
 };
 
-/** What a line may show of its detail; `allow` are further names whose values the host knows to be plain. */
+/** Returns the visible part of a line's detail; `allow` are further names whose values the host knows to be plain. */
 export function redact(detail: object, allow: ReadonlySet<string> = new Set()): Record<string, unknown> {
   if (detail instanceof Error) return { error: describeError(detail) };
   const shown: Record<string, unknown> = {};
@@ -90,12 +90,12 @@ interface ErrorShape {
   readonly error?: unknown;
 }
 
-/** A KernelError is one by its code and source. */
+/** Returns whether a value is an error; a KernelError is recognised by its code and source. */
 const isError = (value: unknown): value is ErrorShape =>
   value instanceof Error || (typeof value === "object" && value !== null && "code" in value && "source" in value);
 
 function describeError(error: ErrorShape, depth = 0): object {
-  // What carries a KernelError is shown as that, with its own frames.
+  // An error that carries a KernelError is shown as that, with its own frames.
   const { code, category, source, cause } = isError(error.error) ? error.error : error;
   const below = isError(cause) && depth < most.causes ? { cause: describeError(cause, depth + 1) } : {};
   return {
@@ -114,7 +114,10 @@ function placeOf(source: unknown): object {
   return { at: scrubText(`T${String(tier)} ${String(module)}.${String(verb)}`) };
 }
 
-/** A stack begins with the message: where it is not found again, what lies before the frames cannot be told from them. */
+/**
+ * Returns the frames of a stack. A stack begins with the message: if it is not found, the text before the frames cannot
+ * be separated from them.
+ */
 function framesOf({ stack, message }: ErrorShape): object {
   if (typeof stack !== "string" || typeof message !== "string" || !stack.includes(message)) return {};
   const lines = stack.slice(stack.indexOf(message) + message.length).split("\n");

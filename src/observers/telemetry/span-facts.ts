@@ -1,8 +1,8 @@
 /**
- * What spans say: names of few kinds, ids, codes and counts.
+ * The attributes of spans: names of few kinds, ids, codes and counts.
  *
- * 1.  No payload: nothing of what was asked, given back, shown or written, no name of a person, no message of an error.
- * 2.  A model call is named and described as the `gen_ai` conventions of OpenTelemetry say.
+ * 1.  They contain no payload, result, preview or text, no name of a person, no message of an error.
+ * 2.  A model call is named and described by the `gen_ai` conventions of OpenTelemetry.
  */
 import type { Attributes } from "@opentelemetry/api";
 import type { Usage } from "../../contract/action.ts";
@@ -14,7 +14,7 @@ const verbs = { workflow: "workflow", step: "step", attempt: "call", gate: "gate
 
 export const nameOf = ({ kind, subject }: Life): string => `${verbs[kind]} ${subject}`;
 
-/** What is known when it begins. */
+/** Returns the facts that are known at the beginning. */
 export function factsOf(life: Life, record: WorkflowRecord): Attributes {
   const { kind, subject, stepId, number, gateId } = life;
   const facts = { "countersign.workflow.id": life.workflowId };
@@ -33,7 +33,7 @@ export function factsOf(life: Life, record: WorkflowRecord): Attributes {
   return { ...step, "countersign.gate.id": gateId ?? "" };
 }
 
-/** What is known when it ends. */
+/** Returns the facts that are known at the end. */
 export function factsOfEnd(life: Life, end: LifeEnd): Attributes {
   const facts: Attributes = {
     "countersign.outcome": end.outcome,
@@ -95,7 +95,7 @@ function factsOfCall({ number }: Life, { record, event }: LifeEnd): Attributes {
   };
 }
 
-/** The endpoint that a call was routed to, or says that it used; null for what is no model call. */
+/** Returns the endpoint that a call was routed to, or reported to have used; null if it is no model call. */
 export function modelOf(
   { routes }: WorkflowRecord,
   { action_id, number, usage }: { readonly action_id: string; readonly number: number; readonly usage: Usage },

@@ -1,11 +1,11 @@
 /**
  * The spans: one for every life, started and ended at the instants of the ledger.
  *
- * Owns: which span belongs to which life, and what it is under. Never: holds a span that its life does not hold.
- * 1.  All spans of a workflow are of one trace, which is derived from the workflow's id, in whatever process.
- * 2.  With `ids` (which the SDK then has as well) their ids are derived too: a life that goes on in another process goes on
- *     under the same id, and its children find it. Without, a span that outlived its process begins again under a new one.
- * 3.  What is forgotten is never ended here: it is no span until it has ended.
+ * Owns: the span of each life, and its parent. Never: holds a span that its life does not hold.
+ * 1.  All spans of a workflow are of one trace, which is derived from the workflow's id, in any process.
+ * 2.  With `ids` (which the SDK then has as well) their ids are derived too: a life that continues in another process
+ *     keeps its id, and its children find it. Without, a span that outlived its process begins again under a new one.
+ * 3.  A dropped life is never ended here: it is no span until it has ended.
  */
 import {
   type Attributes,
@@ -72,7 +72,7 @@ export class SpanRecorder implements LifeListener {
     this.#spans.delete(life);
   }
 
-  /** A context in which spans become children of this life's; null where it has none. */
+  /** Returns a context in which spans become children of this life's; null if it has none. */
   contextOf(life: Life, within: Context): Context | null {
     const span = this.#spans.get(life);
     return span === undefined ? null : trace.setSpan(within, span);
@@ -87,7 +87,7 @@ export class SpanRecorder implements LifeListener {
   }
 }
 
-/** What all spans of a workflow are under. */
+/** Returns the parent of all spans of a workflow. */
 const rootContextOf = (workflowId: string): SpanContext => ({
   traceId: traceIdOf(workflowId),
   spanId: rootSpanIdOf(workflowId),
@@ -95,12 +95,12 @@ const rootContextOf = (workflowId: string): SpanContext => ({
   isRemote: true,
 });
 
-/** Work that is made again points to the workflow that made it first. */
+/** Returns the links: repeated work points to the workflow that did it first. */
 function linksOf({ kind }: Life, { regenerated_from: first }: WorkflowRecord) {
   return kind === "workflow" && first !== null ? { links: [{ context: rootContextOf(first) }] } : {};
 }
 
-/** `chat MODEL`, as the conventions name it: the model is known once the call was routed. */
+/** Names a model call `chat MODEL`, by the conventions: the model is known once the call was routed. */
 function nameModelCall(span: Span, facts: Attributes): void {
   const operation = facts["gen_ai.operation.name"];
   if (operation !== undefined) span.updateName(`${operation} ${facts["gen_ai.request.model"]}`);

@@ -1,8 +1,8 @@
 /**
- * Operators whose calls run in the context of their own span, so that what they call is under it.
+ * Operators whose calls run in the context of their own span, which becomes the parent of further spans.
  *
  * 1.  The operator is the same to the kernel: its metadata, schemas and results are its own.
- * 2.  A call that has no span runs as it is. Tools run behind the kernel's own bridge and are left as they are.
+ * 2.  A call without a span runs unchanged. Tools run behind the kernel's own bridge and are left unchanged.
  */
 import { type Context, context } from "@opentelemetry/api";
 import type { CapabilityDefinition } from "../../contract/capability.ts";

@@ -1,21 +1,23 @@
 /**
- * Ids of spans, made of the ledger: every process gives the same workflow the same trace and the same life the same span.
+ * Ids of spans, derived from the ledger: every process gives the same workflow the same trace and the same life the
+ * same span.
  *
- * Owns: the derivation, and an id generator for the SDK that gives these ids to our spans and random ones to all others.
+ * Owns: the derivation, and an id generator for the SDK that gives these ids to our spans and random ones to all
+ * others.
  * 1.  An id is handed to the span that is being started and to no other; nothing is left behind.
  */
 import { randomBytes } from "node:crypto";
 import { sha256 } from "../../contract/digest.ts";
 import type { Life } from "./life.ts";
 
-/** The trace of a workflow, as 32 hexadecimal digits. */
+/** Returns the trace of a workflow, as 32 hexadecimal digits. */
 export const traceIdOf = (workflowId: string): string => sha256(`countersign/trace/${workflowId}`).slice(0, 32);
 
 /** Calls and gates of one name may come again; steps and runs do not. */
 export const spanIdOf = ({ kind, workflowId, key, began }: Life): string =>
   spanIdFrom(workflowId, kind === "attempt" || kind === "gate" ? `${key}/${began}` : key);
 
-/** The span of a workflow's first run: what all its other spans are under. */
+/** Returns the span of a workflow's first run, the parent of all its other spans. */
 export const rootSpanIdOf = (workflowId: string): string => spanIdFrom(workflowId, "workflow/1");
 
 const spanIdFrom = (workflowId: string, key: string): string =>
@@ -31,7 +33,7 @@ export interface WorkflowIds {
   readonly starting: <T>(ids: { readonly traceId: string; readonly spanId: string }, start: () => T) => T;
 }
 
-/** An id generator for the SDK that gives a workflow's spans the ids of its workflow, across restarts. */
+/** Creates an id generator for the SDK that gives a workflow's spans the ids of its workflow, across restarts. */
 export function workflowIds(): WorkflowIds {
   let next: { readonly traceId: string; readonly spanId: string } | null = null;
   return {
