@@ -3,7 +3,7 @@
  *
  * Owns: the chain rule, and the records that describe where a chain is broken. Never: reads the content of a row.
  * 1.  hash = H(previous ‖ envelope bytes ‖ H(body bytes)), over the bytes stored. The first row's previous hash is
- *     `genesisHash`, and its envelope names the stream.
+ *     `genesisHash`. The envelope names the stream.
  * 2.  A row without a body is damaged: no event records that a body was erased.
  */
 import { sha256 } from "./digest.ts";
@@ -83,16 +83,16 @@ export const checkBytes = (row: TurnRow, prevHash: string): RowDamage | "link" |
 
 /** The members of an envelope that bind its row to its place. */
 interface Linked {
-  readonly stream?: string;
+  readonly stream: string;
   readonly first: number;
   readonly count: number;
 }
 
-/** Returns whether a row has the sequence that its envelope states. The first row of a stream names the stream. */
+/** Returns whether a row has the stream and the sequences that its envelope states. */
 export function standsAt(row: TurnRow, { stream, first, count }: Linked, expectedFirst: number): boolean {
   const isWhole =
     first === expectedFirst && row.first_sequence === expectedFirst && row.last_sequence === expectedFirst + count - 1;
-  return isWhole && (stream === undefined ? expectedFirst > 1 : stream === row.stream);
+  return isWhole && stream === row.stream;
 }
 
 function findDamage(row: TurnRow): RowDamage | null {

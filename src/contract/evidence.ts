@@ -11,6 +11,7 @@ import { z } from "zod";
 import { AuditEntry } from "./audit.ts";
 import { sha256 } from "./digest.ts";
 import { JsonValue } from "./json.ts";
+import { readSpelled } from "./spelling.ts";
 
 const count = z.int().nonnegative();
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -59,10 +60,6 @@ export function readEvidence(text: string): EvidenceLine | null {
 
 /** Returns the object of a line of an export that is formatted as it was written; null for anything else. */
 export function readExact(text: string): object | null {
-  try {
-    const found: unknown = JSON.parse(text);
-    return typeof found === "object" && found !== null && JSON.stringify(found) === text ? found : null;
-  } catch {
-    return null;
-  }
+  const { content, damage } = readSpelled(text);
+  return damage === null && typeof content === "object" ? content : null;
 }

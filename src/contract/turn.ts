@@ -9,7 +9,8 @@
  * 3.  No row holds an event whose type is not in the closed list.
  * 4.  A member that has its documented default is left out (row-defaults.ts), and read back with it.
  * 5.  A row that is not as it was sealed is refused: T0_LEDGER_CORRUPT names stream and sequence. That holds for its
- *     spelling as well: envelope and body are the text that JSON.stringify gives of their content.
+ *     spelling as well: envelope and body are the text that JSON.stringify gives of their content (spelling.ts).
+ * 6.  A row with a member that the format does not know is refused as well: T0_LEDGER_FORMAT (row-shape.ts).
  */
 import { type ChainBreak, chainHash, checkBytes, genesisHash, refuseDamage, standsAt } from "./chain.ts";
 import { sha256 } from "./digest.ts";
@@ -21,6 +22,8 @@ import { isPlainObject, type JsonObject } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
 import { fillDefaults, leaveOutDefaults, payloadDefaults, type RecordDefaults } from "./row-defaults.ts";
+import { bodyShape, envelopeShape, eventShape, findMisfit, type Shape } from "./row-shape.ts";
+import { readSpelled } from "./spelling.ts";
 import type { TurnCause } from "./turn-input.ts";
 
 /** The version of the row format. It rises with every change; rows of another version are not read. */
@@ -216,9 +219,8 @@ export function takeTurn(row: TurnRow, end: StreamEnd): Turn {
   if (damage !== null) return refuseRow(row, damage);
   const envelope = openEnvelope(row);
   if (!standsAt(row, envelope, end.last + 1)) return refuseRow(row, "sequence");
-  const body = readText(row, row.body ?? "");
-  const { inputs, events } = (isPlainObject(body) ? body : refuseRow(row, "format")) as unknown as StoredBody;
-  if (!Array.isArray(events) || events.length !== envelope.count) return refuseRow(row, "format");
+  const { inputs, events } = readPart<StoredBody>(row, row.body ?? "", bodyShape);
+  if (events.length !== envelope.count) return refuseRow(row, "format");
   const recorded = inputs === undefined ? {} : { inputs };
   return { envelope, ...recorded, events: events.map((event) => readStoredEvent(row, event)) };
 }
@@ -229,25 +231,41 @@ interface StoredBody extends Recorded {
 }
 
 function readStoredEvent(row: TurnRow, stored: unknown): TurnEvent {
-  if (!isPlainObject(stored) || !isPlainObject(stored["payload"])) return refuseRow(row, "format");
-  const { event_id, type, step_id = null, plan_id, actor, payload } = stored;
-  if (typeof event_id !== "string" || typeof type !== "string") return refuseRow(row, "format");
+  const {
+    event_id,
+    type,
+    step_id = null,
+    plan_id,
+    actor,
+    payload,
+  } = requireShape<StoredEvent>(row, stored, eventShape);
   if (!knownTypes.has(type)) return refuseFormat(row, `an event ${type}`);
-  const event = { id: event_id, type, step: step_id, plan: plan_id, actor, payload } as unknown as TurnEvent;
-  return completeEvent(event);
+  return completeEvent({ id: event_id, type, step: step_id, plan: plan_id, actor, payload });
+}
+
+/** An event of a body, parsed. */
+interface StoredEvent extends Pick<TurnEvent, "type" | "actor" | "payload"> {
+  readonly event_id: string;
+  readonly step_id?: string | null;
+  readonly plan_id?: string | null;
 }
 
 /** Returns the members that all events of a row share. @throws as openTurn, for an envelope that cannot be read. */
 export function openEnvelope(row: TurnRow): TurnEnvelope {
-  const found = readText(row, row.envelope);
-  const { v, now, ...stored } = isPlainObject(found) ? found : refuseRow(row, "format");
+  const found = readSpelledText(row, row.envelope);
+  const v = isPlainObject(found) ? found["v"] : turnSchemaVersion;
   if (v !== turnSchemaVersion) return refuseFormat(row, `row format ${v}; this version reads ${turnSchemaVersion}`);
-  const instant = Date.parse(String(now));
-  const isInstant = Number.isFinite(instant) && instantText(instant) === now;
-  if (!isInstant || typeof stored["stream"] !== "string") return refuseRow(row, "format");
-  const { first, count, ...shared } = stored;
-  const filled = sharedOf(fillDefaults(shared, envelopeDefaults(String(shared["stream"]))) as unknown as Shared);
-  return { ...filled, now: instant, first, count } as TurnEnvelope;
+  const { now, first, count, ...shared } = requireShape<StoredEnvelope>(row, found, envelopeShape);
+  const instant = Date.parse(now);
+  if (!Number.isFinite(instant) || instantText(instant) !== now) return refuseRow(row, "format");
+  const filled = sharedOf(fillDefaults(shared, envelopeDefaults(shared.stream)) as unknown as Shared);
+  return { ...filled, now: instant, first, count };
+}
+
+/** An envelope, parsed. */
+interface StoredEnvelope extends Pick<TurnEnvelope, "stream" | "first" | "count"> {
+  readonly now: string;
+  readonly [name: string]: unknown;
 }
 
 /** Refuses a row that another release wrote. */
@@ -256,22 +274,21 @@ function refuseFormat({ stream, first_sequence }: TurnRow, what: string): never 
   return raise(kernelError("T0_LEDGER_FORMAT", message, readRef, { detail: { stream, sequence: first_sequence } }));
 }
 
-/**
- * Parses a text of the row, if it is formatted as it was sealed. JSON that is nested too deeply to be written cannot be
- * read.
- */
-function readText(row: TurnRow, text: string): unknown {
-  const { content, spelled } = parse(row, text);
-  return spelled === text ? content : refuseRow(row, "spelling");
+/** Returns the content of a text of the row, if it is spelled as it was sealed. */
+function readSpelledText(row: TurnRow, text: string): unknown {
+  const { content, damage } = readSpelled(text);
+  return damage === null ? content : refuseRow(row, damage);
 }
 
-function parse(row: TurnRow, text: string): { readonly content: unknown; readonly spelled: string } {
-  try {
-    const content: unknown = JSON.parse(text);
-    return { content, spelled: JSON.stringify(content) };
-  } catch {
-    return refuseRow(row, "format");
-  }
+const readPart = <T>(row: TurnRow, text: string, shape: Shape): T =>
+  requireShape<T>(row, readSpelledText(row, text), shape);
+
+/** Returns a part of the row, if it has the members of its shape and no other. */
+function requireShape<T>(row: TurnRow, part: unknown, shape: Shape): T {
+  const misfit = findMisfit(part, shape);
+  if (misfit === null) return part as T;
+  const isUnknown = misfit !== "" && !Object.hasOwn(shape, misfit);
+  return isUnknown ? refuseFormat(row, `a member ${misfit}`) : refuseRow(row, "format");
 }
 
 const refuseRow = ({ stream, first_sequence }: TurnRow, reason: ChainBreak["reason"]): never =>

@@ -16,6 +16,7 @@ import { wallClock } from "../adapters/wall-clock.ts";
 import { matchWords } from "../adapters/word-matcher.ts";
 import { Budgets } from "../contract/budget.ts";
 import type { CapabilityDefinition } from "../contract/capability.ts";
+import { maxJsonDepth } from "../contract/digest.ts";
 import { Federation } from "../contract/federation.ts";
 import { hostFunction, hostObject, limitsOf, objectWith } from "../contract/host-object.ts";
 import { boundMembers, readStrictly } from "../contract/known-keys.ts";
@@ -140,7 +141,11 @@ const Options = z
      */
     federation: Federation.default({ replica: "local", replicas: {} }),
     /** Limits in place of `defaultLimits`; `src/guide/limits.md` has all of them. */
-    limits: limitsOf<Limits>(defaultLimits, limitsThatMayBeNone),
+    limits: limitsOf<Limits>(defaultLimits, limitsThatMayBeNone).refine(({ maxDepth }) => maxDepth <= maxJsonDepth, {
+      path: ["maxDepth"],
+      // A value that nests more deeply has no digest, and its row could exceed the levels of the ledger's format.
+      message: `must be at most ${maxJsonDepth}`,
+    }),
     /** The endpoints that model calls are routed to; an operator asks for one with `route`. */
     models: ModelRouting.prefault({ endpoints: [] }),
     /** Ceilings: of a request, a token, a workflow's resources and capabilities, and over workflows. */

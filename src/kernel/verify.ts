@@ -4,17 +4,18 @@
  *
  * Owns: the pass over the store for the chains, and the read of each stream for the content of its rows. Never: writes
  * to it.
- * 1.  A damaged row breaks its stream and no other. Only the first damage of a stream is reported.
+ * 1.  A damaged row breaks its stream and no other. The row of a stream that is named is the first one that any reader
+ *     refuses, in the order of the log.
  * 2.  Every body is parsed, whatever its text.
  * 3.  Indexes are verified with the whole ledger, up to the position at which they were read, because others may write
  *     meanwhile.
  */
 import { type SignatureCheck, verifySignatures } from "../adapters/verify-signatures.ts";
-import { type ChainBreak, damageIn, genesisHash, verifyChain } from "../contract/chain.ts";
+import { type ChainBreak, damageIn } from "../contract/chain.ts";
 import { raise } from "../contract/error.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { endOf, openTurns, streamStart, type TurnRow } from "../contract/turn.ts";
+import { endOf, openTurns, type StreamEnd, streamStart, type TurnRow } from "../contract/turn.ts";
 import { workflowNotFound } from "../contract/workflow.ts";
 import { yieldToEventLoop } from "../engine/actors/yield-to-event-loop.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
@@ -108,19 +109,22 @@ async function verifyStreams(
   return broken;
 }
 
-/** The position up to which the chain of each stream is intact, and the first break of each that is not. */
+/** The end of each stream so far, and the first break of each that is not sound. Rows come in the order of the log. */
 class Chains {
   readonly broken = new Map<string, ChainBreak>();
-  readonly #heads = new Map<string, { readonly prev: string; readonly next: number }>();
+  readonly #ends = new Map<string, StreamEnd>();
 
   check(row: TurnRow): void {
     if (this.broken.has(row.stream)) return;
-    const wrong = verifyChain([row], this.#heads.get(row.stream) ?? { prev: genesisHash, next: 1 });
-    if (wrong !== null) this.broken.set(row.stream, wrong);
-    this.#heads.set(row.stream, { prev: row.hash, next: row.last_sequence + 1 });
+    try {
+      openTurns([row], this.#ends.get(row.stream));
+    } catch (thrown) {
+      this.broken.set(row.stream, damageIn(row, thrown));
+    }
+    this.#ends.set(row.stream, endOf(row));
   }
 
   get sound(): readonly string[] {
-    return [...this.#heads.keys()].filter((stream) => !this.broken.has(stream));
+    return [...this.#ends.keys()].filter((stream) => !this.broken.has(stream));
   }
 }

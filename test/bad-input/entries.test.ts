@@ -94,6 +94,7 @@ describe("a part of a kernel", () => {
     ["a set of rules without them", { policies: [{ version: "1", rules: null }] }],
     ["a set of rules without a version", { policies: [{ rules: [] }] }],
     ["a package that is null", { capabilities: [null] }],
+    ["a nesting deeper than canonical JSON has", { limits: { maxDepth: 1001 } }],
     ["an operator that cannot run", { operators: [{ metadata: { name: "A.B" } }] }],
   ];
   it.each(parts)("%s is refused when the kernel is made", async (_name, options) => {

@@ -74,7 +74,10 @@ const judge = (files: readonly string[]): readonly (readonly (readonly Verdict[]
 /** Returns the broken streams that the verifiers name, in one order. */
 const brokenOf = (verdicts: readonly Verdict[]): readonly string[] =>
   verdicts
-    .flatMap(({ stream, sequence, broken }) => (broken === undefined ? [] : [`${stream} ${sequence} ${broken}`]))
+    .flatMap(({ line, stream, sequence, broken }) => {
+      if (broken === undefined) return [];
+      return [line === undefined ? `${stream} ${sequence} ${broken}` : `line ${line} ${broken}`];
+    })
     .toSorted();
 
 /** Returns what the kernel finds broken in an export, in the words of the verifiers. */
@@ -82,7 +85,7 @@ async function brokenByKernel(file: string): Promise<readonly string[]> {
   const { broken } = await verifyExport(file);
   return broken
     .map(({ line, stream, sequence, reason }) =>
-      stream === "(unreadable)" ? `line ${line} 0 format` : `${stream} ${sequence} ${reason}`,
+      stream === "(unreadable)" ? `line ${line} format` : `${stream} ${sequence} ${reason}`,
     )
     .toSorted();
 }

@@ -13,10 +13,11 @@ import { filesOf, readBlocks } from "./read-blocks.ts";
 /** The files of the page, by name. */
 export const pageFiles = filesOf(readBlocks(readSource("src/guide/ledger-format.md").text));
 
-/** What a verifier prints of a stream. */
+/** What a verifier prints of a stream, or of a line that belongs to none. */
 export interface Verdict {
-  readonly stream: string;
-  readonly sequence: number;
+  readonly line?: number;
+  readonly stream?: string;
+  readonly sequence?: number;
   readonly hash?: string;
   readonly broken?: string;
 }

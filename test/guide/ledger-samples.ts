@@ -48,7 +48,8 @@ export function readStored(file: string): readonly TurnRow[] {
 export function writeStored(file: string, rows: readonly TurnRow[]): void {
   using database = new DatabaseSync(file);
   database.exec("DROP TABLE IF EXISTS events");
-  database.exec(`CREATE TABLE events (position INTEGER PRIMARY KEY, ${columns.join()})`);
+  const typed = columns.map((name) => `${name} ${name.endsWith("_sequence") ? "INTEGER" : "TEXT"}`);
+  database.exec(`CREATE TABLE events (position INTEGER PRIMARY KEY, ${typed.join()})`);
   const insert = database.prepare(`INSERT INTO events (${columns.join()}) VALUES (${columns.map(() => "?").join()})`);
   for (const row of rows) insert.run(...columns.map((name) => row[name]));
 }

