@@ -7,6 +7,7 @@
  */
 import { Command, Help, type Option } from "commander";
 import { nameForbidden } from "../../protocol/visible-text.ts";
+import { addCompleteIds } from "./complete-ids.ts";
 import { addCompletion } from "./completion.ts";
 import { addCreate } from "./create.ts";
 import { addDecisions, addRestarts } from "./decide.ts";
@@ -79,7 +80,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     addRoles,
   ];
   const begins = [addDemo, addCreate, addRun, addLists];
-  for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion]) {
+  for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion, addCompleteIds]) {
     add(program, terminal);
   }
   return program;
