@@ -1,8 +1,8 @@
 /**
  * The DAG executor: runs steps in dependency order, a bounded number at a time.
  *
- * Owns: bounds, cascade cancellation; the ready queue has the order: priority, then place in the plan. Never: what a step
- * does, nor where its state is kept.
+ * Owns: bounds, cascade cancellation; the ready queue has the order: priority, then place in the plan. Never: what a
+ * step does, nor where its state is kept.
  * 1.  A step starts only after all it depends on completed, and at most once per offer.
  * 2.  A failed or blocked step cancels its transitive dependents, unstarted; independent branches go on.
  * 3.  The budget is asked before each start; a refusal, or a check that fails, starts nothing more and cancels what has
@@ -18,7 +18,7 @@ import type { StepResult } from "../contract/step.ts";
 import { ReadyQueue } from "../engine/actors/ready-queue.ts";
 import { messageOf } from "../engine/actors/within.ts";
 
-/** What `executeFn` gives for a step that waits for a person. */
+/** The answer of `executeFn` for a step that waits for a person. */
 export const parked: unique symbol = Symbol("parked");
 export type Parked = typeof parked;
 
@@ -35,12 +35,12 @@ export interface DagOptions<S extends DagStep> {
   readonly executeFn: (step: S) => StepResult | Parked | Promise<StepResult | Parked>;
   readonly budgetCheckFn?: (step: S) => boolean | Promise<boolean>;
   readonly maxConcurrent?: number;
-  /** How steps stand already, those of earlier plans included. */
+  /** The present states of steps, those of earlier plans included. */
   readonly settled?: ReadonlyMap<string, DagStatus>;
   readonly onCancel?: (step: S, because: string) => void;
 }
 
-/** How a run of steps came out. */
+/** The result of a run of steps. */
 export interface DAGResult {
   readonly success: boolean;
   readonly completed: readonly string[];
@@ -56,7 +56,7 @@ export class DagExecutor<S extends DagStep> {
   readonly #options: DagOptions<S>;
   readonly #status: Map<string, DagStatus>;
   readonly #steps: ReadonlyMap<string, S>;
-  /** What is open and not parked. */
+  /** The steps that are open and not parked. */
   readonly #queue = new ReadyQueue<string>();
   readonly #running = new Set<string>();
   readonly #parked = new Set<string>();
@@ -188,7 +188,10 @@ export class DagExecutor<S extends DagStep> {
     }
   }
 
-  /** With nothing running, ready or waiting, what is still open depends on a cycle or on a step that is not there. */
+  /**
+   * Cancels steps that are still open with nothing running, ready or waiting: they depend on a cycle or on a missing
+   * step.
+   */
   #cancelUnreachable(): void {
     for (const step of this.#options.steps)
       if (this.#isOpen(step)) this.#cancel(step, step.depends_on.find((id) => !this.#status.has(id)) ?? "unreachable");
@@ -225,7 +228,9 @@ export class DagExecutor<S extends DagStep> {
       having("CANCELLED"),
       [...this.#parked],
     ];
-    const summary = `${completed.length} completed, ${failed.length} failed, ${cancelled.length} cancelled${waiting.length > 0 ? `, ${waiting.length} waiting` : ""}`;
+    const summary =
+      `${completed.length} completed, ${failed.length} failed, ${cancelled.length} ` +
+      `cancelled${waiting.length > 0 ? `, ${waiting.length} waiting` : ""}`;
     return {
       success: completed.length === ids.length,
       completed,

@@ -1,6 +1,6 @@
 /**
- * Federated memory by itself: one replica's records in this process, with its clock and the replicas it knows. In a kernel
- * the same merge runs over the tenant's memory ledger (sync-memory.ts).
+ * Federated memory by itself: one replica's records in this process, with its clock and the replicas it knows. In a
+ * kernel the same merge runs over the tenant's memory ledger (sync-memory.ts).
  *
  * 1.  A call is checked whole before any of it is applied.
  * 2.  The clock is never behind a version that was let in, merged or stale.
@@ -39,7 +39,7 @@ const Options = z.strictObject({
   /** Changes of one call, and the size of one value. */
   limits: limitsOf<FederationLimits>(federationLimits, ["maxSyncChanges", "maxMemoryChars"]),
 });
-/** This replica's name, and whose changes it takes. */
+/** This replica's name, and the replicas whose changes it accepts. */
 export interface FederatedMemoryOptions extends Readonly<z.input<typeof Options>> {}
 
 /** Memory that several replicas write and merge. */
@@ -62,10 +62,10 @@ const Batch = z.array(FederatedChange);
 const Registration = z.object({ id: z.string().min(1).max(256), capabilities: z.array(z.string().min(1).max(256)) });
 
 /**
- * A replica of federated memory.
- * @throws KernelErrorException, from it and from its functions: T0_VALIDATION_SCHEMA_MISMATCH for what is no change or no
- * JSON, T0_VALIDATION_PAYLOAD_TOO_LARGE, T5_AUTHZ_FORBIDDEN for a write of its own that its registration or the policy
- * does not allow. Nothing is applied then.
+ * Creates a replica of federated memory.
+ * @throws KernelErrorException, from it and from its functions: T0_VALIDATION_SCHEMA_MISMATCH for an invalid change or
+ * a value that is not JSON, T0_VALIDATION_PAYLOAD_TOO_LARGE, T5_AUTHZ_FORBIDDEN for a write of its own that its
+ * registration or the policy does not allow. Nothing is applied then.
  */
 export function createFederatedMemory(options: FederatedMemoryOptions): FederatedMemory {
   const settings = readStrictly(Options, options, { what: "createFederatedMemory", source: memoryRef });
@@ -111,7 +111,7 @@ export function createFederatedMemory(options: FederatedMemoryOptions): Federate
   };
 }
 
-/** Fresh, frozen copies of what is given, all of it or none. */
+/** Returns fresh, frozen copies of the changes, all of them or none. */
 function admit(raw: unknown, limits: FederationLimits): readonly FederatedChange[] {
   const changes = parse(Batch, takeJson(raw, { what: "changes", source: memoryRef }));
   requireFewChanges({ changes }, limits);

@@ -56,7 +56,7 @@ export type LegacyOptions = {
 
 const bridgeRef = moduleRef(0, "bridge", "legacy");
 
-/** One to three Signals: TEXT, DATA, and the files: FILE for one, DATA list[FileReference] for several. */
+/** Makes one to three Signals: TEXT, DATA, and the files: FILE for one, DATA list[FileReference] for several. */
 export function toolOutputToSignals(
   output: ToolOutput,
   traceId: string,
@@ -78,7 +78,7 @@ export function toolOutputToSignals(
   return made;
 }
 
-/** The Result that replaces a node's output. A node that failed without an error gets a processing error. */
+/** Makes the Result that replaces a node's output. A node that failed without an error gets a processing error. */
 export function nodeOutputToResult(node: NodeOutput, traceId: string, options: LegacyOptions = {}): Result {
   const origin = options.origin ?? moduleRef(4, "node", node.node);
   const { duration_ms, token_count } = node;
@@ -106,31 +106,31 @@ function describe({ error, node, status }: NodeOutput): string {
   return typeof error === "string" ? error : `node ${node}: ${status}`;
 }
 
-/** The DATA body that replaces the wrapper class. */
+/** Makes the DATA body that replaces the wrapper class. */
 export function dataPayloadToBody({ data, schema }: DataPayload): DataBody {
   return { data, schema, ...(Array.isArray(data) && { count: data.length }) };
 }
 
-/** The FILE body that replaces the wrapper class. */
+/** Makes the FILE body that replaces the wrapper class. */
 export function fileReferenceToBody({ file_id, file_type, path }: FileReference): FileBody {
   return { file_id, file_type, path };
 }
 
-/** IOEnvelope: what a log may show of a Signal. */
+/** The part of a Signal that a log may show (IOEnvelope). */
 export type LogView = Pick<Signal, "id" | "kind" | "origin" | "trace_id" | "tags">;
 
-/** The Signal's metadata without its body. */
+/** Returns the Signal's metadata without its body. */
 export function toLogView({ id, kind, origin, trace_id, tags }: Signal): LogView {
   return { id, kind, origin, trace_id, tags };
 }
 
-/** The external request as a DATA Signal with schema JSONRPCRequest. */
+/** Makes a DATA Signal with schema JSONRPCRequest of the external request. */
 export function jsonrpcRequestToSignal(request: RpcRequest, traceId: string, options: LegacyOptions = {}): Signal {
   const { origin = bridgeRef, parentId = null, signals = ambientSignals } = options;
   return signals.createDataSignal({ ...request }, "JSONRPCRequest", origin, traceId, null, { parentId });
 }
 
-/** The request back, with equal id, method and params. Throws an input KernelErrorException for any other Signal. */
+/** Returns the request, with equal id, method and params. Throws an input KernelErrorException for any other Signal. */
 export function signalToJsonrpcRequest(signal: Signal): RpcRequest {
   const { data, schema } = signal.body;
   const parsed = schema === "JSONRPCRequest" && isPlainObject(data) ? RpcRequest.safeParse(data) : null;

@@ -1,7 +1,7 @@
 /**
- * The review pipeline by itself: interactions are judged by their policies and their score, what is doubtful is queued for
- * a reviewer, and every step is an audit entry (RLH-01, RLH-02). In a kernel the ledger
- * keeps the same records (project-audit.ts).
+ * The review pipeline by itself: interactions are judged by their policies and their score, what is doubtful is queued
+ * for a reviewer, and every step is an audit entry (RLH-01, RLH-02). In a kernel the ledger keeps the same records
+ * (project-audit.ts).
  *
  * 1.  The log only grows, in order; entries are frozen.
  * 2.  A measured score beats a claimed one; where a threshold is set, no score at all is below it.
@@ -41,13 +41,13 @@ const MatchedPolicy = z.union([
 
 const Interaction = z.strictObject({
   interaction_id: name,
-  /** In evaluation order. */
+  /** The policies in evaluation order. */
   policies: z.array(MatchedPolicy).default([]),
-  /** The policy that blocked it, where `policies` does not say so. */
+  /** The policy that blocked it, if `policies` does not show it. */
   blocked_by: name.optional(),
   claimed_score: score,
   measured_score: score,
-  /** Whose review it wants, where reviewers are assigned by role; else the role of the first. */
+  /** The role of its reviewer, if reviewers are assigned by role; else the role of the first. */
   role: name.optional(),
 });
 
@@ -63,7 +63,9 @@ const Options = z.strictObject({
   maxEntries: z.int().positive().default(100_000),
 });
 
-/** Reviewers are ids, or ids with a role. Below `threshold` (0 to 1) a person decides. `log`: an export to go on from. */
+/**
+ * Reviewers are ids, or ids with a role. Below `threshold` (0 to 1) a person decides. `log`: an export to go on from.
+ */
 export type ReviewPipelineOptions = z.input<typeof Options>;
 type Settings = z.output<typeof Options>;
 
@@ -91,9 +93,9 @@ const refuse = (code: ErrorCode, message: string, detail = {}): never =>
   raise(kernelError(code, message, pipelineRef, { detail }));
 
 /**
- * A review pipeline.
- * @throws KernelErrorException, from it and from its functions: T0_VALIDATION_SCHEMA_MISMATCH, T0_LEDGER_CORRUPT for a log
- * that is not as it was exported, T5_REVIEWER_UNKNOWN, T5_REVIEW_NOT_FOUND, T5_REVIEW_CONFLICT, T5_AUTHZ_FORBIDDEN,
+ * Creates a review pipeline.
+ * @throws KernelErrorException, from it and from its functions: T0_VALIDATION_SCHEMA_MISMATCH, T0_LEDGER_CORRUPT for a
+ * log that is not as it was exported, T5_REVIEWER_UNKNOWN, T5_REVIEW_NOT_FOUND, T5_REVIEW_CONFLICT, T5_AUTHZ_FORBIDDEN,
  * T0_VALIDATION_PAYLOAD_TOO_LARGE for a full log. Nothing is recorded then.
  */
 export function createReviewPipeline(options: ReviewPipelineOptions): ReviewPipeline {
@@ -181,7 +183,7 @@ class Pipeline {
     };
   }
 
-  /** One after the other, by how many were queued before; or the role, whoever has it. */
+  /** Returns the next reviewer, in rotation by the number of queued reviews; or the role. */
   #nextReviewer(wanted: string | undefined): string {
     const { reviewers, assign } = this.#settings;
     if (assign === "round_robin") return (reviewers[this.#reviews.size % reviewers.length] as { id: string }).id;
@@ -230,7 +232,7 @@ class Pipeline {
   }
 }
 
-/** The contents of an exported log. @throws KernelErrorException T0_LEDGER_CORRUPT with the line that is wrong. */
+/** Reads an exported log. @throws KernelErrorException T0_LEDGER_CORRUPT with the line that is wrong. */
 function readLog(text: string): readonly EvidenceContent[] {
   if (text === "") return [];
   const lines = text.replace(/\n$/, "").split("\n");

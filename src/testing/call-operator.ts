@@ -12,25 +12,25 @@ import { paramsFaults, readStably } from "../contract/schema-reading.ts";
 
 /** One call of an operator outside any workflow. */
 export interface OperatorTrial {
-  /** What is called. */
+  /** The operator to call. */
   readonly operator: Operator;
   /** Before parsing by the operator's schema. */
   readonly input: unknown;
-  /** One of its own where none is given. */
+  /** The idempotency key; a new one by default. */
   readonly idempotencyKey?: string;
-  /** One that never fires where none is given. */
+  /** The signal; by default one that never fires. */
   readonly signal?: AbortSignal;
-  /** 1 where none is given. */
+  /** The number of the attempt; 1 by default. */
   readonly attempt?: number;
-  /** In place of parts of `trialContext`. */
+  /** Parts that replace those of `trialContext`. */
   readonly context?: Partial<OperatorContext>;
-  /** What an earlier attempt checkpointed. */
+  /** The checkpoint of an earlier attempt. */
   readonly restored?: Json;
-  /** What the call's `route` answers; without one it is refused, as by a kernel without model endpoints. */
+  /** The answer to the call's `route`; without one it is refused, as by a kernel without model endpoints. */
   readonly route?: OperatorCall["route"];
 }
 
-/** What the call gave and reported. */
+/** The result and the reports of the call. */
 export interface OperatorTrialResult {
   readonly output: unknown;
   readonly reports: readonly number[];
@@ -60,7 +60,7 @@ export const trialContext: OperatorContext = Object.freeze({
 const refuseRoute: OperatorCall["route"] = async () =>
   raise(kernelError("T7_ROUTE_NO_ENDPOINT", "the trial has no model endpoints", moduleRef(7, "model_router", "route")));
 
-/** The payload that a kernel would call the operator with. */
+/** Returns the payload that a kernel would call the operator with. */
 function readInput({ metadata, input: schema }: Operator, input: unknown): Json {
   const reading = readStably(schema, input);
   if (reading.ok) return reading.value;

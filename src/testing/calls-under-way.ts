@@ -2,9 +2,10 @@
  * Calls under way: of operators, of other host code and of stores, as a virtual clock waits for them.
  *
  * Owns: how long a call is waited for, in the machine's time. Never: moves a clock.
- * 1.  A call is waited for while something outside may answer it: a handle that keeps the process alive and did not do so when
- *     the call began. It is waited for a tenth as long where only connections are open that were in use before it, as a pool
- *     keeps them, and not at all where there is nothing: a promise that never resolves is left to its time limit.
+ * 1.  A call is waited for while something outside may answer it: a handle that keeps the process alive and did not do
+ *     so when the call began. It is waited for a tenth as long where only connections are open that were in use before
+ *     it, as a pool keeps them, and not at all where there is nothing: a promise that never resolves is left to its
+ *     time limit.
  */
 import { aliveHandles, letPass, letRun } from "./let-run.ts";
 

@@ -1,4 +1,7 @@
-/** What users of the library test with: time that stands still, seeds, a kernel to look into, and the suites of the ports. @module */
+/**
+ * Tools for tests of the library's users: virtual time, seeds, a kernel to inspect, and the suites of the ports.
+ * @module
+ */
 export { seededRandom } from "../adapters/seeded-random.ts";
 export { callOperator, type OperatorTrial, type OperatorTrialResult, trialContext } from "./call-operator.ts";
 export { type LedgerStoreSuite, ledgerStoreSuite } from "./ledger-store-suite.ts";

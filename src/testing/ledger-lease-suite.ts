@@ -8,7 +8,7 @@ import type { Append, Lease, LedgerStore, TakeUpKind } from "../ports/ledger-sto
 import { appendOne, countRows, judge, me, putWorkflow, type SuiteParts, ttlMs, verdict } from "./ledger-suite-parts.ts";
 import { firstTurn, nextTurn, testStream } from "./ledger-turns.ts";
 
-/** The epoch that an entry's receipt names: null where it claims nothing. */
+/** Returns the epoch that an entry's receipt names: null if it claims nothing. */
 async function epochOf(store: LedgerStore, entry: Append): Promise<number | string | null> {
   const receipt = await appendOne(store, entry);
   return receipt.ok ? receipt.epoch : receipt.reason;
@@ -166,7 +166,7 @@ function addTakeUpTests({ test, expect }: SuiteParts): void {
     const states = ["accepted", "planned", "running", "waiting_for_user", "completed", "failed", "cancelled"] as const;
     for (const [i, state] of states.entries()) await putWorkflow(store, testStream(i + 1), { state });
     await putWorkflow(store, testStream(8), { state: "running", due_at: 500 });
-    // Who is asked of a call while it is being cancelled is a person.
+    // A person is asked about a call during the cancellation.
     await putWorkflow(store, testStream(9), { state: "cancelling" });
     await store.beat("you", 0, 300);
     await store.claim(idOf(2), "you", 0);

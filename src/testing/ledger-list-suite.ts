@@ -15,7 +15,7 @@ export function addListTests(parts: SuiteParts): void {
   addGateListTests(parts);
 }
 
-/** Created in the order 1, 3, 2 (2 and 4 at once), all but the fifth of "acme". */
+/** Creates workflows in the order 1, 3, 2 (2 and 4 at once), all but the fifth of "acme". */
 async function putFive(store: LedgerStore): Promise<void> {
   await putWorkflow(store, testStream(1, { thread_id: "t" }), { created_at: 10, state: "failed", principal_id: 1 });
   await putWorkflow(store, testStream(3), { created_at: 20, state: "running", principal_id: "1" });

@@ -1,5 +1,5 @@
 /**
- * What the parts of the ledger store suite share: the way to register a test, and short ways to append.
+ * The shared parts of the ledger store suite: the way to register a test, and short ways to append.
  *
  * Owns: nothing of the port's promises; those are in the suites.
  * Never: imports a runner.
@@ -7,7 +7,7 @@
 import type { Append, AppendReceipt, LedgerStore } from "../ports/ledger-store.ts";
 import { firstTurn, type TestStream } from "./ledger-turns.ts";
 
-/** What the suite asks of a test runner: Vitest, Jest and Bun have it. */
+/** The functions of a test runner that the suite needs: Vitest, Jest and Bun have them. */
 export interface LedgerSuiteRunner {
   readonly describe: (name: string, body: () => void) => void;
   readonly it: (name: string, body: () => Promise<void>) => void;
@@ -30,7 +30,7 @@ export async function appendOne(store: LedgerStore, entry: Append): Promise<Appe
   return (await store.append([entry]))[0]!;
 }
 
-/** `true`, or the reason of the refusal. */
+/** Returns `true`, or the reason of the refusal. */
 export const verdict = (receipt: AppendReceipt): true | string => (receipt.ok ? true : receipt.reason);
 
 /** Returns how many rows there are. Positions rise, and that is all that is promised of them. */
@@ -40,7 +40,7 @@ export async function judge(store: LedgerStore, entry: Append): Promise<true | s
   return verdict(await appendOne(store, entry));
 }
 
-/** A workflow whose first turn is in the store. */
+/** Puts the first turn of a workflow into the store. */
 export async function putWorkflow(store: LedgerStore, stream: TestStream, head: Parameters<typeof firstTurn>[1] = {}) {
   const { entry, after } = firstTurn(stream, head);
   await store.append([entry]);

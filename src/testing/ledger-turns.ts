@@ -13,7 +13,7 @@ import type { Append, AppendIndexes, WorkflowHead } from "../ports/ledger-store.
 
 type Id = string | number;
 
-/** Where a stream stands, as its writer knows it. */
+/** The end of a stream, as its writer knows it. */
 export interface TestStream {
   readonly id: string;
   readonly tenant_id: Id;
@@ -22,7 +22,7 @@ export interface TestStream {
   readonly hash: string;
 }
 
-/** `n` distinguishes workflows: ids sort by it. */
+/** Makes a stream. `n` distinguishes workflows: ids sort by it. */
 export function testStream(
   n: number,
   { tenant_id = "acme", thread_id = null }: { tenant_id?: Id; thread_id?: Id | null } = {},
@@ -37,7 +37,7 @@ export type TurnOptions = Partial<Omit<Append, "row" | "tenant_id">> & {
   readonly text?: string;
 };
 
-/** The stream's next turn, and the stream after it. */
+/** Makes the stream's next turn, and the stream after it. */
 export function nextTurn(
   stream: TestStream,
   options: TurnOptions = {},
@@ -64,7 +64,7 @@ function testEvent(sequence: number, text: string): TurnEvent {
   return { id, type: "STEP_STARTED", step: "step", payload: { run: 1, text } };
 }
 
-/** The index change that makes the stream a workflow. */
+/** Makes the index change that makes the stream a workflow. */
 export function createIndex(stream: TestStream, head: Partial<WorkflowHead> = {}): AppendIndexes {
   const { id, tenant_id, thread_id } = stream;
   const { intent_id, correlation_id } = sharedFields(stream);
@@ -84,7 +84,7 @@ export function createIndex(stream: TestStream, head: Partial<WorkflowHead> = {}
   return { create: { ...fixed, state: "accepted", created_at: 1000, updated_at: 1000, due_at: null, ...given } };
 }
 
-/** The first turn of a workflow. */
+/** Makes the first turn of a workflow. */
 export function firstTurn(stream: TestStream, head: Partial<WorkflowHead> = {}, options: TurnOptions = {}) {
   return nextTurn(stream, { ...options, indexes: { ...options.indexes, ...createIndex(stream, head) } });
 }

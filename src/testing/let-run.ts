@@ -2,10 +2,11 @@
  * Waiting until nothing can run any more without time passing: what tests do instead of sleeping.
  *
  * Owns: what counts as under way. Never: moves a clock, looks at the machine's time.
- * 1.  Under way is what has been put off to the next turn of the event loop (immediates), and what was asked of files, of
- *     cryptography or of names and is not answered yet. Promises need no mention: between two turns all that can run has run.
- * 2.  What a socket or another process will say nobody here can know: while one is open, some more turns are given to it.
- *     What was asked by way of `letAnswer` is waited for.
+ * 1.  Under way is what has been put off to the next turn of the event loop (immediates), and what was asked of files,
+ *     of cryptography or of names and is not answered yet. Promises need no mention: between two turns all that can run
+ *     has run.
+ * 2.  What a socket or another process will say nobody here can know: while one is open, some more turns are given to
+ *     it. What was asked by way of `letAnswer` is waited for.
  * 3.  The wait is bounded: what goes on for ever, or hangs, is not waited for.
  */
 import { createHook, type HookCallbacks } from "node:async_hooks";
@@ -20,7 +21,9 @@ const isWork = (type: string): boolean => type === "Immediate" || type.includes(
 interface Handle {
   readonly hasRef?: () => boolean;
 }
-/** Sockets, processes, workers and timers of the machine that were made since this module was loaded and are not closed. */
+/**
+ * Sockets, processes, workers and timers of the machine that were made since this module was loaded and are not closed.
+ */
 const handles = new Map<number, { readonly handle: Handle; readonly isConnection: boolean }>();
 const isHandle = (type: string): boolean => /^(TCPWRAP|PIPEWRAP|UDPWRAP|PROCESSWRAP|MESSAGEPORT|Timeout)$/.test(type);
 /** Connections that a server here accepted are told apart by it: they ask, and answer nothing. */
@@ -30,7 +33,9 @@ const servers = new Set<number>();
 let isWaiting = false;
 const forget = (id: number): void => void underWay.delete(id);
 
-/** `trackPromises` keeps promises, of which there are many, out of the hook; a Node that does not know it reports them. */
+/**
+ * `trackPromises` keeps promises, of which there are many, out of the hook; a Node that does not know it reports them.
+ */
 const callbacks: HookCallbacks & { readonly trackPromises: boolean } = {
   trackPromises: false,
   init(id, type, trigger, resource) {
@@ -50,7 +55,7 @@ const callbacks: HookCallbacks & { readonly trackPromises: boolean } = {
 };
 createHook(callbacks).enable();
 
-/** The handles that keep the process alive now, and may answer a call; of each, whether it is a connection. */
+/** Returns the handles that keep the process alive now, and may answer a call; each with whether it is a connection. */
 export const aliveHandles = (): readonly (readonly [id: number, isConnection: boolean])[] =>
   [...handles].flatMap(([id, { handle, isConnection }]) => (handle.hasRef?.() === true ? [[id, isConnection]] : []));
 
@@ -72,7 +77,7 @@ export const letPass = (ms: number): Promise<void> =>
 
 const asked = new Set<Promise<unknown>>();
 
-/** For whoever asks another machine: no time passes until it has answered. */
+/** Marks a question to another machine: no time passes until it is answered. */
 export function letAnswer<T>(answer: Promise<T>): Promise<T> {
   asked.add(answer);
   const answered = (): void => void asked.delete(answer);
@@ -80,7 +85,7 @@ export function letAnswer<T>(answer: Promise<T>): Promise<T> {
   return answer;
 }
 
-/** The same for every function of a store on another thread or machine, and of what it keeps beside its log. */
+/** Does the same for every function of a store on another thread or machine, and of its further records. */
 export const letStoreAnswer = <T extends object>(store: T): T => wrapMembers(store, ({ make }) => letAnswer(make()));
 
 const outside = /^(TCP|TLS|UDP|Process)/;

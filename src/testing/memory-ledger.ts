@@ -1,8 +1,8 @@
 /**
  * A ledger in memory, for tests: SQLite's, behind the members that the port requires and no other.
  *
- * Owns: its life. The rows stay when the store is closed, so that the next kernel of a test opens them again; they go with
- *       the object.
+ * Owns: its life. The rows stay when the store is closed, so that the next kernel of a test opens them again; they go
+ * with the object.
  * Never: touches a disk, or shares state between two stores.
  */
 import { connect } from "../ledger/sqlite/connect.ts";

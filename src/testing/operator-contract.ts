@@ -9,15 +9,15 @@ import { callOperator } from "./call-operator.ts";
 export interface OperatorContract {
   /** Registers a test, as the runner's own. */
   readonly it: (title: string, body: () => Promise<void>) => unknown;
-  /** The runner's own, or what has `toEqual`. */
+  /** The runner's own, or any function with `toEqual`. */
   readonly expect: (value: unknown) => { readonly toEqual: (expected: unknown) => void };
-  /** What is tested. */
+  /** The operator to test. */
   readonly operator: Operator;
   /** A valid input, or a function that makes one when the test runs. */
   readonly input: unknown;
-  /** How often the call is made with one key; at least twice. */
+  /** The number of calls with one key; at least two. */
   readonly times?: number;
-  /** What a call's `route` answers, for an operator that asks. */
+  /** The answer to a call's `route`, for an operator that asks. */
   readonly route?: OperatorCall["route"];
 }
 

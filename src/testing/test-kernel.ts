@@ -1,6 +1,6 @@
 /**
- * A kernel to test with: time stands still until moved, ids and randomness come from a seed, the ledger is in memory unless
- * one is given, and everything the kernel tells about itself is kept for looking at.
+ * A kernel to test with: time stands still until moved, ids and randomness come from a seed, the ledger is in memory
+ * unless one is given, and everything the kernel tells about itself is kept for looking at.
  */
 import { z } from "zod";
 import { seededRandom } from "../adapters/seeded-random.ts";
@@ -18,7 +18,7 @@ import type { Kernel } from "../kernel/kernel-interface.ts";
 import type { KernelOptions, TierPatch } from "../kernel/options.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 
-/** Something that a kernel told its telemetry. */
+/** A report of a kernel to its telemetry. */
 export interface Mark {
   readonly stage: string;
   readonly workflow_id?: string;
@@ -29,15 +29,15 @@ export interface Mark {
 export interface TestKernel extends AsyncDisposable {
   /** The kernel itself. */
   readonly kernel: Kernel;
-  /** Its time, which stands still until it is moved. */
+  /** The kernel's clock, which stands still until it is moved. */
   readonly clock: VirtualClock;
-  /** What it told its telemetry, in order. */
+  /** The reports to its telemetry, in order. */
   readonly marks: readonly Mark[];
-  /** What its tiers said to one another. */
+  /** The Signals between its tiers. */
   readonly signals: readonly Signal[];
   /** The same with the answers. */
   readonly items: readonly BusItem[];
-  /** What it logged. */
+  /** The lines of its log. */
   readonly logged: readonly { readonly level: string; readonly detail: object; readonly message?: string }[];
   /** Submits and gives the workflow id; the caller is user 1 of tenant 1 unless said otherwise. */
   readonly submit: (
@@ -61,14 +61,14 @@ export interface TestKernel extends AsyncDisposable {
   readonly types: (workflowId: string) => Promise<readonly string[]>;
 }
 
-/** The caller of a test kernel's requests where none is named. */
+/** The default caller of a test kernel's requests. */
 export const testCaller = Object.freeze({
   tenant_id: 1,
   principal: Object.freeze({ type: "user", id: 1, role: "user" }),
 });
 
 const Own = z.strictObject({
-  /** Of ids and randomness; 1 by default. */
+  /** The seed of ids and randomness; 1 by default. */
   seed: z.number().default(1),
   /** Replaces a tier's definition, for tests of supervision. */
   patchTier: hostFunction<TierPatch>().optional(),

@@ -1,11 +1,12 @@
 /**
- * A clock that stands still until a test moves it. Timers fire in order of their time, and between two of them everything
- * that can run without time passing is let run.
+ * A clock that stands still until a test moves it. Timers fire in order of their time, and between two of them
+ * everything that can run without time passing is let run.
  *
  * Owns: virtual time. Never: moves by itself.
  * 1.  Time does not move while a call is under way that something outside may answer (`calls-under-way.ts`).
- * 2.  Upkeep (beats of leases, looks at what others may have written) is not stepped through: what is due of it is done once
- *     whenever time has moved, all of it begun before anything of it goes on, so that who lives says so before others look.
+ * 2.  Upkeep (beats of leases, looks at what others may have written) is not stepped through: what is due of it is done
+ *     once whenever time has moved, all of it begun before anything of it goes on, so that who lives says so before
+ *     others look.
  */
 import { z } from "zod";
 import { readStrictly } from "../contract/known-keys.ts";
@@ -17,7 +18,10 @@ import { createCallsUnderWay } from "./calls-under-way.ts";
 export interface VirtualClock extends Clock {
   /** Moves time by so many milliseconds, firing what falls due. */
   readonly advance: (ms: number) => Promise<void>;
-  /** Moves time to the next timer and fires it; false when there is none. Background timers do not count; upkeep counts where there is no other timer. */
+  /**
+   * Moves time to the next timer and fires it; false when there is none. Background timers do not count; upkeep counts
+   * where there is no other timer.
+   */
   readonly advanceToNext: () => Promise<boolean>;
   /** Lets run what needs no time, and lets calls under way end. */
   readonly settle: () => Promise<void>;
@@ -33,8 +37,8 @@ export interface VirtualClock extends Clock {
 
 const Options = z.strictObject({
   /**
-   * How long a call under way is waited for while something outside may answer it, in ms of the machine; 4000 by default. It
-   * is a tenth of that where only connections are open that were in use before the call.
+   * The time for which a call under way is waited for while something outside may answer it, in ms of the machine; 4000
+   * by default. It is a tenth of that if only connections are open that were in use before the call.
    */
   patienceMs: z.number().positive().default(4_000),
 });
@@ -73,7 +77,7 @@ export function createVirtualClock(startAt = Date.UTC(2026, 0, 1), options: Virt
 
   const earliest = (until: number, background: boolean): Timer | undefined =>
     inOrder(timers).find((t) => t.at <= until && (background || !t.background));
-  /** Each is done once, though it arms itself anew. */
+  /** Runs due upkeep: each timer once, though it arms itself anew. */
   const keepUp = async (due: readonly Timer[]): Promise<void> => {
     for (const one of due) if (upkeep.delete(one)) one.fire();
     if (due.length > 0) await settle();

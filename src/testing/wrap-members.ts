@@ -12,7 +12,7 @@ export interface StoreCall {
   readonly make: () => Promise<unknown>;
 }
 
-/** A store, or what it keeps beside its log, whose every call is answered by `answer`; it may make the call, or not. */
+/** Wraps a store, or its further records: `answer` answers every call, and may make it. */
 export function wrapMembers<T extends object>(store: T, answer: (call: StoreCall) => Promise<unknown>): T {
   const wrapped = Object.entries(store).map(([name, member]) => {
     if (typeof member === "object" && member !== null) return [name, wrapMembers(member, answer)];

@@ -1,25 +1,27 @@
 // Text of others made safe for a Markdown document: what the packages put into their drafts goes through here.
-// Owns: which characters mean something in Markdown or HTML and how each is made plain. Pure.
-// Never: changes what a person reads, apart from line breaks, control characters and marks that turn the reading direction.
-// INV-1  The result is one line without `<`, without an unescaped `[`, `]`, backtick or `*` but those that are kept on purpose, and opens no block.
+// Owns: the special characters of Markdown and HTML, and how each is escaped. Pure.
+// Never: changes what a person reads, apart from line breaks, control characters and marks that turn the reading
+// direction.
+// INV-1  The result is one line without `<`, without an unescaped `[`, `]`, backtick or `*` but those that are kept on
+//        purpose, and opens no block.
 
 const invisible = /[\p{Cc}\u200B\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]/gu;
 const entities: Readonly<Record<string, string>> = { "<": "&lt;", ">": "&gt;", "&": "&amp;" };
 
-/** One line of at most `maxChars` characters: white space runs become one blank. */
+/** Returns one line of at most `maxChars` characters: white space runs become one blank. */
 export function toPlainLine(text: string, maxChars = 300): string {
   const line = text.toWellFormed().replace(invisible, " ").replace(/\s+/g, " ").trim();
   const characters = Array.from(line);
   return characters.length <= maxChars ? line : `${characters.slice(0, maxChars - 1).join("")}…`;
 }
 
-/** The text as one line of Markdown that shows exactly its characters. */
+/** Returns the text as one line of Markdown that shows exactly its characters. */
 export const escapeMarkdown = (text: string, maxChars = 300): string =>
   escapeOpening(escapePiece(toPlainLine(text, maxChars)));
 
 export interface Keeping {
   readonly maxChars?: number;
-  /** What is written for `#12` or `!12`; `last` where it ends the text in parentheses. */
+  /** Returns the text for `#12` or `!12`; `last` if it ends the text in parentheses. */
   readonly linkOf?: (reference: string, last: boolean) => string;
 }
 
@@ -28,8 +30,8 @@ const keptPieces =
   /(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)|(?<![\w@/.-])@[a-z0-9][\w.-]*\/[\w.-]*\w|(?<![\p{L}\p{N}_&/#])[#!]\d{1,9}(?!\p{L}|\d)/gu;
 
 /**
- * The text as one line of Markdown in which code spans stay code, mentions stay mentions and references become links; all
- * else shows exactly its characters.
+ * Returns the text as one line of Markdown in which code spans stay code, mentions stay mentions and references become
+ * links; all else shows exactly its characters.
  */
 export function toMarkdownLine(
   text: string,
@@ -54,15 +56,15 @@ function keepPiece(piece: string, link: () => string): string {
   return piece.startsWith("@") ? `\`${piece}\`` : link();
 }
 
-/** What a code span holds taken out of a line of Markdown, for those who look for what means something in it. */
+/** Blanks the content of code spans in a line of Markdown, for scans of special characters. */
 export const blankCode = (line: string): string => line.replace(/(?<![`\\])(`+)(?!`)(?:.*?[^`])\1(?!`)/g, "``");
 
-/** An underscore inside a word opens nothing. */
+/** Escapes a piece; an underscore inside a word opens nothing. */
 const escapePiece = (piece: string): string =>
   piece
     .replace(/[\\`*[\]|~]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, "\\$&")
     .replace(/[<>&]/g, (character) => entities[character] ?? character);
 
-/** What would open a heading, a list or a rule at the beginning of a line. */
+/** Escapes what would open a heading, a list or a rule at the beginning of a line. */
 const escapeOpening = (line: string): string =>
   line.replace(/^[#+=-]/, "\\$&").replace(/^(\d+)([.)])(?=\s|$)/, "$1\\$2");

@@ -1,5 +1,5 @@
 /**
- * What a token kernel knows: tokens and where they stand, the queue, the accounts, memory. It is what snapshots hold.
+ * The state of a token kernel: tokens and their states, the queue, the accounts, memory. Snapshots hold it.
  *
  * Owns: the state, and its form as plain data. Never: decides; the chart, admission and the queue do.
  * 1.  `restoreAccounts(accounts.capture())` go on as the accounts themselves would.
@@ -30,7 +30,7 @@ export class TokenAccounts {
     this.admission = admission;
   }
 
-  /** By the chart's names. */
+  /** Returns the state by the chart's name. */
   stateOf(id: TokenId): string {
     return this.#states.get(id) ?? (id <= this.lastId ? "completed" : "submitted");
   }
@@ -51,13 +51,13 @@ export class TokenAccounts {
     this.queue.add({ id: token.id, priority: token.priority, sequence: token.id, dependencies: waitsFor });
   }
 
-  /** The work of one token goes on in others. */
+  /** Replaces a token by those that continue its work. */
   handOn(id: TokenId, heirs: readonly TokenId[]): void {
     this.#heirs.set(id, heirs);
     this.queue.replace(id, heirs);
   }
 
-  /** Those that have not completed, with heirs in place of those that handed their work on. */
+  /** Returns the dependencies that have not completed, with successors in place of yielded tokens. */
   unmetOf(dependencies: readonly TokenId[]): readonly TokenId[] {
     const unmet = new Set<TokenId>();
     const seen = new Set<TokenId>();
@@ -125,7 +125,7 @@ export class TokenAccounts {
   }
 }
 
-/** The state, as accounts that can go on. The accounts may be others than the state's: what was spent stays spent. */
+/** Restores accounts from the state. The accounts may be others than the state's: spent amounts stay spent. */
 export function restoreAccounts(
   state: TokenKernelState,
   admission: AdmissionState = admissionOf(state),

@@ -1,8 +1,7 @@
 /**
- * What an executor is given beside its token: the only way from inside a token to the
- * kernel around it.
+ * The context of an executor: the only way from inside a token to the kernel around it.
  *
- * Owns: the words that executors use. Never: state; every call goes to the kernel, which records it.
+ * Owns: the functions that executors use. Never: state; every call goes to the kernel, which records it.
  * 1.  A call after the token has ended is refused and leaves nothing.
  * 2.  Chance is the kernel's seed and the token's id: what other tokens draw meanwhile does not matter.
  */
@@ -12,20 +11,20 @@ import type { Json } from "../../contract/json.ts";
 import type { CapabilityHandle, CapabilityUsage, GovernorUsage } from "../../contract/token.ts";
 import type { RunningToken, TokenSnapshot } from "../../contract/token-snapshot.ts";
 
-/** What an executor of tokens is given. */
+/** The context that an executor of tokens receives. */
 export interface TokenContext {
   readonly goal: string | null;
   readonly context_hash: string;
   readonly granted_capabilities: readonly CapabilityHandle[];
-  /** What this token saved last, when it is taken up again from a snapshot; null on a first run. */
+  /** The last checkpoint of this token, if it is restored from a snapshot; null on a first run. */
   readonly restored: Json;
   /** Virtual: the timestamp of the last event. */
   readonly now: () => number;
-  /** In [0, 1), repeated by the seed. */
+  /** Returns a number in [0, 1), repeated by the seed. */
   readonly random: () => number;
-  /** Of the token's own capability, this call included; null for a token without one. */
+  /** Returns the usage of the token's own capability, including this call; null for a token without one. */
   readonly capabilityUsage: () => CapabilityUsage | null;
-  /** Of all tokens, this one included. */
+  /** Returns the usage of all tokens, including this one. */
   readonly resourceUsage: () => GovernorUsage;
   /** Records `custom` under a label of the executor's own. */
   readonly emit: (label: string, detail?: Readonly<Record<string, unknown>>) => void;
@@ -38,7 +37,7 @@ export interface TokenContext {
   };
 }
 
-/** What the kernel does for a running token. */
+/** The functions of the kernel for a running token. */
 export interface ContextHooks {
   readonly now: () => number;
   readonly capabilityUsage: () => CapabilityUsage | null;
@@ -68,7 +67,7 @@ export function createContext(seed: number | string, running: RunningToken, hook
   });
 }
 
-/** The token's own numbers, from the one after those it has drawn. */
+/** Returns the token's own random numbers, from the one after those it has drawn. */
 function drawFor(seed: number | string, tokenId: number, drawn: number) {
   const next = seededRandom(Number.parseInt(digest({ seed, token_id: tokenId }).slice(0, 8), 16));
   let count = 0;

@@ -1,5 +1,5 @@
 /**
- * How a token kernel works: take, admit, record, execute, record. `create-token-kernel.ts` shows it to hosts.
+ * The loop of a token kernel: take, admit, record, execute, record. `create-token-kernel.ts` shows it to hosts.
  *
  * Owns: the order of things. Never: which is next (the ready queue), whether it may (admission), whether an event may
  * follow (the chart in machines/token.ts), what a token does (the executor).
@@ -56,7 +56,7 @@ import {
 } from "./options.ts";
 import { type RunSummary, TokenStream } from "./stream.ts";
 
-/** What became of the token that was taken. */
+/** The result of the token that was taken. */
 export interface Processed {
   readonly token_id: TokenId;
   readonly status: "completed" | "failed" | "yielded" | "refused";
@@ -159,7 +159,7 @@ export class TokenKernelCore {
     this.accounts.lastId = before.lastId;
   }
 
-  /** One event for each token that stands elsewhere now, that of the snapshot first. */
+  /** Records one event for each token whose state has changed, that of the snapshot first. */
   #recordRollback({ index, token_id }: TokenSnapshot, before: TokenAccounts): void {
     const owner = token_id as TokenId;
     const ids = Array.from({ length: before.lastId }, (_, i) => i + 1).filter(
@@ -236,7 +236,7 @@ export class TokenKernelCore {
     }
   }
 
-  /** What the executor's answer means; all of it is checked before any of it is applied. */
+  /** Applies the executor's answer; all of it is checked before any of it is applied. */
   #settle(id: TokenId, answer: unknown): Settled {
     const status = readStatus(answer as ExecutionStatus);
     if (status.status === "Completed") return { output: readJson(status.output ?? null, this.#limits, "output") };
@@ -277,7 +277,7 @@ export class TokenKernelCore {
     return { token_id: id, status: "yielded" };
   }
 
-  /** Whatever waits for `id`, however far. */
+  /** Cancels everything that depends on `id`, directly or indirectly. */
   #cancelDependents(id: TokenId): void {
     const dead = [id];
     for (const dependency of dead)
@@ -333,7 +333,7 @@ export class TokenKernelCore {
     return this.accounts.memory.get(key);
   }
 
-  /** The id of a token that still runs, and in this run: not taken up again from a snapshot since. */
+  /** Returns the id of a token that still runs in this run: it was not restored from a snapshot since. */
   #requireRun({ token }: RunningToken): TokenId {
     this.#catchUp();
     if (this.accounts.running.get(token.id)?.token === token) return token.id;
@@ -360,7 +360,7 @@ export class TokenKernelCore {
   }
 }
 
-/** Characters kept of what an executor threw. */
+/** The limit on the characters that are kept of an executor's error. */
 const maxMessage = 2_000;
 
 function rethrow(thrown: unknown): never {

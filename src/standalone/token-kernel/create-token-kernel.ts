@@ -1,6 +1,7 @@
 /**
- * The token kernel as hosts hold it: prioritized tokens under budgets, one event for each thing that happens to one (seed
- * 001). It stands alone; inside a workflow the executor schedules and admits by the same queue and the same admission.
+ * The token kernel as hosts hold it: prioritized tokens under budgets, one event for each thing that happens to one
+ * (seed 001). It stands alone; inside a workflow the executor schedules and admits by the same queue and the same
+ * admission.
  *
  * Owns: the names. Never: the work (core.ts), the way back from a record (replay-tokens.ts).
  */
@@ -36,7 +37,7 @@ export interface TokenKernel<E extends TokenExecutor = TokenExecutor> {
   readonly toJsonl: () => string;
   /** All that a kernel needs to go on from here, as plain JSON. */
   readonly snapshot: () => TokenCapture;
-  /** What executors saved with `checkpoint`, and rollbacks: a chain for `verifySnapshots`. */
+  /** Returns the checkpoints that executors saved, and rollbacks: a chain for `verifySnapshots`. */
   readonly snapshots: () => readonly TokenSnapshot[];
   /** Goes back to a snapshot; what was spent stays spent. @throws KernelErrorException while a token runs. */
   readonly rollback: (index: number) => TokenSnapshot;
@@ -46,8 +47,9 @@ export interface TokenKernel<E extends TokenExecutor = TokenExecutor> {
 }
 
 /**
- * A kernel for tokens alone.
- * @throws KernelErrorException (input) for options and limits that are none, and for a snapshot that is broken or of another seed.
+ * Creates a kernel for tokens alone.
+ * @throws KernelErrorException (input) for invalid options and limits, and for a snapshot that is broken or of another
+ * seed.
  */
 export function createTokenKernel<E extends TokenExecutor>(options: TokenKernelOptions<E>): TokenKernel<E> {
   checkTokenOptions(options as unknown as TokenKernelOptions);
@@ -55,7 +57,7 @@ export function createTokenKernel<E extends TokenExecutor>(options: TokenKernelO
   return {
     registerCapability: (name, limits) => core.registerCapability(name, limits),
     submitToken: (draft) => core.submitToken(draft),
-    // What the core gives is a promise only where the executor gave one.
+    // The core's answer is a promise only if the executor gave one.
     processNext: () => core.processNext() as Answered<E, Processed | null>,
     run: () => core.run() as Answered<E, RunSummary>,
     events: () => [...core.stream],

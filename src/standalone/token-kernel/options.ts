@@ -1,5 +1,5 @@
 /**
- * What a token kernel is made with: seed, limits, executor; and what an executor may answer.
+ * The options of a token kernel: seed, limits, executor; and the answers of an executor.
  *
  * Owns: the defaults of the limits, and reading what a host hands in. Never: runs anything.
  * 1.  Whatever comes from a host is copied as plain JSON and checked whole before any of it counts.
@@ -36,8 +36,8 @@ export const TokenKernelLimits = GovernorLimits.extend({
 export type TokenKernelLimits = z.infer<typeof TokenKernelLimits>;
 
 /**
- * How an executor ends: `Completed`, with an output or without (also as the bare word, or by answering nothing), or
- * `Yielded`, and its work goes on in these tokens. A throw is a failure.
+ * The end of an executor: `Completed`, with an output or without (also as the string alone, or by answering nothing),
+ * or `Yielded`, whose work continues in these tokens. A throw is a failure.
  */
 export type ExecutionStatus =
   | undefined
@@ -52,12 +52,12 @@ export type TokenExecutor = (
   // biome-ignore lint/suspicious/noConfusingVoidType: an executor that answers nothing has completed
 ) => ExecutionStatus | void | Promise<ExecutionStatus | void>;
 
-/** What a kernel with this executor gives: at once, where the executor never gives a promise. */
+/** The answer of a kernel with this executor: synchronous if the executor never gives a promise. */
 export type Answered<E extends TokenExecutor, T> = [Extract<ReturnType<E>, PromiseLike<unknown>>] extends [never]
   ? T
   : T | Promise<T>;
 
-/** What a token kernel is given. */
+/** The options of a token kernel. */
 export interface TokenKernelOptions<E extends TokenExecutor = TokenExecutor> {
   /** Decides what executors draw from `random`; nothing else depends on it. */
   readonly seed: number | string;
@@ -81,24 +81,24 @@ const ReplayOptions = Options.extend({
   patienceMs: z.number().positive().optional(),
 });
 
-/** @throws KernelErrorException (input) for an option that is none, and for a key that nobody knows. */
+/** Checks options. @throws KernelErrorException (input) for an invalid or unknown option. */
 export const checkTokenOptions = (options: TokenKernelOptions): void =>
   void readStrictly(Options, options, { what: "createTokenKernel", source: tokenRef });
 
-/** @throws as checkTokenOptions. */
+/** Checks options of a replay. @throws as checkTokenOptions. */
 export const checkReplayOptions = (options: TokenKernelOptions): void =>
   void readStrictly(ReplayOptions, options, { what: "replayTokens", source: tokenRef });
 
 export type ReadDraft = Omit<z.output<typeof TokenDraft>, "id">;
 
-/** @throws KernelErrorException (input) for what is not JSON, and for what the schema refuses. */
+/** Reads a draft. @throws KernelErrorException (input) for a value that is not JSON, or that the schema refuses. */
 export function readDraft(draft: unknown, { max_payload_chars }: TokenKernelLimits): ReadDraft {
   const { id: _ignored, ...read } = parse(TokenDraft, copyJson(draft, "a token"), "a token");
   requireSize(read.payload, max_payload_chars, "payload");
   return read;
 }
 
-/** A copy as plain JSON, no larger than the limit. @throws KernelErrorException (input) */
+/** Returns a copy as plain JSON, no larger than the limit. @throws KernelErrorException (input) */
 export function readJson(value: unknown, { max_payload_chars }: TokenKernelLimits, what: string): Json {
   const copy = copyJson(value, what);
   requireSize(copy, max_payload_chars, what);
@@ -109,7 +109,7 @@ const CompletedStatus = z.object({ status: z.literal("Completed"), output: z.unk
 const YieldedStatus = z.object({ status: z.literal("Yielded"), tokens: z.array(z.unknown()).min(1) });
 const AnyStatus = z.discriminatedUnion("status", [CompletedStatus, YieldedStatus]);
 
-/** @throws KernelErrorException (input) for an answer that is no status. */
+/** Reads an executor's answer. @throws KernelErrorException (input) for an answer that is no status. */
 export function readStatus(answer: unknown): z.infer<typeof AnyStatus> {
   if (answer === undefined || answer === "Completed") return { status: "Completed" };
   return parse(AnyStatus, answer, "an executor's answer");
@@ -118,20 +118,22 @@ export function readStatus(answer: unknown): z.infer<typeof AnyStatus> {
 const Custom = z.object({ label: OwnLabel, detail: JsonObject });
 const Memory = z.object({ key: z.string(), value: JsonValue });
 
-/** What an executor tells. @throws KernelErrorException (input) */
+/** Reads an executor's own event. @throws KernelErrorException (input) */
 export const readCustom = (custom: unknown, limits: TokenKernelLimits): z.infer<typeof Custom> =>
   parse(Custom, readJson(custom, limits, "an event"), "an event");
 
-/** What an executor remembers. @throws KernelErrorException (input) */
+/** Reads an executor's memory entry. @throws KernelErrorException (input) */
 export const readMemory = (entry: unknown, limits: TokenKernelLimits): z.infer<typeof Memory> =>
   parse(Memory, readJson(entry, limits, "memory"), "memory");
 
-/** @throws KernelErrorException (input) for a limit that is not one, and a name that no limit has. */
+/** Reads limits. @throws KernelErrorException (input) for an invalid or unknown limit. */
 export function readLimits(limits: unknown): TokenKernelLimits {
   return readStrictly(TokenKernelLimits, limits ?? {}, { what: "limits", source: tokenRef });
 }
 
-/** @throws KernelErrorException (input) for a capture that is malformed, broken, or of another seed. */
+/**
+ * Reads a capture. @throws KernelErrorException (input) for a capture that is malformed, broken, or of another seed.
+ */
 export function readCapture(capture: unknown, seed: number | string): TokenCapture {
   const read = parse(TokenCapture, copyJson(capture, "a snapshot"), "a snapshot", "T4_TOKEN_RECORD_INVALID");
   const broken = verifySnapshots(read.snapshots);
@@ -152,7 +154,7 @@ export function refuseLimit(limit: keyof TokenKernelLimits, value: number | null
   raise(kernelError("T4_TOKEN_LIMIT_REACHED", `${limit} is ${value}`, tokenRef, { detail: { limit, value } }));
 }
 
-/** What a host or an executor asks for at the wrong moment. */
+/** Refuses a request of a host or an executor at the wrong moment. */
 export function refuseNow(message: string, detail: Readonly<Record<string, unknown>> = {}): never {
   raise(kernelError("T4_TOKEN_STATE_CONFLICT", message, tokenRef, { detail }));
 }

@@ -3,10 +3,10 @@
  * again, where it came in; everything else must follow by itself.
  *
  * Owns: reading JSON Lines, the order of feeding, and the comparison. Never: copies an event; each is made again.
- * 1.  Submissions come from outside when their `scheduled` names no parent; they are fed at the same place in the stream,
- *     be it in the midst of another token's run.
- * 2.  Limits and capabilities that nobody gives are read from the record: `started` shows the governor's ceilings, and a
- *     refusal what was left. A ceiling that nothing ever met stands nowhere, and makes no difference.
+ * 1.  Submissions come from outside when their `scheduled` names no parent; they are fed at the same place in the
+ *     stream, be it in the midst of another token's run.
+ * 2.  Limits and capabilities that nobody gives are read from the record: `started` shows the governor's ceilings, and
+ *     a refusal what was left. A ceiling that nothing ever met stands nowhere, and makes no difference.
  * 3.  Several asynchronous executors at once are started in the recorded order; what they do between is theirs.
  */
 
@@ -31,11 +31,14 @@ import { messageOf } from "../../engine/actors/within.ts";
 import { TokenKernelCore } from "./core.ts";
 import { checkReplayOptions, refuseRecord, type TokenKernelOptions } from "./options.ts";
 
-/** What the kernel of the record was given. */
+/** The options of the recorded kernel. */
 export interface TokenReplayOptions extends TokenKernelOptions {
-  /** In the order of their handles; without it, what the record tells of them. */
+  /** The capabilities in the order of their handles; by default those that the record shows. */
   readonly capabilities?: readonly { readonly name: string; readonly limits?: Partial<CapabilityLimits> }[];
-  /** How long an executor may go on while the record tells of no end, in real ms; 30,000. Then that is the difference. */
+  /**
+   * The time that an executor may continue while the record shows no end, in real ms; 30,000. Its expiry is the
+   * difference.
+   */
   readonly patienceMs?: number;
   /** Begin at this capture in place of the beginning; the record holds the whole stream all the same. */
   readonly snapshot?: TokenCapture;
@@ -52,13 +55,13 @@ export interface TokenReplayDifference {
 /** Whether a token kernel, run again from its record, gave the same lines. */
 export interface TokenReplay {
   readonly identical: boolean;
-  /** What the fresh kernel wrote, up to the end of the record or just past the first difference. */
+  /** The lines of the fresh kernel, up to the end of the record or just past the first difference. */
   readonly jsonl: string;
   readonly difference: TokenReplayDifference | null;
 }
 
 /**
- * The events of JSON Lines, sorted by timestamp; empty lines count nothing.
+ * Returns the events of JSON Lines, sorted by timestamp; empty lines are ignored.
  * @throws KernelErrorException (input, T4_TOKEN_RECORD_INVALID) that names the line, from 1.
  */
 export function parseTokenEvents(jsonl: string): readonly TokenEvent[] {
@@ -106,7 +109,7 @@ class TokenReplaying {
   readonly #derived: ReadonlyMap<CapabilityHandle, CapabilityEntry>;
   readonly #open = new Set<Promise<unknown>>();
   #compared = 0;
-  /** What the fresh kernel refused that the recorded one had taken, or what it waited for in vain. */
+  /** The refusal of the fresh kernel where the recorded one accepted, or the event that it waited for in vain. */
   #refused: string | null = null;
   readonly #patienceMs: number;
 
@@ -135,7 +138,9 @@ class TokenReplaying {
       if (!(await this.#awaitEnd())) return;
   }
 
-  /** False where no executor ends in time: it waits for what the record does not hold. */
+  /**
+   * Waits for the end of an executor; false if none ends in time, because it waits for something that the record lacks.
+   */
   async #awaitEnd(): Promise<boolean> {
     let cancel: () => void = () => undefined;
     const late = new Promise<false>((resolve) => {
@@ -176,7 +181,7 @@ class TokenReplaying {
     return true;
   }
 
-  /** Whatever comes from outside at this place of the stream. */
+  /** Feeds all input from outside at this place of the stream. */
   #feed(): void {
     for (let next = this.#next; next !== undefined && isSubmission(next); next = this.#next)
       if (!this.#try(() => this.core.submitToken(draftOf(next)))) return;
@@ -201,7 +206,7 @@ class TokenReplaying {
     return true;
   }
 
-  /** A capability is registered when the record first shows it. */
+  /** Registers a capability when the record first shows it. */
   #register(): void {
     const { accounts } = this.core;
     const entry = this.#derived.get(this.#passes(this.#next) ?? 0);
@@ -221,7 +226,7 @@ class TokenReplaying {
   }
 }
 
-/** What was submitted: `scheduled` tells it beside the token's place in the stream. */
+/** Returns the submitted draft: `scheduled` holds it beside the token's place in the stream. */
 const draftOf = ({ detail: { sequence: _at, parent: _of, ...token } }: TokenEvent): TokenDraft =>
   token as unknown as TokenDraft;
 
@@ -243,7 +248,9 @@ function differingKey(one: TokenEvent["detail"], other: TokenEvent["detail"]): s
   return keys.find((key) => canonicalJson(one[key] ?? null) !== canonicalJson(other[key] ?? null)) ?? "order";
 }
 
-/** The governor's ceilings, as far as the record shows them. Nothing was consumed before the first `started`. */
+/**
+ * Returns the governor's ceilings, as far as the record shows them. Nothing was consumed before the first `started`.
+ */
 function deriveLimits(recorded: readonly TokenEvent[]): Partial<GovernorLimits> {
   const started = recorded.find(({ kind }) => kind === "started")?.detail as unknown as StartedDetail | undefined;
   const limits: Record<string, number | null> = {};
@@ -265,7 +272,7 @@ function findShelved(recorded: readonly TokenEvent[]): (event: TokenEvent | unde
       : (needs.get(event.token_id) ?? null);
 }
 
-/** Each capability that was used or refused, with the ceilings that a refusal showed, and nothing used yet. */
+/** Returns each capability that was used or refused, with the ceilings that a refusal showed, and no usage. */
 function deriveCapabilities(
   recorded: readonly TokenEvent[],
   passes: (event: TokenEvent) => CapabilityHandle | null,
@@ -291,7 +298,7 @@ function deriveCapabilities(
 
 const unused: CapabilityUsage = { invocations: 0, tokens: 0 };
 
-/** What a refusal tells of a ceiling: what was used, and what was left. */
+/** Returns the ceilings that a refusal shows: the used and the remaining amounts. */
 function ceilingOf({ error, remaining }: TokenEvent["detail"], used: CapabilityUsage): Partial<CapabilityLimits> {
   if (error === "invocation_budget_exceeded") return { max_invocations: used.invocations + (remaining as number) };
   return error === "token_budget_exceeded" ? { max_tokens: used.tokens + (remaining as number) } : {};

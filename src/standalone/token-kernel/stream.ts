@@ -9,7 +9,7 @@ import { deepFreeze } from "../../contract/json.ts";
 import { type TokenEvent, tokenEventToJson } from "../../contract/token.ts";
 import { hashEvents } from "../../contract/token-snapshot.ts";
 
-/** How many tokens ended how since `run` was called; `waiting` is what is still in the queue. */
+/** The numbers of tokens by their ends since `run` was called; `waiting` counts those still in the queue. */
 export interface RunSummary {
   readonly completed: number;
   readonly failed: number;
@@ -27,7 +27,7 @@ export class TokenStream {
     return this.#events;
   }
 
-  /** Of everything recorded so far. */
+  /** Returns the hash of everything recorded so far. */
   get hash(): string {
     return this.#hash;
   }

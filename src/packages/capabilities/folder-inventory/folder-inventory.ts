@@ -91,7 +91,9 @@ function planInventory(
     gate: { reason: `this writes ${out} into the folder` },
   });
   return {
-    reasoning: `List the files of ${folder}, digest them in ${shards.length} shards side by side, merge, and write ${out} after approval.`,
+    reasoning:
+      `List the files of ${folder}, digest them in ${shards.length} shards side by side, merge, and write ${out} ` +
+      `after approval.`,
     steps: [list, ...shards, merge, publish],
   };
 }

@@ -52,7 +52,9 @@ export const renderJson = (inventory: Inventory): string => `${JSON.stringify(in
 
 export function renderMarkdown(inventory: Inventory): string {
   const { title, totals, complete } = inventory;
-  const head = `# ${escapeMarkdown(title)}\n\n${totals.files} files, ${totals.bytes} bytes, ${totals.lines} lines, ${totals.words} words.\n`;
+  const head =
+    `# ${escapeMarkdown(title)}\n\n${totals.files} files, ${totals.bytes} bytes, ${totals.lines} lines, ` +
+    `${totals.words} words.\n`;
   const warning = complete ? "" : "\nThe listing is not complete: a bound was met or something could not be listed.\n";
   return head + warning + renderExtensions(inventory) + renderSameContent(inventory) + renderFiles(inventory);
 }

@@ -17,7 +17,7 @@ import { checklistOperator, HandoverChecklistDraft, HandoverSummaryDraft, summar
 export const HandoverInput = z
   .object({
     folder: FolderPath,
-    /** The notes to read, and what to read when they cannot be read. Relative to the folder, as all names here. */
+    /** The notes to read, and those to read if they cannot be read. Relative to the folder, as all names here. */
     primary: PathInside.default("HANDOVER.md"),
     fallback: PathInside.default("README.md"),
     summary_out: PathInside.default("HANDOVER-SUMMARY.md"),

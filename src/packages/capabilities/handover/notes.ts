@@ -1,5 +1,5 @@
-// Notes: what a source text says about a project, read from Markdown, and the two documents made of it. Pure.
-// Owns: what counts as a section and as a task.
+// Notes about a project, read from Markdown, and the two documents made of them. Pure.
+// Owns: the definitions of a section and of a task.
 // Never: invents text: every line of both documents comes from the source, or says that the source has none.
 
 import { escapeMarkdown } from "../markdown.ts";
@@ -24,7 +24,10 @@ export interface Notes {
   readonly tasks: readonly Task[];
 }
 
-/** The first heading is the title; text before any heading, and text between headings, is read as their leads. */
+/**
+ * Reads notes. The first heading is the title; text before any heading, and text between headings, is read as their
+ * leads.
+ */
 export function readNotes(text: string): Notes {
   const lines = withoutCode(text.split(/\r?\n/));
   const sections = readSections(lines).slice(0, maxSections);
@@ -48,7 +51,10 @@ function readSections(lines: readonly string[]): readonly Section[] {
   }));
 }
 
-/** Without the marks that may close it. It is not one pattern: that would take the square of a line's length. */
+/**
+ * Returns a heading without the marks that may close it. It is not one pattern: that would take the square of a line's
+ * length.
+ */
 function headingOf(line: string): string | null {
   const title = /^#{1,6}\s+(\S.*)$/.exec(line)?.[1];
   if (title === undefined) return null;
@@ -69,7 +75,7 @@ function readLead(lines: readonly string[]): string {
     .join(" ");
 }
 
-/** `- [ ] text`, `- [x] text`, and lines that name work left to do by the usual two words. */
+/** Reads tasks: `- [ ] text`, `- [x] text`, and lines that name remaining work by the usual two words. */
 function readTasks(lines: readonly string[]): readonly Task[] {
   return lines.flatMap((line) => {
     const box = /^\s*[-*+]\s+\[([ xX])\]\s+(\S.*)$/.exec(line);
@@ -82,21 +88,23 @@ function readTasks(lines: readonly string[]): readonly Task[] {
 export interface DocumentQuestion {
   readonly notes: Notes;
   readonly title: string;
-  /** Where the notes were read. */
+  /** The place where the notes were read. */
   readonly source: string;
 }
 
 export function writeSummary({ notes, title, source }: DocumentQuestion): string {
   const { sections, tasks } = notes;
   const open = tasks.filter((task) => !task.done).length;
-  const head = `# ${escapeMarkdown(title)}\n\nFrom ${escapeMarkdown(source)}: ${sections.length} sections, ${open} open tasks of ${tasks.length}.\n`;
+  const head =
+    `# ${escapeMarkdown(title)}\n\nFrom ${escapeMarkdown(source)}: ${sections.length} sections, ${open} open tasks ` +
+    `of ${tasks.length}.\n`;
   const body = sections.map(
     (s) => `\n## ${escapeMarkdown(s.title)}\n\n${escapeMarkdown(s.lead, 600) || "(no text)"}\n`,
   );
   return head + (body.join("") || "\nThe source has no sections.\n");
 }
 
-/** Open tasks first; without any task, one for reading each section. */
+/** Writes open tasks first; without any task, one for reading each section. */
 export function writeChecklist({ notes, title, source }: DocumentQuestion): string {
   const tasks = listTasks(notes);
   const lines = [...tasks.filter((task) => !task.done), ...tasks.filter((task) => task.done)].map(writeTask);

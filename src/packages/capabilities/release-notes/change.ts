@@ -1,5 +1,5 @@
-// Change: what a commit is to the reader of release notes, and the words of the steps between history and draft.
-// Owns: the kinds of change, and what a section takes.
+// Change: a commit as the reader of release notes sees it, and the records of the steps between history and draft.
+// Owns: the kinds of change, and the criteria of a section.
 // Never: decides a commit's kind (classify.ts does) or renders it (draft.ts does).
 
 import { z } from "zod";
@@ -22,8 +22,8 @@ export const ChangeKind = z.enum(changeKinds);
 export type ChangeKind = z.infer<typeof ChangeKind>;
 
 /**
- * `type` is the word before the colon of a conventional subject; `closes` the issues that its body says it
- * closes; `undone_by` the short hash of its undoing or undone other.
+ * `type` is the word before the colon of a conventional subject; `closes` the issues that its body closes; `undone_by`
+ * the short hash of its undoing or undone other.
  */
 export const Change = z.object({
   hash: z.string(),
@@ -42,8 +42,8 @@ export const Change = z.object({
 export type Change = Readonly<z.infer<typeof Change>>;
 
 /**
- * A section takes what fits all that it names; without a title its changes are counted and not listed. With `each`, those of
- * one folder have a section of their own, and what is alone in its folder stays.
+ * A section takes the changes that match all its criteria; without a title its changes are counted and not listed. With
+ * `each`, those of one folder have a section of their own, and a change that is alone in its folder stays.
  */
 export const Section = z.strictObject({
   title: z.string().min(1).max(100).nullable(),
@@ -62,7 +62,10 @@ export type ChangeGroup = Readonly<z.infer<typeof ChangeGroup>>;
 export const Omission = z.object({ short: z.string(), why: z.enum([...changeKinds, "undone"]) });
 export type Omission = Readonly<z.infer<typeof Omission>>;
 
-/** The outcome: what a person reads, edits and countersigns. `commits` is how many the document accounts for. */
+/**
+ * The outcome: the document that a person reads, edits and countersigns. `commits` is the number of commits that it
+ * accounts for.
+ */
 export const ReleaseNotesDraft = z.object({
   markdown: z.string().min(1),
   version: z.string().min(1),

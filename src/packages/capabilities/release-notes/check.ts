@@ -1,6 +1,7 @@
 // Check: does a draft account for every commit, once, and is it safe to publish? Pure.
-// Owns: the complaints: missing or repeated commits, entries of no known commit, a wrong count of what is left out, broken links, raw HTML.
-// Never: repairs anything. It reads the document as written, not what the draft says about itself.
+// Owns: the complaints: missing or repeated commits, entries of no known commit, a wrong count of what is left out,
+// broken links, raw HTML.
+// Never: repairs anything. It reads the document as written, not the draft's own counts.
 
 import { blankCode } from "../markdown.ts";
 import { readMark } from "./commit-link.ts";
@@ -49,7 +50,7 @@ export function checkDraft({ markdown, commits, omitted, remoteUrl }: CheckQuest
 export const isAccepted = (problems: DraftProblems): boolean =>
   Object.values(problems).every((list: readonly string[]) => list.length === 0);
 
-/** One sentence a person can act on. */
+/** Describes problems in one sentence that a person can act on. */
 export function describeProblems(problems: DraftProblems): string {
   const parts = Object.entries(problems)
     .filter(([, list]: readonly [string, readonly string[]]) => list.length > 0)
@@ -78,14 +79,14 @@ function countMarks(entries: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** What the line on them says adds up to those there are; the line where it does not, or a word for its absence. */
+/** Checks that the line on omitted commits adds up; returns the line if it does not, or a note of its absence. */
 function countsOmitted(lines: readonly string[], omitted: number): readonly string[] {
   const line = lines.find((one) => one.startsWith(omittedOpening)) ?? "";
   const told = (line.match(/\b\d+\b/g) ?? []).reduce((sum, count) => sum + Number(count), 0);
   return told === omitted ? [] : [line || "none is told"];
 }
 
-/** Each link leads into the known remote; the mark of an entry leads to the commit it names. */
+/** Returns whether each link leads into the known remote, and the mark of an entry to the commit it names. */
 function hasSoundLinks(line: string, known: ReadonlyMap<string, NamedCommit>, remoteUrl: string | null): boolean {
   const plain = blankCode(line);
   const opened = plain.match(/(?<!\\)\]\s*[([]/g)?.length ?? 0;

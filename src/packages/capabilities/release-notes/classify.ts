@@ -1,6 +1,6 @@
 // Classify: from a commit message to a change. Pure.
-// Owns: the forms of a subject (Conventional Commits, `area: …`, `[area] …`, merges, reverts), BREAKING CHANGE, and which
-//       commits of a range undo one another. What words mean: kinds.ts.
+// Owns: the forms of a subject (Conventional Commits, `area: …`, `[area] …`, merges, reverts), BREAKING CHANGE, and
+// which commits of a range undo one another. The meanings of words: kinds.ts.
 // Never: drops a commit or reads anything but its message and parents.
 // INV-1  One change for each commit, in the same order.
 
@@ -43,7 +43,7 @@ function classifyCommit(commit: Commit): Omit<Change, "undone_by"> {
 
 const closing = /^(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):? +((?:[#!]\d{1,9}(?:,? +(?:and +)?)?)+)/gim;
 
-/** What a body says in lines of their own that it closes, and the subject does not name. */
+/** Returns the references that a body closes in lines of their own and that the subject does not name. */
 const readClosed = ({ subject, body }: Commit): string[] => {
   const named = [...body.matchAll(closing)].flatMap((match) => match[1]?.match(/[#!]\d+/g) ?? []);
   return [...new Set(named)].filter((reference) => !new RegExp(`${reference}(?!\\d)`).test(subject));
@@ -75,7 +75,7 @@ function readRevert(subject: string): Reading | null {
   return summary === undefined ? null : { ...unmarked, kind: "revert", summary };
 }
 
-// A hosting service writes the branch into the subject and what the request was called into the body.
+// A hosting service writes the branch into the subject and the title of the request into the body.
 function readMerge({ parents, body }: Commit, subject: string): Reading | null {
   if (parents.length < 2) return null;
   const request = /^Merge pull request (#\d+) from /.exec(subject)?.[1];
@@ -84,7 +84,7 @@ function readMerge({ parents, body }: Commit, subject: string): Reading | null {
   return { ...unmarked, kind: "merge", summary };
 }
 
-/** `area: what was done`, `[area] what was done`, or just what was done. */
+/** Reads `area: summary`, `[area] summary`, or just a summary. */
 function readFreely(subject: string): Reading {
   const [, bracketed, told] = bracketPrefix.exec(subject) ?? [];
   const inside = told === undefined ? null : readConventional(told);
@@ -96,8 +96,8 @@ function readFreely(subject: string): Reading {
 }
 
 /**
- * Of each pair that undo one another the other's short hash. Commits come newest first: an undoing that was undone itself
- * undoes nothing.
+ * Finds pairs that undo one another, each with the other's short hash. Commits come newest first: an undoing that was
+ * undone itself undoes nothing.
  */
 function findUndone(commits: readonly Commit[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
@@ -116,7 +116,10 @@ interface Before {
   readonly after: number;
 }
 
-/** The index of the older commit that this one undoes, by the hash that its body names, else by the subject it quotes; -1. */
+/**
+ * Returns the index of the older commit that this one undoes, by the hash that its body names, else by the subject it
+ * quotes; else -1.
+ */
 function findTarget({ subject, body }: Commit, { commits, byHash, after }: Before): number {
   const named = /\bThis reverts commit ([0-9a-f]{7,64})\b/.exec(body)?.[1];
   const quoted = /^Revert "\s*(.+?)"(?: \(#\d+\))?$/i.exec(subject)?.[1];

@@ -3,7 +3,7 @@
 
 import { commitUrl } from "./host-links.ts";
 
-/** `[\`short\`](address)`, or the short hash alone. */
+/** Returns `[\`short\`](address)`, or the short hash alone. */
 export function markCommit(
   commit: { readonly hash: string; readonly short: string },
   remoteUrl: string | null,
@@ -15,7 +15,7 @@ export function markCommit(
 const linkedMark = /\(\[`([0-9a-f]+)`\]\(([^()\s]*)\)\)$/;
 const plainMark = /\(`([0-9a-f]+)`\)$/;
 
-/** The mark at the end of an entry; `url` is null for one without a link. */
+/** Reads the mark at the end of an entry; `url` is null for one without a link. */
 export function readMark(line: string): { readonly short: string; readonly url: string | null } | null {
   const linked = linkedMark.exec(line);
   if (linked?.[1] !== undefined) return { short: linked[1], url: linked[2] ?? "" };

@@ -1,8 +1,9 @@
 // Draft: the groups as a Markdown document. Pure: same groups, same bytes; no clock.
-// Owns: the heading, the line on the range, one section a group, one entry a change, and the end: what has no entry, and who wrote it all.
+// Owns: the heading, the line on the range, one section a group, one entry a change, and the end: the commits without
+// an entry, and the authors.
 // Never: trusts a subject: all text of commits goes through markdown.ts; links only where a remote is known.
 // INV-1  Each listed change is exactly one line that begins with "- " and ends with its commit's mark.
-// INV-2  What is left out is told: commits without an entry by kind, older ones that were not read, a shallow clone.
+// INV-2  Omissions are stated: commits without an entry by kind, older ones that were not read, a shallow clone.
 
 import type { Contributor } from "../../operators/git-log/contributors.ts";
 import { escapeMarkdown, toMarkdownLine } from "../markdown.ts";
@@ -12,7 +13,7 @@ import { compareUrl, referenceUrl } from "./host-links.ts";
 
 const maxNoteChars = 1000;
 
-/** The range as Git.Log tells it. */
+/** The range in the form of Git.Log. */
 export interface DraftRange {
   readonly since: string | null;
   readonly until_hash: string;
@@ -30,7 +31,7 @@ export interface DraftQuestion extends DraftRange {
   readonly version: string;
 }
 
-/** What these notes are of: the version that was named, else the tag at hand without its prefix. */
+/** Returns the version of these notes: the one that was named, else the tag at hand without its prefix. */
 export const versionOf = (named: string | null, tag: DraftRange["tag"], prefix: string): string =>
   named ?? (tag?.name.slice(prefix.length) || "unreleased");
 
@@ -41,7 +42,7 @@ const countListed = (groups: readonly ChangeGroup[]): number =>
 export const countCommits = ({ groups, omitted }: Pick<DraftQuestion, "groups" | "omitted">): number =>
   countListed(groups) + omitted.length;
 
-/** The document in pieces: the head, one for each group, the end. Their concatenation is the document. */
+/** Returns the document in pieces: the head, one for each group, the end. Their concatenation is the document. */
 export function draftSections(question: DraftQuestion): readonly string[] {
   const groups = question.groups.map((group) => draftGroup(group, question));
   return [draftHead(question), ...groups, draftEnd(question)].filter((section) => section !== "");
@@ -60,7 +61,7 @@ function draftHead({ groups, title, version, tag, since, ...range }: DraftQuesti
   return `# ${escapeMarkdown(title)}: ${escapeMarkdown(version)}${date}\n\n${changes} ${from}${compared}.\n`;
 }
 
-/** A hash is long, and says as much in short. */
+/** Shortens a hash. */
 const nameRef = (ref: string): string => (/^[0-9a-f]{40,64}$/.test(ref) ? `\`${ref.slice(0, 7)}\`` : ref);
 
 function draftGroup({ title, changes }: ChangeGroup, { remote_url }: DraftQuestion): string {
@@ -111,7 +112,7 @@ const names: Readonly<Record<Omission["why"], readonly [one: string, more: strin
 
 export const omittedOpening = "Not listed: ";
 
-/** `Not listed: 3 release commits, 1 merge.` */
+/** Describes omissions: `Not listed: 3 release commits, 1 merge.` */
 function describeOmitted(omitted: readonly Omission[]): string {
   const counts = [...Map.groupBy(omitted, ({ why }) => why)].map(
     ([why, { length }]) => `${length} ${names[why][length === 1 ? 0 : 1]}`,
@@ -119,7 +120,7 @@ function describeOmitted(omitted: readonly Omission[]): string {
   return counts.length === 0 ? "" : `${omittedOpening}${counts.join(", ")}.`;
 }
 
-/** People, no bots; of those who are new the request that brought them, if it has an entry. */
+/** Describes contributors, without bots; for new ones with the request that brought them, if it has an entry. */
 function describeContributors({ contributors, groups, remote_url }: DraftQuestion): string {
   const people = contributors.filter(({ bot }) => !bot);
   if (people.length === 0) return "";
@@ -136,6 +137,8 @@ function describeContributors({ contributors, groups, remote_url }: DraftQuestio
   return `## Contributors\n\n${people.map(show).join(", ")}.${firsts}`;
 }
 
-/** Called upon only where the notes are of a repository on a host: elsewhere the account means nobody. */
+/**
+ * Shows a person; as a mention only if the repository is on a hosting service: elsewhere the account has no meaning.
+ */
 const showPerson = ({ name, login }: Contributor, remoteUrl: string | null): string =>
   login === null || remoteUrl === null ? escapeMarkdown(name, 100) : `@${login}`;

@@ -1,7 +1,8 @@
 // Group: changes sorted into the sections of the document. Pure.
-// Owns: the sections where none are configured, and which commits have no entry.
+// Owns: the default sections, and the commits without an entry.
 // INV-1  Each change lands in exactly one group, or among the omissions with the reason.
-// INV-2  Within a group the order is the history's, but changes of one scope stand together; an empty group is left out.
+// INV-2  Within a group the order is the history's, but changes of one scope stand together; an empty group is left
+//        out.
 // INV-3  A change and the one that undoes it, both of the range, have no entry: the reader never meets either.
 
 import type { Change, ChangeGroup, Omission, Section } from "./change.ts";
@@ -19,13 +20,13 @@ export const defaultSections: readonly Section[] = [
   { title: "Maintenance", kinds: ["maintenance"] },
   { title: null, kinds: ["ci", "release", "merge"] },
 ];
-/** For histories whose subjects name no kind of change: what is no other kind stands by folder. */
+/** The sections for histories whose subjects name no kind of change: changes of no other kind are grouped by folder. */
 export const sectionsByFolder: readonly Section[] = defaultSections.map((section) =>
   section.kinds?.includes("other") ? { ...section, each: "folder" } : section,
 );
-/** Takes what no configured section takes. */
+/** The section for changes that no configured section takes. */
 const lastSection: Section = { title: "Other changes" };
-/** What it is called where nothing stands before it that its changes could be other than. */
+/** The title of that section if no section precedes it. */
 const firstTitle = "Changes";
 
 export interface Grouped {
@@ -33,7 +34,7 @@ export interface Grouped {
   readonly omitted: readonly Omission[];
 }
 
-/** A change goes to the first section that it fits; sections of one title are one. */
+/** Groups changes: each goes to the first section that it fits; sections of one title are one. */
 export function groupChanges(changes: readonly Change[], configured: readonly Section[] = defaultSections): Grouped {
   const sections = [...configured, lastSection];
   const titleOf = (change: Change) => (sections.find((section) => fits(change, section)) ?? lastSection).title;
@@ -54,7 +55,9 @@ export function groupChanges(changes: readonly Change[], configured: readonly Se
   };
 }
 
-/** The largest first; what is alone in its folder, or in none, stands under the title itself. */
+/**
+ * Splits by folder, the largest first; a change that is alone in its folder, or in none, stands under the title itself.
+ */
 function splitByFolder(title: string, changes: readonly Change[]): readonly ChangeGroup[] {
   const folders = [...Map.groupBy(changes, ({ folder = "" }) => folder)]
     .filter(([folder, { length }]) => folder !== "" && length > 1)

@@ -1,4 +1,5 @@
-// Host links: where the usual hosting services show a commit, a request, an issue, and what lies between two releases. Pure.
+// Host links: the addresses of a commit, a request, an issue and a comparison of two releases at the usual hosting
+// services. Pure.
 // Never: guesses for a service that it does not know; a commit alone has an address nearly everywhere.
 
 type Service = "github" | "gitlab" | "bitbucket" | "gitea" | "other";
@@ -35,7 +36,10 @@ const issuePaths: Readonly<Partial<Record<Service, string>>> = {
   gitea: "issues",
 };
 
-/** `#12` or `!12`; null where the service is not known. A `request` stood where hosting services put the number of a request. */
+/**
+ * Returns the address of `#12` or `!12`; null if the service is not known. A `request` occurred where hosting services
+ * put the number of a request.
+ */
 export function referenceUrl(remoteUrl: string, reference: string, place: "request" | "text"): string | null {
   const service = serviceOf(remoteUrl);
   const isRequest = service === "gitlab" ? reference.startsWith("!") : place === "request";
@@ -43,7 +47,7 @@ export function referenceUrl(remoteUrl: string, reference: string, place: "reque
   return path === undefined ? null : `${remoteUrl}/${path}/${reference.slice(1)}`;
 }
 
-/** What changed between two refs, as a page; null where the service is not known. */
+/** Returns the page of changes between two refs; null if the service is not known. */
 export function compareUrl(remoteUrl: string, from: string, to: string): string | null {
   const [older, newer] = [from, to].map((ref) => encodeURI(ref).replaceAll("#", "%23")) as [string, string];
   switch (serviceOf(remoteUrl)) {

@@ -1,6 +1,7 @@
-// Kinds: what the words of a subject say of its kind of change. Pure tables.
+// Kinds: the kinds of change that the words of a subject indicate. Pure tables.
 // Owns: the types of Conventional Commits, and for all other subjects the meaning of their first words.
-// INV-1  The work on a project's own tools (tests, linters, changesets, CI) is no feature and no fix, whichever verb begins it.
+// INV-1  The work on a project's own tools (tests, linters, changesets, CI) is no feature and no fix, whichever verb
+//        begins it.
 
 import type { ChangeKind } from "./change.ts";
 
@@ -35,14 +36,16 @@ const kindsByScope: Readonly<Record<string, ChangeKind>> = {
   release: "release",
 };
 
-/** Null where it is no type that is known. */
+/** Returns the kind of a type; null if the type is not known. */
 export function kindOfType(type: string, scope: string | null): ChangeKind | null {
   const known = type.toLowerCase();
   if (!Object.hasOwn(kindsByType, known)) return null;
   return kindsByScope[`${scope ?? ""}`.toLowerCase()] ?? kindsByType[known] ?? null;
 }
 
-/** At most three words, such as a verb and what goes with it; then what is worked on, with nothing of substance behind it. */
+/**
+ * Matches at most three words, such as a verb and its complement; then the noun, with nothing of substance behind it.
+ */
 const about = (...nouns: readonly string[]): RegExp => {
   const small =
     "for|to|in|of|on|and|from|about|with|when|that|how|[a-z]+ing|cases?|files?|steps?|config\\w*|rules?|examples?|links?|entry|issues?|tweaks?";
@@ -54,7 +57,10 @@ const about = (...nouns: readonly string[]): RegExp => {
 
 const version = String.raw`v?\d+\.\d+(?:\.\d+)*(?:-[\w.]+)?`;
 
-/** The first that fits decides. What is of CI or of releases has no entry in the end: these say it plainly, or do not fit. */
+/**
+ * The first match decides. Changes of CI or of releases have no entry in the end: these patterns match them plainly, or
+ * not at all.
+ */
 const kindsByWords: readonly (readonly [RegExp, ChangeKind])[] = [
   [
     new RegExp(`^(?:(?:release|publish|bump to|bump version to|prepare(?: for)?) )?${version}\\b[^a-z]*$`, "i"),
@@ -65,7 +71,7 @@ const kindsByWords: readonly (readonly [RegExp, ChangeKind])[] = [
     "release",
   ],
   [about("changesets?"), "release"],
-  // A hosting service's words for what was mended in private.
+  // A hosting service's subject for a private fix.
   [/^(?:security\b|cve-\d|merge commit from fork$)/i, "security"],
   [
     about(
@@ -158,6 +164,6 @@ export const kindOfWords = (summary: string): ChangeKind => {
 /** Characters of a subject that are read: a pattern takes up to the square of them, and anybody may write a subject. */
 const maxRead = 1_000;
 
-/** What users have to act on, said without the mark of Conventional Commits. */
+/** Returns whether a summary states a breaking change without the mark of Conventional Commits. */
 export const breaksPlainly = (summary: string): boolean =>
   /^(?:drop|remove)(?:s|ped|d)? (?:support for |node(?:\.js)? ?\d)|^requires? node(?:\.js)?\b/i.test(summary);

@@ -1,5 +1,5 @@
 // The operators of the release notes package: each a schema around one pure function.
-// Owns: what travels between the steps of the plan.
+// Owns: the data that is passed between the steps of the plan.
 // Never: reads the repository or the disk (Git.Log and File.Write do).
 
 import { z } from "zod";
@@ -40,7 +40,7 @@ export const groupOperator = defineOperator({
   },
 });
 
-/** What the notes say, before it is text. The range is as Git.Log tells it. */
+/** The content of the notes, before it is text. The range has the form of Git.Log. */
 const NotesInput = Grouped.extend({
   title: z.string().min(1).max(200),
   version: z.string().min(1).max(100).nullable(),

@@ -1,8 +1,8 @@
 // Repo.ReleaseNotes.Draft: release notes of a git repository, published only when a person has countersigned them.
-// Owns: the plan: collect → classify → group → draft → check → publish, the last behind a gate; where it is asked for, the
-//       same as JSON beside it, behind a gate of its own.
+// Owns: the plan: collect → classify → group → draft → check → publish, the last behind a gate; on request, the same as
+// JSON beside it, behind a gate of its own.
 // Never: writes without the gate, calls a model or the network.
-// INV-1  What is published is the outcome of `draft` as the person left it, not what a later step computed.
+// INV-1  The published text is the outcome of `draft` as the person left it, not what a later step computed.
 
 import { z } from "zod";
 import type { ExecutionPlan } from "../../../contract/plan.ts";
@@ -22,17 +22,17 @@ export const ReleaseNotesInput = z.object({
   /** The last release; without it the latest tag, else the whole history. */
   since: GitRef.optional(),
   until: GitRef.optional(),
-  /** Of several packages in one repository: the beginning of this one's tags, and its files and folders. */
+  /** The beginning of the tags, and the files and folders, of one of several packages in a repository. */
   tag_prefix: TagPrefix.default(""),
   paths: z.array(PathInside).max(100).default([]),
   /** Relative to the repository. */
   out: PathInside.default("RELEASE_NOTES.md"),
-  /** Where the same is to be written as JSON. */
+  /** The path of the JSON form, if it is wanted. */
   data_out: PathInside.optional(),
   title: z.string().min(1).max(200).default("Release notes"),
   /** Without it that of the tag at hand. */
   version: z.string().min(1).max(100).optional(),
-  /** In place of the usual sections. */
+  /** Sections that replace the usual ones. */
   sections: z.array(Section).min(1).max(100).optional(),
 });
 type ReleaseNotesInput = Readonly<z.output<typeof ReleaseNotesInput>>;

@@ -13,14 +13,14 @@ import { FolderPath, locate, RelativePath } from "./safe-path.ts";
 const maxListed = 10_000;
 const mebibyte = 1024 * 1024;
 
-/** Of every `of` files the one at `index`: how one list is shared among steps that run side by side. */
+/** The share of the files at `index` of every `of`: steps that run side by side divide one list by it. */
 const Part = z
   .object({ index: z.int().nonnegative(), of: z.int().min(1).max(100) })
   .refine(({ index, of }) => index < of, "index must be below of");
 
 export const FileDigestInput = z.object({
   folder: FolderPath,
-  /** As File.List yields them. */
+  /** The files in the form of File.List. */
   files: z.array(z.object({ path: RelativePath })).max(maxListed),
   part: Part.prefault({ index: 0, of: 1 }),
   max_bytes: z
@@ -96,7 +96,10 @@ export interface Measures {
   readonly words: number | null;
 }
 
-/** Lines are ended by a newline or the end of the file, words parted by ASCII white space; a NUL byte makes a file binary. */
+/**
+ * Lines are ended by a newline or the end of the file, words parted by ASCII white space; a NUL byte makes a file
+ * binary.
+ */
 export async function measure(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Measures> {
   const sha256 = createHash("sha256");
   const count = { bytes: 0, lines: 0, words: 0, last: newline, binary: false };

@@ -36,7 +36,7 @@ function toFileError(path: string, failure: unknown): OperatorError {
   return operatorError({ ...row, message: `${path} ${message}`, details: { path, errno } });
 }
 
-/** The system's name of the failure, such as ENOENT; empty when there is none. */
+/** Returns the system's name of the failure, such as ENOENT; empty if there is none. */
 export function errnoOf(failure: unknown): string {
   const code = failure instanceof Error ? (failure as NodeJS.ErrnoException).code : undefined;
   return typeof code === "string" ? code : "";

@@ -60,7 +60,7 @@ interface OpenFolder {
   readonly depth: number;
 }
 
-/** How far the walk has come; changed in place by it alone. */
+/** The progress of the walk, which alone changes it. */
 interface Walk {
   readonly root: string;
   readonly open: OpenFolder[];
@@ -136,7 +136,7 @@ function isWanted(path: string, { extensions, exclude }: FileListInput): boolean
 // A name that is not UTF-8 was decoded with replacement characters and can no longer be opened.
 const isReadableName = (name: string): boolean => !name.includes("\uFFFD");
 
-/** Code unit order: the same on every machine, whatever its language. */
+/** Compares in code unit order: the same on every machine, whatever its language. */
 function compareText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -1,13 +1,14 @@
 // File.Write: makes a text file stand in a folder, whole or not at all.
-// Owns: the atomic replacement (temporary file beside it, fsync, rename, fsync of the folder), the check of the place before
-//       anybody is asked, and the preview at the gate with its basis: the file that stands there.
+// Owns: the atomic replacement (temporary file beside it, fsync, rename, fsync of the folder), the check of the place
+// before anybody is asked, and the preview at the gate with its basis: the file that stands there.
 // Never: leaves the folder, replaces a symbolic link, appends, or touches a file that already says the same.
 // INV-1  A reader sees the old text or the new one, also after a crash.
 // INV-2  Same content already there: nothing is written, `unchanged` says so. The same key again gets its first answer.
-// INV-3  What somebody approved is written over the file that their diff was made against, and over no other: a new file is
-//        linked into place, which never replaces one; an existing one is compared as the last thing before the rename.
-// INV-4  The preview and its basis name the real path; a write whose path leads elsewhere by then is refused. It goes to the
-//        folder that was opened for it, whatever stands at that folder's path by then (open-inside.ts).
+// INV-3  What somebody approved is written over the file that their diff was made against, and over no other: a new
+//        file is linked into place, which never replaces one; an existing one is compared as the last thing before the
+//        rename.
+// INV-4  The preview and its basis name the real path; a write whose path leads elsewhere by then is refused. It goes
+//        to the folder that was opened for it, whatever stands at that folder's path by then (open-inside.ts).
 
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
@@ -43,7 +44,7 @@ export const FileWriteOutput = z.object({
 });
 type FileWriteOutput = Readonly<z.output<typeof FileWriteOutput>>;
 
-/** File.Write with a memory of its own for what each key did. */
+/** Creates File.Write with a memory of its own for the result of each key. */
 export function createFileWrite() {
   const answers = new Map<string, FileWriteOutput>();
   return defineOperator({
@@ -85,7 +86,7 @@ interface WriteCall {
   readonly input: FileWriteInput;
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
-  /** What the diff was made against that somebody approved. */
+  /** The basis of the diff that a person approved. */
   readonly basis: Basis;
 }
 
@@ -106,7 +107,10 @@ async function makeStand({ input, idempotencyKey, signal, basis }: WriteCall): P
   return { ...answer, written: true, unchanged: false };
 }
 
-/** The digest that was approved, null where none was. @throws OperatorError FILE_CHANGED where another place was. */
+/**
+ * Returns the approved digest, null if there was none. @throws OperatorError FILE_CHANGED if another place was
+ * approved.
+ */
 function findApproved(place: Location, basis: Basis): string | null {
   if (basis.length === 0) return null;
   const approved = basis.find(({ name }) => name === place.real);
@@ -119,7 +123,7 @@ interface Standing {
   readonly mode: number;
 }
 
-/** The file that stands, or null. @throws OperatorError FILE_NOT_A_FILE for a folder, a link, a device. */
+/** Returns the present file, or null. @throws OperatorError FILE_NOT_A_FILE for a folder, a link, a device. */
 async function inspect(place: Location): Promise<Standing | null> {
   try {
     await using parent = await openParent(place);
@@ -140,7 +144,7 @@ async function inspectIn(parent: OpenedFolder, place: Location): Promise<Standin
   throw operatorError({ code: "FILE_NOT_A_FILE", category: "validation", message, details: { path: place.path } });
 }
 
-// By key and path: what a crashed attempt left behind is replaced by the next one with its key.
+// Returns a name by key and path: a later attempt with its key replaces what a crashed one left behind.
 function temporaryName(place: Location, key: string): string {
   return `.countersign-${hash("sha256", `${key}\0${place.path}`).slice(0, 16)}.tmp`;
 }
@@ -173,7 +177,10 @@ async function replaceFile(replacement: Replacement): Promise<void> {
   await syncFolder(parent.path);
 }
 
-/** @throws OperatorError FILE_OUTSIDE_FOLDER, FILE_CHANGED where the path does not lead where it led when it was judged. */
+/**
+ * Checks the place. @throws OperatorError FILE_OUTSIDE_FOLDER, FILE_CHANGED if the path leads elsewhere than when it
+ * was judged.
+ */
 async function requireSamePlace({ input, place }: Replacement): Promise<void> {
   const { root, real } = await locateEntry(input.folder, input.path);
   if (root !== place.root || real !== place.real) throw changed(place);
@@ -231,7 +238,10 @@ async function previewWrite({ folder, path, content }: FileWriteInput) {
 /** In place of a digest where no file stands. */
 const absent = "absent";
 
-/** What stands, and its digest, of one reading; text is null where nothing stands, undefined where it is too large to compare or no text. */
+/**
+ * Reads the present text and its digest at once; text is null if there is no file, undefined if it is too large to
+ * compare or no text.
+ */
 async function readStanding(place: Location): Promise<{ readonly text?: string | null; readonly digest: string }> {
   const standing = await inspect(place);
   if (standing === null) return { text: null, digest: absent };

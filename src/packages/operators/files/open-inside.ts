@@ -1,9 +1,9 @@
-// The opening of a judged place: what is opened is what was judged, whatever has become of the path meanwhile.
+// Opens a judged place: it opens exactly what was judged, even if the path has changed meanwhile.
 // Owns: the walk from the base folder to a place, one folder after the other, and the handles it holds.
 // Never: follows a symbolic link, judges a path (safe-path.ts), reads or writes content.
 // 1. A folder or a name on the way that has become a link since it was judged is refused.
-// 2. On Linux the walk goes from handle to handle (`/proc/self/fd`), so that a folder that is exchanged later is not used.
-//    Other systems have no such path in Node: there each step is opened by its path without following a link.
+// 2. On Linux the walk goes from handle to handle (`/proc/self/fd`), so that a folder that is exchanged later is not
+// used. Other systems have no such path in Node: there each step is opened by its path without following a link.
 
 import { constants, existsSync } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
@@ -26,7 +26,9 @@ const handlePaths = process.platform === "linux" && existsSync("/proc/self/fd") 
 const canOpenFolders = process.platform !== "win32";
 const noFollow = constants.O_NOFOLLOW ?? 0;
 
-/** Opens the folder that holds a judged place. @throws the file system's own error: ENOENT, ENOTDIR for a link as well. */
+/**
+ * Opens the folder that holds a judged place. @throws the file system's own error: ENOENT, ENOTDIR for a link as well.
+ */
 export const openParent = ({ root, real }: Location, opening: Opening = {}): Promise<OpenedFolder> =>
   openFolder(root, real.split("/").slice(0, -1), opening);
 
@@ -47,7 +49,7 @@ export async function openFile(place: Location): Promise<FileHandle> {
   return await open(entryOf(parent, place), constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0));
 }
 
-/** The path of a judged place in its opened folder. */
+/** Returns the path of a judged place in its opened folder. */
 export const entryOf = (parent: OpenedFolder, { real }: Location): string =>
   join(parent.path, real.slice(real.lastIndexOf("/") + 1) || ".");
 

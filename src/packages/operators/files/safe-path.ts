@@ -2,8 +2,8 @@
 // Owns: the schemas of folder and path, and the functions that turn them into a judged place.
 // Never: opens a file (open-inside.ts opens a judged place without following a link).
 // 1. The real path, with every link on the way resolved, lies inside the real base folder.
-// 2. The real path does not enter `.git`, a bare repository or a folder that a write would make one: git runs what such a
-//    folder's configuration and hooks say. This holds for the base folder as well.
+// 2. The real path does not enter `.git`, a bare repository or a folder that a write would make one: git runs what such
+// a folder's configuration and hooks say. This holds for the base folder as well.
 
 import { lstat, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
@@ -16,7 +16,7 @@ const withoutNul = (text: string): boolean => !text.includes("\0");
 export const FolderPath = z.string().min(1).max(4096).refine(withoutNul, "must not contain NUL");
 /** Relative to a folder; whether it stays inside is decided where it is used. */
 export const RelativePath = z.string().min(1).max(1024).refine(withoutNul, "must not contain NUL");
-/** As far as the words alone tell: whether links lead elsewhere is seen where it is used. For inputs that people give. */
+/** The schema of a path that people enter. It checks the text alone; links are resolved when the path is used. */
 export const PathInside = RelativePath.refine(
   (path) => !isAbsolute(path) && staysInside(normalize(path)) && !entersGit(normalize(path)),
   "must be a path inside the folder, and not of .git",
@@ -25,7 +25,7 @@ export const PathInside = RelativePath.refine(
 export interface Location {
   /** The real base folder. */
   readonly root: string;
-  /** As it was asked for, relative to the base folder, with forward slashes on every system. */
+  /** The path as it was requested, relative to the base folder, with forward slashes on every system. */
   readonly path: string;
   /** The real path, relative to the base folder, with forward slashes on every system. */
   readonly real: string;
@@ -65,7 +65,7 @@ export const isGitName = (name: string): boolean =>
   /^(?:\.git|git~\d)[ .]*(?::.*)?$/is.test(name.replace(ignoredByHfs, ""));
 const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
-// What has yet to be written has no real path, so the nearest folder that stands answers for it.
+// A file that has yet to be written has no real path, so the nearest existing folder is judged.
 async function findReal(absolute: string): Promise<string> {
   try {
     return await realpath(absolute);

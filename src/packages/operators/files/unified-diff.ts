@@ -14,7 +14,7 @@ export interface DiffQuestion {
   readonly after: string;
 }
 
-/** The empty text when nothing changes. */
+/** Returns a unified diff; empty if nothing changes. */
 export function unifiedDiff({ path, before, after }: DiffQuestion): string {
   const edits = compareLines(splitLines(before ?? ""), splitLines(after), maxCells);
   const hunks = findHunks(edits).map(([from, to]) => printHunk(edits, from, to));

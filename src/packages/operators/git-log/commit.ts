@@ -7,8 +7,8 @@ import { z } from "zod";
 import { operatorError } from "../../../define/define-operator.ts";
 
 /**
- * `date` is the author's, ISO 8601 with the author's offset. `files_changed` and `folder`, the one that most of them are in,
- * are there only when they were asked for.
+ * `date` is the author's, ISO 8601 with the author's offset. `files_changed` and `folder`, the one that most of them
+ * are in, are there only when they were asked for.
  */
 export const Commit = z.object({
   hash: z.string().regex(/^[0-9a-f]{40,64}$/),
@@ -32,7 +32,7 @@ const maxFirstLineChars = 300;
 /** Returns how many of a log's commits are in a piece of what git prints: each ends its fields with a NUL. */
 export const countCommits = (piece: string): number => (piece.split("\0").length - 1) / fieldsPerCommit;
 
-/** The commits in what `git log -z` printed with `logFormat`, in git's order. */
+/** Returns the commits in the output of `git log -z` with `logFormat`, in git's order. */
 export function parseLog(output: string, keep: (body: string) => string = clipBody): readonly Commit[] {
   const fields = output.split("\0");
   if (fields.at(-1) === "") fields.pop();
@@ -55,7 +55,7 @@ function toCommit(fields: readonly string[], keep: (body: string) => string): Co
   };
 }
 
-/** Of a body its first line, and of each paragraph what stands from a line on that begins with one of the words. */
+/** Keeps the first line of a body, and of each paragraph the part from a line on that begins with one of the words. */
 export const keepParts = (body: string, words: readonly string[]): string =>
   body
     .split(/\n{2,}/)
@@ -73,7 +73,10 @@ export function clipBody(body: string): string {
   return `${body.slice(0, maxBodyChars / 2)}\n…\n${body.slice(-maxBodyChars / 2)}`;
 }
 
-/** Files changed by commit hash, from `git log --name-only --format=%x00%H`; names are quoted, so they hold no newline. */
+/**
+ * Returns the changed files by commit hash, from `git log --name-only --format=%x00%H`; names are quoted, so they hold
+ * no newline.
+ */
 export function parseFileNames(output: string): ReadonlyMap<string, readonly string[]> {
   const records = output.split("\0").slice(1);
   return new Map(
@@ -87,7 +90,10 @@ export function parseFileNames(output: string): ReadonlyMap<string, readonly str
 const folderDepth = 2;
 export const isOfTests = (folder: string): boolean => /^(?:tests?|specs?|__tests__)(?:\/|$)/.test(folder);
 
-/** The folder that most of the files are in, two deep at most; of tests only where there is nothing else. Empty: the top. */
+/**
+ * Returns the folder that most of the files are in, two deep at most; one of tests only if there is nothing else.
+ * Empty: the top.
+ */
 export function folderOf(names: readonly string[]): string {
   const folders = names
     .filter((name) => !name.startsWith('"'))

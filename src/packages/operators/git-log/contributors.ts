@@ -31,13 +31,16 @@ interface Entry {
   readonly commits: number;
 }
 
-/** @param before what was written before the range, in the same form; null where that is not known */
+/**
+ * Returns contributors. @param before the output for the time before the range, in the same form; null if it is not
+ * known
+ */
 export function readContributors(range: string, before: string | null): readonly Contributor[] {
   const known = before === null ? null : new Set(readShortlog(before).flatMap(keysOf));
   return joinEntries(readShortlog(range)).map((entries) => describePerson(entries, known));
 }
 
-/** `    12\tAda Lovelace <ada@example.org>` a line. */
+/** Reads lines like `    12\tAda Lovelace <ada@example.org>`. */
 const readShortlog = (output: string): readonly Entry[] =>
   output.split("\n").flatMap((line) => {
     const [, count, name, address] = /^\s*(\d+)\t(.*)<([^<>]*)>$/.exec(line) ?? [];
@@ -72,6 +75,8 @@ function describePerson(entries: readonly Entry[], known: ReadonlySet<string> | 
   };
 }
 
-/** `12345+ada@users.noreply.github.com` and `ada@users.noreply.example.org` name the account `ada`. */
+/**
+ * Reads the account of an address: `12345+ada@users.noreply.github.com` and `ada@users.noreply.example.org` name `ada`.
+ */
 const readLogin = (address: string): string | null =>
   /^(?:\d+[+-])?([A-Za-z0-9][A-Za-z0-9-]{0,38}(?:\[bot\])?)@users\.noreply\.[A-Za-z0-9.-]+$/.exec(address)?.[1] ?? null;

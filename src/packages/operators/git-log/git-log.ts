@@ -1,5 +1,6 @@
 // Git.Log: the commits between two refs of a real repository, newest first, with its remote's web address if any.
-// Owns: the bounds on their number and their text, and what is told while git counts. Which commits are meant: range.ts.
+// Owns: the bounds on their number and their text, and what is told while git counts. Which commits are meant:
+// range.ts.
 // Never: writes, fetches, or reads anything but the history and the remote's address.
 // INV-1  More commits than `max_commits` are cut to the newest; `truncated` says so, and `total` how many there are.
 // INV-2  A clone without its older history says so (`shallow`): what lies before it is not there to be counted.
@@ -28,16 +29,16 @@ export const GitLogInput = z.object({
   repo: RepositoryPath,
   since: GitRef.optional(),
   until: GitRef.default("HEAD"),
-  /** Of several packages in one repository: the beginning of the tags of this one. */
+  /** The beginning of the tags of one of several packages in a repository. */
   tag_prefix: TagPrefix.default(""),
   /** Only commits that touch one of these files or folders. */
   paths: z.array(PathInside).max(100).default([]),
   max_commits: z.int().min(1).max(maxCommits).default(maxCommits),
   files: z.boolean().default(false),
-  /** Of each commit the folder that most of its files are in. */
+  /** Whether each commit comes with the folder that most of its files are in. */
   folders: z.boolean().optional(),
   contributors: z.boolean().default(false),
-  /** Of each body only its first line and the paragraphs that begin with one of these words. */
+  /** Keeps only the first line of each body and the paragraphs that begin with one of these words. */
   body_parts: z.array(z.string().min(1).max(100)).max(20).optional(),
 });
 type GitLogInput = Readonly<z.output<typeof GitLogInput>>;
@@ -71,7 +72,7 @@ const Options = z.strictObject({
 /** The git program that is run, and the most bytes of its output that are read. */
 export interface GitLogOptions extends Readonly<z.input<typeof Options>> {}
 
-/** Git.Log over another git program or another bound on its output. */
+/** Creates Git.Log over another git program or another bound on its output. */
 export function createGitLog(options: GitLogOptions = {}) {
   const source = moduleRef(0, "validation", "createGitLog");
   const { git, maxOutputBytes } = readStrictly(Options, options, { what: "createGitLog", source });
@@ -168,7 +169,7 @@ async function askContributors({ program, range }: Reading, since: string | null
   return [...readContributors(written, before)];
 }
 
-/** The address of `origin`, else of the first remote by name. */
+/** Returns the address of `origin`, else of the first remote by name. */
 async function findRemote(program: GitProgram): Promise<string | null> {
   const listed = await askGit(program, ["config", "--local", "--no-includes", "--get-regexp", "^remote\\..*\\.url$"]);
   const remotes = (listed ?? "").split("\n").filter(Boolean).sort();

@@ -1,6 +1,8 @@
 // Range: which commits are meant: from the last release, or the ref that was named, to the end that was named.
-// Owns: which tags count as releases (by prefix, for repositories with several packages), and what is said where a ref is unknown.
-// INV-1  git sees a ref only as an argument of rev-parse and describe, after its pattern; the log itself is asked by hash.
+// Owns: which tags count as releases (by prefix, for repositories with several packages), and what is said where a ref
+// is unknown.
+// INV-1  git sees a ref only as an argument of rev-parse and describe, after its pattern; the log itself is asked by
+//        hash.
 
 import { z } from "zod";
 import { operatorError } from "../../../define/define-operator.ts";
@@ -12,7 +14,7 @@ export const GitRef = z
   .max(255)
   .regex(/^(?![-^])(?!.*\.\.)[\p{L}\p{N}._/@{}^~+#-]+$/u, "must be one git ref or revision");
 
-/** What the names of the tags that count begin with, such as `core@` or `v`. */
+/** The beginning of the names of the tags that count, such as `core@` or `v`. */
 export const TagPrefix = z
   .string()
   .max(200)
@@ -30,7 +32,7 @@ export interface CommitRange {
   readonly until_hash: string;
   /** The release that the newest commit is, if any. `date` is when it was tagged. */
   readonly tag: { readonly name: string; readonly date: string } | null;
-  /** What git calls the range. */
+  /** The range in git's notation. */
   readonly words: string;
 }
 
@@ -68,7 +70,7 @@ async function isEmpty(program: GitProgram): Promise<boolean> {
   return (await askGit(program, ["rev-list", "--all", "--max-count=1"])) === "";
 }
 
-/** The tag that was named as the end, else one that the newest commit carries. */
+/** Finds the tag that was named as the end, else one that the newest commit carries. */
 async function findTagAt(
   program: GitProgram,
   commit: string,

@@ -6,7 +6,7 @@ const scpLike = /^(?:[^@\s/]+@)?([A-Za-z0-9.-]+):(?!\/\/)([^\s]+)$/;
 const webHost = /^[A-Za-z0-9.-]+(?::\d+)?$/;
 const webPath = /^[A-Za-z0-9._~/+-]+$/;
 
-/** `https://host/owner/name` for a remote on a host; null for a local path, a file URL or anything unusual. */
+/** Returns `https://host/owner/name` for a remote on a host; null for a local path, a file URL or anything unusual. */
 export function toWebUrl(remote: string): string | null {
   const place = readUrl(remote.trim()) ?? readScp(remote.trim());
   if (place === null) return null;

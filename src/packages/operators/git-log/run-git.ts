@@ -3,8 +3,8 @@
 // Never: touches the network or waits for a password; builds arguments from unchecked text (git-log.ts checks refs).
 // INV-1  The repository is the one named by the caller: GIT_DIR and its relatives are not inherited from a hook.
 // INV-2  An abort throws the signal's own reason.
-// INV-3  Nothing runs that a repository names, in its configuration, its attributes or its hooks: a repository is data that
-//        somebody else wrote. What the machine's own configuration says of trust (safe.directory) holds.
+// INV-3  Nothing runs that a repository names, in its configuration, its attributes or its hooks: a repository is data
+//        that somebody else wrote. What the machine's own configuration says of trust (safe.directory) holds.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -20,8 +20,8 @@ export interface GitProgram {
 }
 
 /**
- * What git printed; `hear` gets it piece by piece before. @throws OperatorError GIT_NOT_FOUND, GIT_NOT_A_REPOSITORY, GIT_FORBIDDEN, GIT_OUTPUT_TOO_LARGE,
- * GIT_FAILED.
+ * Returns git's output; `hear` receives it piece by piece before. @throws OperatorError GIT_NOT_FOUND,
+ * GIT_NOT_A_REPOSITORY, GIT_FORBIDDEN, GIT_OUTPUT_TOO_LARGE, GIT_FAILED.
  */
 export async function runGit(
   program: GitProgram,
@@ -41,7 +41,7 @@ export async function runGit(
   }
 }
 
-/** The trimmed answer, or null where git said no: for questions whose answer may be "there is none". */
+/** Returns the trimmed answer, or null if git refused: for questions whose answer may be "there is none". */
 export async function askGit(program: GitProgram, args: readonly string[]): Promise<string | null> {
   try {
     return (await runGit(program, args)).trim();
@@ -71,12 +71,12 @@ const ownSettings: readonly string[] = [
   "maintenance.auto=false",
 ].flatMap((setting) => ["-c", setting]);
 
-/** Of git's own variables those that say where git and its configuration are; none that a hook around us was given. */
+/** The environment variables of git that locate it and its configuration; none that a hook around us received. */
 const keptVariables = /^GIT_(EXEC_PATH|CONFIG_.*|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
 
 /**
- * No protocol is allowed, so that an object that is missing is missing: a partial clone would fetch it through whatever
- * its remote names. Messages in English are what toGitError reads.
+ * Returns the environment. No protocol is allowed, so that a missing object is missing: a partial clone would fetch it
+ * through whatever its remote names. toGitError reads messages in English.
  */
 function gitEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_") || keptVariables.test(name));

@@ -1,8 +1,8 @@
 // An agent's conversation: as its plan passes it from step to step, and as a model is asked.
 // Owns: the shapes of messages and of what a model wants, the names of tools towards models.
 // Never: calls a model or a tool.
-// M1  What a model wants is checked where it is said: a call of no tool, or with input that its tool does not take, has a
-//     `problem`, which the model is told; it is no step.
+// M1  What a model wants is checked where it is said: a call of no tool, or with input that its tool does not take, has
+//     a `problem`, which the model is told; it is no step.
 // M2  The ids of calls are distinct in a conversation: a model that repeats one gets its results apart all the same.
 // M3  A call that a person or a rule has changed is told to the model with what it was made with.
 
@@ -23,7 +23,7 @@ export const AgentCall = z.strictObject({
   call_id: z.string(),
   tool: z.string(),
   input: JsonObject,
-  /** Why it is not made; null where it is. */
+  /** The reason why it is not made; null if it is. */
   problem: z.string().nullable(),
 });
 export type AgentCall = z.infer<typeof AgentCall>;
@@ -36,9 +36,9 @@ export const AgentMessage = z.discriminatedUnion("role", [
     call_id: z.string(),
     tool: z.string(),
     output: JsonValue.optional(),
-    /** In place of the output: why there is none. */
+    /** The reason why there is no output. */
     error: z.string().optional(),
-    /** Where the call was not made as the model wrote it: what it was made with, and who changed it why. */
+    /** The changed call, if it was not made as the model wrote it: its input, and who changed it and why. */
     changed: z.strictObject({ input: JsonValue, note: z.string() }).optional(),
   }),
 ]);
@@ -49,7 +49,10 @@ const agentRef = moduleRef(0, "validation", "defineAgent");
 /** Models know tools by letters, digits, `_` and `-`. */
 const nameForModels = (name: string): string => name.replaceAll(".", "_").slice(0, 64);
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH where two tools would have one name. */
+/**
+ * Describes tools for the model. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if two tools would have one
+ * name.
+ */
 export function describeTools(tools: readonly Operator[]): readonly LanguageModelV4FunctionTool[] {
   const described = tools.map(
     (tool): LanguageModelV4FunctionTool => ({
@@ -73,7 +76,7 @@ export interface CallReading {
   readonly taken: readonly string[];
 }
 
-/** What a model wants, by the tools that there are (M1, M2). */
+/** Reads the wanted calls, by the available tools (M1, M2). */
 export function readCalls(wanted: readonly WantedCall[], { tools, most, taken }: CallReading): AgentCall[] {
   const ids = new Set(taken);
   return wanted.map(({ call_id, name, input: written }, i) => {
@@ -119,7 +122,7 @@ function readInput({ input: schema }: Operator, written: string): ReadInput {
   }
 }
 
-/** The conversation as a model is asked. */
+/** Returns the conversation in the form of a model's prompt. */
 export function promptOf(messages: readonly AgentMessage[], system: string | undefined): LanguageModelV4Prompt {
   const asked = messages.map(describeMessage);
   return system === undefined ? asked : [{ role: "system", content: system }, ...asked];

@@ -1,6 +1,7 @@
 // One call of a model: who is asked, the call itself, and what it used.
-// Owns: the choice (one model, or of several the one whose endpoint the kernel's router names), which ends are ends, what is
-// reported as used. Never: retries; imports a provider: models are values of LanguageModelV4 of @ai-sdk/provider.
+// Owns: the choice (one model, or of several the one whose endpoint the kernel's router names), which ends are ends,
+// what is reported as used. Never: retries; imports a provider: models are values of LanguageModelV4 of
+// @ai-sdk/provider.
 // INV-1  Of several models one is called after the decision for its endpoint is in the ledger.
 // INV-2  Whatever a model does, an end without an answer is an error: a cut or empty stream is none.
 // INV-3  Tokens and cost are reported as soon as the model has told them, also where its answer is then refused.
@@ -27,22 +28,22 @@ export const Model = z.custom<LanguageModelV4>(
 export const ModelChoice = z.strictObject({
   /** The one model that is asked, without routes. In place of `models`. */
   model: Model.optional(),
-  /** What a million tokens of `model` cost, read and written: calls then report their cost. */
+  /** The price of a million tokens of `model`, read and written: calls then report their cost. */
   price: ModelPrice.optional(),
-  /** By the name of the kernel's endpoint that stands for it, which has the price. In place of `model`. */
+  /** The models by the names of their endpoints in the kernel, which have the price. It replaces `model`. */
   models: z.record(z.string(), Model).readonly().optional(),
-  /** What an endpoint must be capable of to be asked. */
+  /** The capabilities that an endpoint must have. */
   capabilities: z.array(z.string()).readonly().optional(),
-  /** By what the kernel's router chooses, in place of its own preference. */
+  /** The preference of the kernel's router for these calls. */
   prefer: RoutePreference.optional(),
 });
 /** The model that is asked: one, or one of several by the kernel's routes. */
 export interface ModelChoice extends Readonly<z.input<typeof ModelChoice>> {}
 
 export const AskOptions = z.strictObject({
-  /** Handed to the model; its own default where nothing is said. */
+  /** The temperature that is passed to the model; its own by default. */
   maxOutputTokens: z.number().optional(),
-  /** Handed to the model; its own default where nothing is said. */
+  /** The temperature that is passed to the model; its own by default. */
   temperature: z.number().optional(),
   /** An answer of more characters, in its text and its calls of tools together, is an error; a million by default. */
   maxAnswerChars: z.int().positive().optional(),
@@ -52,13 +53,13 @@ export const AskOptions = z.strictObject({
 /** The settings of a model call, and the most that is taken of an answer. */
 export interface AskOptions extends Readonly<z.input<typeof AskOptions>> {}
 
-/** Who is asked: the model, its name for people and budgets, and its price. */
+/** The chosen model, its name for people and budgets, and its price. */
 export interface Chosen extends Pick<ModelEndpoint, "name" | "price"> {
   readonly model: LanguageModelV4;
 }
 export type Choose = (call: OperatorCall, need: Need) => Chosen | Promise<Chosen>;
 
-/** What is going to be asked. */
+/** The question that is going to be asked. */
 export interface Need {
   readonly prompt: LanguageModelV4Prompt;
   readonly maxOutputTokens?: number | undefined;
@@ -69,7 +70,10 @@ type Models = NonNullable<ModelChoice["models"]>;
 const askRef = moduleRef(0, "validation", "model");
 const refuseOptions = (problem: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, askRef));
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH where there is no model, or one beside others. */
+/**
+ * Returns the choice. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if there is no model, or one beside
+ * others.
+ */
 export function chooserOf({ model, price, models, capabilities, prefer }: ModelChoice): Choose {
   if (model === undefined) {
     if (price !== undefined) refuseOptions("the price of a routed model stands with its endpoint");
@@ -113,7 +117,7 @@ function charsOfPart(part: unknown): number {
 
 export interface Asked extends AskOptions, Pick<LanguageModelV4CallOptions, "prompt" | "tools" | "toolChoice"> {}
 
-/** @throws OperatorError, or the reason of the call's signal. */
+/** Asks a model. @throws OperatorError, or the reason of the call's signal. */
 export async function askModel(call: OperatorCall, chosen: Chosen, asked: Asked): Promise<ModelAnswer> {
   const { signal } = call;
   signal.throwIfAborted();
@@ -147,13 +151,16 @@ function reportUsage(call: OperatorCall, { name, price, model }: Chosen, { usage
   });
 }
 
-/** What a provider does not tell counts as none. */
+/** Returns a count of tokens; an unreported one is zero. */
 const countOf = (tokens: number | undefined): number =>
   tokens !== undefined && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0;
 
 export type EndReason = "stop" | "length" | "content-filter" | "tool-calls" | "other";
 
-/** Returns how the answer ended; `isEnough` says that there is one without text. @throws OperatorError where there is none. */
+/**
+ * Returns how the answer ended; `isEnough` says that there is one without text. @throws OperatorError where there is
+ * none.
+ */
 export function requireEnd({ text, finish }: ModelAnswer, model: string, isEnough = false): EndReason {
   if (finish === null) return refuse("MODEL_STREAM_CUT", `${model}: the stream ended before the answer did`);
   const reason = finish.unified;

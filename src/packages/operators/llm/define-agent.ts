@@ -1,10 +1,11 @@
 // An agent that calls tools, as a capability: a turn of the model is a step, and so is each call of a tool.
 // Owns: the loop as rounds of planning: think, make the calls that it wants, think again, until it answers.
-// Never: calls a tool or decides whether one may be called: policy, budgets and gates stand before each of them as before
-// any step, and replay asks neither model nor tool.
+// Never: calls a tool or decides whether one may be called: policy, budgets and gates stand before each of them as
+// before any step, and replay asks neither model nor tool.
 // A1  The plan is a pure function of what the steps have given: a plan that `continues` is followed by the next one.
 // A2  The last turn has no tools: it has to answer. So an agent ends, whatever its model wants.
-// A3  A call that fails is told to the model, while limits.maxReplans allows; what policy or a person denies ends the work.
+// A3  A call that fails is told to the model, while limits.maxReplans allows; what policy or a person denies ends the
+//     work.
 // A4  What a model writes is text to the letter, whatever braces it holds.
 // A5  A call that a person or a rule has changed is told to the model as it was made, with the comment or the reason.
 
@@ -24,7 +25,7 @@ import type { AgentCall } from "./agent-messages.ts";
 import { AskOptions, ModelChoice } from "./ask-model.ts";
 import { type ThinkOptions, Thought, thinkOperator } from "./think-operator.ts";
 
-/** What an agent is asked. */
+/** The input of an agent. */
 export const AgentInput = z.strictObject({ prompt: z.string().min(1).max(1_000_000) });
 export type AgentInput = z.infer<typeof AgentInput>;
 
@@ -40,8 +41,8 @@ export interface AgentOptions<N extends string = string>
 }
 
 /**
- * A capability whose plan is an agent's loop. Its turns are calls of `<intent type>.Think`.
- * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is not valid.
+ * Defines a capability whose plan is an agent's loop. Its turns are calls of `<intent type>.Think`.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for invalid options.
  */
 export function defineAgent<const N extends string>(
   options: AgentOptions<N>,
@@ -89,7 +90,7 @@ interface Loop {
   readonly maxSteps: number | undefined;
 }
 
-/** What the rounds before have given, by the names that their steps were planned under. */
+/** The results of the rounds before, by the names that their steps were planned under. */
 interface Gone {
   readonly outputs: ReadonlyMap<string, PlanningSituation["completed"][number]>;
   readonly failures: ReadonlyMap<string, PlanningSituation["failed"][number]>;
@@ -112,7 +113,7 @@ function planNext(loop: Loop): ExecutionPlan {
     const { text: value, calls } = Thought.parse(thought.output);
     if (calls.length === 0) return { reasoning: `turn ${turn} is the answer`, steps: [], direct_response: value };
     const open = calls.flatMap((call, i) => planCall(loop, call, callId(turn, i)));
-    // What one plan has no room for is planned in the next round.
+    // Calls beyond the room of one plan are planned in the next round.
     const steps = open.slice(0, loop.maxSteps);
     if (open.length > 0) return { reasoning: `turn ${turn} wants ${open.length} calls`, steps, continues: true };
     const at = `${thought.step_id}.output`;
@@ -129,14 +130,14 @@ function planThought({ step, think, maxTurns }: Loop, turn: number, messages: re
   return { reasoning: `turn ${turn} of the conversation`, steps: [thought], continues: true };
 }
 
-/** A call that was neither made nor refused. */
+/** Plans a call that was neither made nor refused. */
 function planCall({ gone, step }: Loop, { tool, input, problem }: AgentCall, step_id: string) {
   if (problem !== null || gone.outputs.has(step_id) || gone.failures.has(step_id)) return [];
   const params = mapTexts(input, (value) => text`${value}`) as JsonObject;
   return [step({ step_id, name: `Call ${tool}`, operator: tool, params })];
 }
 
-/** What became of a call, for the model. */
+/** Describes the result of a call for the model. */
 function describeCall({ outputs, failures }: Gone, { call_id, tool, problem }: AgentCall, stepId: string): JsonObject {
   const [made, failure] = [outputs.get(stepId), failures.get(stepId)];
   const message = { role: "tool", call_id: text`${call_id}`, tool: text`${tool}`, ...describeChange(made ?? failure) };
@@ -144,7 +145,7 @@ function describeCall({ outputs, failures }: Gone, { call_id, tool, problem }: A
   return { ...message, error: text`${problem ?? failure?.message ?? "it was not made"}` };
 }
 
-/** What a person or a rule made of the call, where one did (A5). */
+/** Describes the change that a person or a rule made to the call, if there was one (A5). */
 function describeChange({ changed }: { readonly changed?: ChangedCall } = {}): JsonObject {
   if (changed === undefined) return {};
   const notes = changed.changes.map(({ by, reason }) => {

@@ -1,4 +1,7 @@
-/** The entry `countersign/llm`: model calls as operators, agents as capabilities. Loads no provider; models come in as values. @module */
+/**
+ * The entry `countersign/llm`: model calls as operators, agents as capabilities. Loads no provider; models come in as
+ * values. @module
+ */
 export { AgentCall } from "./agent-messages.ts";
 export type { AskOptions, ModelChoice } from "./ask-model.ts";
 export { AgentInput, type AgentOptions, defineAgent } from "./define-agent.ts";

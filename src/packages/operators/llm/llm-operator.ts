@@ -1,6 +1,7 @@
-// A model call as an operator: one model that it is given, or of several the one whose endpoint the kernel's router names;
-// deltas are streamed.
-// Owns: the operator's input and answer. Never: chooses an endpoint, retries, offers tools to the model (ask-model.ts asks it).
+// A model call as an operator: one model that it is given, or of several the one whose endpoint the kernel's router
+// names; deltas are streamed.
+// Owns: the operator's input and answer. Never: chooses an endpoint, retries, offers tools to the model (ask-model.ts
+// asks it).
 
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { z } from "zod";
@@ -13,7 +14,7 @@ import { AskOptions, askModel, type Choose, chooserOf, ModelChoice, requireEnd }
 const maxPromptChars = 1_000_000;
 const Words = z.string().min(1).max(maxPromptChars);
 
-/** What one call asks: a prompt, or a conversation; at most a million characters. */
+/** The input of one call: a prompt, or a conversation; at most a million characters. */
 export const LlmInput = z
   .strictObject({
     prompt: Words.optional(),
@@ -56,8 +57,8 @@ type Shared<N extends string> = Pick<
 >;
 
 /**
- * `effect` is `read` unless said otherwise: an answer is fetched and nothing changes outside. `resources.tokens` is what a
- * call sets aside of budgets in tokens, 0 unless given; what it used instead is counted at its end.
+ * `effect` is `read` unless said otherwise: an answer is fetched and nothing changes outside. `resources.tokens` is
+ * what a call sets aside of budgets in tokens, 0 unless given; what it used instead is counted at its end.
  */
 export interface LlmOperatorOptions<N extends string = string> extends Shared<N>, ModelChoice, AskOptions {
   /** Put before every prompt and conversation. */
@@ -65,11 +66,11 @@ export interface LlmOperatorOptions<N extends string = string> extends Shared<N>
 }
 
 /**
- * An operator of kind `llm` that asks a model. Its call reports `usage` with tokens, cost by the endpoint's price per
- * million, and the provider's response id; it ends with its signal. Errors: those of `route`, MODEL_RATE_LIMITED,
- * MODEL_UNAVAILABLE, MODEL_STREAM_CUT, MODEL_ANSWER_EMPTY and MODEL_ANSWER_INVALID (transient), MODEL_ACCESS_REFUSED,
- * MODEL_UNKNOWN, MODEL_UNSUPPORTED, MODEL_ANSWER_WITHHELD, MODEL_ANSWER_TOO_LONG and MODEL_FAILED (dependency),
- * MODEL_REQUEST_REFUSED (validation).
+ * Creates an operator of kind `llm` that asks a model. Its call reports `usage` with tokens, cost by the endpoint's
+ * price per million, and the provider's response id; it ends with its signal. Errors: those of `route`,
+ * MODEL_RATE_LIMITED, MODEL_UNAVAILABLE, MODEL_STREAM_CUT, MODEL_ANSWER_EMPTY and MODEL_ANSWER_INVALID (transient),
+ * MODEL_ACCESS_REFUSED, MODEL_UNKNOWN, MODEL_UNSUPPORTED, MODEL_ANSWER_WITHHELD, MODEL_ANSWER_TOO_LONG and MODEL_FAILED
+ * (dependency), MODEL_REQUEST_REFUSED (validation).
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when metadata or models are not valid.
  */
 export function llmOperator<const N extends string>(options: LlmOperatorOptions<N>): Operator<LlmInput, LlmAnswer, N> {

@@ -1,14 +1,14 @@
-// What a model provider threw, or put into its stream, as an operator's error.
-// Owns: which failures may pass (try again, elsewhere or later) and which will not. Read by name and shape, so that errors
-// of any copy of the interface package are known.
+// Converts an error that a model provider threw, or put into its stream, to an operator's error.
+// Owns: which failures may pass (try again, elsewhere or later) and which will not. Read by name and shape, so that
+// errors of any copy of the interface package are known.
 // Never: repeats a request's body, an address or a header: they may hold what a ledger must not keep.
-// INV-1  The message is ours, for it is told to whoever asked for the work; a provider's own words are a detail (`said`).
+// INV-1  The message is ours, because the requester reads it; a provider's own message is a detail (`said`).
 
 import { OperatorError, type OperatorErrorOptions, operatorError } from "../../../define/define-operator.ts";
 import { readRetryAfterMs } from "../../../protocol/read-retry-after.ts";
 
 interface Kind extends Pick<OperatorErrorOptions, "code" | "category" | "retryable"> {
-  /** For whoever asked for the work. */
+  /** The message for the requester of the work. */
   readonly message: string;
 }
 
@@ -56,7 +56,7 @@ const kindByStatus: ReadonlyMap<number, Kind> = new Map([
 
 const maxWordChars = 500;
 
-/** What errors of the interface have beside their name. */
+/** The members of errors of the interface beside their name. */
 interface Shape {
   readonly name?: unknown;
   readonly message?: unknown;
@@ -65,7 +65,7 @@ interface Shape {
   readonly responseHeaders?: unknown;
 }
 
-/** @param thrown anything; an operator error passes as it is. */
+/** Returns the operator error. @param thrown anything; an operator error passes unchanged. */
 export function modelError(thrown: unknown, endpoint: string): OperatorError {
   if (thrown instanceof OperatorError) return thrown;
   const shape: Shape = typeof thrown === "object" && thrown !== null ? thrown : { message: thrown };

@@ -33,7 +33,7 @@ const nothing: ModelAnswer = { text: "", calls: [], chars: 0, finish: null, usag
 
 export interface Reading {
   readonly signal: AbortSignal;
-  /** Of the text and of all calls together. */
+  /** The limit on the characters of the text and of all calls together. */
   readonly maxChars: number;
   readonly onText: (delta: string) => void;
   /** The model has told its id, or what it used. */
@@ -109,7 +109,7 @@ function addText(answer: ModelAnswer, delta: string, reading: Reading): ModelAns
   return { ...answer, chars, text: answer.text + delta };
 }
 
-/** @throws OperatorError MODEL_ANSWER_TOO_LONG. */
+/** Adds to the count. @throws OperatorError MODEL_ANSWER_TOO_LONG. */
 function addChars({ chars }: ModelAnswer, more: number, { maxChars }: Reading): number {
   if (chars + more > maxChars) refuseLong(`it has more than ${maxChars} characters`, maxChars);
   return chars + more;
@@ -124,7 +124,9 @@ function refuseLong(why: string, limit: number): never {
   });
 }
 
-/** The work's end, or the signal's reason as soon as it fires: not every model heeds a signal. */
+/**
+ * Returns the work's result, or rejects with the signal's reason as soon as it fires: not every model obeys a signal.
+ */
 export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);

@@ -1,7 +1,9 @@
 // A model's conversation in a file: kept while a real model answers, and held again without it, in tests.
-// Owns: the file's shape, and what of an exchange is kept. Never: keeps a header, an address, or a body as it went over the wire.
+// Owns: the file's shape, and what of an exchange is kept. Never: keeps a header, an address, or a body as it went over
+// the wire.
 // INV-1  An exchange is kept when it has ended, as an answer, a stream or a failure; the file is whole after each.
-// INV-2  What is held again is what was asked, word for word: a question that was not recorded is an error that says so.
+// INV-2  What is held again is what was asked, word for word: a question that was not recorded is an error that says
+//        so.
 
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
@@ -20,7 +22,7 @@ import { operatorError } from "../../../define/define-operator.ts";
 import { decodeUtf8 } from "../../../protocol/decode-utf8.ts";
 import { Model } from "./ask-model.ts";
 
-/** What of an error says what kind it is (model-error.ts). */
+/** The members of an error that show its kind (model-error.ts). */
 const Failure = z.strictObject({
   name: z.string(),
   message: z.string(),
@@ -33,9 +35,9 @@ type Failure = z.infer<typeof Failure>;
 const loose = z.looseObject({});
 const Exchange = z.strictObject({
   asked: loose,
-  /** Of `doGenerate`. */
+  /** The result of `doGenerate`. */
   generated: loose.optional(),
-  /** Of `doStream`: the parts that came, to the end or to the failure. */
+  /** The parts of `doStream`, to the end or to the failure. */
   streamed: z.array(z.looseObject({ type: z.string() })).optional(),
   failed: Failure.optional(),
 });
@@ -45,7 +47,7 @@ const Recording = z.strictObject({ provider: z.string(), modelId: z.string(), ex
 
 const recordRef = moduleRef(0, "validation", "recorded_model");
 
-/** As it is once it has been written and read. */
+/** Returns a value as it is once it has been written and read. */
 const toPlain = (value: unknown) => JSON.parse(JSON.stringify(value));
 
 const whatIsAsked = (options: LanguageModelV4CallOptions) => {
@@ -54,8 +56,9 @@ const whatIsAsked = (options: LanguageModelV4CallOptions) => {
 };
 
 /**
- * The model, whose exchanges are kept in the file at `path`, which is written anew. A test that needs no provider gives
- * the file to `replayModel`. It holds prompts and answers as they are: look through it before it is shared.
+ * Returns the model, whose exchanges are kept in the file at `path`, which is written anew. A test that needs no
+ * provider gives the file to `replayModel`. It holds prompts and answers as they are: look through it before it is
+ * shared.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is no model.
  */
 export function recordModel(model: LanguageModelV4, path: string): LanguageModelV4 {
@@ -96,7 +99,7 @@ const withoutWire = ({ content, finishReason, usage, warnings, response }: Langu
   return { content, finishReason, usage, warnings, response: { id, modelId } };
 };
 
-/** Null for what repeats the wire. */
+/** Returns the part to keep; null for one that repeats the wire. */
 function partToKeep(part: LanguageModelV4StreamPart): LanguageModelV4StreamPart | null {
   if (part.type === "raw") return null;
   if (part.type === "error") return { ...part, error: failureOf(part.error) };
@@ -143,8 +146,8 @@ function failureOf(thrown: unknown): Failure {
 const errorOf = ({ message, ...shape }: Failure): Error => Object.assign(new Error(message), shape);
 
 /**
- * A model that answers as the one did whose conversation is in the file at `path`: each exchange once, in its order. What
- * nobody asked then fails its call with MODEL_NOT_RECORDED.
+ * Creates a model that repeats the conversation in the file at `path`: each exchange once, in its order. A question
+ * that was not recorded fails its call with MODEL_NOT_RECORDED.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a file that holds no conversation.
  */
 export function replayModel(path: string): LanguageModelV4 {

@@ -32,7 +32,7 @@ type Shared = Pick<
   "name" | "version" | "timeoutSec" | "retry" | "estimatedCost" | "resources"
 >;
 
-/** What a turn of an agent is made of. */
+/** The options of a turn of an agent. */
 export interface ThinkOptions extends Shared, ModelChoice, AskOptions {
   /** Operators that the model may have called. */
   readonly tools: readonly Operator[];
@@ -43,7 +43,10 @@ export interface ThinkOptions extends Shared, ModelChoice, AskOptions {
 /** Calls of one answer that are made: a plan has ten steps at most, with the usual limits. */
 const maxCalls = 10;
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when metadata, models or tools are not valid. */
+/**
+ * Creates the operator of a turn. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when metadata, models or
+ * tools are not valid.
+ */
 export function thinkOperator(options: ThinkOptions): Operator {
   const { name, version, timeoutSec = 120, retry, estimatedCost, resources, tools } = options;
   const [choose, described] = [chooserOf(options), describeTools(tools)];
@@ -77,7 +80,7 @@ export function thinkOperator(options: ThinkOptions): Operator {
   });
 }
 
-/** @throws OperatorError where there is neither an answer nor a call. */
+/** Reads an answer. @throws OperatorError if there is neither an answer nor a call. */
 function readThought(answer: ModelAnswer, { name: model }: Chosen, reading: CallReading | null): Thought {
   const calls = reading === null ? [] : readCalls(answer.calls, reading);
   const finish_reason = requireEnd(answer, model, calls.length > 0);

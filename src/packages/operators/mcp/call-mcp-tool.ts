@@ -4,7 +4,8 @@
 // INV-1  A tool is called only while its server lists it as it was when the operator was made.
 // INV-2  What a server sends as a result is bounded and has a result's form, or the call has failed for good.
 // INV-3  A person's no at another kernel is one here: it is not planned around.
-// INV-4  An abort is told to the server: by notifications/cancelled, or by ending the stream that the call had to itself.
+// INV-4  An abort is told to the server: by notifications/cancelled, or by ending the stream that the call had to
+//        itself.
 
 import type { CallToolResult, Progress, Tool } from "@modelcontextprotocol/client";
 import { z } from "zod";
@@ -24,17 +25,20 @@ export interface McpTool {
   readonly connection: McpConnection;
   readonly limits: McpClientLimits;
   readonly tool: Tool;
-  /** Of the tool as it was when its operator was made. */
+  /** The fingerprint of the tool as it was when its operator was made. */
   readonly print: string;
   /** May be called again where nobody knows how a call ended. */
   readonly repeatable: boolean;
 }
 
-/** What an operator rests on: its schemas and what was said of its effect. Words for people may change. */
+/**
+ * Returns the parts of a tool that an operator depends on: its schemas and annotations. Descriptions for people may
+ * change.
+ */
 export const fingerprint = ({ inputSchema, outputSchema, annotations }: Tool): string =>
   digest([inputSchema, outputSchema ?? null, annotations ?? null]);
 
-/** The client behind one tool's operator. It answers `tools/call` of that tool alone. */
+/** Creates the client behind one tool's operator. It answers `tools/call` of that tool alone. */
 export const mcpToolClient = (tool: McpTool): ToolClient => ({
   request: (_method, params, call) => callMcpTool(tool, params, call),
 });
@@ -60,7 +64,7 @@ async function callMcpTool(known: McpTool, params: JsonObject, call: ToolCallCon
   }
 }
 
-/** @throws KernelErrorException T4_OPERATOR_UNKNOWN. */
+/** Checks the tool. @throws KernelErrorException T4_OPERATOR_UNKNOWN. */
 function requireSame(tool: string, print: string, listed: readonly Tool[]): void {
   const [now, again] = listed.filter(({ name }) => name === tool);
   if (now !== undefined && again === undefined && fingerprint(now) === print) return;
@@ -74,7 +78,8 @@ interface Sending {
 }
 
 function send({ tool, limits }: McpTool, { client }: McpLine, { arguments: args, call }: Sending) {
-  // Outputs are checked by the operator's schema, after the call; the SDK's own check would look like a refused request.
+  // Outputs are checked by the operator's schema, after the call; the SDK's own check would look like a refused
+  // request.
   const { outputSchema: _checkedLater, ...toolDefinition } = tool;
   const options = { toolDefinition, timeout: unlimitedMs };
   if (call === undefined) return client.callTool({ name: tool.name, arguments: args }, options);
@@ -99,13 +104,16 @@ const Denied = z.object({
   error: z.object({ code: z.enum(["T5_HUMAN_DENIED", "T5_GATE_EXPIRED"]), message: z.string() }),
 });
 
-/** @throws KernelErrorException T5_HUMAN_DENIED, T5_GATE_EXPIRED. Whoever lies so ends their caller's workflow, and no more. */
+/**
+ * Refuses to continue after a person's denial. @throws KernelErrorException T5_HUMAN_DENIED, T5_GATE_EXPIRED. A server
+ * that lies about it ends its caller's workflow, and no more.
+ */
 function requireNoDenial({ name }: Tool, { isError, structuredContent }: CallToolResult): void {
   const denied = isError === true ? Denied.safeParse(structuredContent).data : undefined;
   if (denied !== undefined) throw mcpError(denied.error.code, `${name}: ${denied.error.message.slice(0, 1_000)}`);
 }
 
-/** @throws KernelErrorException T4_OUTPUT_INVALID: the tool has been called. */
+/** Reads a result. @throws KernelErrorException T4_OUTPUT_INVALID: the tool has been called. */
 function readResult({ tool, limits }: McpTool, answer: CallToolResult): ToolResult {
   requireNoDenial(tool, answer);
   const { content, structuredContent, isError } = answer;

@@ -51,7 +51,7 @@ export class McpConnection {
     });
   }
 
-  /** The tools as they are now. @throws KernelErrorException. */
+  /** Returns the present tools. @throws KernelErrorException. */
   tools(): Promise<readonly Tool[]> {
     return this.use(async ({ tools }) => tools, { relist: true });
   }

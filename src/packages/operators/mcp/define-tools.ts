@@ -62,7 +62,10 @@ export function defineTools(listed: readonly Tool[], how: Defining): DefinedTool
 
 const maxNameChars = 120;
 
-/** `Prefix.tool`, with what is no letter, digit, dash or underscore in the tool's name as an underscore. */
+/**
+ * Returns `Prefix.tool`; a character of the tool's name that is no letter, digit, dash or underscore becomes an
+ * underscore.
+ */
 export const operatorName = (prefix: string, tool: string): string => `${prefix}.${cleanName(tool)}`;
 
 export const cleanName = (name: string): string => name.replace(/[^\w-]+/g, "_").slice(0, maxNameChars);

@@ -1,4 +1,4 @@
-// What a tool may do to the outside, from what its server says of it and what the host says of both.
+// Determines the effect of a tool from its server's annotations and the host's options for both.
 // Owns: the reading of MCP's annotations as effect, idempotency and risk.
 // Never: lets a server's own word lower the effect, or promise idempotency, unless the host trusts that server.
 // INV-1  Untrusted, an annotation can only raise the effect above the host's default for the server.
@@ -38,7 +38,7 @@ function readTrusted(hints: ToolAnnotations | undefined): Effect | null {
   return openWorldHint === false ? "final_write" : "external_send";
 }
 
-/** What a server admits of itself is believed without trust. */
+/** Reads the warnings of a server, which are believed without trust. */
 function readWarning({ readOnlyHint, destructiveHint, openWorldHint }: ToolAnnotations = {}): Effect | null {
   if (openWorldHint === true && readOnlyHint !== true) return "external_send";
   return readOnlyHint === false || destructiveHint === true ? "final_write" : null;

@@ -1,8 +1,8 @@
 // One connection to an MCP server, from its handshake to its end, and the tools that the server listed over it.
 // Owns: what is offered to the server, the listing and its age, how many calls are on the line.
 // Never: connects again (connection.ts makes another line), answers sampling or elicitation: neither is offered.
-// INV-1  After a notice that tools changed they are listed again before a call that comes then; a notice that comes during
-//        a listing makes the next call list again.
+// INV-1  After a notice that tools changed they are listed again before a call that comes then; a notice that comes
+//        during a listing makes the next call list again.
 // INV-2  A line that broke takes no new call, and is closed when its last one has ended.
 // INV-3  A server that sends more than `limits.maxMessages` while no call begins or ends loses its connection.
 
@@ -48,7 +48,7 @@ export class McpLine {
     this.opened.catch(ignore);
   }
 
-  /** As listed, with those of one name more than once too. */
+  /** Returns the tools as listed, including several of one name. */
   get tools(): readonly Tool[] {
     return this.#listed;
   }

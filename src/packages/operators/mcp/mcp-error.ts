@@ -1,5 +1,6 @@
-// What a failure on the way to a tool means for its call: was it sent, was it done, does another attempt help.
-// Owns: the reading of the SDK's errors as KernelErrors. Never: decides about an attempt; retries are the kernel's (T4).
+// Interprets a failure on the way to a tool: whether the call was sent, was done, and may be tried again.
+// Owns: the reading of the SDK's errors as KernelErrors. Never: decides about an attempt; retries are the kernel's
+// (T4).
 // INV-1  A call that may have reached its server and has no answer is in doubt, unless it may be repeated.
 // INV-2  A tool that may not be repeated is tried again only where it was certainly not called.
 // INV-3  A wrong argument keeps its JSON-RPC code: the kernel mends it once.
@@ -18,7 +19,7 @@ export const mcpError = (code: ErrorCode, message: string, options: KernelErrorO
 export const isAnswered = (thrown: unknown): boolean =>
   thrown instanceof KernelErrorException || thrown instanceof ProtocolError || isMisread(thrown);
 
-/** A connection or a listing that did not come about: nothing was called. */
+/** Returns the error of a connection or a listing that failed: nothing was called. */
 export function readConnectFailure(thrown: unknown): KernelErrorException {
   if (isOurs(thrown)) return thrown;
   const message = `the MCP server gave no list of tools: ${messageOf(thrown)}`;
@@ -37,7 +38,7 @@ export interface Failing {
   readonly aborted: boolean;
 }
 
-/** What to throw for a call that was begun and has no result. */
+/** Returns the error of a call that was begun and has no result. */
 export function readCallFailure(thrown: unknown, failing: Failing): unknown {
   const { tool, repeatable } = failing;
   if (isOurs(thrown)) return thrown;
@@ -56,7 +57,10 @@ export function readCallFailure(thrown: unknown, failing: Failing): unknown {
 /** Codes that say the request itself is wrong: nothing was done. */
 const refusals: ReadonlySet<number> = new Set([-32600, -32601, -32602]);
 
-/** An error response: the server's own words and code. What was begun and may not be repeated is not tried again. */
+/**
+ * Reads an error response: the server's own message and code. A call that was begun and may not be repeated is not
+ * retried.
+ */
 function readRefusal(thrown: ProtocolError, { repeatable }: Failing): unknown {
   if (repeatable || refusals.has(thrown.code)) return thrown;
   const detail = { answered: thrown.code };
@@ -69,15 +73,18 @@ const isOurs = (thrown: unknown): thrown is KernelErrorException =>
 const isCode = (thrown: unknown, ...codes: readonly SdkErrorCode[]): boolean =>
   thrown instanceof SdkError && codes.includes(thrown.code as SdkErrorCode);
 
-/** An answer came in and is not what the protocol says it is. */
+/** Returns whether an answer arrived and violates the protocol. */
 const isMisread = (thrown: unknown): boolean =>
   isCode(thrown, SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType);
 
-/** 4xx: the request was turned away at the door. */
+/** Returns whether a request was refused with 4xx. */
 const turnedAway = (thrown: unknown): thrown is SdkHttpError =>
   thrown instanceof SdkHttpError && thrown.status >= 400 && thrown.status < 500;
 
-/** A session that is gone, a server that is busy, a name that does not resolve now: these pass. A wrong key does not. */
+/**
+ * Returns whether a failure may be temporary: a session that is gone, a busy server, a name that does not resolve now.
+ * A wrong key is not.
+ */
 const mayPass = (thrown: unknown): boolean => {
   if (turnedAway(thrown)) return [404, 408, 425, 429].includes(thrown.status);
   return codeOf(thrown) !== "ENOENT" && codeOf(thrown) !== "EACCES";

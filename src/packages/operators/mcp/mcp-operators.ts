@@ -1,8 +1,10 @@
 // The tools of an MCP server as operators: each passes policy, budget, gate, timeout and ledger like any other.
 // Owns: the options of a host, the set of operators and its renewal.
 // Never: starts a server by itself (a transport does), registers anything: the host gives the operators to its kernel.
-// INV-1  Nothing that a server says lowers an effect unless the host trusts it or says so itself (judge-annotations.ts).
-// INV-2  An operator does what its tool did when it was made: a tool that is gone or changed is refused until refresh().
+// INV-1  Nothing that a server says lowers an effect unless the host trusts it or says so itself
+//        (judge-annotations.ts).
+// INV-2  An operator does what its tool did when it was made: a tool that is gone or changed is refused until
+//        refresh().
 // INV-3  A broken connection is a failed attempt; the next attempt makes a new one from the transport's function.
 
 import type { Implementation, Root, Tool } from "@modelcontextprotocol/client";
@@ -35,40 +37,40 @@ interface ClientInfo extends Implementation {}
 const Options = z.strictObject({
   /** A function makes a new transport whenever one is needed; a transport itself serves until it breaks. */
   transport: objectWith<TransportSource>(),
-  /** What operators' names begin with; `Mcp.` and the server's own name unless given. */
+  /** The prefix of the operators' names; `Mcp.` and the server's own name by default. */
   name: z
     .string()
     .regex(namePattern, "parts of letters, digits, - and _, with dots between them; the first begins with a letter")
     .optional(),
   /** The operators' version; the server's unless given. */
   version: z.string().optional(),
-  /** The effect of tools that nothing else is said of; `external_send` unless given. */
+  /** The default effect of tools; `external_send` if it is not given. */
   effect: Effect.default("external_send"),
   /** Annotations may lower the effect and promise idempotency. Only for servers whose word is as good as yours. */
   trustAnnotations: z.boolean().default(false),
-  /** For every tool: timeout, retry, policy tags … */
+  /** The options of every tool: timeout, retry, policy tags … */
   defaults: objectWith<McpDefaults>().default({}),
-  /** By the tool's name, before all else; false leaves it out. */
+  /** The options by the tool's name, which take precedence; false leaves it out. */
   tools: z
     .record(z.string(), z.union([objectWith<McpToolOptions>(), z.literal(false)], "must be options, or false"))
     .readonly()
     .default({}),
-  /** Folders that the server is told of, where it asks. */
+  /** The folders that the server is shown, if it asks. */
   roots: z.array(objectWith<ServerRoot>()).readonly().optional(),
   /** `auto` asks first whether the server speaks the protocol of 2026; over stdio that starts it twice. */
   negotiation: z.enum(["legacy", "auto"]).default("legacy"),
-  /** What the server is told of its client. */
+  /** The client's description for the server. */
   clientInfo: objectWith<ClientInfo>().default({ name: "countersign", version: "1.0" }),
-  /** In place of those of `defaultMcpClientLimits`. */
+  /** Limits that replace those of `defaultMcpClientLimits`. */
   limits: limitsOf<McpClientLimits>(defaultMcpClientLimits),
-  /** Told of what goes wrong beside a call. */
+  /** Receives errors outside of a call. */
   onError: hostFunction<(error: Error) => void>().default(() => () => undefined),
 });
 /** The server, and the effect of each of its tools. */
 export interface McpOperatorsOptions extends Readonly<z.input<typeof Options>> {}
 type Read = z.output<typeof Options>;
 
-/** Tool names by what became of them. */
+/** The names of tools by their change. */
 export interface McpChanges {
   readonly added: readonly string[];
   readonly changed: readonly string[];
@@ -84,8 +86,8 @@ export interface McpOperators extends AsyncDisposable {
   /** The operator of a tool. @throws KernelErrorException T4_OPERATOR_UNKNOWN. */
   readonly operator: (tool: string) => Operator;
   /**
-   * Lists the tools again. A changed tool gets a new operator whose version has a number added; register it, for the old
-   * one refuses every call. @throws KernelErrorException as mcpOperators does.
+   * Lists the tools again. A changed tool gets a new operator whose version has a number added; register it, for the
+   * old one refuses every call. @throws KernelErrorException as mcpOperators does.
    */
   readonly refresh: () => Promise<McpChanges>;
   /** Ends the connection and its child process; calls fail from now on. */
@@ -95,8 +97,8 @@ export interface McpOperators extends AsyncDisposable {
 /**
  * Connects, lists all tools and gives an operator for each.
  * @throws KernelErrorException T4_TOOL_EXECUTION_FAILED (no connection), T4_TOOL_TIMEOUT, T4_OUTPUT_INVALID (no MCP),
- * T0_VALIDATION_PAYLOAD_TOO_LARGE (more pages or tools than the limits allow), T4_OPERATOR_UNKNOWN (`tools` names one that
- * is not there), T0_VALIDATION_SCHEMA_MISMATCH (`name`). Nothing is left open then.
+ * T0_VALIDATION_PAYLOAD_TOO_LARGE (more pages or tools than the limits allow), T4_OPERATOR_UNKNOWN (`tools` names one
+ * that is not there), T0_VALIDATION_SCHEMA_MISMATCH (`name`). Nothing is left open then.
  */
 export async function mcpOperators(given: McpOperatorsOptions): Promise<McpOperators> {
   const source = moduleRef(0, "validation", "mcpOperators");
@@ -146,7 +148,7 @@ async function gather(connection: McpConnection, options: Read): Promise<McpOper
   };
 }
 
-/** A word on a tool that is not there is a slip, and would leave the tool that was meant without it. */
+/** Checks the names: one of a missing tool is a mistake, and would leave the intended tool without its options. */
 function requireTools(named: readonly string[], listed: readonly Tool[]): void {
   const unknown = named.filter((name) => !listed.some((tool) => tool.name === name));
   if (unknown.length > 0) throw mcpError("T4_OPERATOR_UNKNOWN", `tools: the server has no ${unknown.join(", ")}`);
@@ -154,7 +156,7 @@ function requireTools(named: readonly string[], listed: readonly Tool[]): void {
 
 const maxVersionChars = 64;
 
-/** What a server calls itself, as far as it can be used. */
+/** Returns the server's own name, as far as it can be used. */
 function identify(implementation: Implementation | undefined): McpOperators["server"] {
   const { name = "", version = "" } = implementation ?? {};
   return { name: cleanName(name) || "server", version: version.slice(0, maxVersionChars).trim() || "1.0" };

@@ -1,10 +1,10 @@
 // The JSON Schemas of a tool as the zod schemas of its operator. The schemas come from a foreign server.
 // Owns: the compilation of a schema, the judgement of a value, and the time that each may take.
 // Never: changes a value (no defaults are set, nothing is removed), follows a reference out of the schema.
-// 1. A schema that cannot be compiled, or that has a keyword this reader does not know, throws where the tool is defined.
-//    Keywords that begin with `x-` are annotations, as JSON Schema reserves them for; so are a few of OpenAPI.
-// 2. Compilation and judgement stop after `schemaTimeoutMs` of the processor: patterns that backtrack, `uniqueItems`, `enum` and references
-//    can cost more than any size limit bounds. A value whose judgement was stopped is refused.
+// 1. A schema that cannot be compiled, or that has a keyword this reader does not know, throws where the tool is
+// defined. Keywords that begin with `x-` are annotations, as JSON Schema reserves them for; so are a few of OpenAPI.
+// 2. Compilation and judgement stop after `schemaTimeoutMs` of the processor: patterns that backtrack, `uniqueItems`,
+// `enum` and references can cost more than any size limit bounds. A value whose judgement was stopped is refused.
 // 3. Each schema has a validator of its own, so that an `$id` never meets the schema of another tool.
 
 import { createContext, Script } from "node:vm";
@@ -18,7 +18,9 @@ import type { McpClientLimits } from "./mcp-limits.ts";
 
 export interface SchemaReader {
   readonly input: (schema: unknown) => z.ZodType;
-  /** Judges the data of a step: the structured content, by itself or beside the files and the text that came with it. */
+  /**
+   * Judges the data of a step: the structured content, by itself or beside the files and the text that came with it.
+   */
   readonly output: (schema: unknown) => z.ZodType;
 }
 
@@ -49,8 +51,8 @@ const runWork = new Script("work()");
 
 /**
  * Returns what `work` returns, or `stopped` once it has used the thread for about the given time, regular expressions
- * included. The engine limits the elapsed time, of which a busy machine gives the thread only a part: work that was stopped
- * although it had little of the processor is run again with a longer limit.
+ * included. The engine limits the elapsed time, of which a busy machine gives the thread only a part: work that was
+ * stopped although it had little of the processor is run again with a longer limit.
  */
 function runWithin<T>(ms: number, work: () => T): T | typeof stopped {
   for (let timeout = ms; ; timeout *= 2) {
@@ -60,7 +62,7 @@ function runWithin<T>(ms: number, work: () => T): T | typeof stopped {
   }
 }
 
-/** How many times longer than its limit work may last on a machine that gives it little of the processor. */
+/** The factor by which work may exceed its limit on a machine that gives it little of the processor. */
 const maxSlowdown = 32;
 
 const usedMs = (): number => {
@@ -98,7 +100,7 @@ const options: Options = {
   validateSchema: false,
 };
 
-/** @throws Error if the schema cannot be compiled. */
+/** Compiles a schema. @throws Error if the schema cannot be compiled. */
 function compileSchema(schema: unknown): Check {
   const ajv = new (validatorFor(schema))(options);
   // `$async` makes a validator answer with a promise: as an unknown keyword it is refused wherever it stands.
@@ -123,7 +125,10 @@ const dialects: readonly (readonly [RegExp, typeof Ajv | typeof Ajv2019 | typeof
   [/^https?:\/\/json-schema\.org\/draft-0[67]\/schema#?$/, Ajv],
 ];
 
-/** Returns the class for the dialect that a schema declares, 2020-12 if it declares none. @throws Error if it is unknown. */
+/**
+ * Returns the class for the dialect that a schema declares, 2020-12 if it declares none. @throws Error if it is
+ * unknown.
+ */
 function validatorFor(schema: unknown): typeof Ajv | typeof Ajv2019 | typeof Ajv2020 {
   const declared = isPlainObject(schema) ? schema["$schema"] : undefined;
   if (declared === undefined) return Ajv2020;
