@@ -1,6 +1,6 @@
 /**
- * What the tests of several rooms need: folders and ledger files that go away, operators that count their calls, all events
- * of a workflow, the error that a call is refused with, a user without rights. Never: asserts anything.
+ * What the tests of several rooms need: folders and ledger files that go away, operators that count their calls, all
+ * events of a workflow, the error that a call is refused with, a user without rights. Never: asserts anything.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,9 +1,10 @@
 /**
- * Builds the console into `dist/console`: `node visualizations/build-console.mjs`. It runs when the package is installed.
+ * Builds the console into `dist/console`: `node visualizations/build-console.mjs`. It runs when the package is
+ * installed.
  *
  * B1  Whoever installs without development dependencies has nothing to build with, and no failed installation for it.
- * B2  Files are written before the page that names them, and the page in one move: a server that reads meanwhile finds a
- *     page whose files are there.
+ * B2  Files are written before the page that names them, and the page in one move: a server that reads meanwhile finds
+ *     a page whose files are there.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

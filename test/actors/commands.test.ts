@@ -1,4 +1,7 @@
-/** The five standard COMMANDs: who sends them, and what a tier or a workflow does about them (seed 000, create_command_signal). */
+/**
+ * The five standard COMMANDs: who sends them, and what a tier or a workflow does about them (seed 000,
+ * create_command_signal).
+ */
 import { describe, expect, it } from "vitest";
 import type { AnyActorRef } from "xstate";
 import type { PlanQuestion } from "../../src/contract/capability.ts";

@@ -1,4 +1,6 @@
-/** Each situation that the seeds' catalogue names, provoked: the code, the tier that says it, and the Result it is in. */
+/**
+ * Each situation that the seeds' catalogue names, provoked: the code, the tier that says it, and the Result it is in.
+ */
 import { describe, expect, it } from "vitest";
 import { type ErrorCode, errorCodes } from "../../src/contract/error-codes.ts";
 import type { Result, ResultStatus } from "../../src/contract/result.ts";

@@ -1,4 +1,6 @@
-/** The actor tree as an inspector sees it, and what is left of it when work ends, a tier crashes, or the kernel stops. */
+/**
+ * The actor tree as an inspector sees it, and what is left of it when work ends, a tier crashes, or the kernel stops.
+ */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";

@@ -1,4 +1,7 @@
-/** The standard tags: who writes them, with which values, and what their readers decide by them (seed 000, tag conventions). */
+/**
+ * The standard tags: who writes them, with which values, and what their readers decide by them (seed 000, tag
+ * conventions).
+ */
 import { describe, expect, it } from "vitest";
 import { createSignal, createTextSignal, type Signal } from "../../src/contract/signal.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";

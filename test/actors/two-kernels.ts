@@ -1,6 +1,6 @@
 /**
- * A program for a process of its own: two kernels on the machine's clock, a workflow in each, both stopped, and a report
- * on stdout. It never calls process.exit.
+ * A program for a process of its own: two kernels on the machine's clock, a workflow in each, both stopped, and a
+ * report on stdout. It never calls process.exit.
  */
 import { createKernel, type Kernel, KernelErrorException } from "../../src/index.ts";
 import { gated, intentType } from "./fixture.ts";

@@ -1,4 +1,7 @@
-/** The catalogue of operations: every face offers what it declares. The type check holds it to the methods of the kernel. */
+/**
+ * The catalogue of operations: every face offers what it declares. The type check holds it to the methods of the
+ * kernel.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { operations, partOperations } from "../../src/api/catalogue.ts";
 import { workflowCommands } from "../../src/api/commands.ts";

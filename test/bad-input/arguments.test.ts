@@ -1,6 +1,6 @@
 /**
- * Every method of the kernel, with what no caller should pass at each place of its arguments: it is answered, or refused with
- * a coded error, and nothing is left behind. A method that is not in the table fails the test.
+ * Every method of the kernel, with what no caller should pass at each place of its arguments: it is answered, or
+ * refused with a coded error, and nothing is left behind. A method that is not in the table fails the test.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KernelErrorException, raise } from "../../src/contract/error.ts";

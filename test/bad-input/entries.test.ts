@@ -1,6 +1,6 @@
 /**
- * What the entries of the package make of a host's options, a kernel or a store: whatever is passed in their place is taken,
- * or refused with a code. Pure helpers over records are not among them: their types are their contract.
+ * What the entries of the package make of a host's options, a kernel or a store: whatever is passed in their place is
+ * taken, or refused with a code. Pure helpers over records are not among them: their types are their contract.
  */
 import { describe, expect, it } from "vitest";
 import { KernelErrorException } from "../../src/contract/error.ts";

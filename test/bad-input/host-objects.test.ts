@@ -1,6 +1,6 @@
 /**
- * What a host brings may be an object of a class, may answer later where it should at once, may give a thenable that is no
- * whole promise, and may throw what cannot be looked at. None of it is passed over, and none harms the process.
+ * What a host brings may be an object of a class, may answer later where it should at once, may give a thenable that is
+ * no whole promise, and may throw what cannot be looked at. None of it is passed over, and none harms the process.
  */
 import { describe, expect, it } from "vitest";
 import type { KernelOptions } from "../../src/kernel/options.ts";

@@ -1,6 +1,6 @@
 /**
- * A ledger that cannot be opened, or fails while workflows run: a coded error, nothing half-written, and the work goes on
- * from where it was once the ledger does.
+ * A ledger that cannot be opened, or fails while workflows run: a coded error, nothing half-written, and the work goes
+ * on from where it was once the ledger does.
  */
 import { chmodSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,4 +1,7 @@
-/** Operators that throw, never end, or return what nobody can keep: a coded error, one record, and a kernel that goes on. */
+/**
+ * Operators that throw, never end, or return what nobody can keep: a coded error, one record, and a kernel that goes
+ * on.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { KernelErrorException } from "../../src/contract/error.ts";

@@ -1,4 +1,6 @@
-/** Planners that throw, never end, or propose what cannot be done: the workflow fails with a code before any step runs. */
+/**
+ * Planners that throw, never end, or propose what cannot be done: the workflow fails with a code before any step runs.
+ */
 
 import { describe, expect, it } from "vitest";
 import type { ExecutionPlan } from "../../src/contract/plan.ts";

@@ -1,6 +1,7 @@
 /**
- * Unknown members of requests: each argument of each kernel method, and each body and query of each HTTP route, is given one
- * member that nobody knows, at every object of it in turn. None may be dropped. What is free by design is marked here.
+ * Unknown members of requests: each argument of each kernel method, and each body and query of each HTTP route, is
+ * given one member that nobody knows, at every object of it in turn. None may be dropped. What is free by design is
+ * marked here.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
@@ -47,7 +48,9 @@ const request = {
 const live = { live: false };
 const read = () => [id, who];
 const page = { limit: 1, total: true };
-/** The arguments of each method with every object that they may hold; of a host's own objects the room `define` judges. */
+/**
+ * The arguments of each method with every object that they may hold; of a host's own objects the room `define` judges.
+ */
 const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   submit: () => [request.submit()],
   decideGate: () => [id, request.decide()],

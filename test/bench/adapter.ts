@@ -1,8 +1,8 @@
 /**
- * The kernel as a peer of an outside harness: node --expose-gc test/bench/adapter.ts <harness.mjs>, where the harness exports
- * `measure({ name, durability, plain, gateStart, gateApprove, ms, parked })`. POSTGRES (a url) puts its ledger there;
- * SYNCHRONOUS=normal leaves out the syncs of a file, as beside a peer that makes none; DURABILITY=effects makes those alone
- * that an answer, a decision or an effect needs.
+ * The kernel as a peer of an outside harness: node --expose-gc test/bench/adapter.ts <harness.mjs>, where the harness
+ * exports `measure({ name, durability, plain, gateStart, gateApprove, ms, parked })`. POSTGRES (a url) puts its ledger
+ * there; SYNCHRONOUS=normal leaves out the syncs of a file, as beside a peer that makes none; DURABILITY=effects makes
+ * those alone that an answer, a decision or an effect needs.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,7 @@
 /**
- * Counts the source files and functions that one further plain step of a plan enters, and those of one gate decision with the
- * call behind it. The counts are V8's, so they are the same wherever the script runs: `node test/bench/count-files.ts`.
+ * Counts the source files and functions that one further plain step of a plan enters, and those of one gate decision
+ * with the call behind it. The counts are V8's, so they are the same wherever the script runs: `node
+ * test/bench/count-files.ts`.
  */
 import type { Kernel } from "../../src/index.ts";
 import { openCounted } from "./counted-kernel.ts";

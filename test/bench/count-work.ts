@@ -1,7 +1,8 @@
 /**
  * Counts what a workflow makes the kernel do, in blocks of its sources entered: no clock, so the same wherever it runs.
- * `node test/bench/count-work.ts chain 5 100 1000` prints the blocks that a step costs in plans of 5, 100 and 1,000 steps, one
- * after another (`parallel`: side by side), and which functions a step of the last enters more often than one of the first.
+ * `node test/bench/count-work.ts chain 5 100 1000` prints the blocks that a step costs in plans of 5, 100 and 1,000
+ * steps, one after another (`parallel`: side by side), and which functions a step of the last enters more often than
+ * one of the first.
  */
 import type { Kernel } from "../../src/index.ts";
 import { type CoveredScript, startCoverage } from "./coverage.ts";
@@ -16,7 +17,10 @@ interface Wanted {
 /** Blocks entered, by function. */
 export type Work = ReadonlyMap<string, number>;
 
-/** What workflows enter, each from its request to its end. Counting begins before the kernel is loaded, or blocks are not seen. */
+/**
+ * What workflows enter, each from its request to its end. Counting begins before the kernel is loaded, or blocks are
+ * not seen.
+ */
 export async function countWork(wanted: readonly Wanted[]): Promise<readonly Work[]> {
   const coverage = await startCoverage(true);
   const { openCounted } = await import("./counted-kernel.ts");

@@ -15,7 +15,10 @@ export interface Coverage {
   readonly stop: () => void;
 }
 
-/** Begins to count. @param detailed true counts blocks, false functions; blocks of scripts that are loaded already are not seen. */
+/**
+ * Begins to count. @param detailed true counts blocks, false functions; blocks of scripts that are loaded already are
+ * not seen.
+ */
 export async function startCoverage(detailed: boolean): Promise<Coverage> {
   const session = new Session();
   session.connect();

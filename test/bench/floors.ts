@@ -1,7 +1,8 @@
 /**
  * What the machine allows without a kernel. Two floors, measured in the same run as the kernel:
  * - the same rows: the very turns of one workflow, appended one after the other in the same group commits;
- * - six small rows: 425 bytes each over bare node:sqlite, as the smallest honest program would keep a five-step workflow.
+ * - six small rows: 425 bytes each over bare node:sqlite, as the smallest honest program would keep a five-step
+ *   workflow.
  */
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";

@@ -2,9 +2,10 @@
  * Kernels on one Postgres as queues in virtual time: what a database carries, and who waits for whom.
  *
  * Owns: the model and its figures. Never: measures; each of its parameters is measured by bench:postgres or given.
- * G1  A kernel is one thread: one turn's work at a time. What it has done when nothing is left to do, or after so many turns, goes to the
- *     database as one batch, one batch at a time.
- * G2  A batch costs two round trips, work on a core of the server, and a sync of its disk that all batches that wait for it share.
+ * G1  A kernel is one thread: one turn's work at a time. What it has done when nothing is left to do, or after so many
+ *     turns, goes to the database as one batch, one batch at a time.
+ * G2  A batch costs two round trips, work on a core of the server, and a sync of its disk that all batches that wait
+ *     for it share.
  * G3  The same seed gives the same figures.
  */
 import { seededRandom } from "../../src/adapters/seeded-random.ts";
@@ -221,7 +222,10 @@ export interface Crowd {
   readonly seed: number;
 }
 
-/** How the others fare while one tenant floods its cell: how many of them wait longer than a second, and the wait of the 99th in a hundred. */
+/**
+ * How the others fare while one tenant floods its cell: how many of them wait longer than a second, and the wait of the
+ * 99th in a hundred.
+ */
 export function simulateCrowd(crowd: Crowd): { readonly harmed: number; readonly p99_ms: number } {
   const random = seededRandom(crowd.seed);
   const waits: number[] = [];

@@ -1,7 +1,8 @@
 /**
- * npm run growth: what kernels on one Postgres carry, from one to a thousand, by the model of growth-model.ts; prints the page
- * visualizations/growth.md (`-- --write` writes it). `-- --measure` measures the model's parameters on this machine first, and one, two and
- * three real kernels beside what it foretells of them, and keeps both in growth-measured.json.
+ * npm run growth: what kernels on one Postgres carry, from one to a thousand, by the model of growth-model.ts; prints
+ * the page visualizations/growth.md (`-- --write` writes it). `-- --measure` measures the model's parameters on this
+ * machine first, and one, two and three real kernels beside what it foretells of them, and keeps both in
+ * growth-measured.json.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -53,8 +54,8 @@ interface Seen {
 }
 
 /**
- * With one workflow in flight each batch is one turn, and nobody waits but for the server. With many, what a batch costs is shared by its turns:
- * how many those are the model itself says.
+ * With one workflow in flight each batch is one turn, and nobody waits but for the server. With many, what a batch
+ * costs is shared by its turns: how many those are the model itself says.
  */
 function derive({ alone, many, serverIdle }: Seen): Parameters {
   const kernelTurn = many.cpu_us / 1000 / turns;

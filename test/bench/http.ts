@@ -1,8 +1,8 @@
 /**
- * npm run bench:http: submits a second over HTTP, by autocannon on the loopback address, beside the same kernel asked from
- * inside, in turns. The server has a process of its own and autocannon this one, so that two cores are busy; the in-process
- * figure has one. A submit is accepted at once and its five steps run while the next ones come; "run" counts workflows a
- * second until all that was accepted has run.
+ * npm run bench:http: submits a second over HTTP, by autocannon on the loopback address, beside the same kernel asked
+ * from inside, in turns. The server has a process of its own and autocannon this one, so that two cores are busy; the
+ * in-process figure has one. A submit is accepted at once and its five steps run while the next ones come; "run" counts
+ * workflows a second until all that was accepted has run.
  *
  * Environment: RUNS (5), MS (3000) per run, CONNECTIONS (64).
  */

@@ -1,4 +1,7 @@
-/** A process with a kernel on the ledger it is told of, which runs the bench's workload when asked and says what that took. */
+/**
+ * A process with a kernel on the ledger it is told of, which runs the bench's workload when asked and says what that
+ * took.
+ */
 
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { answerParent } from "./in-child.ts";

@@ -1,8 +1,9 @@
 /**
- * npm run bench:observed: what watching costs. The plain workload of five steps without an observer, with metrics alone,
- * with spans of a real SDK beside them, and with an inspector without a viewer, with one of all workflows, and with one of all
- * that is told of the tiers as well, taking turns in one process. Prints one JSON line each: workflows a second, process
- * CPU time for a workflow (`us`) and its share of the unobserved one's, and what of it the observer itself took (`inside_us`).
+ * npm run bench:observed: what watching costs. The plain workload of five steps without an observer, with metrics
+ * alone, with spans of a real SDK beside them, and with an inspector without a viewer, with one of all workflows, and
+ * with one of all that is told of the tiers as well, taking turns in one process. Prints one JSON line each: workflows
+ * a second, process CPU time for a workflow (`us`) and its share of the unobserved one's, and what of it the observer
+ * itself took (`inside_us`).
  *
  * Environment: RUNS (7) and MS (700) per measurement.
  */

@@ -1,6 +1,7 @@
 /**
  * A ledger with many parked workflows. Some run to their gates as any workflow does; what was appended for them is
- * appended again, through the same store, under ids of its own: row by row what the kernel writes, chains and indexes too.
+ * appended again, through the same store, under ids of its own: row by row what the kernel writes, chains and indexes
+ * too.
  *
  * Owns: the ledger's contents. Never: opens it for the measuring.
  */

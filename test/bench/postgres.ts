@@ -1,8 +1,10 @@
 /**
- * npm run bench:postgres: kernels in processes of their own on one Postgres, beside a kernel on a file and the store without a kernel, in the same
- * run and taking turns. Prints one JSON line a measurement, a table, and what a kernel without work costs the server.
+ * npm run bench:postgres: kernels in processes of their own on one Postgres, beside a kernel on a file and the store
+ * without a kernel, in the same run and taking turns. Prints one JSON line a measurement, a table, and what a kernel
+ * without work costs the server.
  *
- * Environment: RUNS (3) and MS (2000) per measurement, KERNELS (3), KIND (plain or gated), POSTGRES (a url; absent: a server is started here).
+ * Environment: RUNS (3) and MS (2000) per measurement, KERNELS (3), KIND (plain or gated), POSTGRES (a url; absent: a
+ * server is started here).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,8 @@
 /**
  * Queues in virtual time: what a model of machines is made of.
  *
- * Owns: the order of what happens, cores that several wait for, and a disk that syncs for all who wait. Never: knows what is modelled.
+ * Owns: the order of what happens, cores that several wait for, and a disk that syncs for all who wait. Never: knows
+ * what is modelled.
  */
 type Act = () => void;
 

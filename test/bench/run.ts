@@ -1,6 +1,6 @@
 /**
- * npm run bench: the kernel with everything on (policy, middleware, hash chain, synchronous=FULL) beside two floors in the
- * same run. Prints one JSON line a measurement, then a table of shares.
+ * npm run bench: the kernel with everything on (policy, middleware, hash chain, synchronous=FULL) beside two floors in
+ * the same run. Prints one JSON line a measurement, then a table of shares.
  *
  * Environment: RUNS (5) and MS (1200) per measurement, PARKED (10000; 0 leaves the parking out).
  */

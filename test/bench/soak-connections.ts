@@ -1,7 +1,7 @@
 /**
  * npm run soak:connections: as many connections as this machine lets one process hold, up to CONNECTIONS. A third says
- * nothing, a third begins a request and never ends it, a third follows the feed. Beside them a workflow is run, watched and
- * timed; then all go away, and nothing may be left. Server and clients have a process of their own each.
+ * nothing, a third begins a request and never ends it, a third follows the feed. Beside them a workflow is run, watched
+ * and timed; then all go away, and nothing may be left. Server and clients have a process of their own each.
  *
  * Environment: CONNECTIONS (10000), ROUNDS (3). Exits 1 where a law is broken.
  */

@@ -1,4 +1,6 @@
-/** `npm run soak:parked` in small: what opening, a first approval and lists read does not depend on how much is parked. */
+/**
+ * `npm run soak:parked` in small: what opening, a first approval and lists read does not depend on how much is parked.
+ */
 import { describe, expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";

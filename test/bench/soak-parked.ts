@@ -1,10 +1,11 @@
 /**
- * npm run soak:parked -- --count 1000000: so many parked workflows on one ledger. Prints its size, what one more of them
- * holds in memory, and how long a fresh process takes to start, to the end of a first approval, for filtered lists and for
- * the inbox. One JSON line each.
+ * npm run soak:parked -- --count 1000000: so many parked workflows on one ledger. Prints its size, what one more of
+ * them holds in memory, and how long a fresh process takes to start, to the end of a first approval, for filtered lists
+ * and for the inbox. One JSON line each.
  *
- * Options: --count (100000), --originals (2000; how many run through the kernel, the others are copied), --dir (a folder for
- * the file; it is removed at the end), --postgres (in place of the file a schema of a server, which is started here or is that of POSTGRES).
+ * Options: --count (100000), --originals (2000; how many run through the kernel, the others are copied), --dir (a
+ * folder for the file; it is removed at the end), --postgres (in place of the file a schema of a server, which is
+ * started here or is that of POSTGRES).
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * node test/bench/soak-readers.ts: what unread large answers of one reader take, and how long others wait beside them. One
- * process serves and reads, so that its resident memory counts both.
+ * node test/bench/soak-readers.ts: what unread large answers of one reader take, and how long others wait beside them.
+ * One process serves and reads, so that its resident memory counts both.
  *
  * Environment: CONNECTIONS (200), KILOCHARS of each of ten steps (3900).
  */

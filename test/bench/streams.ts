@@ -1,6 +1,7 @@
 /**
  * npm run bench:streams: many readers of one busy workflow over HTTP, beside one reader of the same. The server has a
- * process of its own, the readers this one: both cores are busy. Each reader's ids are checked: none lost, none repeated.
+ * process of its own, the readers this one: both cores are busy. Each reader's ids are checked: none lost, none
+ * repeated.
  *
  * Environment: RUNS (3), READERS (1000), WORDS (300): commits of the workflow.
  */

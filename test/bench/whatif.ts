@@ -1,6 +1,7 @@
 /**
- * npm run bench:whatif: a stricter policy set over many workflows of a ledger file. The decisions it lists must be those that
- * a direct evaluation of every question found while they ran. Prints one JSON line; exits 1 where the two disagree.
+ * npm run bench:whatif: a stricter policy set over many workflows of a ledger file. The decisions it lists must be
+ * those that a direct evaluation of every question found while they ran. Prints one JSON line; exits 1 where the two
+ * disagree.
  *
  * Environment: WORKFLOWS (10000).
  */

@@ -1,6 +1,6 @@
 /**
- * The bench's workload, as a host would write it: five sequential trivial steps, and the same with a gate and a sixth step.
- * Every result is checked; a wrong one throws.
+ * The bench's workload, as a host would write it: five sequential trivial steps, and the same with a gate and a sixth
+ * step. Every result is checked; a wrong one throws.
  */
 import { z } from "zod";
 import { createKernel, defineCapability, defineOperator, type Kernel, type KernelOptions } from "../../src/index.ts";

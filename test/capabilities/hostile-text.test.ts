@@ -1,4 +1,6 @@
-/** What anybody may write in a repository is read in a time that grows with its length: no line of it stops the process. */
+/**
+ * What anybody may write in a repository is read in a time that grows with its length: no line of it stops the process.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readNotes } from "../../src/packages/capabilities/handover/notes.ts";

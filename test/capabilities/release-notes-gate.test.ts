@@ -1,4 +1,5 @@
-// The release notes at their gate, by a kernel on a real repository: what is approved is what is written, and over nothing else.
+// The release notes at their gate, by a kernel on a real repository: what is approved is what is written, and over
+// nothing else.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

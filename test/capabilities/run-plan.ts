@@ -1,4 +1,5 @@
-// Runs a package's plan without a kernel: templates, order, outcomes and replans, and nothing else of what a kernel does.
+// Runs a package's plan without a kernel: templates, order, outcomes and replans, and nothing else of what a kernel
+// does.
 // Owns: just enough to see that the steps of a package fit together.
 // Never: gates, retries, records or judges by policy; the scenarios test those on the real kernel.
 

@@ -1,5 +1,6 @@
-// Every command over a ledger full of characters that cannot be seen: in texts of requests, plans, gates, errors, people.
-// Laws: nothing of it reaches the terminal raw, and nothing of it is dropped; with --json it is escaped and says the same.
+// Every command over a ledger full of characters that cannot be seen: in texts of requests, plans, gates, errors,
+// people. Laws: nothing of it reaches the terminal raw, and nothing of it is dropped; with --json it is escaped and
+// says the same.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

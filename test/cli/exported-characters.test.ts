@@ -1,6 +1,6 @@
 /**
- * What `export` and other long outputs write of characters that steer a terminal: a real terminal is shown their names, a
- * pipe gets the ledger's own bytes.
+ * What `export` and other long outputs write of characters that steer a terminal: a real terminal is shown their names,
+ * a pipe gets the ledger's own bytes.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
 import { launcher, readHere, runProcess } from "./command-line.ts";
 
-/** C1 controls, marks that change the direction of text, what shows nothing; and a letter whose UTF-8 holds the byte of a C1 control. */
+/**
+ * C1 controls, marks that change the direction of text, what shows nothing; and a letter whose UTF-8 holds the byte of
+ * a C1 control.
+ */
 const trap = "\u009b31m\u0085\u0090\u061c\u200e\u200f\u202a\u202e\u2066\u2069\ufeff\u200b\u06db";
 const steering = /\p{C}/u;
 const ownColour = new RegExp(`${"\u001b"}\\[\\d+m`, "g");

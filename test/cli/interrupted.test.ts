@@ -1,4 +1,5 @@
-// Ctrl-C while a command reads or copies: it is heard between two pieces of the work, ends with 130, and what is there goes on.
+// Ctrl-C while a command reads or copies: it is heard between two pieces of the work, ends with 130, and what is there
+// goes on.
 
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// What --db and --to may name: a name that would stand for another place, or for none, is refused before anything is opened.
+// What --db and --to may name: a name that would stand for another place, or for none, is refused before anything is
+// opened.
 
 import { existsSync, linkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";

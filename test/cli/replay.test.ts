@@ -1,4 +1,5 @@
-// `countersign replay` of the release notes demo: from the ledger file and from an export, and what it says of another one.
+// `countersign replay` of the release notes demo: from the ledger file and from an export, and what it says of another
+// one.
 
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,5 +1,6 @@
 // Gates taken one after another: by keys on a screen, by lines where nothing can be redrawn, by nobody over a pipe.
-// Laws: a decision takes two keys and carries the digest shown; an edit counts once it was shown; leaving says how to go on.
+// Laws: a decision takes two keys and carries the digest shown; an edit counts once it was shown; leaving says how to
+// go on.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -5,7 +5,9 @@ import { main } from "../../src/faces/cli/main.ts";
 import { Interrupted, type Terminal } from "../../src/faces/cli/terminal.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";
 
-/** What it printed and complained of grows while it serves; `stop` interrupts it, at the latest when the test is over. */
+/**
+ * What it printed and complained of grows while it serves; `stop` interrupts it, at the latest when the test is over.
+ */
 export const serveHere = (token: string, ...args: readonly string[]) => serveAt("own", token, ...args);
 
 /** As serveHere; `none` names no ledger, where a host has one. */

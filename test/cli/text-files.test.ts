@@ -1,4 +1,7 @@
-/** A file that should be text and is not UTF-8 is refused where it is read: no byte of it is replaced by another character. */
+/**
+ * A file that should be text and is not UTF-8 is refused where it is read: no byte of it is replaced by another
+ * character.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

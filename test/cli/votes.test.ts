@@ -1,5 +1,6 @@
 // Deciding together on the command line: votes and their tally, withdrawal, delegation, signatures made and checked.
-// Laws: each word is a process's own, with only the ledger file between them; a broken signature ends verify with exit 1.
+// Laws: each word is a process's own, with only the ledger file between them; a broken signature ends verify with exit
+// 1.
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** What the console may weigh and take: bytes, the first picture of a full inbox, memory over a long day, a large payload. */
+/**
+ * What the console may weigh and take: bytes, the first picture of a full inbox, memory over a long day, a large
+ * payload.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync } from "node:zlib";

@@ -1,5 +1,6 @@
 /**
- * What people do in the console, by keyboard alone, in a real browser over the real API. The ledger says what came of it.
+ * What people do in the console, by keyboard alone, in a real browser over the real API. The ledger says what came of
+ * it.
  */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";

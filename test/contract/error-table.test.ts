@@ -1,4 +1,7 @@
-/** The catalogue as callers meet it: what each code means for another try, for its severity, over HTTP and over JSON-RPC. */
+/**
+ * The catalogue as callers meet it: what each code means for another try, for its severity, over HTTP and over
+ * JSON-RPC.
+ */
 import { describe, expect, it } from "vitest";
 import { errorCodes } from "../../src/contract/error-codes.ts";
 import { type ErrorCodeRow, httpStatusByCategory, rpcCodeByCategory } from "../../src/contract/error-row.ts";

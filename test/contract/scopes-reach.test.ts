@@ -1,4 +1,7 @@
-/** How far narrow scopes reach: a role that names none has them with the wider scope; one that names any has what it names. */
+/**
+ * How far narrow scopes reach: a role that names none has them with the wider scope; one that names any has what it
+ * names.
+ */
 import { describe, expect, it } from "vitest";
 import { grantsScope, lackedScope, reachOf, requireCredentialScope } from "../../src/contract/auth-context.ts";
 import { moduleRef } from "../../src/index.ts";

@@ -1,4 +1,7 @@
-/** What a scope grants: its own name, all of a prefix, or everything; said here without asking the function that says it. */
+/**
+ * What a scope grants: its own name, all of a prefix, or everything; said here without asking the function that says
+ * it.
+ */
 import { describe, expect, it } from "vitest";
 import { hasScope } from "../../src/contract/auth-context.ts";
 

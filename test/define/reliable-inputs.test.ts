@@ -1,4 +1,7 @@
-/** An input schema is tried out on samples when its operator is defined: it gives JSON, and leaves what it gave as it is. */
+/**
+ * An input schema is tried out on samples when its operator is defined: it gives JSON, and leaves what it gave as it
+ * is.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { skill } from "../execution/flow.ts";

@@ -1,4 +1,7 @@
-/** Built steps are the plain steps they stand for; a package's own view of a kernel asks nothing that the kernel does not. */
+/**
+ * Built steps are the plain steps they stand for; a package's own view of a kernel asks nothing that the kernel does
+ * not.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { toJson } from "../../src/contract/json.ts";

@@ -1,4 +1,6 @@
-/** The marks of a drawing, read back out of its text: what is written where, and which boxes there are. Never: asserts. */
+/**
+ * The marks of a drawing, read back out of its text: what is written where, and which boxes there are. Never: asserts.
+ */
 export interface Marked {
   readonly words: string;
   readonly left: number;

@@ -1,4 +1,6 @@
-/** Pictures of plans and runs: whatever the plan, nothing lies on anything, nothing is left out, and text stays text. */
+/**
+ * Pictures of plans and runs: whatever the plan, nothing lies on anything, nothing is left out, and text stays text.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ExecutionPlan } from "../../src/contract/plan.ts";

@@ -1,4 +1,6 @@
-/** An operator that has answered has ended: its time runs no longer, it is not aborted, and its call is not made again. */
+/**
+ * An operator that has answered has ended: its time runs no longer, it is not aborted, and its call is not made again.
+ */
 import { describe, expect, it } from "vitest";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import type { AnyCall } from "../fixtures.ts";

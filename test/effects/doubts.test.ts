@@ -1,4 +1,7 @@
-/** What is known of a call is not forgotten between two inputs: no call is made twice, no end is lost, no question stays open. */
+/**
+ * What is known of a call is not forgotten between two inputs: no call is made twice, no end is lost, no question stays
+ * open.
+ */
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { definePolicy, defineTool, operatorError, type ToolClient } from "../../src/index.ts";

@@ -1,4 +1,6 @@
-/** The executor: it takes a workflow up from the ledger alone, follows the one spine, and leaves no step without a word. */
+/**
+ * The executor: it takes a workflow up from the ledger alone, follows the one spine, and leaves no step without a word.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

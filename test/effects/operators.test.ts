@@ -1,4 +1,6 @@
-/** Operators in a run: registered by name and version, structured in failure, and a model call is one like any other. */
+/**
+ * Operators in a run: registered by name and version, structured in failure, and a model call is one like any other.
+ */
 import { describe, expect, it } from "vitest";
 import { type CapabilityDefinition, defineOperator, operatorError } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";

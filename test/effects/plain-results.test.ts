@@ -1,4 +1,7 @@
-/** What JSON has no form for is refused with its path wherever host code hands it over, and nothing is written without bound. */
+/**
+ * What JSON has no form for is refused with its path wherever host code hands it over, and nothing is written without
+ * bound.
+ */
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,7 @@
-/** What a key refuses (its call has failed for good, or it was used with another payload) is nothing to ask a person about. */
+/**
+ * What a key refuses (its call has failed for good, or it was used with another payload) is nothing to ask a person
+ * about.
+ */
 import { describe, expect, it } from "vitest";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import { type Middleware, operatorError } from "../../src/index.ts";

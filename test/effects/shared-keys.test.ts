@@ -16,7 +16,9 @@ interface Sent {
   readonly ends: (() => void)[];
 }
 
-/** The sending fails once, says that nothing was sent, and succeeds ever after; then it takes as long as the test likes. */
+/**
+ * The sending fails once, says that nothing was sent, and succeeds ever after; then it takes as long as the test likes.
+ */
 async function failOnce(answer: unknown = { sent: true }): Promise<Sent> {
   const ends: (() => void)[] = [];
   const send: Counted = counted("Note.Send", { effect: "external_send" }, () => {
@@ -75,7 +77,8 @@ describe("one key, in workflows that do the same work again", () => {
     const child = await again(t, workflow_id);
     await t.clock.settle();
     expect(answers.length).toBe(2);
-    // b is answered by what a has done in the other workflow, and makes the outcome's next version of it: a is asked for then.
+    // b is answered by what a has done in the other workflow, and makes the outcome's next version of it: a is asked
+    // for then.
     answers[1]?.();
     await t.clock.settle();
     isSlow = false;

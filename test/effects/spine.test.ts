@@ -1,4 +1,7 @@
-/** The spine of one gated run: every call and every append, in the order in which they happened, each at a time of its own. */
+/**
+ * The spine of one gated run: every call and every append, in the order in which they happened, each at a time of its
+ * own.
+ */
 import { describe, expect, it } from "vitest";
 import { roleAuthenticator } from "../../src/adapters/role-authenticator.ts";
 import { templatePlanner } from "../../src/adapters/template-planner.ts";

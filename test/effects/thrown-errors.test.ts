@@ -1,4 +1,7 @@
-/** What an operator's failure was is kept: for whoever reads the ledger, the workflow, its explanation or the gate in doubt. */
+/**
+ * What an operator's failure was is kept: for whoever reads the ledger, the workflow, its explanation or the gate in
+ * doubt.
+ */
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { describeThrown, explainThrown } from "../../src/contract/thrown.ts";

@@ -1,6 +1,6 @@
 /**
- * The async context (`AsyncLocalStorage`) in which a host's code runs: planners, rules, previews, operators, notifiers and
- * stores. Each notes what the host's storage holds when it is called.
+ * The async context (`AsyncLocalStorage`) in which a host's code runs: planners, rules, previews, operators, notifiers
+ * and stores. Each notes what the host's storage holds when it is called.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, it } from "vitest";

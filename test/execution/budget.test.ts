@@ -1,5 +1,5 @@
-// The request budget: where it is asked and charged, that it only rises, and what a breach does (seed 002 section 13; A-50,
-// Its limit is abstract cost units.
+// The request budget: where it is asked and charged, that it only rises, and what a breach does (seed 002 section 13;
+// Its limit is abstract cost units.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

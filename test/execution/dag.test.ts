@@ -1,5 +1,5 @@
-// The exported DAG executor, alone: fakes for its four inputs, no kernel. Random graphs say the rules, examples the seed's
-// own cases; completions come in an order that fast-check chooses.
+// The exported DAG executor, alone: fakes for its four inputs, no kernel. Random graphs say the rules, examples the
+// seed's own cases; completions come in an order that fast-check chooses.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** A reference to what a step did not give: its call is refused before policy, or takes the default that the author gave. */
+/**
+ * A reference to what a step did not give: its call is refused before policy, or takes the default that the author
+ * gave.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ExecutionPlan } from "../../src/contract/plan.ts";

@@ -1,5 +1,5 @@
-// Retries: how often, after what pause, for which failures, and what each try leaves behind (seed 002 section 8, seed 003
-// section 8.2; C-08, C-09, C-16). The clock is virtual: times are exact.
+// Retries: how often, after what pause, for which failures, and what each try leaves behind (seed 002 section 8, seed
+// 003 section 8.2; C-08, C-09, C-16). The clock is virtual: times are exact.
 
 import { describe, expect, it } from "vitest";
 import type { Middleware, Operator } from "../../src/index.ts";

@@ -1,5 +1,5 @@
-// The three security checks: of what comes in, of what a skill gets, of what leaves it (seed 002 section 10; C-36, A-46,
-// What was sanitised is searched for in every place that could have kept it.
+// The three security checks: of what comes in, of what a skill gets, of what leaves it (seed 002 section 10; C-36,
+// What was sanitised is searched for in every place that could have kept it.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,5 +1,5 @@
-// Registering skills: metadata made whole and closed, the index by capability, and who gets the retrieval provider (seed 002
-// section 15).
+// Registering skills: metadata made whole and closed, the index by capability, and who gets the retrieval provider
+// (seed 002 section 15).
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

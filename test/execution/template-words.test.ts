@@ -1,4 +1,7 @@
-/** The one word of a reference is `output`: nothing else between the braces refers to anything (template syntax is frozen). */
+/**
+ * The one word of a reference is `output`: nothing else between the braces refers to anything (template syntax is
+ * frozen).
+ */
 import { describe, expect, it } from "vitest";
 import { resolveTemplates } from "../../src/index.ts";
 import { renameReferences, resolveParams } from "../../src/tiers/t4-execution/decide/payload/resolve-templates.ts";

@@ -1,4 +1,5 @@
-// Timeouts: one source, one writer, one fallback, and what becomes of a call that outlives its time (seed 002 section 7).
+// Timeouts: one source, one writer, one fallback, and what becomes of a call that outlives its time (seed 002 section
+// 7).
 
 import { describe, expect, it } from "vitest";
 import type { Middleware } from "../../src/index.ts";

@@ -167,7 +167,10 @@ describe("applyFederatedChanges", () => {
   });
 });
 
-/** Few keys, origins and versions, so that ties and repeats are common; also ties in which one origin contradicts itself. */
+/**
+ * Few keys, origins and versions, so that ties and repeats are common; also ties in which one origin contradicts
+ * itself.
+ */
 const changes = fc.array(
   fc.record({
     origin: fc.constantFrom("a", "b", "c"),

@@ -1,4 +1,7 @@
-/** What a preview rests on is part of what is approved: changed meanwhile, the gate is asked again and nothing is called. */
+/**
+ * What a preview rests on is part of what is approved: changed meanwhile, the gate is asked again and nothing is
+ * called.
+ */
 import { describe, expect, it } from "vitest";
 import type { GatePreview } from "../../src/contract/operator.ts";
 import { type LedgerStore, signingInput } from "../../src/index.ts";

@@ -1,4 +1,6 @@
-/** A decision at a gate that asks for signatures, held offline against what its gate shows and what is called behind it. */
+/**
+ * A decision at a gate that asks for signatures, held offline against what its gate shows and what is called behind it.
+ */
 import { exportJWK, generateKeyPair } from "jose";
 import { describe, expect, it } from "vitest";
 import { digest } from "../../src/contract/digest.ts";

@@ -1,4 +1,7 @@
-/** What changes while somebody is asked about it: the answer was given on what stood before, and says nothing of what stands now. */
+/**
+ * What changes while somebody is asked about it: the answer was given on what stood before, and says nothing of what
+ * stands now.
+ */
 import { describe, expect, it } from "vitest";
 import type { Middleware, PolicyRule, Security } from "../../src/index.ts";
 import { definePolicy, digest } from "../../src/index.ts";

@@ -1,4 +1,6 @@
-/** What a compact JWS may look like, and what is none for us: headers, keys and spellings that others would let pass. */
+/**
+ * What a compact JWS may look like, and what is none for us: headers, keys and spellings that others would let pass.
+ */
 import { CompactSign, exportJWK, FlattenedSign, generateKeyPair } from "jose";
 import { describe, expect, it } from "vitest";
 import { jwsVerifier } from "../../src/adapters/jws-verifier.ts";

@@ -1,4 +1,6 @@
-/** A decision that is decided again, because another process's append came first, is about the gate that it met before. */
+/**
+ * A decision that is decided again, because another process's append came first, is about the gate that it met before.
+ */
 import { describe, expect, it } from "vitest";
 import { definePolicy, digest } from "../../src/index.ts";
 import { ledgerPaths, minute, openProcess } from "../recovery/shared-file.ts";

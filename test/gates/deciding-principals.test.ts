@@ -1,4 +1,6 @@
-/** What kind of principal decides: who a gate admits by type, and what is told of a decision by a service or an agent. */
+/**
+ * What kind of principal decides: who a gate admits by type, and what is told of a decision by a service or an agent.
+ */
 import { describe, expect, it } from "vitest";
 import { type EvidenceContent, sealEvidence } from "../../src/contract/evidence.ts";
 import { type GateSpec, verifyEvidence } from "../../src/index.ts";

@@ -1,4 +1,6 @@
-/** Decisions that come before their gate: kept if they name what is decided, applied if that is what opens, else void. */
+/**
+ * Decisions that come before their gate: kept if they name what is decided, applied if that is what opens, else void.
+ */
 import { describe, expect, it } from "vitest";
 import { definePolicy, digest, type GateSpec } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";

@@ -1,4 +1,7 @@
-/** The ladder: rung by rung more people are asked, and the expiry comes at its own time; whoever runs the kernel by then. */
+/**
+ * The ladder: rung by rung more people are asked, and the expiry comes at its own time; whoever runs the kernel by
+ * then.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

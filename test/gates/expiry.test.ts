@@ -1,4 +1,7 @@
-/** Gates with an expiry do at their time what they were opened with, whichever kernel is there by then; others wait for ever. */
+/**
+ * Gates with an expiry do at their time what they were opened with, whichever kernel is there by then; others wait for
+ * ever.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** Separation counts people: over the whole lineage of a request, and under all the names that a host says are theirs. */
+/**
+ * Separation counts people: over the whole lineage of a request, and under all the names that a host says are theirs.
+ */
 import { describe, expect, it } from "vitest";
 import { kernelError } from "../../src/contract/error-codes.ts";
 import { KernelErrorException, moduleRef, type SamePerson } from "../../src/index.ts";

@@ -1,4 +1,6 @@
-/** An approval binds to the policy it was asked under: under another one the gate is asked again, or its step is denied. */
+/**
+ * An approval binds to the policy it was asked under: under another one the gate is asked again, or its step is denied.
+ */
 import { describe, expect, it } from "vitest";
 import type { RuleAnswer } from "../../src/contract/policy.ts";
 import { definePolicy, type LedgerStore, operatorError, type PolicyRule } from "../../src/index.ts";
@@ -163,7 +165,10 @@ describe("two gates that would be approved without a word", () => {
 });
 
 describe("an approval whose call has not begun when policy is another", () => {
-  /** Approved under policy 1; gone on with under policy 2 and these rules. `resumed`: its first call failed; else it waits for a place. */
+  /**
+   * Approved under policy 1; gone on with under policy 2 and these rules. `resumed`: its first call failed; else it
+   * waits for a place.
+   */
   async function approvedBefore(how: "resumed" | "waiting", policies: readonly PolicyRule[]) {
     const ledger = memoryLedger();
     const world = { fails: how === "resumed" };

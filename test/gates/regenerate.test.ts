@@ -1,4 +1,7 @@
-/** Doing it again: from a gate, from a failure, and from an end; what is done again, under which id, and what is left alone. */
+/**
+ * Doing it again: from a gate, from a failure, and from an end; what is done again, under which id, and what is left
+ * alone.
+ */
 import { describe, expect, it } from "vitest";
 import { definePolicy, operatorError } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";

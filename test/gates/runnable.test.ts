@@ -1,4 +1,6 @@
-/** Nobody is asked about what cannot run, and nobody's approval of it is taken: the gate stays open for who can run it. */
+/**
+ * Nobody is asked about what cannot run, and nobody's approval of it is taken: the gate stays open for who can run it.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type CapabilityDefinition, type LedgerStore, operatorError, toExecutorError } from "../../src/index.ts";

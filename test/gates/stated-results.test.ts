@@ -1,4 +1,7 @@
-/** A result that a person states of a lost call passes the operator's output schema, as one that the operator gives does. */
+/**
+ * A result that a person states of a lost call passes the operator's output schema, as one that the operator gives
+ * does.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";

@@ -1,6 +1,7 @@
 /**
  * The story that the tests of gates and effects tell: something is drafted, a person decides, it is published.
- * Owns: operators that keep their calls, packages of plain steps, short ways to read the ledger. Never: asserts anything.
+ * Owns: operators that keep their calls, packages of plain steps, short ways to read the ledger. Never: asserts
+ * anything.
  */
 
 import { z } from "zod";

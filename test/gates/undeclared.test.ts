@@ -1,4 +1,7 @@
-/** Decisions that come before anybody knows whether there will be a gate: before the plan, and for gates that no plan declares. */
+/**
+ * Decisions that come before anybody knows whether there will be a gate: before the plan, and for gates that no plan
+ * declares.
+ */
 import { describe, expect, it } from "vitest";
 import { templatePlanner } from "../../src/adapters/template-planner.ts";
 import { definePolicy, digest, type Planner } from "../../src/index.ts";

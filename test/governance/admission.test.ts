@@ -1,5 +1,5 @@
-// Admission of calls inside workflows: capability, governor, token budget, and budgets over workflows. A refusal is one event
-// and charges nothing; what is reserved is settled; counters are the fold of the events.
+// Admission of calls inside workflows: capability, governor, token budget, and budgets over workflows. A refusal is one
+// event and charges nothing; what is reserved is settled; counters are the fold of the events.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

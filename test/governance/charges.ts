@@ -1,4 +1,6 @@
-/** What tests of budgets share: an operator that says what it used, kernels that run it, and what the events add up to. */
+/**
+ * What tests of budgets share: an operator that says what it used, kernels that run it, and what the events add up to.
+ */
 import { addCharge, type Charge, noCharge } from "../../src/contract/budget.ts";
 import { payloadOf } from "../../src/contract/event.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";

@@ -1,4 +1,7 @@
-/** What T5 sets aside before a call's start is in the ledger: it counts against others, for a time, or until it is let go. */
+/**
+ * What T5 sets aside before a call's start is in the ledger: it counts against others, for a time, or until it is let
+ * go.
+ */
 import { describe, expect, it } from "vitest";
 import { Budgets, noCharge } from "../../src/contract/budget.ts";
 import { createBudgetLimiter } from "../../src/tiers/t5-ego/admission/budget-limiter.ts";

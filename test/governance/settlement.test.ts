@@ -1,5 +1,5 @@
-// What becomes of a reservation, however its call ends: tried again, told late, made again by a person's word, cancelled,
-// lost with its process. Counters stay the fold of the events, and tokens go the way of their chart.
+// What becomes of a reservation, however its call ends: tried again, told late, made again by a person's word,
+// cancelled, lost with its process. Counters stay the fold of the events, and tokens go the way of their chart.
 
 import { describe, expect, it } from "vitest";
 import { compileChart, tokenMachine } from "../../machines/index.ts";

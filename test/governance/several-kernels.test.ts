@@ -1,4 +1,7 @@
-/** Budgets over workflows where several processes count: what stands is the fold of all events, and no ceiling is passed. */
+/**
+ * Budgets over workflows where several processes count: what stands is the fold of all events, and no ceiling is
+ * passed.
+ */
 import { expect, it } from "vitest";
 import { endpointCounter } from "../../src/contract/model-route.ts";
 import type { Budgets } from "../../src/index.ts";

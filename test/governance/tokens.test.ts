@@ -1,4 +1,5 @@
-// The token view of workflows: every piece of tier work is a token; what calls use is counted once, in the ledger (C-05, C-23).
+// The token view of workflows: every piece of tier work is a token; what calls use is counted once, in the ledger
+// (C-05, C-23).
 
 import { describe, expect, it } from "vitest";
 import { compileChart, tokenMachine } from "../../machines/index.ts";

@@ -1,4 +1,6 @@
-/** Ceilings as people read them: the counters nearest to their ceiling come first, and so many that a page holds them. */
+/**
+ * Ceilings as people read them: the counters nearest to their ceiling come first, and so many that a page holds them.
+ */
 import { expect, it } from "vitest";
 import { BudgetLimit, maxToldCounters, noCharge } from "../../src/contract/budget.ts";
 import { nameCounter } from "../../src/tiers/t5-ego/admission/budget-limiter.ts";

@@ -1,6 +1,6 @@
 /**
- * Damage that nobody covered up: bytes altered anywhere in an export or in a SQLite file, rows cut off, repeated and moved.
- * The guide's two verifiers and the kernel name it, or the file still holds the rows that it held.
+ * Damage that nobody covered up: bytes altered anywhere in an export or in a SQLite file, rows cut off, repeated and
+ * moved. The guide's two verifiers and the kernel name it, or the file still holds the rows that it held.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -42,7 +42,9 @@ function writeBytes(bytes: Uint8Array, extension: string): string {
 const writeLines = (lines: readonly string[]): string =>
   writeBytes(Buffer.from(lines.map((line) => `${line}\n`).join("")), "jsonl");
 
-/** A byte at a place of a file, by its distance from the beginning modulo the size, and what is added to it modulo 256. */
+/**
+ * A byte at a place of a file, by its distance from the beginning modulo the size, and what is added to it modulo 256.
+ */
 interface Alteration {
   readonly place: number;
   readonly added: number;

@@ -1,9 +1,11 @@
 /**
- * `node test/guide/annotate-declarations.ts DIST`: gives the declarations in DIST the docstrings that the compiler drops.
+ * `node test/guide/annotate-declarations.ts DIST`: gives the declarations in DIST the docstrings that the compiler
+ * drops.
  *
- * The compiler writes the type of `z.object({ … })` without the comments of its keys, so an editor would show none for what is
- * inferred from a schema: plans, gates, requests, options. Each comment is read from the sources and put before its key.
- * The script beside the declarations then need not hold it: it is taken out there, and the package stays small.
+ * The compiler writes the type of `z.object({ … })` without the comments of its keys, so an editor would show none for
+ * what is inferred from a schema: plans, gates, requests, options. Each comment is read from the sources and put before
+ * its key. The script beside the declarations then need not hold it: it is taken out there, and the package stays
+ * small.
  *
  * Owns: which comment belongs to which key: source and declaration are walked side by side. Never: changes a type.
  */

@@ -1,6 +1,6 @@
 /**
- * Rows that nobody but a forger writes: under hashes that fit, a text is spelled otherwise than a kernel spells it, or says
- * what no kernel says. The guide's two verifiers and the kernel accept the same ones and refuse the same ones.
+ * Rows that nobody but a forger writes: under hashes that fit, a text is spelled otherwise than a kernel spells it, or
+ * says what no kernel says. The guide's two verifiers and the kernel accept the same ones and refuse the same ones.
  */
 import { join } from "node:path";
 import fc from "fast-check";

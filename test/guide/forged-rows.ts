@@ -72,7 +72,9 @@ export async function writeForgedLedger(file: string, base: TurnRow, forgeries: 
   }
 }
 
-/** Writes an export whose streams hold one forged row each. The lines of evidence fit the row as far as it can be read. */
+/**
+ * Writes an export whose streams hold one forged row each. The lines of evidence fit the row as far as it can be read.
+ */
 export function writeForgedExport(file: string, base: TurnRow, forgeries: readonly Forgery[]): void {
   const lines = forgeries.flatMap((forgery, i) => {
     const { row, change } = forge(base, forgery, streamOf(i));

@@ -1,5 +1,6 @@
 /**
- * The two verifiers that the guide publishes, as tests run them: one file as a user does it, or many files in one process.
+ * The two verifiers that the guide publishes, as tests run them: one file as a user does it, or many files in one
+ * process.
  *
  * Never: runs Python where the machine lacks it; the library does not need it.
  */

@@ -1,4 +1,6 @@
-/** Ledgers that the tests of the format look at: the one that the demonstration leaves, and files made of given rows. */
+/**
+ * Ledgers that the tests of the format look at: the one that the demonstration leaves, and files made of given rows.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

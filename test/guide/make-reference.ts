@@ -1,6 +1,6 @@
 /**
- * `npm run reference`: the reference of every entry in package.json, made of the docstrings, as pages under `reference/`
- * (`-- FOLDER`: elsewhere). With `--check` it writes no pages, and prints as JSON what has no docstring.
+ * `npm run reference`: the reference of every entry in package.json, made of the docstrings, as pages under
+ * `reference/` (`-- FOLDER`: elsewhere). With `--check` it writes no pages, and prints as JSON what has no docstring.
  *
  * Owns: what counts as documented: a name of an entry, by a docstring at its value or at its type.
  */

@@ -1,8 +1,9 @@
 /**
  * The JSON Schemas of the ledger: of a row as it is stored and exported, and of an event as readers see it.
  *
- * Owns: the schema of a payload, made from its TypeScript type in `EventPayloads`, with the docstrings as descriptions and the
- *       defaults of the row format; the schemas around it, made from the zod schemas of the contract where there are some.
+ * Owns: the schema of a payload, made from its TypeScript type in `EventPayloads`, with the docstrings as descriptions
+ * and the defaults of the row format; the schemas around it, made from the zod schemas of the contract where there are
+ * some.
  * Never: states a member that the contract does not declare.
  */
 import { join } from "node:path";
@@ -229,7 +230,9 @@ const makeEvidenceSchema = (): Schema => ({
   ...{ $id: "export-evidence.json", title: "A line of an export that is no row" },
 });
 
-/** Returns the text of a schema: one line for each definition, and one for each member beside them. Blanks would weigh. */
+/**
+ * Returns the text of a schema: one line for each definition, and one for each member beside them. Blanks would weigh.
+ */
 export function printSchema(schema: Schema): string {
   const lines = (members: object): string =>
     Object.entries(members)

@@ -1,6 +1,6 @@
 /**
- * Loaded before a program that needs the compiler's API: `typescript` is the release that @ts-morph/common brings; ours has
- * another API.
+ * Loaded before a program that needs the compiler's API: `typescript` is the release that @ts-morph/common brings; ours
+ * has another API.
  */
 import { registerHooks } from "node:module";
 

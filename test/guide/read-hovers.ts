@@ -32,8 +32,8 @@ export const readDeclarations = (home: string, entries: readonly string[]): Decl
 });
 
 /**
- * Returns every key of what the named exports of an entry take, each once, by the first way to it. Keys that are declared
- * outside the folder of the declarations are left out.
+ * Returns every key of what the named exports of an entry take, each once, by the first way to it. Keys that are
+ * declared outside the folder of the declarations are left out.
  */
 export function readHovers({ home, program }: Declarations, entry: string, names: readonly string[]): readonly Hover[] {
   const checker = program.getTypeChecker();

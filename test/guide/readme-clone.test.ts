@@ -1,8 +1,8 @@
 /**
  * The README's blocks as printed, in a fresh clone of this repository, with the history that it has.
  *
- * Owns: the clone. Its `node_modules` are a link to those here: what `npm ci` would bring is what the tests run on. Of `npm cit`
- * these tests are a part, so it is not run from here.
+ * Owns: the clone. Its `node_modules` are a link to those here: what `npm ci` would bring is what the tests run on. Of
+ * `npm cit` these tests are a part, so it is not run from here.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

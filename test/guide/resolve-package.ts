@@ -1,6 +1,6 @@
 /**
- * Loaded before a program of the documents: `countersign` and its entries are this repository's sources, by package.json, and
- * other packages are found from here, wherever the program lies.
+ * Loaded before a program of the documents: `countersign` and its entries are this repository's sources, by
+ * package.json, and other packages are found from here, wherever the program lies.
  */
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";

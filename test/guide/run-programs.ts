@@ -1,6 +1,6 @@
 /**
- * `node test/guide/run-programs.ts FOLDER`: runs the programs of a folder, one after another in this process, and prints
- * for each, as a line of JSON, what it printed and, where it threw, what.
+ * `node test/guide/run-programs.ts FOLDER`: runs the programs of a folder, one after another in this process, and
+ * prints for each, as a line of JSON, what it printed and, where it threw, what.
  */
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";

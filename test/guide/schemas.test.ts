@@ -1,4 +1,7 @@
-/** The published JSON Schemas describe what the kernel writes. After a change: `npx vitest run test/guide/schemas.test.ts -u`. */
+/**
+ * The published JSON Schemas describe what the kernel writes. After a change: `npx vitest run
+ * test/guide/schemas.test.ts -u`.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";

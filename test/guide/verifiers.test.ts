@@ -1,6 +1,6 @@
 /**
- * The verifiers that the guide gives away, in JavaScript and in Python: they accept what the kernel writes, and they name the
- * stream and the sequence of what somebody changed.
+ * The verifiers that the guide gives away, in JavaScript and in Python: they accept what the kernel writes, and they
+ * name the stream and the sequence of what somebody changed.
  */
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -64,7 +64,10 @@ function alter(text: string): string {
   return `${text.slice(0, middle)}${text[middle] === "7" ? "8" : "7"}${text.slice(middle + 1)}`;
 }
 
-/** Something that somebody does to a ledger at a row, and which of the rows that are left is then named, with which reason. */
+/**
+ * Something that somebody does to a ledger at a row, and which of the rows that are left is then named, with which
+ * reason.
+ */
 interface Damage {
   readonly what: string;
   readonly broken: string;

@@ -1,6 +1,6 @@
 /**
- * A folder in which what the documents show is run: programs are compiled together and run in one process, lines for a shell
- * in a folder of their page.
+ * A folder in which what the documents show is run: programs are compiled together and run in one process, lines for a
+ * shell in a folder of their page.
  *
  * Owns: what a reader has installed, as paths of this repository. W1  What is started here is ended here.
  */
@@ -70,8 +70,8 @@ function writeProgram(path: string, line: string): void {
 const cut = "-- next block --";
 
 /**
- * The output of each block, run by one shell in `folder`. `npx` knows `countersign` alone, the ports that documents name
- * are ones that are free, and the database is the one at `database`.
+ * The output of each block, run by one shell in `folder`. `npx` knows `countersign` alone, the ports that documents
+ * name are ones that are free, and the database is the one at `database`.
  */
 export async function runShell(
   folder: string,

@@ -1,4 +1,7 @@
-/** The host port: a host that dispatches decides where a workflow goes on; the process that took a word in only commits it. */
+/**
+ * The host port: a host that dispatches decides where a workflow goes on; the process that took a word in only commits
+ * it.
+ */
 import { describe, expect, it } from "vitest";
 import type { Host, HostWork, Rested } from "../../src/index.ts";
 import { createWorld, job, ledgerPaths, openProcess, step, work } from "../recovery/shared-file.ts";

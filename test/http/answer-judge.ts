@@ -1,5 +1,6 @@
 /**
- * Holds answers to the document of the API: the status is one that it names, the body holds its schema and nothing more.
+ * Holds answers to the document of the API: the status is one that it names, the body holds its schema and nothing
+ * more.
  * Owns: finding the operation of a request. Never: asserts; it gives what is wrong, in words.
  */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";

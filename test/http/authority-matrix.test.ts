@@ -1,6 +1,7 @@
 /**
- * Who may do what, over every route there is: each role, narrowed credentials and nobody, in the own tenant and in another.
- * What is expected follows from what the route needs and from the table of roles, so that a new route is covered at once.
+ * Who may do what, over every route there is: each role, narrowed credentials and nobody, in the own tenant and in
+ * another. What is expected follows from what the route needs and from the table of roles, so that a new route is
+ * covered at once.
  */
 import { describe, expect, it } from "vitest";
 import { commandScopes, grantsScope, hasScope, publicScopes } from "../../src/contract/auth-context.ts";

@@ -1,6 +1,7 @@
 /**
- * `node test/http/declare-api.ts FILE`: the types of `countersign/api`, made by openapi-typescript of the document that an
- * API with all of its routes tells. Runs in a process of its own, whose `typescript` has the API that it prints with.
+ * `node test/http/declare-api.ts FILE`: the types of `countersign/api`, made by openapi-typescript of the document that
+ * an API with all of its routes tells. Runs in a process of its own, whose `typescript` has the API that it prints
+ * with.
  */
 import { writeFileSync } from "node:fs";
 import type { OpenAPI3 } from "openapi-typescript";

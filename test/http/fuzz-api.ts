@@ -1,12 +1,13 @@
 /**
- * `npm run fuzz -- --requests 20000 --seed 1`: requests drawn from the document of the API, against a real app and kernel.
+ * `npm run fuzz -- --requests 20000 --seed 1`: requests drawn from the document of the API, against a real app and
+ * kernel.
  *
  * L1  No answer is a 5xx, and nothing reaches the log as an error: whatever comes, it is the caller's to mend.
  * L2  Each answer is one that the document names, and its body holds the schema told there and nothing more.
  * L3  Each problem has a code and a next step.
  * L4  The kernel is unaffected: afterwards a workflow completes, chains are sound, and no reader is left behind.
- * L5  Memory is bounded: what a kernel held goes with it, so that a million requests need what a thousand do.
- * The same seed sends the same requests. A failure is told as a line for curl. Exit code 1 when a law is broken.
+ * L5  Memory is bounded: what a kernel held goes with it, so that a million requests need what a thousand do. The same
+ *     seed sends the same requests. A failure is told as a line for curl. Exit code 1 when a law is broken.
  */
 import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
 import { parseArgs } from "node:util";

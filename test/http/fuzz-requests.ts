@@ -20,8 +20,10 @@ export interface Known {
   readonly tokens: readonly string[];
 }
 
-/** Stand, in a path or a body, for the workflow that was accepted last: which that is shows as requests are sent; and for those
- *  that are there from the beginning, of the callers' own tenant and of another. */
+/**
+ * Stand, in a path or a body, for the workflow that was accepted last: which that is shows as requests are sent; and
+ * for those that are there from the beginning, of the callers' own tenant and of another.
+ */
 export const newest = "wf_NEWEST";
 export const standing: readonly string[] = ["wf_FIRST", "wf_SECOND", "wf_FOREIGN"];
 

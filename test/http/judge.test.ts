@@ -1,4 +1,7 @@
-/** A client that others wrote, the `eventsource` package, follows servers that stop and start again, and one that only reads. */
+/**
+ * A client that others wrote, the `eventsource` package, follows servers that stop and start again, and one that only
+ * reads.
+ */
 import { join } from "node:path";
 import { EventSource } from "eventsource";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

@@ -1,4 +1,6 @@
-/** Requests that a server must not read in two ways, or wait for without end: the right refusal or a closed connection. */
+/**
+ * Requests that a server must not read in two ways, or wait for without end: the right refusal or a closed connection.
+ */
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { serveHttp } from "../../src/faces/http/index.ts";

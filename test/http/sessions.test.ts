@@ -1,4 +1,7 @@
-/** Browsers: a link that is good once, the session that it becomes, and what a page must show before it changes anything. */
+/**
+ * Browsers: a link that is good once, the session that it becomes, and what a page must show before it changes
+ * anything.
+ */
 import { describe, expect, it } from "vitest";
 import { SessionView } from "../../src/contract/session.ts";
 import { createHttpApp, type HookAnswer, type HttpOptions } from "../../src/faces/http/index.ts";

@@ -1,4 +1,7 @@
-/** The document of the API as others use it: a linter finds no fault, and the types of `countersign/api` make a client that compiles and works. */
+/**
+ * The document of the API as others use it: a linter finds no fault, and the types of `countersign/api` make a client
+ * that compiles and works.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -25,7 +25,9 @@ const words: Readonly<Record<string, unknown>> = {
   rules: "version: none\nrules: []",
 };
 
-/** Every alternative of the schema with all that it may hold, and with one unknown member at each of its closed objects. */
+/**
+ * Every alternative of the schema with all that it may hold, and with one unknown member at each of its closed objects.
+ */
 interface Made {
   readonly whole: unknown;
   readonly spoilt: readonly (readonly [pointer: string, value: unknown])[];

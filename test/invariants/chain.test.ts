@@ -1,4 +1,7 @@
-/** Before an operator is called: the chain has passed, a timer is armed, what it gets was validated. Over random stories. */
+/**
+ * Before an operator is called: the chain has passed, a timer is armed, what it gets was validated. Over random
+ * stories.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createVirtualClock, type VirtualClock } from "../../src/testing/index.ts";

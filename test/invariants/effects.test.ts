@@ -1,4 +1,7 @@
-/** One key, one effect: over retries, resumes, late answers, repeated and contradicting decisions, and two kernels on one file. */
+/**
+ * One key, one effect: over retries, resumes, late answers, repeated and contradicting decisions, and two kernels on
+ * one file.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** What leaves a step has passed validateOutput, wherever it came from; over random stories, and for an answer from the store. */
+/**
+ * What leaves a step has passed validateOutput, wherever it came from; over random stories, and for an answer from the
+ * store.
+ */
 import { describe, expect, it } from "vitest";
 import { payloadOf } from "../../src/contract/event.ts";
 import { anyStory, beginStory, holdsFor, type Story } from "./stories.ts";

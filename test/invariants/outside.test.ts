@@ -1,4 +1,7 @@
-/** Only operators reach the outside: in a process where every way out is a trap, nothing of the kernel's own springs one. */
+/**
+ * Only operators reach the outside: in a process where every way out is a trap, nothing of the kernel's own springs
+ * one.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

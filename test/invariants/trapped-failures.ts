@@ -1,5 +1,5 @@
-// Run as a process of its own: workflows that end badly, in a kernel whose every way out is a trap. No operator here reaches
-// for the outside, so that whatever is sprung is the kernel's. Prints how each ended, and the traps, as JSON.
+// Run as a process of its own: workflows that end badly, in a kernel whose every way out is a trap. No operator here
+// reaches for the outside, so that whatever is sprung is the kernel's. Prints how each ended, and the traps, as JSON.
 import { z } from "zod";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, type OperatorOptions, operatorError } from "../../src/define/define-operator.ts";

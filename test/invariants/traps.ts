@@ -1,6 +1,7 @@
 /**
  * Traps on every way out of a process: files, sockets, processes, fetch. Each notes who sprang it, and does nothing.
- * Owns: the traps, and what counts as an operator's code. Never: runs a kernel (`trapped-kernel.ts` and `trapped-failures.ts` do).
+ * Owns: the traps, and what counts as an operator's code. Never: runs a kernel (`trapped-kernel.ts` and
+ * `trapped-failures.ts` do).
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import child_process from "node:child_process";

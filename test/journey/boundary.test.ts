@@ -1,6 +1,6 @@
 /**
- * What is not the kernel's (seed 003 section 3, seed 002 section 1): everything that belongs to a domain, a vendor or a model
- * comes in through ports and registrations, and the kernel runs it by name.
+ * What is not the kernel's (seed 003 section 3, seed 002 section 1): everything that belongs to a domain, a vendor or a
+ * model comes in through ports and registrations, and the kernel runs it by name.
  */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 /**
- * Who asks (seed 003 section 2.2): a caller has a tenant; who gives none at all is the embedding host itself, and nobody
- * else is ever taken for it.
+ * Who asks (seed 003 section 2.2): a caller has a tenant; who gives none at all is the embedding host itself, and
+ * nobody else is ever taken for it.
  */
 import { describe, expect, it } from "vitest";
 import type { Caller, Kernel } from "../../src/index.ts";

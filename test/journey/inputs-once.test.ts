@@ -1,4 +1,7 @@
-/** Inputs are parsed once, when the request comes in; every plan of the work, in whatever workflow, is made of what that gave. */
+/**
+ * Inputs are parsed once, when the request comes in; every plan of the work, in whatever workflow, is made of what that
+ * gave.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineCapability } from "../../src/index.ts";

@@ -1,6 +1,6 @@
 /**
- * Intake (seed 003 section 2.1): from a request of any source to one canonical intent, its queued workflow, and an answer
- * that waits for nothing.
+ * Intake (seed 003 section 2.1): from a request of any source to one canonical intent, its queued workflow, and an
+ * answer that waits for nothing.
  */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

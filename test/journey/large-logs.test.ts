@@ -23,7 +23,8 @@ describe("a workflow whose steps give large results", () => {
   it("writes a row once it is full, before it decides on what came meanwhile, and replays", async () => {
     const { t, workflow_id } = await runLarge({ maxRowChars: 50_000, maxConcurrentSteps: count });
     await using _t = t;
-    // The end of one call is one input: its result stands in the call's end and in the step's. The last row has the final text.
+    // The end of one call is one input: its result stands in the call's end and in the step's. The last row has the
+    // final text.
     const ends = (await lengthsOf(t, workflow_id)).slice(0, -1).filter((length) => length > chars);
     expect([ends.length, Math.max(...ends) < 4 * chars]).toEqual([count - 1, true]);
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();

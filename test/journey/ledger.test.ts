@@ -1,6 +1,6 @@
 /**
- * What the ledger holds (seed 003 sections 2.7, 5.8, 7): the kinds of record, how they hang together, and what each of them
- * must say.
+ * What the ledger holds (seed 003 sections 2.7, 5.8, 7): the kinds of record, how they hang together, and what each of
+ * them must say.
  */
 import { describe, expect, it } from "vitest";
 import { foldEvents } from "../../machines/fold.ts";

@@ -1,6 +1,6 @@
 /**
- * The responsibilities that seed 002 section 1 gives to the kernel, shown on operators that have no logic of their own for
- * any of them.
+ * The responsibilities that seed 002 section 1 gives to the kernel, shown on operators that have no logic of their own
+ * for any of them.
  */
 import { describe, expect, it } from "vitest";
 import { type KernelOptions, operatorError, type Security } from "../../src/index.ts";

@@ -1,6 +1,6 @@
 /**
- * Records of schema version 1.0, as a kernel wrote them that knew none of the optional fields that came later. The fixture
- * is never edited: newer code must go on reading it.
+ * Records of schema version 1.0, as a kernel wrote them that knew none of the optional fields that came later. The
+ * fixture is never edited: newer code must go on reading it.
  */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,6 @@
 /**
- * Outcomes (seed 003 sections 3.3, 6.4): their schema, who sees them, and what must be true before one is recorded or final.
+ * Outcomes (seed 003 sections 3.3, 6.4): their schema, who sees them, and what must be true before one is recorded or
+ * final.
  */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 /**
- * Parts for the journeys: operators that count their calls, packages made of plain steps, a ledger that tells what is asked
- * of it, and short ways to read what a kernel did.
+ * Parts for the journeys: operators that count their calls, packages made of plain steps, a ledger that tells what is
+ * asked of it, and short ways to read what a kernel did.
  */
 
 import { z } from "zod";

@@ -1,4 +1,6 @@
-/** A place among the workflows in flight is freed by whoever does not run any more, and `stop` leaves nothing behind. */
+/**
+ * A place among the workflows in flight is freed by whoever does not run any more, and `stop` leaves nothing behind.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { roleAuthenticator } from "../../src/adapters/role-authenticator.ts";

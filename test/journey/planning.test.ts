@@ -1,6 +1,6 @@
 /**
- * Planning (seed 002 section 3, seed 003 sections 2.4, 5.4): what a planner may answer, what the compiler makes of it, and
- * what never becomes a plan.
+ * Planning (seed 002 section 3, seed 003 sections 2.4, 5.4): what a planner may answer, what the compiler makes of it,
+ * and what never becomes a plan.
  */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

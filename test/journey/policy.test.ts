@@ -1,6 +1,6 @@
 /**
- * The policy engine at work (seed 003 section 5.5): what each of the five decisions does to a step, and that every one of
- * them is on record.
+ * The policy engine at work (seed 003 section 5.5): what each of the five decisions does to a step, and that every one
+ * of them is on record.
  */
 import { describe, expect, it } from "vitest";
 import type { LedgerEvent } from "../../src/contract/event.ts";

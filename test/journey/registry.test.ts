@@ -1,6 +1,6 @@
 /**
- * Packages and their registry (seed 003 sections 5, 9.1): what a package must bring, how its versions live side by side, and
- * that the kernel knows nothing but what is registered.
+ * Packages and their registry (seed 003 sections 5, 9.1): what a package must bring, how its versions live side by
+ * side, and that the kernel knows nothing but what is registered.
  */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

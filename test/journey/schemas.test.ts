@@ -1,6 +1,6 @@
 /**
- * The stored schemas (seed 003 section 6): events, progress and actions as records, and the whole of a workflow as intent,
- * plan, actions, outcomes and events.
+ * The stored schemas (seed 003 section 6): events, progress and actions as records, and the whole of a workflow as
+ * intent, plan, actions, outcomes and events.
  */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,6 @@
-/** Versions in flight: what waits keeps its versions, the doctor finds what cannot go on, and each way out of it works. */
+/**
+ * Versions in flight: what waits keeps its versions, the doctor finds what cannot go on, and each way out of it works.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {

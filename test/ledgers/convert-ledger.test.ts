@@ -1,6 +1,6 @@
 /**
- * The conversion of an earlier release's ledger. The old release is a package that exports the present library under the
- * same two names: what the script asks of it is the same, whatever its rows look like inside.
+ * The conversion of an earlier release's ledger. The old release is a package that exports the present library under
+ * the same two names: what the script asks of it is the same, whatever its rows look like inside.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";

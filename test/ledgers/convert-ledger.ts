@@ -1,8 +1,8 @@
 /**
  * Converts a ledger file of an earlier release: `npm run convert -- --old FOLDER --from old.db --to new.db`.
  *
- * Owns: reading events through the library of the old release, and writing them as rows of the present format. One old row
- *       becomes one row with the same events, so sequences, times and the order of the log stay as they were.
+ * Owns: reading events through the library of the old release, and writing them as rows of the present format. One old
+ * row becomes one row with the same events, so sequences, times and the order of the log stay as they were.
  * Never: is part of the package, or writes to a file that exists.
  * INV-1  The new file gets its name once it is verified; a conversion that fails leaves no file under that name.
  */

@@ -1,6 +1,6 @@
 /**
- * A row that is not as it was sealed, or that holds what no kernel writes: every read of its workflow says so with a code,
- * and every other workflow goes on.
+ * A row that is not as it was sealed, or that holds what no kernel writes: every read of its workflow says so with a
+ * code, and every other workflow goes on.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** A row whose body was taken away is damage to everybody who reads its workflow: nothing of it runs, and nothing is paid twice. */
+/**
+ * A row whose body was taken away is damage to everybody who reads its workflow: nothing of it runs, and nothing is
+ * paid twice.
+ */
 import { describe, expect, it } from "vitest";
 import { backupLedger, type TurnRow, verifyEvidence } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
@@ -64,7 +67,8 @@ describe.each(emptied)("a workflow of which somebody emptied %s", (_what, choose
     expect(publish.calls).toEqual([]);
     const findings = await Array.fromAsync(t.kernel.doctor());
     expect(findings).toMatchObject([{ workflow_id: id, obstacles: [{ what: "ledger", code: "T0_LEDGER_CORRUPT" }] }]);
-    // What a kernel of before would show of it is not told: the feed passes it over, and a backup refuses the whole ledger.
+    // What a kernel of before would show of it is not told: the feed passes it over, and a backup refuses the whole
+    // ledger.
     const items = await Array.fromAsync(t.kernel.feed({ after: 0, live: false }));
     expect(items.filter((item) => item.type === "workflow" && item.state === "completed")).toEqual([]);
     const copied = backupLedger(sqliteLedger({ path }), sqliteLedger({ path: freshPath() }));

@@ -1,4 +1,6 @@
-/** A text is found by the store itself: what is found, and how far was looked, is what reading the whole list would say. */
+/**
+ * A text is found by the store itself: what is found, and how far was looked, is what reading the whole list would say.
+ */
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { HeadPlace, HeadSearch, LedgerStore, ListedHead } from "../../src/ports/ledger-store.ts";

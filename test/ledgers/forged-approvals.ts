@@ -1,6 +1,6 @@
 /**
- * Forged approvals: somebody changes what was approved, computes the chain again, and may hide the signature from a search
- * for text.
+ * Forged approvals: somebody changes what was approved, computes the chain again, and may hide the signature from a
+ * search for text.
  * Owns: a signed workflow, its forgeries, and evidence of them as a forger composes it. Never: asserts anything.
  */
 import { exportJWK, generateKeyPair } from "jose";

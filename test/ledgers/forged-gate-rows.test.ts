@@ -1,4 +1,7 @@
-/** A row of the gate index that somebody forged: lists show what the log says, and approving what they show runs exactly that. */
+/**
+ * A row of the gate index that somebody forged: lists show what the log says, and approving what they show runs exactly
+ * that.
+ */
 import { describe, expect, it } from "vitest";
 import { createHttpApp } from "../../src/faces/http/index.ts";
 import type { Gate, ListedGate } from "../../src/index.ts";

@@ -1,4 +1,6 @@
-/** Owners of workflows on one file: each name is one process's, and what a process of another name left is free in time. */
+/**
+ * Owners of workflows on one file: each name is one process's, and what a process of another name left is free in time.
+ */
 import { spawnSync } from "node:child_process";
 import { hostname } from "node:os";
 import { describe, expect, it } from "vitest";

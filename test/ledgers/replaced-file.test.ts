@@ -1,4 +1,6 @@
-/** A file that is moved, deleted or replaced under a running kernel: nothing more is promised that nobody could read. */
+/**
+ * A file that is moved, deleted or replaced under a running kernel: nothing more is promised that nobody could read.
+ */
 import { copyFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";

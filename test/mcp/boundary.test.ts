@@ -1,4 +1,7 @@
-/** What an MCP connection cannot do: reach other tenants and sessions, pass its scopes, hang, grow, or leave anything behind. */
+/**
+ * What an MCP connection cannot do: reach other tenants and sessions, pass its scopes, hang, grow, or leave anything
+ * behind.
+ */
 import type { Client } from "@modelcontextprotocol/client";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";

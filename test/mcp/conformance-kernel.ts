@@ -46,7 +46,10 @@ function fixture(
 
 const schemaIntent = "test.json.schema";
 
-/** No part of an intent type begins with a digit: at the door the tool of `test.json.schema` has the judge's name for it. */
+/**
+ * No part of an intent type begins with a digit: at the door the tool of `test.json.schema` has the judge's name for
+ * it.
+ */
 export const renamed = { from: schemaIntent.replaceAll(".", "_"), to: "json_schema_2020_12_tool" } as const;
 
 /** The keywords of JSON Schema 2020-12 that a tool may be listed with. */

@@ -1,4 +1,7 @@
-/** The protocol's own judge against our real server; `conformance-baseline.yml` says which scenarios do not apply, and why. */
+/**
+ * The protocol's own judge against our real server; `conformance-baseline.yml` says which scenarios do not apply, and
+ * why.
+ */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,7 @@
-/** An agent's connection answers no gate: not by the tool, not by a question, not by a task; people's do where the host says so. */
+/**
+ * An agent's connection answers no gate: not by the tool, not by a question, not by a task; people's do where the host
+ * says so.
+ */
 import type { ClientOptions } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

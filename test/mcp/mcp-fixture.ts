@@ -1,6 +1,7 @@
 /**
  * The MCP face over a kernel, spoken to by the official client.
- * Owns: clients over HTTP without a socket, a person who answers questions, short ways to read results. Never: asserts anything.
+ * Owns: clients over HTTP without a socket, a person who answers questions, short ways to read results. Never: asserts
+ * anything.
  */
 import {
   type CallToolResult,

@@ -1,4 +1,7 @@
-/** Tasks: a workflow as a handle, in the words of 2025-11-25 (over the SDK's schemas) and of the extension of 2026-07-28. */
+/**
+ * Tasks: a workflow as a handle, in the words of 2025-11-25 (over the SDK's schemas) and of the extension of
+ * 2026-07-28.
+ */
 import { type Client, type ElicitResult, specTypeSchemas } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

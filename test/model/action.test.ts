@@ -1,6 +1,6 @@
 /**
- * The record of an idempotency key, each declared transition taken by the key of one step's call in a real kernel on a real
- * file. Where nobody awake holds it, the fold of the ledger says where it is; callers read its status.
+ * The record of an idempotency key, each declared transition taken by the key of one step's call in a real kernel on a
+ * real file. Where nobody awake holds it, the fold of the ledger says where it is; callers read its status.
  */
 import { describe, expect, it } from "vitest";
 import { actionMachine, foldEvents } from "../../machines/index.ts";
@@ -25,9 +25,9 @@ const statusIn: Readonly<Record<string, string>> = {
 };
 
 /**
- * No walk comes by here: what is to be repeated is started again in the turn that allows it, or after a wait in which the
- * key is running still if its call may end late. The chart has it for ledgers in which that was not so. These walks make no
- * second plan, which makes a call again that failed for good (test/effects/replanned-keys.test.ts).
+ * No walk comes by here: what is to be repeated is started again in the turn that allows it, or after a wait in which
+ * the key is running still if its call may end late. The chart has it for ledgers in which that was not so. These walks
+ * make no second plan, which makes a call again that failed for good (test/effects/replanned-keys.test.ts).
  */
 const notTaken = ["failed_retryable + ACTION_SUCCEEDED", "failed_final + ACTION_STARTED"];
 const untaken = ["ACTION_STARTED ACTION_FAILED ACTION_SUCCEEDED", "ACTION_STARTED ACTION_FAILED(final) ACTION_STARTED"];

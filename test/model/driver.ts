@@ -1,6 +1,6 @@
 /**
- * A walk along a generated path: each event is brought about by what a user or a host can do, and after each the kernel is
- * read back and held against the chart.
+ * A walk along a generated path: each event is brought about by what a user or a host can do, and after each the kernel
+ * is read back and held against the chart.
  */
 import { expect } from "vitest";
 import type { LedgerEvent } from "../../src/index.ts";
@@ -49,7 +49,10 @@ export async function walkPath(model: Model, path: ChartPath, driver: Driver, co
   await compare(model, driver, coverage);
 }
 
-/** The state that callers read is the one that XState's interpreter reaches over the recorded events, and an inspector shows it. */
+/**
+ * The state that callers read is the one that XState's interpreter reaches over the recorded events, and an inspector
+ * shows it.
+ */
 async function compare(model: Model, driver: Driver, coverage: Coverage): Promise<void> {
   const recorded = await driver.subject.events();
   const { state, pairs } = follow(model, driver.project(recorded));

@@ -1,6 +1,7 @@
 /**
- * The gate lifecycle, each declared transition taken by a real kernel on a real file: `first` runs, then `asked` waits for
- * a person at gate-asked. Where the workflow fails around the gate, `costly` spends the budget that `late` would need.
+ * The gate lifecycle, each declared transition taken by a real kernel on a real file: `first` runs, then `asked` waits
+ * for a person at gate-asked. Where the workflow fails around the gate, `costly` spends the budget that `late` would
+ * need.
  */
 import { describe, expect, it } from "vitest";
 import { gateMachine } from "../../machines/index.ts";
@@ -132,7 +133,10 @@ function isOfGate({ payload }: LedgerEvent): boolean {
   return (gate_id ?? gate?.gate_id) === gateId;
 }
 
-/** What was said to the gate. The end of a workflow, and of its step, is said to a gate that is still undecided, and its skip to one that is open. */
+/**
+ * What was said to the gate. The end of a workflow, and of its step, is said to a gate that is still undecided, and its
+ * skip to one that is open.
+ */
 function project(all: readonly LedgerEvent[]): readonly ChartEvent[] {
   const opened = all.findIndex((e) => e.event_type === "GATE_OPENED" && isOfGate(e));
   const isSkipped = (e: LedgerEvent, i: number): boolean => e.step_id === "asked" && opened >= 0 && i > opened;

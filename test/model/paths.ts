@@ -1,6 +1,6 @@
 /**
- * Paths through a chart: one for each transition that it declares, the shortest that takes it; and the walk that holds a
- * kernel's ledger against the chart.
+ * Paths through a chart: one for each transition that it declares, the shortest that takes it; and the walk that holds
+ * a kernel's ledger against the chart.
  *
  * P1  Paths come from @xstate/graph and from the shipped machine; nothing here knows a state or an event by name.
  * P2  A kernel's trace realizes a path when its events take the path's steps in order and, between two of them, only

@@ -1,5 +1,6 @@
 /**
- * The scripted capability: a planner and operators that do what a queue says, and wait to be told where it says nothing.
+ * The scripted capability: a planner and operators that do what a queue says, and wait to be told where it says
+ * nothing.
  *
  * Owns: the queues, and the calls and plans that wait. Never: asserts anything.
  */

@@ -173,7 +173,10 @@ async function settle(subject: Subject, route: readonly ChartEvent[]): Promise<v
 /** A kernel that admits no further call of what only reads. */
 const spent = { budgets: { capabilities: { "Model.Read": { max_invocations: 1, max_tokens: null } } } };
 
-/** The process ends while it calls. A step that begins finds a call lost where its workflow failed before anybody looked. */
+/**
+ * The process ends while it calls. A step that begins finds a call lost where its workflow failed before anybody
+ * looked.
+ */
 async function lose(subject: Subject, _state: string, route: readonly ChartEvent[]): Promise<void> {
   if (!follows(route, "STEP_STARTED", /recovered|ACTION_IN_DOUBT/)) return subject.crash();
   const initialize = (): never => {

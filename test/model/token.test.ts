@@ -1,6 +1,6 @@
 /**
- * The token lifecycle, each declared transition taken by a token of a running token kernel: submitted, started or refused
- * for each of three reasons, at work, ended in each way, or cancelled with what it depends on.
+ * The token lifecycle, each declared transition taken by a token of a running token kernel: submitted, started or
+ * refused for each of three reasons, at work, ended in each way, or cancelled with what it depends on.
  */
 import { describe, expect, it } from "vitest";
 import { tokenMachine } from "../../machines/index.ts";

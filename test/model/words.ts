@@ -1,6 +1,6 @@
 /**
- * The events of a chart, read off the chart: each that it declares, and where guards read an event, one for each way through
- * them. A transition that is added to a machine is here at once.
+ * The events of a chart, read off the chart: each that it declares, and where guards read an event, one for each way
+ * through them. A transition that is added to a machine is here at once.
  *
  * V1  Two events of a type that take the same transitions in every state are one word; the plainest stands for it.
  */

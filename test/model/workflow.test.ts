@@ -1,6 +1,6 @@
 /**
- * The workflow lifecycle, each declared transition taken by a real kernel on a real file: `work` is a step that the test
- * holds, `asked` a step that waits for a person.
+ * The workflow lifecycle, each declared transition taken by a real kernel on a real file: `work` is a step that the
+ * test holds, `asked` a step that waits for a person.
  */
 import { describe, expect, it } from "vitest";
 import { workflowMachine } from "../../machines/index.ts";

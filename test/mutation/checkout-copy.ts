@@ -1,10 +1,12 @@
 /**
- * A copy of the checkout in a folder of its own, where sources may be changed and tests run without touching the checkout.
+ * A copy of the checkout in a folder of its own, where sources may be changed and tests run without touching the
+ * checkout.
  *
  * Owns: the folder, and the processes started in it. Never: writes into the checkout, waits without a limit.
- * C1  The copy holds what git tracks or would track; packages are linked. It is a repository of one commit, as some tests read one.
- * C2  A run that says nothing for as long as no sound one would is ended with all the processes that it started. A change may make a loop
- *     that no limit of a test can end.
+ * C1  The copy holds what git tracks or would track; packages are linked. It is a repository of one commit, as some
+ *     tests read one.
+ * C2  A run that says nothing for as long as no sound one would is ended with all the processes that it started. A
+ *     change may make a loop that no limit of a test can end.
  */
 import { execFileSync, spawn } from "node:child_process";
 import {

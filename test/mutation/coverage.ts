@@ -1,5 +1,6 @@
 /**
- * Which test files enter which blocks of the sources, and how long each test file takes; collected once, kept outside git.
+ * Which test files enter which blocks of the sources, and how long each test file takes; collected once, kept outside
+ * git.
  *
  * Owns: the instrumented run and its cache under `node_modules/`. Never: runs a changed source.
  * V1  A test file that fails in the unchanged copy notices nothing: it is listed, and left out of every run.
@@ -23,8 +24,9 @@ export interface TestFile {
 }
 
 /**
- * Tests that read the sources as text, those that build, pack, or only start processes and browsers, and those of real sockets: the first
- * notice no change by running it, what is built cannot be built of instrumented sources, the last fail of themselves where the machine is busy.
+ * Tests that read the sources as text, those that build, pack, or only start processes and browsers, and those of real
+ * sockets: the first notice no change by running it, what is built cannot be built of instrumented sources, the last
+ * fail of themselves where the machine is busy.
  */
 const leftOut: readonly string[] = [
   "test/tidy/",

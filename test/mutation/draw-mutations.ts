@@ -6,8 +6,8 @@ import { seededRandom } from "../../src/adapters/seeded-random.ts";
 import type { Mutation } from "./mutations.ts";
 
 /**
- * All of them in the order of the draw. First a kind is drawn, then one of that kind: there are more properties to drop than all else
- * together, and most of those the compiler notices.
+ * All of them in the order of the draw. First a kind is drawn, then one of that kind: there are more properties to drop
+ * than all else together, and most of those the compiler notices.
  */
 export function drawMutations(all: readonly Mutation[], seed: number): readonly Mutation[] {
   const random = seededRandom(seed);

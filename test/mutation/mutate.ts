@@ -1,12 +1,14 @@
 /**
- * `npm run mutate -- --seed S --count N [--files GLOB] [--json]`: draws small changes of the kernel's sources, runs for each the
- * tests that enter its block, and lists the changes that no test notices. `--skip N` leaves out the first of the draw; `--again REPORT` tries
- * the survivors of a report (of `--json`) once more; `--seconds S` runs of each one's tests the first that together take so long, for a quick
- * look whose survivors are then tried with all by `--again`.
+ * `npm run mutate -- --seed S --count N [--files GLOB] [--json]`: draws small changes of the kernel's sources, runs for
+ * each the tests that enter its block, and lists the changes that no test notices. `--skip N` leaves out the first of
+ * the draw; `--again REPORT` tries the survivors of a report (of `--json`) once more; `--seconds S` runs of each one's
+ * tests the first that together take so long, for a quick look whose survivors are then tried with all by `--again`.
  *
- * Owns: the trial of one mutation, and the listing. Never: changes the checkout; survivors are a list, not a failure (exit code 0).
+ * Owns: the trial of one mutation, and the listing. Never: changes the checkout; survivors are a list, not a failure
+ * (exit code 0).
  * T1  A mutation is killed by the first failing test or by a run that goes silent; it survives otherwise.
- * T2  What does not compile is no mutation: it is passed over, and so is a survivor that breaks the types of another file.
+ * T2  What does not compile is no mutation: it is passed over, and so is a survivor that breaks the types of another
+ *     file.
  */
 import { readFileSync } from "node:fs";
 import { matchesGlob } from "node:path";
@@ -40,8 +42,8 @@ export const sourcesMatching = (globs: readonly string[]) =>
   sourcesIn("machines", "src").filter(({ path }) => globs.some((glob) => matchesGlob(path, glob)));
 
 /**
- * The tests that can notice, fastest first, and sooner those that have noticed others. What stands outside every block can be noticed by
- * whoever enters its file.
+ * The tests that can notice, fastest first, and sooner those that have noticed others. What stands outside every block
+ * can be noticed by whoever enters its file.
  */
 export function noticing(
   { path, block }: Mutation,
@@ -107,8 +109,8 @@ export function within(seconds: number, tests: readonly TestFile[]): readonly Te
 }
 
 /**
- * Tries one after another until so many have been tried, and tells how each ended; `tell` hears of it at once. What is changed is
- * the text that was drawn from.
+ * Tries one after another until so many have been tried, and tells how each ended; `tell` hears of it at once. What is
+ * changed is the text that was drawn from.
  */
 export async function tryMutations(
   drawn: readonly Mutation[],

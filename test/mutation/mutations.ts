@@ -1,11 +1,12 @@
 /**
  * Which small changes a source file allows: each is a span of its text and what would stand there instead.
  *
- * Owns: the kinds of change, and the block whose running says that a change may be noticed. Never: reads a file, runs a test.
+ * Owns: the kinds of change, and the block whose running says that a change may be noticed. Never: reads a file, runs a
+ * test.
  * M1  A change is text for text: nothing is printed from a syntax tree, so all else of the file stays byte for byte.
  * M2  Types, imports and texts for people (strings with a space) are left alone: no test should rest on them.
- * M3  A change outside every block has the block null: it takes effect when the module is loaded.
- * The tree comes from `test/tidy/source-files.ts`; the drawing is `test/mutation/draw-mutations.ts`.
+ * M3  A change outside every block has the block null: it takes effect when the module is loaded. The tree comes from
+ *     `test/tidy/source-files.ts`; the drawing is `test/mutation/draw-mutations.ts`.
  */
 import {
   asNode,

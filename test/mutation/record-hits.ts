@@ -1,6 +1,7 @@
 /**
- * Which blocks a test file enters. Runs in the instrumented copy only, where every test file begins by calling `recordHits`
- * and every block of a source calls `__hit`. Owns: one file of block names for each test file. Never: stands in the checkout.
+ * Which blocks a test file enters. Runs in the instrumented copy only, where every test file begins by calling
+ * `recordHits` and every block of a source calls `__hit`. Owns: one file of block names for each test file. Never:
+ * stands in the checkout.
  */
 import { writeFileSync } from "node:fs";
 import { afterAll } from "vitest";

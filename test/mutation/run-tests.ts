@@ -1,7 +1,8 @@
 /**
- * Runs the given test files in the given order in the copy that it stands in, in one process of its own, and ends at the first failure if
- * asked. Says a word after each file, so that silence means that nothing goes on. Never: judges (the caller reads exit code and report).
- * Called as `node test/mutation/run-tests.ts PLAN`, a JSON file with `files`, `bail` and `report`.
+ * Runs the given test files in the given order in the copy that it stands in, in one process of its own, and ends at
+ * the first failure if asked. Says a word after each file, so that silence means that nothing goes on. Never: judges
+ * (the caller reads exit code and report). Called as `node test/mutation/run-tests.ts PLAN`, a JSON file with `files`,
+ * `bail` and `report`.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";

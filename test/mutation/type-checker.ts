@@ -1,8 +1,9 @@
 /**
- * Whether a changed file still has the types it is used with, asked of a compiler that stays open over the copy: well under a second a file.
+ * Whether a changed file still has the types it is used with, asked of a compiler that stays open over the copy: well
+ * under a second a file.
  *
- * Owns: the compiler's process. Never: looks at files that use the changed one (the whole project is compiled for survivors).
- * The package calls this face of TypeScript 7 unstable: it stands in this file alone.
+ * Owns: the compiler's process. Never: looks at files that use the changed one (the whole project is compiled for
+ * survivors). The package calls this face of TypeScript 7 unstable: it stands in this file alone.
  */
 import { join } from "node:path";
 import { API, type Snapshot } from "typescript/unstable/sync";

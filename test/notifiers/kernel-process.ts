@@ -1,6 +1,7 @@
 /**
- * A kernel with notifiers in a process of its own, to be killed: `node kernel-process.ts DB HOOK-PORT SMTP-PORT [APPROVE]`.
- * Without a workflow to approve it begins one. It prints the workflow's id once that rests, and goes on until it is killed.
+ * A kernel with notifiers in a process of its own, to be killed: `node kernel-process.ts DB HOOK-PORT SMTP-PORT
+ * [APPROVE]`. Without a workflow to approve it begins one. It prints the workflow's id once that rests, and goes on
+ * until it is killed.
  */
 import { z } from "zod";
 import { createKernel, defineCapability, defineOperator } from "../../src/index.ts";

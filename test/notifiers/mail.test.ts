@@ -1,4 +1,7 @@
-/** Mails, received by a real server: whom they reach, what they say, and that nothing in a gate can become anything else. */
+/**
+ * Mails, received by a real server: whom they reach, what they say, and that nothing in a gate can become anything
+ * else.
+ */
 
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";

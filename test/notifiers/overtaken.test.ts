@@ -1,4 +1,7 @@
-/** A notice that comes after the decision, or after a change, asks for nothing; what a notifier gave is given back to it. */
+/**
+ * A notice that comes after the decision, or after a change, asks for nothing; what a notifier gave is given back to
+ * it.
+ */
 import { describe, expect, it } from "vitest";
 import { GateNotice } from "../../src/contract/gate-notice.ts";
 import { mailNotifier, slackNotifier, webhookNotifier } from "../../src/observers/notifiers/index.ts";

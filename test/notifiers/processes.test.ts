@@ -51,8 +51,8 @@ describe("a kernel that is killed", () => {
     expect([...hooked.values()]).toEqual(["gate.opened", "gate.decided"]);
     const types = items.map(typeOf);
     expect(types.lastIndexOf("gate.opened")).toBeLessThan(types.indexOf("gate.decided"));
-    // The first mail may have been taken just before the process died: it is then told again under its id, and says how the
-    // gate was decided by then.
+    // The first mail may have been taken just before the process died: it is then told again under its id, and says how
+    // the gate was decided by then.
     const told = mails.inbox.items.map(({ mail: { messageId, subject } }) => [messageId, subject]);
     const [opened] = [...hooked.keys()];
     expect(new Set(told.map(([id]) => id))).toEqual(

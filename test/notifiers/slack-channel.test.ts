@@ -1,4 +1,7 @@
-/** Messages of a bot in Slack: once a gate is decided, or shows something else, no message about it has buttons for that. */
+/**
+ * Messages of a bot in Slack: once a gate is decided, or shows something else, no message about it has buttons for
+ * that.
+ */
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { KernelOptions, Notifier } from "../../src/index.ts";

@@ -1,5 +1,6 @@
 /**
- * A message is posted by one process and replaced by another one, on whichever ledger: what the tests of both stores run.
+ * A message is posted by one process and replaced by another one, on whichever ledger: what the tests of both stores
+ * run.
  * Owns: the story. Never: asserts anything.
  */
 import type { LedgerStore } from "../../src/index.ts";
@@ -24,8 +25,8 @@ export interface RestartTold {
 }
 
 /**
- * Opens a gate and posts it; another kernel, eight days later, tells of a second gate, which has deliveries of more than a week
- * ago forgotten; a third one decides the first gate.
+ * Opens a gate and posts it; another kernel, eight days later, tells of a second gate, which has deliveries of more
+ * than a week ago forgotten; a third one decides the first gate.
  */
 export async function restartBeforeDecision(openLedger: () => LedgerStore): Promise<RestartTold> {
   await using slack = await standForSlack();

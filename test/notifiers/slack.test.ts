@@ -159,7 +159,9 @@ function valueIn(posted: HttpPosted | undefined): string {
   return blocks.flatMap(({ elements = [] }) => elements)[0]?.value ?? "";
 }
 
-/** What was sent to the address that Slack gave for the answer: the word to who pressed, or the message in its place. */
+/**
+ * What was sent to the address that Slack gave for the answer: the word to who pressed, or the message in its place.
+ */
 async function answerWith(slack: Receiver<HttpPosted>, isReplacement: boolean): Promise<Replaced> {
   for (let n = 1; ; n += 1) {
     const posted = (await slack.inbox.count(n))[n - 1];

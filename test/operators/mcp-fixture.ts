@@ -1,5 +1,5 @@
-// What the tests of MCP operators share: a server whose every answer the test writes, real servers as child processes, and
-// a kernel with one capability whose plan is the steps given.
+// What the tests of MCP operators share: a server whose every answer the test writes, real servers as child processes,
+// and a kernel with one capability whose plan is the steps given.
 // Owns: recording what was sent to a server, so that a test can show what it never heard.
 // Never: reaches the network; real servers are files of development dependencies, run by this Node.
 

@@ -20,7 +20,9 @@ const connect = (
 /** May take effect, may not be repeated, and needs no gate of its own. */
 const writes = { effect: "write_draft" } as const;
 
-/** For servers in this process: what they do not answer at once they never answer, so a clock waits for nothing outside. */
+/**
+ * For servers in this process: what they do not answer at once they never answer, so a clock waits for nothing outside.
+ */
 const clockOfOneProcess = () => createVirtualClock(undefined, { patienceMs: 40 });
 
 const kernelOf = (mcp: McpOperators, ...names: readonly string[]): Promise<TestKernel> =>

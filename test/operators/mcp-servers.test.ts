@@ -1,5 +1,5 @@
-// Tools of published MCP servers, as child processes, through the whole kernel: policy, gate, ledger, artifacts.
-// Laws: what a person approves is what the server gets; what policy denies it never hears of; nothing is left after close.
+// Tools of published MCP servers, as child processes, through the whole kernel: policy, gate, ledger, artifacts. Laws:
+// what a person approves is what the server gets; what policy denies it never hears of; nothing is left after close.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The package in a bundle, and under compilers that are strict. A bundle in CommonJS has no `import.meta.url`, as esbuild
- * makes it.
+ * The package in a bundle, and under compilers that are strict. A bundle in CommonJS has no `import.meta.url`, as
+ * esbuild makes it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * The package in a folder that contains its hard dependencies and nothing else, as `npm install countersign` leaves it: the
- * kernel runs, and what needs an optional package names the command that installs it.
+ * The package in a folder that contains its hard dependencies and nothing else, as `npm install countersign` leaves it:
+ * the kernel runs, and what needs an optional package names the command that installs it.
  */
 import { execFile } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

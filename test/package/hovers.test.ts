@@ -6,7 +6,9 @@ import type { Packed } from "./pack-package.ts";
 
 const { app } = inject("packed" as never) as Packed;
 
-/** What people write, by the entry that takes it: plans and gates, requests, options. `Kernel` stands for its methods. */
+/**
+ * What people write, by the entry that takes it: plans and gates, requests, options. `Kernel` stands for its methods.
+ */
 const written: readonly (readonly [entry: string, names: readonly string[]])[] = [
   [
     "src/index.d.ts",

@@ -1,7 +1,7 @@
 /**
- * Installs the packed package in an empty folder for each example, as its reader would, runs it and tells how long both took:
- * npm run examples [-- NAME …]. With --runtimes it runs those that need nothing else on Bun and Deno, too, from npm.
- * It needs the registry, which tests do not; an example that prints something else than it should ends it with 1.
+ * Installs the packed package in an empty folder for each example, as its reader would, runs it and tells how long both
+ * took: npm run examples [-- NAME …]. With --runtimes it runs those that need nothing else on Bun and Deno, too, from
+ * npm. It needs the registry, which tests do not; an example that prints something else than it should ends it with 1.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import {

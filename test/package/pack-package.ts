@@ -1,7 +1,9 @@
 /**
- * The package as npm would publish it: built, packed, and installed in a folder of its own, once for all of these tests.
+ * The package as npm would publish it: built, packed, and installed in a folder of its own, once for all of these
+ * tests.
  *
- * Owns: that folder. What else a program of the folder imports is this repository's own, by links: nothing is downloaded.
+ * Owns: that folder. What else a program of the folder imports is this repository's own, by links: nothing is
+ * downloaded.
  */
 import { execFileSync } from "node:child_process";
 import {

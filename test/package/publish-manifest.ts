@@ -1,10 +1,10 @@
 /**
- * The manifest that is published has no scripts: they are this repository's own, and npm warns whoever installs a package
- * whose manifest has `prepare`. `npm pack` and `npm publish` run this file before they pack (`without-scripts`) and after it
- * (`as-it-was`).
+ * The manifest that is published has no scripts: they are this repository's own, and npm warns whoever installs a
+ * package whose manifest has `prepare`. `npm pack` and `npm publish` run this file before they pack (`without-scripts`)
+ * and after it (`as-it-was`).
  *
- * Owns: the copy of the manifest that is kept meanwhile. Never: loses the manifest: a copy that an interrupted packing has left
- * is put back first.
+ * Owns: the copy of the manifest that is kept meanwhile. Never: loses the manifest: a copy that an interrupted packing
+ * has left is put back first.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
 /**
- * `npm run newcomer`: from `npm create` to a first approval, as somebody would who has nothing but a Node and npm: packages
- * come from npm into an empty cache. Prints how long each step took; ends with 1 where one fails, or all took five minutes.
+ * `npm run newcomer`: from `npm create` to a first approval, as somebody would who has nothing but a Node and npm:
+ * packages come from npm into an empty cache. Prints how long each step took; ends with 1 where one fails, or all took
+ * five minutes.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -40,7 +40,8 @@ const envelope: TurnEnvelope = {
   count: 1,
 };
 
-// JSON has one zero; everything else comes back as it was, odd keys and half-written emoji of hosts excepted at the door.
+// JSON has one zero; everything else comes back as it was, odd keys and half-written emoji of hosts excepted at the
+// door.
 const json = fc
   .jsonValue({ noUnicodeString: false })
   .map((value) => JSON.parse(JSON.stringify(value)) as unknown)

@@ -1,4 +1,7 @@
-/** What a rule transformed or masked is judged again by all rules, in bounded rounds, before anything of it runs or is shown. */
+/**
+ * What a rule transformed or masked is judged again by all rules, in bounded rounds, before anything of it runs or is
+ * shown.
+ */
 import { describe, expect, it } from "vitest";
 import type { PolicyDecision, PolicyRule } from "../../src/contract/policy.ts";
 import { definePolicySet, evaluatePolicies } from "../../src/index.ts";

@@ -1,6 +1,6 @@
 /**
- * Many workflows, and a stricter set over them twice: asked directly while they run, with the very question that policy was
- * asked, and asked of the ledger afterwards. Both must find the same decisions.
+ * Many workflows, and a stricter set over them twice: asked directly while they run, with the very question that policy
+ * was asked, and asked of the ledger afterwards. Both must find the same decisions.
  */
 import { z } from "zod";
 import { digest } from "../../src/contract/digest.ts";

@@ -1,4 +1,6 @@
-/** What policy masks is told by nothing that is made of it: no record of the decision, no text, no stream, no memory. */
+/**
+ * What policy masks is told by nothing that is made of it: no record of the decision, no text, no stream, no memory.
+ */
 import { describe, expect, it } from "vitest";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";

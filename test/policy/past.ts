@@ -194,7 +194,9 @@ export async function decisionsOf(
 
 const laterFields: ReadonlySet<string> = new Set(["effect", "by", "asked_at"]);
 
-/** The same past as an older kernel would have written it: plans without effects, decisions with nothing beside them. */
+/**
+ * The same past as an older kernel would have written it: plans without effects, decisions with nothing beside them.
+ */
 export async function olderLedger(ledger: LedgerStore): Promise<LedgerStore> {
   const older = memoryLedger();
   await older.open();

@@ -1,6 +1,6 @@
 /**
- * A copy of a ledger is taken while kernels work on it, and a kernel goes on from the copy; one that was restored into another
- * cluster, where transactions begin low, goes on above its own positions.
+ * A copy of a ledger is taken while kernels work on it, and a kernel goes on from the copy; one that was restored into
+ * another cluster, where transactions begin low, goes on above its own positions.
  */
 import { Client } from "pg";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * What happens to a database while kernels work on it: each is told by its code with a next step, workflows wait, and go on
- * when it is over, with each effect once.
+ * What happens to a database while kernels work on it: each is told by its code with a next step, workflows wait, and
+ * go on when it is over, with each effect once.
  */
 import { Client } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -33,7 +33,9 @@ interface BadDay {
   readonly url: string;
   readonly schema?: string;
   readonly begin: () => Promise<unknown>;
-  /** What a request is told, and whoever asks whether the kernel serves; null where that cannot be seen without writing. */
+  /**
+   * What a request is told, and whoever asks whether the kernel serves; null where that cannot be seen without writing.
+   */
   readonly codes: readonly string[];
   readonly unready?: readonly string[] | null;
   readonly end: () => Promise<unknown>;

@@ -1,6 +1,6 @@
 /**
- * Whether the Postgres that npm brought can run here: there is one for this system, and where tests run as root, the user
- * that the server becomes can get to it.
+ * Whether the Postgres that npm brought can run here: there is one for this system, and where tests run as root, the
+ * user that the server becomes can get to it.
  */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,6 @@
-/** Of connections that several share: nobody waits for what another does with one, or is given what another began on it. */
+/**
+ * Of connections that several share: nobody waits for what another does with one, or is given what another began on it.
+ */
 import { Client } from "pg";
 import { expect, it } from "vitest";
 import { wallClock } from "../../src/adapters/wall-clock.ts";

@@ -9,8 +9,8 @@ import { intent, publishing, step, story } from "../gates/story.ts";
 import { freshLedger } from "./server.ts";
 
 /**
- * What is decided while a row is under way joins the next one: answers of both stores come in the order of the questions, and
- * each when all else is at rest. No time of the virtual clock passes meanwhile.
+ * What is decided while a row is under way joins the next one: answers of both stores come in the order of the
+ * questions, and each when all else is at rest. No time of the virtual clock passes meanwhile.
  */
 function waited(store: LedgerStore): LedgerStore {
   let before: Promise<unknown> = Promise.resolve();

@@ -1,4 +1,6 @@
-/** A forged approval in Postgres, in a chain that was computed again, is found by the kernel and by the command line. */
+/**
+ * A forged approval in Postgres, in a chain that was computed again, is found by the kernel and by the command line.
+ */
 import { Client } from "pg";
 import { expect, it } from "vitest";
 import type { TurnRow } from "../../src/contract/turn.ts";

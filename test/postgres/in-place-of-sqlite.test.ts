@@ -1,4 +1,6 @@
-/** The ledgers of the project "kernel on postgres": a virtual clock waits for their calls, and not on their connections. */
+/**
+ * The ledgers of the project "kernel on postgres": a virtual clock waits for their calls, and not on their connections.
+ */
 import { expect, it } from "vitest";
 import { aliveHandles } from "../../src/testing/let-run.ts";
 import { sqliteLedger } from "./in-place-of-sqlite.ts";

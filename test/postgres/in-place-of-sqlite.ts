@@ -3,8 +3,9 @@
  * schema; what would be in memory is a ledger that is emptied when it is closed, and used again.
  *
  * P1  No time of a virtual clock passes while the server has not answered.
- * P2  A virtual clock does not take a connection of these ledgers for something that may answer another call, such as one of
- *     an operator: a call that nothing can answer runs out of its time at once, as it does with a ledger on a file.
+ * P2  A virtual clock does not take a connection of these ledgers for something that may answer another call, such as
+ *     one of an operator: a call that nothing can answer runs out of its time at once, as it does with a ledger on a
+ *     file.
  * P3  What was appended is shown in the tail before it is acknowledged: other tests on the server hold it back else.
  */
 import { Socket } from "node:net";

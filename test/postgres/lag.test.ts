@@ -1,4 +1,7 @@
-/** What keeps followers back is told: a transaction of anybody in the cluster that has not ended, by how many, for how long. */
+/**
+ * What keeps followers back is told: a transaction of anybody in the cluster that has not ended, by how many, for how
+ * long.
+ */
 import { Client } from "pg";
 import { expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";

@@ -1,6 +1,6 @@
 /**
- * A process with a kernel on a ledger in Postgres, for tests that end it: told what to begin on its input, it answers on its
- * output, a line of JSON each. What its operator does in the world is a row of the table `effects`.
+ * A process with a kernel on a ledger in Postgres, for tests that end it: told what to begin on its input, it answers
+ * on its output, a line of JSON each. What its operator does in the world is a row of the table `effects`.
  */
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";

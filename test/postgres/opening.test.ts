@@ -1,4 +1,7 @@
-/** What a database can be that is no ledger to write to, and what its ledger refuses: each a coded error with a next step. */
+/**
+ * What a database can be that is no ledger to write to, and what its ledger refuses: each a coded error with a next
+ * step.
+ */
 import { createServer, type Socket } from "node:net";
 import { Client, Pool } from "pg";
 import { describe, expect, it } from "vitest";

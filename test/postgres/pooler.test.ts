@@ -1,4 +1,7 @@
-/** A ledger behind a pooler: refused by name where its sessions lack what a ledger needs, and else without what they cannot hold. */
+/**
+ * A ledger behind a pooler: refused by name where its sessions lack what a ledger needs, and else without what they
+ * cannot hold.
+ */
 import { describe, expect, it } from "vitest";
 import { createKernel, type Kernel } from "../../src/index.ts";
 import { postgresLedger } from "../../src/ledger/postgres/index.ts";

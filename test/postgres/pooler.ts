@@ -1,7 +1,7 @@
 /**
- * What programs see of a pooler that stands before the server: of its own it has the greeting alone, which is where they
- * differ. `refuses`: knows no options of a session. `drops`: passes them over. `shares`: gives each session a name of its
- * own, since it has many of them on few connections.
+ * What programs see of a pooler that stands before the server: of its own it has the greeting alone, which is where
+ * they differ. `refuses`: knows no options of a session. `drops`: passes them over. `shares`: gives each session a name
+ * of its own, since it has many of them on few connections.
  */
 import { createServer, connect as dial, type Socket } from "node:net";
 import { serverUrl } from "./server.ts";

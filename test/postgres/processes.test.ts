@@ -1,4 +1,7 @@
-/** Three processes on one database: what one that dies had begun goes on in another, and one that was paused begins nothing. */
+/**
+ * Three processes on one database: what one that dies had begun goes on in another, and one that was paused begins
+ * nothing.
+ */
 import { once } from "node:events";
 import { Client } from "pg";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Replaces the SQLite ledger in the project "kernel on postgres": each module that imports it gets a ledger in Postgres.
- * Node loads this file before the tests.
+ * Replaces the SQLite ledger in the project "kernel on postgres": each module that imports it gets a ledger in
+ * Postgres. Node loads this file before the tests.
  */
 import { registerHooks } from "node:module";
 

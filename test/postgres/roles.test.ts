@@ -1,4 +1,6 @@
-/** Roles of a ledger: kernels work under one that cannot change what was recorded, and readers see their tenant alone. */
+/**
+ * Roles of a ledger: kernels work under one that cannot change what was recorded, and readers see their tenant alone.
+ */
 import { Client } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";

@@ -1,6 +1,6 @@
 /**
- * `npm run postgres`: a server from npm on 127.0.0.1, for trying. Prints its URL; it goes, with all it kept, when it is told
- * to end.
+ * `npm run postgres`: a server from npm on 127.0.0.1, for trying. Prints its URL; it goes, with all it kept, when it is
+ * told to end.
  */
 import { startServer } from "./start-server.ts";
 

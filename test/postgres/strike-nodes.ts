@@ -1,10 +1,11 @@
 /**
- * Three processes on one database, and one blow after another: one of them is killed, stopped and woken, or cut off from the
- * database, while its workflows run. Judges what came of it.
+ * Three processes on one database, and one blow after another: one of them is killed, stopped and woken, or cut off
+ * from the database, while its workflows run. Judges what came of it.
  *
- * J1  Nothing is lost: each workflow that was accepted is completed, each of its steps has had its effect, each chain is sound.
- * J2  No call is made whose start is not in the ledger: what was under way when the blow fell is called once more under its
- *     key, and nothing else.
+ * J1  Nothing is lost: each workflow that was accepted is completed, each of its steps has had its effect, each chain
+ *     is sound.
+ * J2  No call is made whose start is not in the ledger: what was under way when the blow fell is called once more under
+ *     its key, and nothing else.
  * J3  One that wakes, or hears the database again, begins nothing of what others have gone on with.
  */
 import { once } from "node:events";

@@ -1,6 +1,7 @@
 /**
- * `npm run kills -- --count 200 --lease 600`: so many blows at three processes on one Postgres (strike-nodes.ts), on a server
- * of its own. Prints each, and what came of all. Exit code 1 where anything was lost, done twice, or is not sound.
+ * `npm run kills -- --count 200 --lease 600`: so many blows at three processes on one Postgres (strike-nodes.ts), on a
+ * server of its own. Prints each, and what came of all. Exit code 1 where anything was lost, done twice, or is not
+ * sound.
  */
 import { parseArgs } from "node:util";
 import { startServer } from "./start-server.ts";

@@ -1,4 +1,7 @@
-/** Several stores on one ledger at once: one order of each stream, one holder of each key, and a tail that leaves nothing out. */
+/**
+ * Several stores on one ledger at once: one order of each stream, one holder of each key, and a tail that leaves
+ * nothing out.
+ */
 import { Client } from "pg";
 import { describe, expect, it } from "vitest";
 import { verifyChain } from "../../src/contract/chain.ts";
@@ -156,7 +159,9 @@ describe("stores that write to one ledger at once", () => {
   });
 });
 
-/** Opens and ends transactions that write nothing to the ledger, so that ids end in another order than they were given. */
+/**
+ * Opens and ends transactions that write nothing to the ledger, so that ids end in another order than they were given.
+ */
 async function holdBack(schema: string, isOn: () => boolean): Promise<void> {
   const client = new Client({ connectionString: serverUrl, options: `-c search_path=${schema}` });
   await client.connect();

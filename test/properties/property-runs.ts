@@ -18,8 +18,13 @@ const asked = wholeNumber("FC_RUNS", FC_RUNS, 1);
 /** The number of runs for a property that is usually tried so often. */
 export const runs = (usual: number): number => asked ?? usual;
 
-/** What a property must have seen more of than this, so as not to hold for nothing; said of the usual number of runs alone. */
+/**
+ * What a property must have seen more of than this, so as not to hold for nothing; said of the usual number of runs
+ * alone.
+ */
 export const moreThan = (seen: number): number => (asked === undefined ? seen : -1);
 
-/** The same in every run of CI, so that what fails there fails again; another each time elsewhere, so that more is seen. */
+/**
+ * The same in every run of CI, so that what fails there fails again; another each time elsewhere, so that more is seen.
+ */
 export const propertySeed = wholeNumber("FC_SEED", FC_SEED, -(2 ** 31)) ?? (CI === undefined ? undefined : 20_260_101);

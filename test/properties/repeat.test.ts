@@ -1,4 +1,7 @@
-/** Properties are repeatable: their seed and number of runs come from the environment, and a failure says how to see it again. */
+/**
+ * Properties are repeatable: their seed and number of runs come from the environment, and a failure says how to see it
+ * again.
+ */
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";

@@ -1,5 +1,6 @@
 /**
- * Every property of every test: its seed from the environment, shrinking bounded in time, and how to repeat what failed.
+ * Every property of every test: its seed from the environment, shrinking bounded in time, and how to repeat what
+ * failed.
  * Owns: what fast-check is told globally. A test that says how often its property runs says it by `runs`.
  */
 import fc from "fast-check";

@@ -1,4 +1,7 @@
-/** The bridges are the one place of each translation: the rooms at the edges call them, and nobody spells a wire himself. */
+/**
+ * The bridges are the one place of each translation: the rooms at the edges call them, and nobody spells a wire
+ * himself.
+ */
 import { describe, expect, it } from "vitest";
 import * as face from "../../src/index.ts";
 import { importsOf, sourcesIn } from "../tidy/source-files.ts";

@@ -8,7 +8,10 @@ const unseen =
   /[[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}\p{Variation_Selector}\p{Default_Ignorable_Code_Point}]--[ \n]]/v;
 /** Emoji as Unicode lists them, and the text presentation of those that have one. */
 const listed = /\p{RGI_Emoji}|[\p{Emoji}--[\p{Emoji_Presentation}0-9#*]]\ufe0e/gv;
-/** Looks for emoji only in a text that has something unseen at all: that is the slow part, and there are a million texts. */
+/**
+ * Looks for emoji only in a text that has something unseen at all: that is the slow part, and there are a million
+ * texts.
+ */
 const hasUnseen = (text: string): boolean => unseen.test(text) && unseen.test(text.replace(listed, "☺"));
 
 const shortNames: Readonly<Record<string, string>> = { TAB: "\t", LF: "\n", CR: "\r", SPACE: " " };

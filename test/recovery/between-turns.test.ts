@@ -1,6 +1,6 @@
 /**
- * What is left when a process ends, or another one writes, between a decision and what follows from it: nothing is stranded,
- * and what the index says of a workflow is what its ledger says.
+ * What is left when a process ends, or another one writes, between a decision and what follows from it: nothing is
+ * stranded, and what the index says of a workflow is what its ledger says.
  */
 import { describe, expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";

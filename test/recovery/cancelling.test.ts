@@ -1,6 +1,6 @@
 /**
- * A workflow that is cancelled while a call is under way that may not be repeated: it is `cancelling` until the end of that call
- * is known, whoever knows it, and ends as cancelled with the end on record.
+ * A workflow that is cancelled while a call is under way that may not be repeated: it is `cancelling` until the end of
+ * that call is known, whoever knows it, and ends as cancelled with the end on record.
  */
 import { describe, expect, it } from "vitest";
 import { foldEvents } from "../../machines/index.ts";

@@ -1,6 +1,6 @@
 /**
- * An append that the store refuses: nothing that rests on it was told or performed, the workflow is dropped, folded again
- * from the ledger, and goes on.
+ * An append that the store refuses: nothing that rests on it was told or performed, the workflow is dropped, folded
+ * again from the ledger, and goes on.
  */
 import { describe, expect, it } from "vitest";
 import { KernelErrorException } from "../../src/contract/error.ts";

@@ -1,4 +1,7 @@
-/** A new kernel on the same file continues where the last one was: nothing is done again, and what is due keeps its time. */
+/**
+ * A new kernel on the same file continues where the last one was: nothing is done again, and what is due keeps its
+ * time.
+ */
 import { describe, expect, it } from "vitest";
 import { operatorError } from "../../src/define/define-operator.ts";
 import { createWorld, job, ledgerPaths, minute, never, openProcess, start, step, work } from "./shared-file.ts";

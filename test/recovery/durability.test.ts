@@ -1,4 +1,6 @@
-/** `durability: "effects"`: every turn is committed; it is synced before an effect outside, a decision, or an answer. */
+/**
+ * `durability: "effects"`: every turn is committed; it is synced before an effect outside, a decision, or an answer.
+ */
 import { copyFileSync, existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { operatorError } from "../../src/index.ts";

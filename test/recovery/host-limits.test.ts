@@ -1,4 +1,7 @@
-/** What the host keeps to: recovery takes everything up, nothing is looked at without pause, and a lease that is gone is gone. */
+/**
+ * What the host keeps to: recovery takes everything up, nothing is looked at without pause, and a lease that is gone is
+ * gone.
+ */
 import { describe, expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";

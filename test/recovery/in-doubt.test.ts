@@ -1,4 +1,7 @@
-/** A process dies during a call: an idempotent one is made again under its key, any other asks a person. Nothing is guessed. */
+/**
+ * A process dies during a call: an idempotent one is made again under its key, any other asks a person. Nothing is
+ * guessed.
+ */
 import { describe, expect, it } from "vitest";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { KernelOptions } from "../../src/kernel/options.ts";

@@ -1,4 +1,7 @@
-/** A workflow in which nothing goes on before a distant time rests in the ledger; whoever lives takes it up when it is due. */
+/**
+ * A workflow in which nothing goes on before a distant time rests in the ledger; whoever lives takes it up when it is
+ * due.
+ */
 import { describe, expect, it } from "vitest";
 import { operatorError } from "../../src/define/define-operator.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";

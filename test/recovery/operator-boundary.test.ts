@@ -1,4 +1,6 @@
-/** The operator boundary between processes, commands and steps: nobody calls, repeats or waits for what is not theirs. */
+/**
+ * The operator boundary between processes, commands and steps: nobody calls, repeats or waits for what is not theirs.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineCapability, type LedgerStore } from "../../src/index.ts";

@@ -1,4 +1,7 @@
-/** A kernel as the others know it: asked before it goes on once its time has run out, and holding nothing that it leaves lying. */
+/**
+ * A kernel as the others know it: asked before it goes on once its time has run out, and holding nothing that it leaves
+ * lying.
+ */
 import { describe, expect, it } from "vitest";
 import { kernelClock } from "../../src/engine/actors/kernel-clock.ts";
 import { createLedgerWriter } from "../../src/engine/log/ledger-writer.ts";

@@ -1,6 +1,6 @@
 /**
- * Who waits for a workflow hears of its rest and its end, whatever host code or another process does meanwhile; who works on
- * one is told to stop once its end is in the ledger, and not before.
+ * Who waits for a workflow hears of its rest and its end, whatever host code or another process does meanwhile; who
+ * works on one is told to stop once its end is in the ledger, and not before.
  */
 import { describe, expect, it } from "vitest";
 import type { OperatorCall } from "../../src/contract/operator.ts";

@@ -1,5 +1,6 @@
 /**
- * What was asked before its process ended counts no more: what the next process is told instead leaves the first as it was.
+ * What was asked before its process ended counts no more: what the next process is told instead leaves the first as it
+ * was.
  */
 import { expect, it } from "vitest";
 import type { GatePreview } from "../../src/contract/operator.ts";

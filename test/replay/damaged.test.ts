@@ -1,4 +1,7 @@
-/** Damaged and foreign records: whatever stands in one whose chain is sound, its replay ends, with a difference or a code. */
+/**
+ * Damaged and foreign records: whatever stands in one whose chain is sound, its replay ends, with a difference or a
+ * code.
+ */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventTypes } from "../../src/contract/events.ts";

@@ -1,4 +1,6 @@
-/** Words that came with an edit, of which the ledger need not hold what the person typed: they replay for what they are. */
+/**
+ * Words that came with an edit, of which the ledger need not hold what the person typed: they replay for what they are.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { PolicyRule } from "../../src/contract/policy.ts";

@@ -1,5 +1,5 @@
-// Scenarios of which a replay must tell a difference, each with what it tells and why: the test has forged the record. One
-// that replays alike, or tells something else, fails its test. Owns: the list.
+// Scenarios of which a replay must tell a difference, each with what it tells and why: the test has forged the record.
+// One that replays alike, or tells something else, fails its test. Owns: the list.
 
 export interface ExpectedDifference {
   /** The end of the test file's path. */

@@ -1,5 +1,6 @@
-// Records the golden ledgers of this release: `npm run golden`. Each scenario is one workflow on the virtual clock, from a
-// seed, and leaves one export in test/replay/golden/<version>/. Never: overwrites the ledgers of another release.
+// Records the golden ledgers of this release: `npm run golden`. Each scenario is one workflow on the virtual clock,
+// from a seed, and leaves one export in test/replay/golden/<version>/. Never: overwrites the ledgers of another
+// release.
 import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** What was refused, by a hook, a check, policy, a planner or a person, replays as it was: also where a hook answers late. */
+/**
+ * What was refused, by a hook, a check, policy, a planner or a person, replays as it was: also where a hook answers
+ * late.
+ */
 import { exportJWK, generateKeyPair } from "jose";
 import { expect, it } from "vitest";
 import { digest } from "../../src/contract/digest.ts";

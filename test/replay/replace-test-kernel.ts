@@ -1,6 +1,6 @@
 /**
- * Replaces the test kernel under REPLAY=1: each module that imports it gets one whose workflows are replayed. Node loads
- * this file before the tests.
+ * Replaces the test kernel under REPLAY=1: each module that imports it gets one whose workflows are replayed. Node
+ * loads this file before the tests.
  */
 import { registerHooks } from "node:module";
 

@@ -7,7 +7,9 @@ export interface Told {
   readonly reason: string;
 }
 
-/** What the replays of all workflows of the ledger tell, as it stands now. A ledger that a test has `damaged` tells so. */
+/**
+ * What the replays of all workflows of the ledger tell, as it stands now. A ledger that a test has `damaged` tells so.
+ */
 export async function replayAll(kernel: Kernel, damaged = false): Promise<readonly Told[]> {
   return (await replayEach(kernel)).filter(({ code }) => !damaged || code !== "T0_LEDGER_CORRUPT");
 }

@@ -1,4 +1,6 @@
-/** The second and third way to run again: with effects under the same keys, and with new ones. (The first is replay.) */
+/**
+ * The second and third way to run again: with effects under the same keys, and with new ones. (The first is replay.)
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Budgets } from "../../src/contract/budget.ts";
@@ -16,8 +18,8 @@ const keysOf = async (t: TestKernel, id: string): Promise<readonly string[]> =>
 const never = (): Promise<never> => new Promise(() => undefined);
 
 /**
- * A workflow that was cancelled while its call was under way, on a ledger that stays: its release took the call for one that may
- * be repeated, so that nobody was asked about it, and it is in doubt.
+ * A workflow that was cancelled while its call was under way, on a ledger that stays: its release took the call for one
+ * that may be repeated, so that nobody was asked about it, and it is in doubt.
  */
 async function leaveInDoubt(effect: "final_write" | "write_draft", row: Parameters<typeof step>[2] = {}) {
   const memory = memoryLedger();

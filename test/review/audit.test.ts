@@ -1,4 +1,6 @@
-/** The audit of a workflow: every decision of policy and of people, in one of five forms, found from its event and back. */
+/**
+ * The audit of a workflow: every decision of policy and of people, in one of five forms, found from its event and back.
+ */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AuditEntry, AuditOutcome, definePolicy, operatorError, type PolicyRule } from "../../src/index.ts";

@@ -1,4 +1,7 @@
-/** The evidence of an export, written anew by somebody who can compute hashes: each word of it is compared with the rows. */
+/**
+ * The evidence of an export, written anew by somebody who can compute hashes: each word of it is compared with the
+ * rows.
+ */
 import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type EvidenceContent, type EvidenceLine, sealEvidence } from "../../src/contract/evidence.ts";

@@ -1,4 +1,7 @@
-/** Evidence: rows, audit and reports in one export, each of which leads to the others, and nothing of which can be altered. */
+/**
+ * Evidence: rows, audit and reports in one export, each of which leads to the others, and nothing of which can be
+ * altered.
+ */
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,6 @@
-/** Routing inside a kernel: an operator asks, T7 decides, the ledger keeps each decision beside the action it was for. */
+/**
+ * Routing inside a kernel: an operator asks, T7 decides, the ledger keeps each decision beside the action it was for.
+ */
 import { describe, expect, it } from "vitest";
 import { foldEvents } from "../../machines/fold.ts";
 import { createKernel, type KernelErrorException, type LedgerEvent, operatorError } from "../../src/index.ts";

@@ -1,4 +1,6 @@
-/** The LLM operator in a kernel: routed, streamed, counted, stopped. Models are mocks of the interface's own package. */
+/**
+ * The LLM operator in a kernel: routed, streamed, counted, stopped. Models are mocks of the interface's own package.
+ */
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Kills a process at one commit of a scenario, once or again in its second life, lets this process finish the job on the
- * same file, and compares with the unhurt run.
+ * Kills a process at one commit of a scenario, once or again in its second life, lets this process finish the job on
+ * the same file, and compares with the unhurt run.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * Crash at every commit of one scenario, on both sides of it. `npm run crash` does the same for many scenarios, and lets
- * the process die twice.
+ * Crash at every commit of one scenario, on both sides of it. `npm run crash` does the same for many scenarios, and
+ * lets the process die twice.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Cut, cutAt, type Ground, inPairs, makeGround, type Point, runUnhurt, type Unhurt } from "./crash-at.ts";

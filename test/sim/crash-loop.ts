@@ -1,7 +1,7 @@
 /**
  * `npm run crash`: the fixed scenario cut at every commit on both sides, then random scenarios (`-- --seeds N`, 10 by
- * default) cut everywhere, each also with a second death on the way back. Exit code 1 when any cut run ends otherwise than
- * the unhurt one; the line then names scenario and point.
+ * default) cut everywhere, each also with a second death on the way back. Exit code 1 when any cut run ends otherwise
+ * than the unhurt one; the line then names scenario and point.
  */
 import { parseArgs } from "node:util";
 import { seededRandom } from "../../src/adapters/seeded-random.ts";

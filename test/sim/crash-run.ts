@@ -1,6 +1,6 @@
 /**
- * One process of the simulation: opens a kernel on the file, submits the job if it is not there yet, answers the gates as a
- * person would, and sees the job to its end, or dies at the commit it is told to die at.
+ * One process of the simulation: opens a kernel on the file, submits the job if it is not there yet, answers the gates
+ * as a person would, and sees the job to its end, or dies at the commit it is told to die at.
  */
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";

@@ -1,6 +1,6 @@
 /**
- * What is run and cut: a capability made from a seed. Seed 1 is the fixed scenario with a retry, a replan and two gates;
- * any other seed draws its steps, their order, their effects, their failures and their gates.
+ * What is run and cut: a capability made from a seed. Seed 1 is the fixed scenario with a retry, a replan and two
+ * gates; any other seed draws its steps, their order, their effects, their failures and their gates.
  *
  * Every effect is a line of the effects file. `Sim.Put` is idempotent by its own doing; `Sim.Post` is not.
  */
@@ -86,7 +86,10 @@ const step = (id: string, operator: string, { fails = 0, breaks = false, ...rest
 
 const gate = { reason: "a person looks" };
 
-/** A retry (s1), an outcome applied behind a gate (s2, s4), a second gate (s5), and a step (s3) that breaks and is replanned. */
+/**
+ * A retry (s1), an outcome applied behind a gate (s2, s4), a second gate (s5), and a step (s3) that breaks and is
+ * replanned.
+ */
 const fixedScenario: Made = {
   steps: [
     step("s1", "Sim.Get", { fails: 1 }),

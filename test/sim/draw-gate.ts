@@ -22,7 +22,9 @@ export function drawGate(draw: Draw): GateInput {
 const remindUntil = ({ after_ms, action }: { readonly after_ms: number; readonly action: string }) =>
   after_ms > 1_000 && (action === "deny" || action === "allow") ? { remind: { every: Math.ceil(after_ms / 2.5) } } : {};
 
-/** The same gate, or a new one, that asks for more: signatures, roles, duties kept apart, seats that nobody may lend. */
+/**
+ * The same gate, or a new one, that asks for more: signatures, roles, duties kept apart, seats that nobody may lend.
+ */
 export function enrichGate(draw: Draw, gate: GateInput | null): GateInput {
   const { approvers: named, ...plain } = gate ?? { reason: "a person looks twice" };
   const roles = draw.chance(0.25) ? { roles: draw.pick([["user"], ["user", "admin"], ["admin"]]) } : {};

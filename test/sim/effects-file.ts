@@ -1,6 +1,6 @@
 /**
- * The outside world of the simulation: a file with one line per effect. An effect that reached the file happened, whatever
- * became of the process that caused it.
+ * The outside world of the simulation: a file with one line per effect. An effect that reached the file happened,
+ * whatever became of the process that caused it.
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 

@@ -1,6 +1,6 @@
 /**
- * The ledger as one process reaches it: it dies or is paused there, at any side of a commit, and an append fails now and
- * then. From its death on nothing of a process reaches the ledger, and nothing comes back to it.
+ * The ledger as one process reaches it: it dies or is paused there, at any side of a commit, and an append fails now
+ * and then. From its death on nothing of a process reaches the ledger, and nothing comes back to it.
  */
 import { KernelErrorException } from "../../src/contract/error.ts";
 import { kernelError } from "../../src/contract/error-codes.ts";

@@ -41,7 +41,9 @@ async function openLast(stage: Stage, release?: StoryRelease): Promise<Simulated
   return last;
 }
 
-/** What a release cannot run waits for a process that can: it is seen to the end by one that knows whatever there was. */
+/**
+ * What a release cannot run waits for a process that can: it is seen to the end by one that knows whatever there was.
+ */
 async function bringAll(
   stage: Stage,
   last: SimulatedProcess,
@@ -121,7 +123,10 @@ async function moveOn(stage: Stage, { clock }: SimulatedProcess): Promise<void> 
   broken.push("rests: timers without end");
 }
 
-/** Decides every open gate: how many there were, and those that nobody could decide. One may wait for what another shows. */
+/**
+ * Decides every open gate: how many there were, and those that nobody could decide. One may wait for what another
+ * shows.
+ */
 async function decideAll(stage: Stage, last: SimulatedProcess, round: number) {
   const gates = await last.kernel.gates({ limit: 200 });
   const stuck: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * A hook that refuses a step refuses that one alone: another that shares its key does not fail with it, and a call under the
- * key that may have taken effect, whichever step made it, is not ended by it.
+ * A hook that refuses a step refuses that one alone: another that shares its key does not fail with it, and a call
+ * under the key that may have taken effect, whichever step made it, is not ended by it.
  */
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import type { Durable } from "./outside-world.ts";
@@ -8,7 +8,10 @@ import { mayRepeat, type Story } from "./story.ts";
 import { refusedIn } from "./story-host.ts";
 import { nameOf } from "./story-plan.ts";
 
-/** Whether a call may have taken effect and nobody has said what became of it; and whether so it was before its last start. */
+/**
+ * Whether a call may have taken effect and nobody has said what became of it; and whether so it was before its last
+ * start.
+ */
 interface Doubt {
   readonly isOut: boolean;
   readonly wasOut: boolean;

@@ -1,4 +1,6 @@
-/** What the judge of calls takes for a person's word, where a retry does beside a workflow what that one does as well. */
+/**
+ * What the judge of calls takes for a person's word, where a retry does beside a workflow what that one does as well.
+ */
 import { expect, it } from "vitest";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import { judgeCalls } from "./judge-calls.ts";

@@ -1,6 +1,6 @@
 /**
- * What reached operators, judged from outside: nothing that may not be repeated takes effect twice without a person's word
- * in between, and nothing is called before its gate lets it.
+ * What reached operators, judged from outside: nothing that may not be repeated takes effect twice without a person's
+ * word in between, and nothing is called before its gate lets it.
  */
 import { digest } from "../../src/contract/digest.ts";
 import { payloadOf } from "../../src/contract/event.ts";
@@ -57,7 +57,9 @@ function judgeGates(story: Story, { calls, records, releases }: OutsideWorld): r
   ];
 }
 
-/** One key is one input in its workflow; in all of them, where no rule is another by now, it has taken effect with one. */
+/**
+ * One key is one input in its workflow; in all of them, where no rule is another by now, it has taken effect with one.
+ */
 function judgeInputs(story: Story, { calls }: OutsideWorld): readonly string[] {
   const committed = calls.filter((call) => !needsNoCommit(story, call));
   const sent = story.deploy === null ? committed.filter((call) => call.sent) : [];
@@ -111,8 +113,8 @@ function judgeEffects(sent: readonly Called[], world: OutsideWorld): readonly st
 }
 
 /**
- * What the kernel plans anew by itself is called under the key that the same call had before: an operator that says it may be
- * repeated does it once. What applies an outcome has a key for each version.
+ * What the kernel plans anew by itself is called under the key that the same call had before: an operator that says it
+ * may be repeated does it once. What applies an outcome has a key for each version.
  */
 function judgeKeys(story: Story, { calls, durable }: OutsideWorld): readonly string[] {
   const repeated = calls.filter(
@@ -155,10 +157,10 @@ interface Pair {
 }
 
 /**
- * Whoever begins a workflow by a retry, or restarts one, asks for its work under its own keys, whatever another retry has asked
- * for. What the kernel plans anew in it is of the work that all do who began with the same versions, but for what was given other
- * inputs, what applies an outcome of its own, which a person was shown and approved, and what was called and ended here before
- * the other's call: that had not met it.
+ * Whoever begins a workflow by a retry, or restarts one, asks for its work under its own keys, whatever another retry
+ * has asked for. What the kernel plans anew in it is of the work that all do who began with the same versions, but for
+ * what was given other inputs, what applies an outcome of its own, which a person was shown and approved, and what was
+ * called and ended here before the other's call: that had not met it.
  */
 function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean {
   if (before.key === call.key || before.workflow_id === call.workflow_id) return false;
@@ -171,7 +173,10 @@ function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean
   return outcome !== null && outcome !== approvedBefore(durable, before);
 }
 
-/** Whether the other's call had begun as the step ended here that this one stands for; what made no call keeps its key, and meets any. */
+/**
+ * Whether the other's call had begun as the step ended here that this one stands for; what made no call keeps its key,
+ * and meets any.
+ */
 function hadMet(durable: readonly Durable[], { before, call }: Pair): boolean {
   const isBegun = ({ at, event }: Durable): boolean =>
     at <= before.at && isOf(event, before) && event.event_type === "ACTION_STARTED";
@@ -204,7 +209,10 @@ function approvedBefore(durable: readonly Durable[], { workflow_id, step_id, at 
   return word === undefined ? null : payloadOf(word.event, "USER_APPROVED").outcome_id;
 }
 
-/** Whether it goes on because somebody restarted it: before or behind the retry that began the other, that asks for both. */
+/**
+ * Whether it goes on because somebody restarted it: before or behind the retry that began the other, that asks for
+ * both.
+ */
 const isRestarted = (durable: readonly Durable[], { workflow_id, at }: Called): boolean =>
   durable.findLast(
     ({ at: row, event }) => row <= at && event.workflow_id === workflow_id && turns.has(event.event_type),

@@ -1,6 +1,6 @@
 /**
- * Live state is the fold of a prefix: what a process has awake of a workflow stands as the ledger had it behind one of its
- * rows, and never goes back.
+ * Live state is the fold of a prefix: what a process has awake of a workflow stands as the ledger had it behind one of
+ * its rows, and never goes back.
  */
 import type { OutsideWorld } from "./outside-world.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";

@@ -1,6 +1,6 @@
 /**
- * What a rule masks of what a person wrote stands nowhere: in no row, no call, no log, and no hook is told of it. What is always
- * masked reaches no operator, whoever it is of.
+ * What a rule masks of what a person wrote stands nowhere: in no row, no call, no log, and no hook is told of it. What
+ * is always masked reaches no operator, whoever it is of.
  */
 
 import { isDeepStrictEqual } from "node:util";

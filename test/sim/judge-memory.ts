@@ -1,6 +1,6 @@
 /**
- * What a workflow was told of memory stood there at one instant between its request and its context: of its tenant, and of its
- * thread where that is asked for, the newest of each key. What a writer was told is written is there, once.
+ * What a workflow was told of memory stood there at one instant between its request and its context: of its tenant, and
+ * of its thread where that is asked for, the newest of each key. What a writer was told is written is there, once.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ContextBundle, ParsedMemoryRecord } from "../../src/contract/context-bundle.ts";
@@ -53,8 +53,8 @@ const partsIn = ({ memory, semantic, profile, scope }: ContextBundle): Parts => 
 });
 
 /**
- * The same of what was written until then, newest first; nothing where neither a thread nor a scope is asked for, for then no
- * ledger is read. Which of it fits a text a host says: here, that it stood.
+ * The same of what was written until then, newest first; nothing where neither a thread nor a scope is asked for, for
+ * then no ledger is read. Which of it fits a text a host says: here, that it stood.
  */
 function partsOf({ thread_id, profile, scope, semantic }: ContextBundle, written: readonly Written[]): Parts {
   const newest = thread_id === null && scope === null ? [] : newestOf(written);

@@ -1,6 +1,6 @@
 /**
- * Duties are kept apart: who asked for what a gate shows, in any round, or edited it, does not count there where the gate
- * separates the two, under any name; and nobody has two votes at one gate.
+ * Duties are kept apart: who asked for what a gate shows, in any round, or edited it, does not count there where the
+ * gate separates the two, under any name; and nobody has two votes at one gate.
  */
 import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
 import type { Gate } from "../../src/contract/gate.ts";

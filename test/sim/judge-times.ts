@@ -1,6 +1,6 @@
 /**
- * An expiry is on time: whoever says something to a gate whose time is up meets its expiry first, and nothing expires before
- * its time.
+ * An expiry is on time: whoever says something to a gate whose time is up meets its expiry first, and nothing expires
+ * before its time.
  */
 import { foldWorkflow } from "../../machines/fold.ts";
 import type { EventType, LedgerEvent } from "../../src/contract/event.ts";

@@ -1,6 +1,6 @@
 /**
- * What people said at gates, held against what stood there: a word counts on what the gate showed, and where a gate asks for
- * signatures on one that its giver made of just that, once.
+ * What people said at gates, held against what stood there: a word counts on what the gate showed, and where a gate
+ * asks for signatures on one that its giver made of just that, once.
  */
 import { signedInput } from "../../src/contract/approval-claims.ts";
 import { type EventPayloads, type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
@@ -58,7 +58,9 @@ const isMeant = ({ decision, named }: Said, word: Word): boolean =>
   [undefined, word.payload_digest].includes(named?.payload_digest) &&
   [undefined, word.basis_digest].includes(named?.basis_digest);
 
-/** What comes with the opening of its gate, no policy asked in between, was said ahead of it, and on just what it shows. */
+/**
+ * What comes with the opening of its gate, no policy asked in between, was said ahead of it, and on just what it shows.
+ */
 export function aheadJudge() {
   let opened: { readonly gate: Gate; readonly kept: readonly KeptDecision[] } | null = null;
   return (event: LedgerEvent, record: WorkflowRecord | null): readonly string[] => {

@@ -1,6 +1,6 @@
 /**
- * What is outside all kernels: calls that reached an operator and what they did there, and the order in which rows became
- * durable. It outlives every process.
+ * What is outside all kernels: calls that reached an operator and what they did there, and the order in which rows
+ * became durable. It outlives every process.
  */
 import { stepPath } from "../../machines/charts.ts";
 import { foldWorkflow } from "../../machines/fold.ts";

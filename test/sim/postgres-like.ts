@@ -1,11 +1,12 @@
 /**
  * A store that answers as one in Postgres does, on plain rows: what a kernel may rely on there and what it may not.
  *
- * L1  Positions rise and are not dense: each append has a transaction of its own, with ids that others have used between.
- * L2  The tail, and `position`, show nothing behind a transaction that is still open somewhere; they catch up later, and what
- *     they have shown stays as it was.
- * L3  Every answer takes its time, each another: what was asked first need not be answered first. An append waits before it
- *     is committed, not behind it.
+ * L1  Positions rise and are not dense: each append has a transaction of its own, with ids that others have used
+ *     between.
+ * L2  The tail, and `position`, show nothing behind a transaction that is still open somewhere; they catch up later,
+ *     and what they have shown stays as it was.
+ * L3  Every answer takes its time, each another: what was asked first need not be answered first. An append waits
+ *     before it is committed, not behind it.
  * L4  Who follows hears after a commit of others which streams went on.
  */
 import { seededRandom } from "../../src/adapters/seeded-random.ts";

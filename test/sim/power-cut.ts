@@ -1,7 +1,9 @@
 /**
- * A store whose machine may lose its power: what was written since the last sync is gone, in the ledger and of leases alike.
+ * A store whose machine may lose its power: what was written since the last sync is gone, in the ledger and of leases
+ * alike.
  *
- * P1  An append is synced unless all of its entries are lazy, or all were refused; a sync covers all that was written before it.
+ * P1  An append is synced unless all of its entries are lazy, or all were refused; a sync covers all that was written
+ *     before it.
  * P2  After a cut the store stands as it was written up to the last sync, as if nothing had come after.
  */
 import type { Append, LedgerStore } from "../../src/ports/ledger-store.ts";

@@ -111,7 +111,9 @@ export function decideAt(stage: Stage, { process, gate, action, word, isNamed = 
   });
 }
 
-/** Most sign what they see with their own key; some not at all, with somebody else's, or with what was signed before. */
+/**
+ * Most sign what they see with their own key; some not at all, with somebody else's, or with what was signed before.
+ */
 async function signedAs(
   { world }: Stage,
   gate: Gate,
@@ -131,7 +133,10 @@ export const signWith = ({ decision, payload }: GateWord, signature: string): Ga
   payload: { ...payload, signature },
 });
 
-/** All of a word that changes what happens: of a call in doubt what became of it and what it gave, else where it is applied. */
+/**
+ * All of a word that changes what happens: of a call in doubt what became of it and what it gave, else where it is
+ * applied.
+ */
 export function signingOf({ kind }: Gate, { decision, payload }: GateWord) {
   const { result, apply_targets } = payload;
   const resolution = kind === "approval" ? null : decision === "reject" ? "failed" : (payload.resolution ?? null);

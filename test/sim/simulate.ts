@@ -1,9 +1,9 @@
 /**
- * `npm run sim -- --seeds N --from S`: plays N stories, one of each seed, and prints how many, how fast, what was met, and of
- * each failure its seed and its shortest story. Exit code 1 when any failed; one that does not end fails. `--jobs N` of them
- * are played at once, as many as there are processors unless it says. `--shrink no` leaves the stories as they are;
- * `--store postgres-like` plays them on a store as in Postgres, with two to five processes; `--store power-cut` on a machine that
- * loses its power now and then.
+ * `npm run sim -- --seeds N --from S`: plays N stories, one of each seed, and prints how many, how fast, what was met,
+ * and of each failure its seed and its shortest story. Exit code 1 when any failed; one that does not end fails.
+ * `--jobs N` of them are played at once, as many as there are processors unless it says. `--shrink no` leaves the
+ * stories as they are; `--store postgres-like` plays them on a store as in Postgres, with two to five processes;
+ * `--store power-cut` on a machine that loses its power now and then.
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";

@@ -29,7 +29,10 @@ export interface SimulatedProcess {
   readonly kernel: Kernel;
   readonly faults: FaultyStore;
   readonly clock: VirtualClock;
-  /** The wall's time as this process reads it, which may jump while its timers do not, and what has elapsed, which may not. */
+  /**
+   * The wall's time as this process reads it, which may jump while its timers do not, and what has elapsed, which may
+   * not.
+   */
   readonly wall: {
     readonly jump: (ms: number) => void;
     readonly sleep: (ms: number) => void;
@@ -117,8 +120,8 @@ const hear =
 const mostTimers = 100_000;
 
 /**
- * A clock whose reading can jump; what was to fire in so many ms still does, and what has elapsed goes on as in the world.
- * Who sets timer after timer is told of, and gets no more.
+ * A clock whose reading can jump; what was to fire in so many ms still does, and what has elapsed goes on as in the
+ * world. Who sets timer after timer is told of, and gets no more.
  */
 function jumping(inner: VirtualClock, spins: () => void) {
   let skew = 0;

@@ -7,23 +7,26 @@ import { drawStory, draws } from "./story.ts";
 
 const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 /**
- * Stories that once failed: a process span while another held the key of its call; an instant was no whole millisecond; two
- * retries made one call each, as one planned its step anew; a replay took a refused edit that policy had replaced, and a word
- * that asked on, for others; an answer that nobody waited for had a word decided anew;
- * what was edited, and let through by time, was called under the key of what had been planned;
- * a replay read a preview past others' votes otherwise, let no expiry be met by a word that was refused late, took who was
- * given a workflow for somebody who does not own it, did not see that a preview had moved before the call was checked, and
- * knew nothing of an edit that policy had replaced and masked; a retry was called with what had been edited meanwhile;
- * of several commands that woke one workflow together some were told of decisions that were never written (38, 83, 114);
- * the live gate of a call in doubt outlived its step, which was skipped (537);
- * of two steps that shared a call one was asked about it while the other called again, and a cancel waited for ever (3698).
+ * Stories that once failed: a process span while another held the key of its call; an instant was no whole millisecond;
+ * two retries made one call each, as one planned its step anew; a replay took a refused edit that policy had replaced,
+ * and a word that asked on, for others; an answer that nobody waited for had a word decided anew; what was edited, and
+ * let through by time, was called under the key of what had been planned; a replay read a preview past others' votes
+ * otherwise, let no expiry be met by a word that was refused late, took who was given a workflow for somebody who does
+ * not own it, did not see that a preview had moved before the call was checked, and knew nothing of an edit that policy
+ * had replaced and masked; a retry was called with what had been edited meanwhile; of several commands that woke one
+ * workflow together some were told of decisions that were never written (38, 83, 114); the live gate of a call in doubt
+ * outlived its step, which was skipped (537); of two steps that shared a call one was asked about it while the other
+ * called again, and a cancel waited for ever (3698).
  */
 const found = [
   38, 83, 114, 119, 537, 936, 3698, 7695, 22_291, 23_190, 26_960, 30_048, 30_491, 44_272, 45_514, 50_626, 52_511,
   700_333,
 ];
 
-/** Between them they meet what is rare: what hosts answer otherwise than at once, and what people say otherwise than asked. */
+/**
+ * Between them they meet what is rare: what hosts answer otherwise than at once, and what people say otherwise than
+ * asked.
+ */
 const chosen = [49, 60, 74, 80, 192];
 const rare = [
   "ACTION_FAILED cached",

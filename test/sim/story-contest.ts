@@ -1,6 +1,7 @@
 /**
- * People who meet at one gate: they decide, edit, lend their seats, take votes back and say things twice at the same moment,
- * through any process, while a rule about them takes its time and the gate's own time runs out. Drawn from a stream of its own.
+ * People who meet at one gate: they decide, edit, lend their seats, take votes back and say things twice at the same
+ * moment, through any process, while a rule about them takes its time and the gate's own time runs out. Drawn from a
+ * stream of its own.
  */
 import { type Draw, drawing } from "./drawing.ts";
 import type { Action, Deed, GateInput, Story } from "./story.ts";

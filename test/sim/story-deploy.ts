@@ -1,6 +1,7 @@
 /**
- * A rolling deploy: processes of one story that run another release of the host's code beside the first one, with operators
- * that are otherwise or not known, another template, rules that decide otherwise. Drawn from a stream of its own.
+ * A rolling deploy: processes of one story that run another release of the host's code beside the first one, with
+ * operators that are otherwise or not known, another template, rules that decide otherwise. Drawn from a stream of its
+ * own.
  *
  * D1  What a release changes may have a version of its own, or not: a host may forget to say so.
  * D2  Whoever is opened last of all knows whatever any release has known.

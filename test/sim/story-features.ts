@@ -1,12 +1,13 @@
 /**
- * What a story may have besides processes, people and faults: a host's hooks, checks, previews, securities and planner, each
- * with its manners; rules at every stage; gates that ask for more; budgets, odd limits; rounds of plans; what people say
- * otherwise than gates ask.
+ * What a story may have besides processes, people and faults: a host's hooks, checks, previews, securities and planner,
+ * each with its manners; rules at every stage; gates that ask for more; budgets, odd limits; rounds of plans; what
+ * people say otherwise than gates ask.
  *
- * F1  Drawn from a stream of its own: what else a seed says stays as it is. Each feature is in a share of the stories alone.
+ * F1  Drawn from a stream of its own: what else a seed says stays as it is. Each feature is in a share of the stories
+ *     alone.
  * F2  Each list of answers runs dry, and what comes after it is answered at once, so that every story can be healed.
- * F3  A rule, and a check of params, says the same whenever it is asked about the same, in time: a replay asks it again.
- * Not drawn: changes of memory between replicas, agents' turns.
+ * F3  A rule, and a check of params, says the same whenever it is asked about the same, in time: a replay asks it
+ *     again. Not drawn: changes of memory between replicas, agents' turns.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Budgets } from "../../src/contract/budget.ts";
@@ -18,7 +19,10 @@ import type { StoryMask } from "./story-masks.ts";
 import type { StoryModels } from "./story-models.ts";
 import type { StoryPerson } from "./story-persons.ts";
 
-/** How somebody of the host's answers: `soon` in another turn of the loop, `late` when the story says so, or too late; or throws. */
+/**
+ * How somebody of the host's answers: `soon` in another turn of the loop, `late` when the story says so, or too late;
+ * or throws.
+ */
 export const manners = [
   "at_once",
   "soon",

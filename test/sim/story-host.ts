@@ -1,6 +1,6 @@
 /**
- * What a host brings to the kernel of a process: hooks, securities, a planner, rules, keys. Each answers in the manner that the
- * story has for its turn, and at once when the story has none left.
+ * What a host brings to the kernel of a process: hooks, securities, a planner, rules, keys. Each answers in the manner
+ * that the story has for its turn, and at once when the story has none left.
  */
 import type { GatePreview } from "../../src/contract/operator.ts";
 import type { PolicyRule, RuleAnswer } from "../../src/contract/policy.ts";

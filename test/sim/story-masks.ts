@@ -1,6 +1,6 @@
 /**
- * Rules that mask, and persons who write at gates what may be masked: each text once, so that it is known wherever it stands.
- * Drawn from a stream of its own. A mask is of all releases.
+ * Rules that mask, and persons who write at gates what may be masked: each text once, so that it is known wherever it
+ * stands. Drawn from a stream of its own. A mask is of all releases.
  */
 import type { Gate } from "../../src/contract/gate.ts";
 import type { PolicyRule, RuleAnswer } from "../../src/contract/policy.ts";

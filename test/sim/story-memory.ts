@@ -1,6 +1,6 @@
 /**
- * What a host writes into the memory of two tenants, and requests that are about something, in a thread: drawn from a stream of
- * its own. Each record says in its value where it belongs.
+ * What a host writes into the memory of two tenants, and requests that are about something, in a thread: drawn from a
+ * stream of its own. Each record says in its value where it belongs.
  */
 import { ask, at, people } from "./ask.ts";
 import { drawing } from "./drawing.ts";

@@ -1,6 +1,6 @@
 /**
- * Operators that ask a model before they act, by the kernel's routes: endpoints with prices and budgets, and models that
- * answer as the story says, without a network. Drawn from a stream of its own.
+ * Operators that ask a model before they act, by the kernel's routes: endpoints with prices and budgets, and models
+ * that answer as the story says, without a network. Drawn from a stream of its own.
  */
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { ModelEndpoint, ModelRouting } from "../../src/contract/model-route.ts";

@@ -22,7 +22,9 @@ const Output = z.union([Given, StepResult.extend({ data: Given })]).nullable();
 
 type Operators = readonly ReturnType<typeof storyOperator>[];
 
-/** What a process brings: its release's package, and that of before where it pins it. What did not change they share. */
+/**
+ * What a process brings: its release's package, and that of before where it pins it. What did not change they share.
+ */
 export function storyPackages(hands: Hands) {
   const { story, first, release } = hands;
   const operators = story.operators.map((operator, i) => storyOperator(hands, i, operator));
@@ -36,7 +38,8 @@ export function storyPackages(hands: Hands) {
   const older = first.operators.map(
     (one, i) => (isShared(i) ? operators[i] : undefined) ?? storyOperator(hands, i, one),
   );
-  // A host that changed its package under its version has no other of that name to bring; what it called is known all the same.
+  // A host that changed its package under its version has no other of that name to bring; what it called is known all
+  // the same.
   const intentType = version === "1.0" ? `${storyIntent}.Older` : storyIntent;
   return [
     own,

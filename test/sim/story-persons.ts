@@ -1,13 +1,15 @@
 /**
- * Persons with two names, who ask, edit and vote as either: a host says which names are one person's, or cannot say. Drawn from
- * a stream of its own.
+ * Persons with two names, who ask, edit and vote as either: a host says which names are one person's, or cannot say.
+ * Drawn from a stream of its own.
  */
 import type { PrincipalRef } from "../../src/contract/gate-vote.ts";
 import type { SamePerson } from "../../src/ports/same-person.ts";
 import { drawing } from "./drawing.ts";
 import type { Deed, Story } from "./story.ts";
 
-/** Two names, and what the host says when it is asked about them in this order; in the other it says that they are two. */
+/**
+ * Two names, and what the host says when it is asked about them in this order; in the other it says that they are two.
+ */
 export interface StoryPerson {
   readonly names: readonly [PrincipalRef, PrincipalRef];
   readonly says: "one" | "nothing" | "later" | "throws";

@@ -1,6 +1,6 @@
 /**
- * Plays stories one after another, on a thread that is given up where a story does not end: one that goes round for ever lets
- * no timer of its own thread fire.
+ * Plays stories one after another, on a thread that is given up where a story does not end: one that goes round for
+ * ever lets no timer of its own thread fire.
  */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";

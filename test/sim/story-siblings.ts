@@ -1,6 +1,7 @@
 /**
- * Steps that apply one outcome by the same call, and so share an idempotency key: each with a gate and manners of its own, and
- * hooks that refuse one of them while another's call is made, in doubt, or being told of. Drawn from a stream of its own.
+ * Steps that apply one outcome by the same call, and so share an idempotency key: each with a gate and manners of its
+ * own, and hooks that refuse one of them while another's call is made, in doubt, or being told of. Drawn from a stream
+ * of its own.
  */
 import { drawGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
@@ -44,7 +45,10 @@ function drawSiblings(draw: Draw, drafted: string, operator: number): readonly S
   }));
 }
 
-/** Calm at all other steps: who takes their time to be told that the first sibling failed, and refuses the next meanwhile. */
+/**
+ * Calm at all other steps: who takes their time to be told that the first sibling failed, and refuses the next
+ * meanwhile.
+ */
 function drawHooks(draw: Draw, others: number): StoryHooks {
   const from = (first: number, list: readonly Manner[]): readonly Manner[] => [
     ...Array<Manner>(first).fill("at_once"),

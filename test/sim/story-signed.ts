@@ -1,6 +1,6 @@
 /**
- * Signed words that are said again: a gate of several signed votes, and people who take theirs back and say it once more with
- * the signature of before. Drawn from a stream of its own.
+ * Signed words that are said again: a gate of several signed votes, and people who take theirs back and say it once
+ * more with the signature of before. Drawn from a stream of its own.
  */
 import { type Draw, drawing } from "./drawing.ts";
 import type { Action, Deed, Story } from "./story.ts";

@@ -1,6 +1,7 @@
 /**
- * Several people who speak to one resting workflow in one tick, some of them in vain, a few microtasks apart, at gates that ask
- * for several approvals. Drawn from a stream of its own, in which the stories that once failed stay as they were.
+ * Several people who speak to one resting workflow in one tick, some of them in vain, a few microtasks apart, at gates
+ * that ask for several approvals. Drawn from a stream of its own, in which the stories that once failed stay as they
+ * were.
  */
 import type { Gate } from "../../src/contract/gate.ts";
 import type { Kernel } from "../../src/kernel/kernel-interface.ts";
@@ -13,7 +14,10 @@ import type { Action, Story } from "./story.ts";
 
 const stream = 0xef049e3e;
 
-/** Most often the steps that can begin at once ask for two approvals or three, so that the throng finds a gate that is open. */
+/**
+ * Most often the steps that can begin at once ask for two approvals or three, so that the throng finds a gate that is
+ * open.
+ */
 export function withThrongs(story: Story): Story {
   const draw = drawing(story.seed ^ stream);
   if (!draw.chance(0.25)) return story;
@@ -36,8 +40,8 @@ const refused: readonly Word[] = ["of another payload", "of another tenant", "re
 const taken: readonly Word[] = [...Array<Word>(16).fill("approve"), "otherwise", "otherwise", "otherwise", "cancel"];
 
 /**
- * What is said, by whom, and when, follows from the action's numbers alone: some words count, and every few microtasks, while the
- * workflow is woken for them, decides and answers, comes one that is refused.
+ * What is said, by whom, and when, follows from the action's numbers alone: some words count, and every few microtasks,
+ * while the workflow is woken for them, decides and answers, comes one that is refused.
  */
 export async function speakTogether(stage: Stage, action: Action, process: SimulatedProcess): Promise<void> {
   const gate = await findGate(process, action.of);

@@ -1,4 +1,7 @@
-/** Plays stories for a `StoryPlayer`, on a thread of its own: what it is sent is a seed, or the wish to have the last one short. */
+/**
+ * Plays stories for a `StoryPlayer`, on a thread of its own: what it is sent is a seed, or the wish to have the last
+ * one short.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { type Played, playStory } from "./play-story.ts";
 import { shrinkStory } from "./shrink-story.ts";

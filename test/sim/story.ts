@@ -1,6 +1,7 @@
 /**
- * A story of the simulation as plain data, drawn from a seed: a package, who has processes open, and what happens in which
- * order. What happens names things by a number that is read modulo what there is then: any part of a story can be left out.
+ * A story of the simulation as plain data, drawn from a seed: a package, who has processes open, and what happens in
+ * which order. What happens names things by a number that is read modulo what there is then: any part of a story can be
+ * left out.
  */
 import type { GateSpec } from "../../src/contract/gate-spec.ts";
 import type { Effect } from "../../src/contract/operator.ts";

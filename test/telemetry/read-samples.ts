@@ -1,6 +1,6 @@
 /**
- * A reader of Prometheus' text format, as strict as a scraper: comments are HELP and TYPE, a sample is a name, labels and a
- * number, its family was announced, and no sample comes twice.
+ * A reader of Prometheus' text format, as strict as a scraper: comments are HELP and TYPE, a sample is a name, labels
+ * and a number, its family was announced, and no sample comes twice.
  */
 export interface Sample {
   readonly name: string;

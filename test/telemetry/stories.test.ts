@@ -1,6 +1,6 @@
 /**
- * Random stories, watched: every span ends, hangs in its workflow's tree, and lies between instants of the ledger; what was
- * counted is what the ledger holds.
+ * Random stories, watched: every span ends, hangs in its workflow's tree, and lies between instants of the ledger; what
+ * was counted is what the ledger holds.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

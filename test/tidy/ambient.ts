@@ -1,6 +1,7 @@
 /**
  * Where the machine's own clock, chance, timers and environment may be touched. Everything else is given them, so that
- * one seed repeats a run. `setImmediate` is not on the list: it gives way to others, and waits for no time. A row is a file or a folder (with its slash), the calls, and why.
+ * one seed repeats a run. `setImmediate` is not on the list: it gives way to others, and waits for no time. A row is a
+ * file or a folder (with its slash), the calls, and why.
  */
 
 export interface AmbientRow {

@@ -18,7 +18,10 @@ interface Manifest {
 const manifest = JSON.parse(readSource("package.json").text) as Manifest;
 const namesIn = (list: Dependencies | undefined): readonly string[] => Object.keys(list ?? {});
 const core = ["xstate", "zod", "rxjs", "ulid"] as const;
-/** The root verifies signed approvals with the first; the program `countersign` reads its words and prints with the others. */
+/**
+ * The root verifies signed approvals with the first; the program `countersign` reads its words and prints with the
+ * others.
+ */
 const alsoInstalled = ["jose", "commander", "fast-wrap-ansi"] as const;
 
 /** The first column of the table headed `| Dependency |`, with its reason. */

@@ -6,7 +6,10 @@
  */
 
 export interface Floor {
-  /** A folder under `src`, `src/*.ts` by its name without the ending, `machines`, `visualizations`, or `console` in that. A trailing `/*`: one room each. */
+  /**
+   * A folder under `src`, `src/*.ts` by its name without the ending, `machines`, `visualizations`, or `console` in
+   * that. A trailing `/*`: one room each.
+   */
   readonly room: string;
   readonly may: readonly string[];
   /** Third-party packages; "declared" allows whatever package.json names as a dependency. */
@@ -88,8 +91,8 @@ export const ladder: readonly Floor[] = [
     builtins: ["node:async_hooks", "node:timers"],
   },
   {
-    // Hosts implement ports and subscribe to the bus: the types of both are public. So are the defaults that a host builds
-    // on: limits, roles, a seeded source of randomness.
+    // Hosts implement ports and subscribe to the bus: the types of both are public. So are the defaults that a host
+    // builds on: limits, roles, a seeded source of randomness.
     room: "index",
     may: ["create-kernel", "api", "replay", "kernel", "standalone", "tiers", "engine", "adapters", "define", ...ground],
     packages: ["rxjs"],
@@ -104,8 +107,8 @@ export const ladder: readonly Floor[] = [
     builtins: [],
   },
   {
-    // It declares the operations of the kernel's interface, with the schemas of the contract; the door checks arguments by it
-    // and the faces derive from it.
+    // It declares the operations of the kernel's interface, with the schemas of the contract; the door checks arguments
+    // by it and the faces derive from it.
     room: "api",
     may: ["kernel", "contract"],
     packages: ["zod"],
@@ -121,7 +124,8 @@ export const ladder: readonly Floor[] = [
     typesOnly: ["ports"],
   },
   {
-    // The public face reads what the machines' fold makes of the ledger, and says the type of the bus that a host may watch.
+    // The public face reads what the machines' fold makes of the ledger, and says the type of the bus that a host may
+    // watch.
     room: "kernel",
     may: ["tiers", "hosts/embedded", "engine", "machines", "ledger/sqlite", "adapters", "define", ...ground],
     packages: ["zod", "rxjs"],
@@ -129,7 +133,8 @@ export const ladder: readonly Floor[] = [
     typesOnly: ["rxjs"],
     dynamicOnly: ["ledger/sqlite"],
   },
-  // Parts that users can take without a kernel (tokens, reviews, shared memory, a DAG executor, older spellings). Only `index` imports them.
+  // Parts that users can take without a kernel (tokens, reviews, shared memory, a DAG executor, older spellings). Only
+  // `index` imports them.
   {
     room: "standalone",
     may: ["tiers", "engine", "machines", "adapters", "protocol", "contract"],
@@ -148,8 +153,8 @@ export const ladder: readonly Floor[] = [
   },
   // What appends and holds the log of a workflow or a tenant.
   { room: "engine/log", may: ["engine/actors", "machines", "define", ...ground], packages: [], builtins: [] },
-  // One file takes and enters async contexts, so that no caller's context reaches another's host code. Another one has the
-  // machine's own setImmediate, whatever fake a test runner has put in the place of the global one.
+  // One file takes and enters async contexts, so that no caller's context reaches another's host code. Another one has
+  // the machine's own setImmediate, whatever fake a test runner has put in the place of the global one.
   {
     room: "engine/actors",
     may: ["machines", "define", ...ground],
@@ -168,7 +173,8 @@ export const ladder: readonly Floor[] = [
   { room: "protocol", may: ["contract"], packages: ["zod", "yaml"], builtins: [] },
   { room: "ports", may: ["contract"], packages: [], builtins: [] },
   {
-    // The event catalogue says which charts an event is for. It loads no package, so the machines still load xstate alone.
+    // The event catalogue says which charts an event is for. It loads no package, so the machines still load xstate
+    // alone.
     room: "machines",
     may: ["contract"],
     packages: ["xstate"],

@@ -1,4 +1,6 @@
-/** Links of the documents: each leads to a file that is there, and to a heading that it has. Nothing asks the network. */
+/**
+ * Links of the documents: each leads to a file that is there, and to a heading that it has. Nothing asks the network.
+ */
 import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import GithubSlugger from "github-slugger";

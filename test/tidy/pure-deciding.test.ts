@@ -1,4 +1,7 @@
-/** What decides in T4 is synchronous and pure: it waits for nothing, reads no clock, and reaches no runtime and no store. */
+/**
+ * What decides in T4 is synchronous and pure: it waits for nothing, reads no clock, and reaches no runtime and no
+ * store.
+ */
 import { describe, expect, it } from "vitest";
 import {
   asNode,
@@ -60,7 +63,9 @@ const impureIn = (file: SourceFile): string[] =>
     .filter(isImpure)
     .map((node) => `${placeOf(file, node)}  ${nameOf(node) ?? node.type}`);
 
-/** Types may say what the runtime and the ports are; what runs comes from the words, the machines, and deciding itself. */
+/**
+ * Types may say what the runtime and the ports are; what runs comes from the words, the machines, and deciding itself.
+ */
 function strangersIn(file: SourceFile): string[] {
   const isOwn = (path: string): boolean =>
     path === queue || ["src/contract/", "machines/", folder].some((room) => path.startsWith(room));

@@ -1,6 +1,6 @@
 /**
- * The recipes of CONTRIBUTING, performed on a copy of the sources: the edits compile, do what they say, and stay within the
- * number of files that the recipe allows.
+ * The recipes of CONTRIBUTING, performed on a copy of the sources: the edits compile, do what they say, and stay within
+ * the number of files that the recipe allows.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -23,7 +23,10 @@ interface Recipe {
   readonly check: string;
 }
 
-/** Performs a recipe and returns the files that it changed. @throws Error if the copy does not compile or the check fails. */
+/**
+ * Performs a recipe and returns the files that it changed. @throws Error if the copy does not compile or the check
+ * fails.
+ */
 function perform({ edits, check }: Recipe): readonly string[] {
   const copy = mkdtempSync(join(tmpdir(), "countersign-recipe-"));
   try {

@@ -1,8 +1,10 @@
 /**
  * Reading the sources as text and as syntax trees, for the tests of this folder.
  *
- * Owns: which files there are, what each imports, where a syntax node stands. Never: a rule (each test file has its own).
- * R1  Paths are relative to the repository and use forward slashes, so that messages can be clicked and tables compared.
+ * Owns: which files there are, what each imports, where a syntax node stands. Never: a rule (each test file has its
+ * own).
+ * R1  Paths are relative to the repository and use forward slashes, so that messages can be clicked and tables
+ *     compared.
  * R2  An import is type-only when nothing of it is left at run time: `import { type A }` still loads its module.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Whether a token may run: capability, governor, its own budget. Through the kernel by the seed's numbers, and alone over
-// random accounts.
+// Whether a token may run: capability, governor, its own budget. Through the kernel by the seed's numbers, and alone
+// over random accounts.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,5 @@
-// Replay: from the lines and the seed alone the same lines again, or the first that differs. Over random token graphs with
-// random refusals, failures and yields, submitted between the runs.
+// Replay: from the lines and the seed alone the same lines again, or the first that differs. Over random token graphs
+// with random refusals, failures and yields, submitted between the runs.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -2,8 +2,10 @@
  * What the page asks of the API, and who is signed in.
  *
  * Owns: the session that the server told of, and when it ends. Never: throws for an answer; a problem is a value.
- * 1.  What changes something shows the session's token. A2  Whoever is no longer known is led to sign in, from anywhere.
- * 3.  What is asked while nobody has touched the page for a minute is the page's own doing: it does not keep a session alive.
+ * 1.  What changes something shows the session's token. A2  Whoever is no longer known is led to sign in, from
+ *     anywhere.
+ * 3.  What is asked while nobody has touched the page for a minute is the page's own doing: it does not keep a session
+ *     alive.
  */
 import { signal } from "@preact/signals";
 import type { ProblemDetails } from "../../src/contract/http.ts";

@@ -1,8 +1,8 @@
 /**
  * What a person says at a gate, as messages.
  *
- * 1.  A decision carries the digest of what is on the screen, of the payload and of what it rests on, and nothing newer;
- *     and where those who approved would have it applied.
+ * 1.  A decision carries the digest of what is on the screen, of the payload and of what it rests on, and nothing
+ *     newer; and where those who approved would have it applied.
  */
 import type { Gate, GateResponse } from "../../src/contract/gate.ts";
 import type { Json, JsonObject } from "../../src/contract/json.ts";

@@ -2,8 +2,8 @@
  * What the server tells by itself: one feed for the page, and the events of a run that is looked at.
  *
  * Owns: connections, and coming back. Never: keeps what was told; who listens does.
- * 1.  Who is cut off comes back after what was told last, later each time, up to half a minute. What is over, or nobody's
- *     to read, is not asked for again: it would keep a session alive that nobody uses.
+ * 1.  Who is cut off comes back after what was told last, later each time, up to half a minute. What is over, or
+ *     nobody's to read, is not asked for again: it would keep a session alive that nobody uses.
  * 2.  A snapshot is what is there already: views have read it, and hear only of what changes after it.
  */
 import { signal } from "@preact/signals";

@@ -1,4 +1,6 @@
-/** The messages of a stream that answers a request: server-sent events, which EventSource cannot ask for with a body. */
+/**
+ * The messages of a stream that answers a request: server-sent events, which EventSource cannot ask for with a body.
+ */
 
 /** Hears the data of each, in their order. Rejects where the stream breaks off. */
 export async function readMessages<T>(response: Response, hear: (data: T) => void): Promise<void> {

@@ -1,7 +1,9 @@
 /**
- * Answers that the server has not taken: they are kept in this tab until their author sends them again or dismisses them.
+ * Answers that the server has not taken: they are kept in this tab until their author sends them again or dismisses
+ * them.
  *
- * 1.  Nothing is sent again by itself. U2  An answer is shown to the person who gave it, and sent in nobody else's name.
+ * 1.  Nothing is sent again by itself. U2  An answer is shown to the person who gave it, and sent in nobody else's
+ *     name.
  * 3.  An answer is sent again under the same idempotency key: one that had arrived after all counts once.
  */
 import { computed, signal } from "@preact/signals";
@@ -66,7 +68,9 @@ export const dismiss = (key: string): void => keep(all.peek().filter(({ message 
 /** Returns whether a problem says that the answer was not taken, instead of refused. */
 export const isUnsent = ({ status }: Problem): boolean => [0, 401, 408, 429].includes(status) || status >= 500;
 
-/** Returns whether the gate's record already holds what the message says: it had arrived, and the answer to it was lost. */
+/**
+ * Returns whether the gate's record already holds what the message says: it had arrived, and the answer to it was lost.
+ */
 export function hasArrived({ command, body }: Message, { decision, votes }: Gate): boolean {
   if (command !== "gate" || body.payload?.edit !== undefined) return false;
   if (decision !== null && decision.principal !== null && isMe(decision.principal))

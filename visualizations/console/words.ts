@@ -56,7 +56,9 @@ export const tellDuration = (ms: number): string =>
 
 export const count = (n: number, noun: string): string => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
-/** Who asked for the work: the gate's requester or, where it names none, the first of those who asked for what it shows. */
+/**
+ * Who asked for the work: the gate's requester or, where it names none, the first of those who asked for what it shows.
+ */
 export function tellAsker({ requester, requesters = [] }: Pick<Gate, "requester" | "requesters">): string {
   const asker = requester ?? requesters[0];
   return asker === undefined ? "Somebody" : tellPerson(asker);

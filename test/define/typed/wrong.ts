@@ -18,17 +18,20 @@ export const wrong = defineCapability({
   plan: ({ input, step }) => {
     const found = step({ step_id, name, operator: "Shop.Look", params: { order: input.order } });
     const told = step({ step_id, name, operator: "Shop.Tell", params: { text: "" } });
-    // says: Type '"Shop.Lok"' is not assignable to type '"Shop.Look" | "Shop.Pay" | "Shop.Tell"'. Did you mean '"Shop.Look"'?
+    // says: Type '"Shop.Lok"' is not assignable to type '"Shop.Look" | "Shop.Pay" | "Shop.Tell"'. Did you mean
+    // '"Shop.Look"'?
     step({ step_id, name, operator: "Shop.Lok", params: { order: "" } });
     // says: Property 'params' is missing in type '{ step_id: string; name: string; operator: "Shop.Look"; }'
     step({ step_id, name, operator: "Shop.Look" });
     // says: Property 'order' is missing in type '{}' but required in type '{ readonly order: Param<string>; }'
     step({ step_id, name, operator: "Shop.Look", params: {} });
-    // says: Object literal may only specify known properties, but 'ordr' does not exist in type '{ readonly order: Param<string>; }'. Did you mean to write 'order'?
+    // says: Object literal may only specify known properties, but 'ordr' does not exist in type '{ readonly order:
+    // Param<string>; }'. Did you mean to write 'order'?
     step({ step_id, name, operator: "Shop.Look", params: { ordr: "" } });
     // says: Type 'number' is not assignable to type 'Param<string>'
     step({ step_id, name, operator: "Shop.Look", params: { order: 7 } });
-    // says: Property 'ordr' does not exist on type '{ order: string; cents: number; express?: boolean | undefined; }'. Did you mean 'order'?
+    // says: Property 'ordr' does not exist on type '{ order: string; cents: number; express?: boolean | undefined; }'.
+    // Did you mean 'order'?
     step({ step_id, name, operator: "Shop.Look", params: { order: input.ordr } });
     // says: Type 'Reference<number>' is not assignable to type 'Param<string>'
     step({ step_id, name, operator: "Shop.Look", params: { order: found.output.cents } });
@@ -55,9 +58,11 @@ export const wrong = defineCapability({
     step({ step_id, name, operator: "Shop.Look", params: { order: "" }, outcome: "Receipt" });
     // says: is not assignable to type 'StepWithOutcome'
     step({ step_id, name, operator: "Shop.Tell", params: { text: "" }, applies: found });
-    // says: 'approval' does not exist in type '{ approvals: number; rejections?: number | undefined; }'. Did you mean to write 'approvals'?
+    // says: 'approval' does not exist in type '{ approvals: number; rejections?: number | undefined; }'. Did you mean
+    // to write 'approvals'?
     step({ step_id, name, operator: "Shop.Tell", params: { text: "" }, gate: { quorum: { approval: 2 } } });
-    // says: 'gates' does not exist in type 'StepDraft<"Shop.Tell", { readonly text: Param<string>; }, undefined>'. Did you mean to write 'gate'?
+    // says: 'gates' does not exist in type 'StepDraft<"Shop.Tell", { readonly text: Param<string>; }, undefined>'. Did
+    // you mean to write 'gate'?
     step({ step_id, name, operator: "Shop.Tell", params: { text: "" }, gates: {} });
     return { reasoning: "", steps: [found, told] };
   },
@@ -75,7 +80,8 @@ export async function ask(id: string): Promise<void> {
   // says: Property 'principal' is missing in type
   await refunds.submit({ tenant_id: 1, inputs: { order: "A-7" } });
   for (const gate of await refunds.gates(id)) {
-    // says: This comparison appears to be unintentional because the types '"Shop.Look" | "Shop.Pay" | "Shop.Tell"' and '"Shop.Play"' have no overlap
+    // says: This comparison appears to be unintentional because the types '"Shop.Look" | "Shop.Pay" | "Shop.Tell"' and
+    // '"Shop.Play"' have no overlap
     if (gate.operator === "Shop.Play") continue;
     // says: Property 'cents' does not exist on type
     console.log(gate.payload.cents);

@@ -1,6 +1,7 @@
 /**
- * An agent whose tools are operators: each turn of the model and each call that it wants is a step, and what pays waits for a
- * person. `npm start` holds a recorded conversation again; with AI_MODEL (and AI_GATEWAY_API_KEY) a real model is asked.
+ * An agent whose tools are operators: each turn of the model and each call that it wants is a step, and what pays waits
+ * for a person. `npm start` holds a recorded conversation again; with AI_MODEL (and AI_GATEWAY_API_KEY) a real model is
+ * asked.
  */
 import { join } from "node:path";
 import { gateway } from "ai";

@@ -1,4 +1,7 @@
-/** A kernel in Stately's inspector, live: open the address it prints. `npm start` looks itself, as a viewer would, and ends. */
+/**
+ * A kernel in Stately's inspector, live: open the address it prints. `npm start` looks itself, as a viewer would, and
+ * ends.
+ */
 import { createKernel } from "countersign";
 import { inspectKernel, serveInspector } from "countersign/inspect";
 import { WebSocket } from "ws";

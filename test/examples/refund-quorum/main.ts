@@ -1,4 +1,7 @@
-/** A refund that two of three people must agree to, none of them whoever asked for it, under a rule and a budget. `npm start` */
+/**
+ * A refund that two of three people must agree to, none of them whoever asked for it, under a rule and a budget. `npm
+ * start`
+ */
 import { createKernel, defineCapability, definePolicy } from "countersign";
 import { sqliteLedger } from "countersign/sqlite";
 import { look, pay, person, Refund, request } from "../shop/refund.ts";

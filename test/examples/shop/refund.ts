@@ -17,7 +17,8 @@ export const pay = defineOperator({
   description: "Pays the amount back",
   input: Refund,
   effect: "final_write", // by default this effect waits for a person
-  run: ({ input, idempotencyKey }) => ({ paid: input.cents, reference: idempotencyKey.slice(0, 5) }), // call your bank here
+  // call your bank here
+  run: ({ input, idempotencyKey }) => ({ paid: input.cents, reference: idempotencyKey.slice(0, 5) }),
 });
 
 export const refund = defineCapability({

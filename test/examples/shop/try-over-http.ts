@@ -1,4 +1,6 @@
-/** What a client does over HTTP: submits, follows the workflow's events, and approves what it is shown when it is asked. */
+/**
+ * What a client does over HTTP: submits, follows the workflow's events, and approves what it is shown when it is asked.
+ */
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { request } from "./refund.ts";
 

@@ -1,6 +1,6 @@
 /**
- * People are asked in Slack and answer by a button. `npm start` lets a small server stand for Slack; with SLACK_WEBHOOK_URL
- * and SLACK_SIGNING_SECRET in the environment the same lines ask a real channel.
+ * People are asked in Slack and answer by a button. `npm start` lets a small server stand for Slack; with
+ * SLACK_WEBHOOK_URL and SLACK_SIGNING_SECRET in the environment the same lines ask a real channel.
  */
 import { createHmac } from "node:crypto";
 import { once } from "node:events";

@@ -1,6 +1,7 @@
 /**
- * npm run bench:restate: kernels on one Postgres, with Restate before them and without, in the same run and taking turns; and
- * how soon work goes on when a kernel, or Restate, is killed. Prints a line of JSON a measurement, and medians.
+ * npm run bench:restate: kernels on one Postgres, with Restate before them and without, in the same run and taking
+ * turns; and how soon work goes on when a kernel, or Restate, is killed. Prints a line of JSON a measurement, and
+ * medians.
  *
  * Environment: ROUNDS (3), KERNELS (3), WORKFLOWS (300) of four steps without effect.
  */

@@ -1,6 +1,6 @@
 /**
- * The README's story, told by a client whose types come from the document of the API: `api.ts`, as `countersign/api` has them.
- * It is compiled and run by typed-client.test.ts in a folder of its own, where those types are.
+ * The README's story, told by a client whose types come from the document of the API: `api.ts`, as `countersign/api`
+ * has them. It is compiled and run by typed-client.test.ts in a folder of its own, where those types are.
  */
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.ts";

@@ -1,5 +1,6 @@
 /**
- * A server that speaks the wire of OpenAI's chat completions, for the provider's own package: it says what it is given to say.
+ * A server that speaks the wire of OpenAI's chat completions, for the provider's own package: it says what it is given
+ * to say.
  * Owns: the shape of that wire. Never: asserts anything; knows the kernel.
  */
 import { once } from "node:events";

@@ -1,4 +1,6 @@
-/** An agent and a provider's own package, over a wire: what it says, how it fails, and its conversation kept in a file. */
+/**
+ * An agent and a provider's own package, over a wire: what it says, how it fails, and its conversation kept in a file.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";

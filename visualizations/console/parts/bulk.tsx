@@ -1,8 +1,9 @@
 /**
- * Several gates that are alike, approved or rejected together: one request each, each with the digest of what was shown.
+ * Several gates that are alike, approved or rejected together: one request each, each with the digest of what was
+ * shown.
  *
- * 1.  Alike: of one operation with one effect, none that makes something final, none that is cut or not checked, none with changes or a
- *     basis that are shown at the gate alone, no quorum's, at most 20.
+ * 1.  Alike: of one operation with one effect, none that makes something final, none that is cut or not checked, none
+ *     with changes or a basis that are shown at the gate alone, no quorum's, at most 20.
  */
 import { useSignal } from "@preact/signals";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";

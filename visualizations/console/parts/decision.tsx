@@ -3,8 +3,8 @@
  *
  * 1.  Nothing here takes the focus by itself, and no key but Enter or Space on a button decides.
  * 2.  While what is shown is not what stands now, nothing is approved.
- * 3.  Who has no seat is told why, and sees no button that would be refused. A gate that wants signatures is decided where
- *     keys are: the command is told.
+ * 3.  Who has no seat is told why, and sees no button that would be refused. A gate that wants signatures is decided
+ *     where keys are: the command is told.
  */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";

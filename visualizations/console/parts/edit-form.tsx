@@ -1,6 +1,6 @@
 /**
- * What may be changed before it is approved: fields from the JSON Schema of whoever defines it, or JSON where a schema says
- * more than fields can.
+ * What may be changed before it is approved: fields from the JSON Schema of whoever defines it, or JSON where a schema
+ * says more than fields can.
  *
  * 1.  What is sent are the members that were changed, and no others.
  * 2.  It is shown as the change it makes, each character by name that nobody sees, before it can be sent.

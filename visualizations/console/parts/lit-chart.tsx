@@ -1,7 +1,8 @@
 /**
  * A lifecycle as a picture, with the state it is in lit and the arrow that led there thick.
  *
- * Owns: marks on the page; where they stand is src/observers/drawing/layout-chart.ts's. What it shows is said in words as well.
+ * Owns: marks on the page; where they stand is src/observers/drawing/layout-chart.ts's. What it shows is said in words
+ * as well.
  */
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type ChartModel, type ChartState, readDefinition } from "../../../src/observers/drawing/chart-model.ts";

@@ -1,6 +1,6 @@
 /**
- * Text from outside as a person can see it: text stays text, and each character that shows nothing, moves others or looks
- * like another is named in its place (src/protocol/visible-text.ts, the rule of the terminal too).
+ * Text from outside as a person can see it: text stays text, and each character that shows nothing, moves others or
+ * looks like another is named in its place (src/protocol/visible-text.ts, the rule of the terminal too).
  *
  * 1.  A long text is cut, says so, and is whole on a person's word.
  */

@@ -1,6 +1,6 @@
 /**
- * Says which answers were not sent, what they said, and offers to send them again. A note stays until its answer was sent or
- * dismissed, also while the connection is back.
+ * Says which answers were not sent, what they said, and offers to send them again. A note stays until its answer was
+ * sent or dismissed, also while the connection is back.
  */
 import { useSignal } from "@preact/signals";
 import { announce } from "../announce.ts";

@@ -1,4 +1,7 @@
-/** Runs and open gates as the feed tells them: first all that is there, then each change, and after a lost connection what was missed. */
+/**
+ * Runs and open gates as the feed tells them: first all that is there, then each change, and after a lost connection
+ * what was missed.
+ */
 import { useEffect, useReducer, useState } from "react";
 import type { Schemas } from "./api.ts";
 

@@ -1,5 +1,5 @@
-// The packages, policies and limits that the golden ledgers of release 0.1.0 ran with. They replay under these for ever:
-// what a later release changes goes into a folder of that release.
+// The packages, policies and limits that the golden ledgers of release 0.1.0 ran with. They replay under these for
+// ever: what a later release changes goes into a folder of that release.
 import { z } from "zod";
 import { defineCapability } from "../../../../src/define/define-capability.ts";
 import { defineOperator, operatorError } from "../../../../src/define/define-operator.ts";
