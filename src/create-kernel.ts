@@ -129,7 +129,7 @@ class RunningKernel {
     const reach = { gateway, reading, registry, same: this.#parts.resolved.same };
     const retry = (workflowId: string, request: RetryRequest) => retryOrBeginAgain({ ...reach, workflowId, request });
     return {
-      submit: (request) => this.#serve(() => gateway.submit(request)),
+      submit: (request, options) => this.#serve(() => gateway.submit(request, options)),
       decideGate: (workflowId, request) => this.#serve(() => gateway.decideGate(workflowId, request)),
       withdrawVote: (workflowId, request) => this.#serve(() => gateway.withdrawVote(workflowId, request)),
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
@@ -224,6 +224,7 @@ class RunningKernel {
         listeners: feed.listeners() + bus.observers(),
         timers: timers.armed(),
         waiting: bus.waiting(),
+        places: places.running,
         submits: places.waiting,
         lease_age: life.ageMs,
       }),

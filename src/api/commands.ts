@@ -4,7 +4,7 @@
 import { z } from "zod";
 import { commandScopes } from "../contract/auth-context.ts";
 import { DelegationRequest, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
-import { SubmitRequest, SubmitResponse } from "../contract/intent.ts";
+import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import { type Command, promised, type WorkflowCommand } from "./operation.ts";
@@ -14,7 +14,7 @@ const request = z.unknown();
 const digest = "5d8c8b2c0f6a1f0e9f3a7f6f1d0a4d6f0c1f3c7d9b2e4a6085c7e9f1b3d5a7c9";
 
 export const submit: Command = {
-  ...promised({ request }),
+  ...promised({ request, options: SubmitOptions.optional() }),
   id: "submitIntent",
   word: "submit",
   summary: "Accepts a request at once; its workflow goes on by itself",

@@ -302,6 +302,10 @@ export const errorCodes = Object.freeze({
     "Try again when some of your running workflows have finished, or raise the share named in the message.",
     busy,
   ),
+  T7_SPAWN_ABANDONED: resource("Submit it again if it is still wanted; nothing of it was begun for this caller.", {
+    ...busy,
+    http: 503,
+  }),
   T7_ROUTE_NO_ENDPOINT: resource("Configure a model endpoint with the capabilities named in the detail.", {
     http: 503,
   }),

@@ -91,6 +91,16 @@ export const SubmitResponse = z.object({
 });
 export type SubmitResponse = z.infer<typeof SubmitResponse>;
 
+/** Options of a submit. */
+export const SubmitOptions = z.strictObject({
+  /**
+   * Aborts when the request is not wanted any more: a submit that has no place yet leaves the queue, and nothing of it is
+   * begun. One that is accepted goes on; `cancel` ends it.
+   */
+  signal: z.instanceof(AbortSignal, { error: "must be an AbortSignal" }).optional(),
+});
+export type SubmitOptions = z.infer<typeof SubmitOptions>;
+
 /** The key of a submit as the ledger keeps it, with the digest of its request. */
 export interface Submission {
   readonly key: string;

@@ -10,7 +10,7 @@ import type { Caller } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { GateRequest, GateResponse } from "../contract/gate.ts";
-import { type Intent, SubmitRequest, type SubmitResponse } from "../contract/intent.ts";
+import { type Intent, type SubmitOptions, SubmitRequest, type SubmitResponse } from "../contract/intent.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
@@ -66,7 +66,7 @@ export type DecisionOf<C extends CapabilityDefinition> = Omit<GateRequest, "payl
 /** The kernel's own methods of these names, for workflows of one package. */
 export interface CapabilityClient<C extends CapabilityDefinition> {
   /** Submits under this version of the package, whichever is the newest. */
-  submit(request: SubmitOf<C>): Promise<SubmitResponse>;
+  submit(request: SubmitOf<C>, options?: SubmitOptions): Promise<SubmitResponse>;
   workflow(workflowId: string, caller?: Caller): Promise<WorkflowOf<C>>;
   settled(workflowId: string): Promise<WorkflowOf<C>>;
   execute(workflowId: string): Promise<WorkflowOf<C>>;
@@ -99,10 +99,10 @@ export function createCapabilityClient<C extends CapabilityDefinition>(
     Object.keys(outcomes).length === 0 || Object.hasOwn(outcomes, outcome_type);
 
   return {
-    async submit(asked) {
+    async submit(asked, options) {
       const { inputs, ...request } = readStrictly(Submission, asked, { what: "request", source: clientRef });
       const intent_hint = { intent_type: capabilityRef(intentType, version), inputs: inputs as never };
-      return kernel.submit({ ...request, intent_hint } as unknown as SubmitRequest);
+      return kernel.submit({ ...request, intent_hint } as unknown as SubmitRequest, options);
     },
     workflow: (workflowId, caller) => own(kernel.workflow(workflowId, caller)),
     settled: (workflowId) => own(kernel.settled(workflowId)),

@@ -16,7 +16,7 @@ import type { Explanation } from "../contract/explanation.ts";
 import type { FederatedChange, FederatedSyncReport, SyncRequest } from "../contract/federation.ts";
 import type { AtSequence, FeedOptions, Follow } from "../contract/follow.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
-import type { SubmitRequest, SubmitResponse } from "../contract/intent.ts";
+import type { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import type { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
 import type { Operator, OperatorMetadata } from "../contract/operator.ts";
@@ -84,8 +84,12 @@ export interface KernelTokens {
 
 /** A running kernel. Methods reject with KernelErrorException. Calls without a caller are the embedding host's own. */
 export interface Kernel extends AsyncDisposable {
-  /** Takes a request; resolves once it is in the ledger, before work on it begins. */
-  submit(request: SubmitRequest): Promise<SubmitResponse>;
+  /**
+   * Takes a request; resolves once it is in the ledger, before work on it begins. Where no place is free it waits for one, for
+   * `limits.submitWaitMs` at most, or until `options.signal` aborts. @throws T7_SPAWN_INSUFFICIENT_RESOURCES,
+   * T7_SPAWN_SHARE_EXCEEDED, T7_SPAWN_ABANDONED.
+   */
+  submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitResponse>;
   /**
    * Decides a gate in the name of a person; resolves once the decision is in the ledger. Repeating it returns the same
    * answer.
@@ -258,7 +262,9 @@ export interface Kernel extends AsyncDisposable {
     readonly listeners: number;
     readonly timers: number;
     readonly waiting: number;
-    /** Submits that wait for a place (`limits.maxInFlight`). */
+    /** Places taken, of `limits.maxInFlight`. */
+    readonly places: number;
+    /** Submits that wait for a place. */
     readonly submits: number;
     /**
      * The time since the last heartbeat to the ledger, in ms; at `limits.leaseMs` others take over this kernel's

@@ -129,7 +129,7 @@ async function beginAgain(
     intent_hint: { intent_type: capabilityRef(intent.type, version), inputs },
     ...(idempotency_key !== undefined && { idempotency_key }),
   };
-  const accepted = await gateway.submit(again, {
+  const lineage = {
     regenerated_from: workflowId,
     intent_id: intent.intent_id,
     ...drafts,
@@ -137,7 +137,8 @@ async function beginAgain(
     requesters: await lineageOf(reading, record),
     ...(feedback === undefined ? {} : { feedback }),
     spent_calls: spentIn(record),
-  });
+  };
+  const accepted = await gateway.submit(again, { lineage });
   return { workflow_id: accepted.workflow_id, status: "restarted", correlation_id };
 }
 

@@ -9,8 +9,8 @@ import type { ProblemCause, ProblemDetails } from "../contract/http.ts";
 import { boundError, type KernelError } from "../contract/kernel-error.ts";
 
 /**
- * `retryAfterSec`: the hint for transient errors that another attempt may resolve, in seconds, 1 by default.
- * `instance`: the correlation id.
+ * `retryAfterSec`: the hint for transient errors that another attempt may resolve and whose detail has no
+ * `retry_after_ms`, in seconds, 1 by default. `instance`: the correlation id.
  */
 export type ProblemOptions = { readonly retryAfterSec?: number; readonly instance?: string };
 
@@ -35,9 +35,11 @@ export function errorToProblemDetails(error: KernelError, options: ProblemOption
   };
 }
 
-function retryHint({ severity, retry_eligible }: KernelError, retryAfterSec: number): number | null {
+function retryHint({ severity, retry_eligible, detail }: KernelError, retryAfterSec: number): number | null {
   if (severity === "fatal") return -1;
-  return severity === "transient" && retry_eligible ? retryAfterSec : null;
+  if (severity !== "transient" || !retry_eligible) return null;
+  const { retry_after_ms: ms } = detail;
+  return typeof ms === "number" && ms >= 0 ? Math.ceil(ms / 1000) : retryAfterSec;
 }
 
 function describeFields({ detail }: KernelError): Pick<ProblemDetails, "errors"> {

@@ -223,7 +223,7 @@ describe("the process", () => {
     let check = () => Promise.resolve();
     await using edge = await openEdge({ ledger: { ...sqliteLedger({}), check: () => check() } });
     const ready = async () => (await edge.ask("/ready", { as: null })).body;
-    expect(await ready()).toEqual({ status: "ready" });
+    expect(await ready()).toEqual({ status: "ready", places_taken: 0, submits_waiting: 0 });
     check = () =>
       Promise.reject(
         new KernelErrorException(kernelError("T0_LEDGER_READ_ONLY", "read only", moduleRef(0, "test", "check"))),
@@ -237,7 +237,7 @@ describe("the process", () => {
     expect((await edge.ask("/health", { as: null })).status).toBe(200);
     check = () => Promise.resolve();
     mute.resolve();
-    expect(await ready()).toEqual({ status: "ready" });
+    expect(await ready()).toEqual({ status: "ready", places_taken: 0, submits_waiting: 0 });
   });
 
   it("an address that is not there is unknown", async () => {

@@ -29,6 +29,7 @@ function openPlaces(limits: object) {
         ended.push(`${workflow_id} ${(thrown as { readonly error: { readonly code: string } }).error.code}`);
       }
     },
+    abandon: (workflow_id: string) => places.abandon(workflow_id),
     release: (workflow_id: string) => places.release(workflow_id, runtime.limits),
     settle: () => clock.settle(),
   };
@@ -59,24 +60,39 @@ describe("the places that become free", () => {
   });
 
   it("are never more than there are, whoever asks, leaves and waits, and nobody waits beside a place that is free for them", async () => {
-    const step = fc.record({ tenant: fc.nat(2), person: fc.nat(2), leaves: fc.boolean(), waits: fc.nat(3000) });
+    const step = fc.record({
+      tenant: fc.nat(2),
+      person: fc.nat(2),
+      leaves: fc.boolean(),
+      waits: fc.nat(3000),
+      gives: fc.option(fc.nat(40)),
+    });
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 5 }),
         fc.array(step, { maxLength: 40 }),
         async (maxInFlight, steps) => {
           const shares = { inFlightTenantPercent: 75, inFlightPrincipalPercent: 50 };
-          const { ask, release, settle, clock, places, ended } = openPlaces({
+          const { ask, abandon, release, settle, clock, places, ended } = openPlaces({
             maxInFlight,
             maxWaitingSubmits: 8,
             ...shares,
           });
           const running = new Set<string>();
-          for (const [i, { tenant, person, leaves, waits }] of steps.entries()) {
+          for (const [i, { tenant, person, leaves, waits, gives }] of steps.entries()) {
             void ask(`w${i}`, `t${tenant}`, `p${person}`);
             await clock.advance(waits);
             for (const name of ended) if (!name.includes(" ")) running.add(name);
             const [first] = running;
+            if (gives !== null) {
+              const left = steps.slice(0, i + 1).map((_, n) => `w${n}`)[gives] ?? "";
+              const [waited, ran] = [places.waiting, running.has(left)];
+              const was = ended.length;
+              abandon(left);
+              await settle();
+              if (places.waiting < waited) expect(ended.slice(was)).toEqual([`${left} T7_SPAWN_ABANDONED`]);
+              if (ran) expect(running.has(left)).toBe(true);
+            }
             if (leaves && first !== undefined) {
               running.delete(first);
               ended.splice(ended.indexOf(first), 1);
@@ -112,6 +128,66 @@ describe("a submit that waits", () => {
     void ask("b1", "corp", "bob");
     await settle();
     expect([ended, places.waiting]).toEqual([["held", "a3 T7_SPAWN_INSUFFICIENT_RESOURCES"], 3]);
+  });
+
+  it("says when to come again where it is refused: once all who wait now have left the queue", async () => {
+    const refused = async (limits: object) => {
+      const { places, clock, ask } = openPlaces({ maxInFlight: 1, ...limits });
+      await ask("held", "acme", "ann");
+      const late = { workflow_id: "late", tenant_id: "acme", principal: { type: "user", id: "bob" } };
+      const error = refusalOf(
+        Promise.resolve(places.register(late, { clock, limits: { ...defaultLimits, maxInFlight: 1, ...limits } })),
+      );
+      await clock.advance(60_000);
+      return (await error).detail["retry_after_ms"];
+    };
+    expect(await refused({ submitWaitMs: 0 })).toBe(1_000);
+    expect(await refused({ submitWaitMs: 7_000 })).toBe(7_000);
+    expect(await refused({ submitWaitMs: 7_000, maxWaitingSubmits: 0 })).toBe(7_000);
+  });
+
+  it("leaves the queue when it is abandoned, takes no place ever, and its room is another's", async () => {
+    const { ask, abandon, release, settle, clock, ended, places } = openPlaces({
+      maxInFlight: 1,
+      maxWaitingSubmits: 2,
+    });
+    await ask("held", "z", "zoe");
+    void ask("a1", "acme", "ann");
+    void ask("b1", "corp", "bob");
+    await settle();
+    abandon("a1");
+    void ask("a2", "acme", "ann");
+    for (const name of ["held", "b1", "a2"]) {
+      release(name);
+      await settle();
+    }
+    expect([ended, places.waiting, places.running]).toEqual([["held", "a1 T7_SPAWN_ABANDONED", "b1", "a2"], 0, 0]);
+    expect(clock.pending()).toBe(0);
+  });
+
+  it("that is abandoned before it asks for its place gets none, and is forgotten with its release", async () => {
+    const { ask, abandon, release, ended, places } = openPlaces({ maxInFlight: 2 });
+    abandon("early");
+    await ask("early", "acme", "ann");
+    abandon("never");
+    release("never");
+    await ask("never", "acme", "ann");
+    abandon("never");
+    expect([ended, places.running]).toEqual([["early T7_SPAWN_ABANDONED", "never"], 1]);
+  });
+
+  it("leaves an empty queue when all who wait are abandoned", async () => {
+    const { ask, abandon, release, settle, clock, ended, places } = openPlaces({ maxInFlight: 1 });
+    await ask("held", "z", "zoe");
+    const names = ["a1", "a2", "b1", "c1"];
+    for (const name of names) void ask(name, name.slice(0, 1), "ann");
+    await settle();
+    for (const name of names) abandon(name);
+    await settle();
+    expect([places.waiting, clock.pending()]).toEqual([0, 0]);
+    release("held");
+    await settle();
+    expect([places.running, ended]).toEqual([0, ["held", ...names.map((name) => `${name} T7_SPAWN_ABANDONED`)]]);
   });
 
   it("is refused when the kernel stops, and never runs", async () => {

@@ -23,6 +23,8 @@ export const t7 = {
     orchestrator("register"),
   ),
   release: relay<{ readonly workflow_id: string }>("Release", orchestrator("release")),
+  /** The caller of a submit has left: it is to get no place. */
+  abandon: relay<{ readonly workflow_id: string }>("Abandonment", orchestrator("abandon")),
   routeModel: data<{ readonly request: RouteQuestion }, RouteDecision>("RouteRequest", "RouteDecision", {
     module: "model_router",
     function: "route",

@@ -25,8 +25,9 @@ export const runCommand = (
   { workflowId, body }: Directed,
 ) => run(kernel, workflowId, namesGate ? requireNamed(body) : body);
 
-export const runSubmit = (kernel: Kernel, body: JsonObject): Promise<SubmitResponse> =>
-  kernel.submit(body as unknown as SubmitRequest);
+/** Submits; `gone` aborts when the client has disconnected. */
+export const runSubmit = (kernel: Kernel, body: JsonObject, gone: AbortSignal): Promise<SubmitResponse> =>
+  kernel.submit(body as unknown as SubmitRequest, { signal: gone });
 
 /**
  * Returns the body in the caller's name. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_IDENTITY_VIOLATION, or for

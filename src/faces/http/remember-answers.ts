@@ -4,7 +4,8 @@
  * Owns: the keys of one app, in this process's memory. Repetitions that must outlast it are answered from the ledger: a
  * submit's key, a gate decided twice, a step run twice.
  * 1.  A key counts for one tenant, principal, operation and workflow.
- * 2.  The same key with another body is refused (422); while the first request is under way, so is the same body (409).
+ * 2.  The same key with another body is refused (422); while the first request is under way, so is the same body (409),
+ *     unless the kernel joins the two.
  * 3.  At most `maxKeptAnswers` are kept, the newest; one that is under way is never dropped.
  * 4.  A refusal is not kept: it has changed nothing, and the key may be used again with a corrected request.
  */
@@ -27,6 +28,8 @@ interface Question {
   /** The path. */
   readonly operation: string;
   readonly body: unknown;
+  /** Whether the kernel joins this request to one of the same key that is under way. */
+  readonly joins?: boolean;
 }
 
 export interface Answers {
@@ -50,7 +53,10 @@ export function createAnswers(maxKeptAnswers: number): Answers {
       const name = nameOf(question.key, question);
       const bodyDigest = digest(question.body);
       const known = kept.get(name);
-      if (known !== undefined) return recall(known, bodyDigest);
+      if (known !== undefined) {
+        requireSameBody(known, bodyDigest);
+        return known.answer === null && question.joins === true ? work() : recall(known);
+      }
       forgetOldest(kept, maxKeptAnswers);
       const entry: Kept = { bodyDigest, answer: null };
       kept.set(name, entry);
@@ -67,9 +73,12 @@ export function createAnswers(maxKeptAnswers: number): Answers {
 const nameOf = (key: string, { caller: { tenant_id, principal }, operation }: Question): string =>
   JSON.stringify([tenant_id, principal, operation, key]);
 
-function recall({ bodyDigest, answer }: Kept, wanted: string): Answer {
+function requireSameBody({ bodyDigest }: Kept, wanted: string): void {
   if (bodyDigest !== wanted)
     raise(kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", "this key came with another body before", keyRef));
+}
+
+function recall({ answer }: Kept): Answer {
   if (answer === null)
     return raise(kernelError("T0_HTTP_KEY_IN_FLIGHT", "the first request with this key is under way", keyRef));
   return { ...answer, headers: { ...answer.headers, "idempotent-replayed": "true" } };

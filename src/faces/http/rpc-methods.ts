@@ -22,10 +22,11 @@ import { inNameOf, runCommand, runSubmit, submitInNameOf } from "./kernel-comman
 import { atQuery, eventQuery, gateQuery, workflowQuery } from "./read-query.ts";
 import { listEvents, listGates, listWorkflows, requireMayRead } from "./routes/reads.ts";
 
-/** The caller, and the request's id. */
+/** The caller, the request's id, and the signal that aborts when the client has disconnected. */
 export interface Asker {
   readonly caller: HttpCaller;
   readonly trace: string;
+  readonly gone: AbortSignal;
 }
 
 export interface RpcMethod {
@@ -37,7 +38,8 @@ const rpcRef = moduleRef(0, "http", "rpc");
 
 const submitMethod: RpcMethod = {
   needs: submit.scope,
-  run: async ({ kernel }, params, { caller, trace }) => runSubmit(kernel, submitInNameOf(caller, params, trace)),
+  run: async ({ kernel }, params, { caller, trace, gone }) =>
+    runSubmit(kernel, submitInNameOf(caller, params, trace), gone),
 };
 
 const commandMethods = Object.values(workflowCommands).map((command) => {

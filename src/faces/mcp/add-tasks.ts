@@ -30,6 +30,7 @@ import { abilitiesOf, type Declared, hasForms, hasTasks, isModern, tasksExtensio
 import { isGranted, type McpContext, requireGranted, requireScope } from "./mcp-context.ts";
 import { orProtocolError } from "./mcp-error.ts";
 import { toDetailedTask, toExtensionTask, toListedTask, toTask } from "./task-view.ts";
+import { termsOf } from "./tools/tool.ts";
 
 const taskRef = moduleRef(0, "mcp", "tasks");
 const OfTask = z.looseObject({ taskId: z.string().max(256) });
@@ -58,7 +59,7 @@ export async function beginTask(
     if (tool.begin === undefined) return modern ? null : refuseTask(tool.name);
     const caller = await requireGranted(context, "outcome:read");
     const args = readToolArguments(call.arguments, maxDepth);
-    const workflowId = await tool.begin(context, args, readCallMeta(ctx.mcpReq._meta));
+    const workflowId = await tool.begin(context, args, termsOf(ctx, readCallMeta(ctx.mcpReq._meta)));
     const state = await context.kernel.workflow(workflowId, caller);
     if (modern) return { ...toExtensionTask(state, pollIntervalMs), resultType: "task" };
     return { task: toTask(state, pollIntervalMs) };

@@ -1,7 +1,8 @@
 /**
  * A tool call that is a workflow: submitted, followed to its rest, and shown to the person if it waits for one.
  *
- * 1.  The work is durable: a call that is cancelled or cut off ends the waiting, never the workflow.
+ * 1.  The work is durable: a call that is cancelled or cut off ends the waiting, never the workflow; a submit
+ *     that has no place yet leaves the queue.
  * 2.  Under one key of `_meta` a call is one workflow, however often it is sent. Under "countersign/until" a program
  *     receives only an end; any end but success is an error.
  * 3.  An answered question names its workflow, under seal, and continues it; nothing is submitted twice, and it answers
@@ -16,17 +17,17 @@ import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-perso
 import { describeWorkflow, toMcpWorkflow } from "./describe-workflow.ts";
 import { isGranted, type McpContext, requireGranted } from "./mcp-context.ts";
 import { type QuestionState, questionStates, readQuestionState } from "./question-state.ts";
-import { structured, type ToolAnswer, type ToolCall } from "./tools/tool.ts";
+import { type CallTerms, structured, type ToolAnswer, type ToolCall, termsOf } from "./tools/tool.ts";
 
 /** Follows the workflow that `submit` begins, or that the request continues. */
 export async function runWorkflow(
   context: McpContext,
   call: ToolCall,
-  submit: () => Promise<string>,
+  submit: (terms: CallTerms) => Promise<string>,
 ): Promise<ToolAnswer> {
   await requireGranted(context, "outcome:read");
   const state = readQuestionState(call.ctx, call.tool);
-  const workflowId = state?.workflow_id ?? (await submit());
+  const workflowId = state?.workflow_id ?? (await submit(termsOf(call.ctx, call.meta)));
   const dismissed = await applyAnswers(
     context,
     await context.kernel.workflow(workflowId, withoutScopes(context.caller)),

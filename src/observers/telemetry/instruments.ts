@@ -201,6 +201,13 @@ export const instruments = {
     help: "Workflows that run in this process",
     labels: [],
   },
+  placesTaken: {
+    kind: "gauge",
+    name: "countersign.places.taken",
+    unit: "1",
+    help: "Places that workflows have in this process, of limits.maxInFlight",
+    labels: [],
+  },
   submitsWaiting: {
     kind: "gauge",
     name: "countersign.submits.waiting",

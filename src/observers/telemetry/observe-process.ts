@@ -19,12 +19,13 @@ export function observeProcess(
 ): () => void {
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
-  const sum = (of: "workflows" | "submits" | "listeners") =>
+  const sum = (of: "workflows" | "places" | "submits" | "listeners") =>
     kernels().reduce((all, kernel) => all + kernel.vitals()[of], 0);
   const readLags = singleFlight(() => Promise.all(kernels().map(readLag)));
   const lagOf = (of: keyof LedgerLag) => async () => Math.max(0, ...(await readLags()).map((lag) => lag?.[of] ?? 0));
   const gauges: readonly (readonly [InstrumentName, Read])[] = [
     ["workflowsAwake", () => sum("workflows")],
+    ["placesTaken", () => sum("places")],
     ["submitsWaiting", () => sum("submits")],
     ["listeners", () => sum("listeners")],
     ["gatesOpen", () => countGates(kernels(), maxGatesCounted)],

@@ -27,8 +27,10 @@ import type { BegunIntake } from "../../contract/intake.ts";
 import {
   type ParsedSubmitRequest,
   type Submission,
+  type SubmitOptions,
   SubmitRequest,
   type SubmitResponse,
+  submissionKey,
 } from "../../contract/intent.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
 import type { KeptDrafts } from "../../contract/kept-draft.ts";
@@ -37,6 +39,7 @@ import type { Message } from "../../contract/messages/message.ts";
 import { type Perceived, t1 } from "../../contract/messages/t1.ts";
 import { t4 } from "../../contract/messages/t4.ts";
 import { type AuthorizeQuestion, t5, type WorkflowRequest } from "../../contract/messages/t5.ts";
+import { t7 } from "../../contract/messages/t7.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import {
   CancelRequest,
@@ -50,6 +53,7 @@ import { workflowNotFound } from "../../contract/workflow.ts";
 import { askTier, finalOf, sendQuestion } from "../../engine/actors/ask-tier.ts";
 import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
 import { takeJson } from "../../engine/actors/take-json.ts";
+import { type Begun, JoinedSubmits } from "./join-submits.ts";
 
 const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
 const user = Object.freeze({ source_type: "user" });
@@ -73,8 +77,14 @@ export interface Lineage {
   readonly spent_calls: readonly string[];
 }
 
+/** Beside a request: where it comes from, and until when its caller waits. */
+export interface SubmitMore extends SubmitOptions {
+  readonly lineage?: Lineage;
+}
+
 export interface Gateway {
-  readonly submit: (request: unknown, lineage?: Lineage) => Promise<SubmitResponse>;
+  /** `signal` aborts when the caller does not want it any more. */
+  readonly submit: (request: unknown, more?: SubmitMore) => Promise<SubmitResponse>;
   readonly decideGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly withdrawVote: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly delegateGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
@@ -92,8 +102,9 @@ export type FindOpenGate = (workflowId: string, caller: Caller) => Promise<strin
 export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gateway {
   const atGate = <Request extends GateWish>(asked: RequestAtGate<Request>): Promise<GateResponse> =>
     commandGate(runtime, findOpenGate, asked);
+  const joined = new JoinedSubmits<SubmitResponse>();
   return {
-    submit: (request, lineage) => submit(runtime, request, lineage),
+    submit: (request, more = {}) => submit({ runtime, joined }, request, more),
     decideGate: async (workflowId, raw) =>
       atGate({ workflowId, message: t5.decideGate, request: admit(runtime, GateRequest, raw) }),
     withdrawVote: async (workflowId, raw) =>
@@ -146,7 +157,11 @@ function readCopy<S extends z.ZodType>(runtime: Runtime, schema: S, plain: Json)
 const copy = ({ limits: { maxDepth } }: Runtime, raw: unknown): Json =>
   takeJson(raw, { what: "request", source: gatewayRef, maxDepth });
 
-async function submit(runtime: Runtime, raw: unknown, lineage: Lineage | undefined): Promise<SubmitResponse> {
+async function submit(
+  { runtime, joined }: Submitting,
+  raw: unknown,
+  { lineage, signal }: SubmitMore,
+): Promise<SubmitResponse> {
   const { request, plain } = admitSubmit(runtime, raw);
   const ids = {
     workflow_id: runtime.ids.next("workflow"),
@@ -157,11 +172,46 @@ async function submit(runtime: Runtime, raw: unknown, lineage: Lineage | undefin
   const auth = await identify(runtime, request, ids.correlation_id).catch((thrown: unknown) =>
     rejectIntent(runtime, { request, ids, thrown }),
   );
+  const submission = submissionOf({ request, plain, lineage });
+  const entry = { request, auth, ids, lineage, submission };
+  return joined.join(joinedName(entry), signal, () => begin(runtime, entry));
+}
+
+interface Submitting {
+  readonly runtime: Runtime;
+  readonly joined: JoinedSubmits<SubmitResponse>;
+}
+
+/** Requests of one name get one answer: those under one key of one principal that say the same. */
+const joinedName = ({ request: { tenant_id, principal }, ids, submission }: Entry): string =>
+  submission === null
+    ? ids.workflow_id
+    : JSON.stringify([tenant_id, submissionKey(principal, submission.key), submission.digest]);
+
+function begin(runtime: Runtime, entry: Entry): Begun<SubmitResponse> {
+  const { workflow_id, correlation_id } = entry.ids;
+  const answer = recallOrEnter(runtime, entry);
+  const tell = (message: typeof t7.abandon): void =>
+    void sendQuestion(runtime, message, { workflow_id }, askedBy(correlation_id));
+  return {
+    answer,
+    abandon() {
+      tell(t7.abandon);
+      // A workflow that never asks for its place is remembered until it is released.
+      answer.then(
+        (given) => given.workflow_id === workflow_id || tell(t7.release),
+        () => tell(t7.release),
+      );
+    },
+  };
+}
+
+async function recallOrEnter(runtime: Runtime, entry: Entry): Promise<SubmitResponse> {
+  const { request, ids, submission } = entry;
   try {
-    const submission = submissionOf({ request, plain, lineage });
     const first =
       submission === null ? null : await recall(runtime, request, { submission, trace: ids.correlation_id });
-    return first ?? (await enter(runtime, { request, auth, ids, lineage, submission }));
+    return first ?? (await enter(runtime, entry));
   } catch (thrown) {
     return rejectIntent(runtime, { request, ids, thrown });
   }

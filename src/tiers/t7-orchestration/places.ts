@@ -3,8 +3,9 @@
  *
  * Owns: `limits.maxInFlight` with the shares of it, and the refusal beyond. Never: runs a workflow.
  * 1.  A submit that finds a place takes it at once: those who wait could not take that one.
+ * 2.  A submit whose caller has left gets no place, whether it waits already or asks for its place later.
  */
-import type { KernelError } from "../../contract/error.ts";
+import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Running } from "../../contract/messages/t7.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -17,6 +18,8 @@ const spawningRef = moduleRef(7, "agent_spawning", "spawn");
 export class Places {
   #running = new ShareCount();
   readonly #waiting = new WaitingSubmits();
+  /** Workflows whose callers left before a place was asked for. */
+  readonly #abandoned = new Set<string>();
 
   /** Returns the number of workflows that run. */
   get running(): number {
@@ -30,16 +33,24 @@ export class Places {
 
   /**
    * Gives a workflow a place; waits for one where none is free for it.
-   * @throws KernelErrorException T7_SPAWN_INSUFFICIENT_RESOURCES, T7_SPAWN_SHARE_EXCEEDED; T0_KERNEL_STOPPED,
-   * T0_TIER_CRASHED while it waits.
+   * @throws KernelErrorException T7_SPAWN_INSUFFICIENT_RESOURCES, T7_SPAWN_SHARE_EXCEEDED, T7_SPAWN_ABANDONED;
+   * T0_KERNEL_STOPPED, T0_TIER_CRASHED while it waits.
    */
   register(one: Running, runtime: Pick<Runtime, "clock" | "limits">): Promise<void> | null {
+    if (this.#abandoned.delete(one.workflow_id)) raise(abandoned());
     const reached = this.#take(one, runtime.limits);
     return reached === null ? null : this.#waiting.wait(one, refusalOf(reached, runtime.limits), runtime);
   }
 
+  /** Gives a workflow no place, unless it has one. It is remembered until it asks for a place or is released. */
+  abandon(workflowId: string): void {
+    if (this.#running.has(workflowId) || this.#waiting.refuse(workflowId, abandoned())) return;
+    this.#abandoned.add(workflowId);
+  }
+
   /** Frees the place of a workflow for who waits. */
   release(workflowId: string, limits: Limits): void {
+    this.#abandoned.delete(workflowId);
     this.#running.release(workflowId);
     this.#waiting.serve((one) => this.#take(one, limits) === null);
   }
@@ -69,16 +80,27 @@ const sharesOf = (limits: Limits): Shares => ({
   principalPercent: limits.inFlightPrincipalPercent,
 });
 
+const abandoned = (): KernelError =>
+  kernelError("T7_SPAWN_ABANDONED", "the caller left before there was a place", spawningRef);
+
+/** By then all who wait now have left the queue. */
+const retryAfterMs = ({ submitWaitMs }: Limits): number => Math.max(1_000, submitWaitMs);
+
 function refusalOf({ of, places }: Reached, limits: Limits): KernelError {
   const { maxInFlight } = limits;
+  const retry_after_ms = retryAfterMs(limits);
   if (of === "all") {
     const message = `limits.maxInFlight = ${maxInFlight} workflows are running`;
-    return kernelError("T7_SPAWN_INSUFFICIENT_RESOURCES", message, spawningRef, { detail: { limit: maxInFlight } });
+    return kernelError("T7_SPAWN_INSUFFICIENT_RESOURCES", message, spawningRef, {
+      detail: { limit: maxInFlight, retry_after_ms },
+    });
   }
   const limit = of === "tenant" ? "inFlightTenantPercent" : "inFlightPrincipalPercent";
   const percent = limits[limit];
   const message =
     `this ${of} has ${places} workflows running, its share of maxInFlight = ${maxInFlight} (limits.${limit} ` +
     `= ${percent})`;
-  return kernelError("T7_SPAWN_SHARE_EXCEEDED", message, spawningRef, { detail: { [limit]: percent, places } });
+  return kernelError("T7_SPAWN_SHARE_EXCEEDED", message, spawningRef, {
+    detail: { [limit]: percent, places, retry_after_ms },
+  });
 }

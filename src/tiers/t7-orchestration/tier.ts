@@ -47,6 +47,10 @@ export function createOrchestrationTier({ places, running, ...routing }: Orchest
         places.release(workflow_id, runtime.limits);
         return ok([], metricsOf(refs.orchestrator));
       },
+      abandon({ workflow_id }) {
+        places.abandon(workflow_id);
+        return ok([], metricsOf(refs.orchestrator));
+      },
       routeModel: createModelRoute(routing),
       retry: passOn,
       cancel: passOn,

@@ -26,6 +26,8 @@ export class WaitingSubmits {
   /** By tenant. Who was served last stands last, in each of the two. */
   readonly #lines = new Map<string, Line>();
   readonly #count = new ShareCount();
+  /** By workflow. */
+  readonly #waiting = new Map<string, Waiting>();
 
   get size(): number {
     return this.#count.size;
@@ -41,11 +43,10 @@ export class WaitingSubmits {
     const { submitWaitMs } = limits;
     if (submitWaitMs === 0 || this.#count.reachedBy(one, sharesOf(limits)) !== null)
       return Promise.reject(new KernelErrorException(refusal));
-    this.#count.add(one);
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         cancel();
-        this.#count.release(one.workflow_id);
+        this.#remove(waiting);
       };
       const waiting: Waiting = {
         one,
@@ -58,10 +59,7 @@ export class WaitingSubmits {
           reject(new KernelErrorException(error));
         },
       };
-      const cancel = clock.setTimer(clock.now() + submitWaitMs, () => {
-        this.#remove(waiting);
-        waiting.refuse(refusal);
-      });
+      const cancel = clock.setTimer(clock.now() + submitWaitMs, () => waiting.refuse(refusal));
       this.#append(waiting);
     });
   }
@@ -71,18 +69,22 @@ export class WaitingSubmits {
     while (this.#serveNext(take));
   }
 
+  /** Refuses the submit of this workflow. Returns whether it waited. */
+  refuse(workflowId: string, error: KernelError): boolean {
+    const waiting = this.#waiting.get(workflowId);
+    waiting?.refuse(error);
+    return waiting !== undefined;
+  }
+
   /** Refuses all who wait. */
   refuseAll(error: KernelError): void {
-    const all = [...this.#lines.values()].flatMap((line) => [...line.values()].flat());
-    this.#lines.clear();
-    for (const waiting of all) waiting.refuse(error);
+    for (const waiting of [...this.#waiting.values()]) waiting.refuse(error);
   }
 
   #serveNext(take: (one: Running) => boolean): boolean {
     for (const [tenant, line] of this.#lines)
       for (const [principal, [first]] of line) {
         if (first === undefined || !take(first.one)) continue;
-        this.#remove(first);
         moveLast(line, principal);
         moveLast(this.#lines, tenant);
         first.admit();
@@ -92,6 +94,8 @@ export class WaitingSubmits {
   }
 
   #append(waiting: Waiting): void {
+    this.#count.add(waiting.one);
+    this.#waiting.set(waiting.one.workflow_id, waiting);
     const [tenant = "", principal = ""] = namesOf(waiting.one);
     const line: Line = this.#lines.get(tenant) ?? new Map();
     this.#lines.set(tenant, line);
@@ -99,6 +103,8 @@ export class WaitingSubmits {
   }
 
   #remove(waiting: Waiting): void {
+    this.#count.release(waiting.one.workflow_id);
+    this.#waiting.delete(waiting.one.workflow_id);
     const [tenant = "", principal = ""] = namesOf(waiting.one);
     const line = this.#lines.get(tenant);
     const others = line?.get(principal)?.filter((one) => one !== waiting) ?? [];

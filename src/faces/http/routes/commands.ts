@@ -50,8 +50,8 @@ export function addCommands(edge: Edge): void {
     const raw = await readCommand(call, edge, submit.scope);
     const named = submitInNameOf(call.get("caller"), raw, call.get("trace"));
     const body = withKey(named, readKey(call.req.header("idempotency-key")));
-    return answerOnce(call, { answers, body }, async () => {
-      const accepted = await runSubmit(kernel, body);
+    return answerOnce(call, { answers, body, joins: true }, async () => {
+      const accepted = await runSubmit(kernel, body, call.req.raw.signal);
       return { status: 202, body: accepted, headers: { location: locationOf(accepted) } };
     });
   });
@@ -77,10 +77,10 @@ export function readCommand(call: Call, { options }: Edge, needs: string): Promi
 /** Answers a command: with the answer to the first request with its Idempotency-Key, if it has one. */
 async function answerOnce(
   call: Call,
-  { answers, body }: { readonly answers: Answers; readonly body: JsonObject },
+  { answers, ...asked }: { readonly answers: Answers; readonly body: JsonObject; readonly joins?: boolean },
   work: () => Promise<Answer>,
 ): Promise<Response> {
   const key = readKey(call.req.header("idempotency-key"));
-  const answer = await answers.once({ key, caller: call.get("caller"), operation: call.req.path, body }, work);
+  const answer = await answers.once({ key, caller: call.get("caller"), operation: call.req.path, ...asked }, work);
   return answerJson(answer.body, answer.status, answer.headers);
 }

@@ -27,7 +27,11 @@ const readyRoute: Route = {
   summary: "Whether the kernel takes requests and its ledger can be written",
   needs: "open",
   answers: {
-    200: { description: "It does.", schema: statusOf("ready") },
+    200: {
+      description:
+        "It does. `places_taken` counts workflows against `limits.maxInFlight`, `submits_waiting` those who wait for one.",
+      schema: statusOf("ready").extend({ places_taken: z.int(), submits_waiting: z.int() }),
+    },
     503: {
       description: "It does not, or not yet: send requests elsewhere.",
       schema: z.object({ status: z.literal("unavailable"), code: z.string() }),
@@ -41,7 +45,8 @@ export function addHealth(edge: Edge): void {
     if (edge.drain.aborted) return answerUnready("T0_KERNEL_STOPPED");
     try {
       await edge.kernel.ready();
-      return answerJson({ status: "ready" });
+      const { places, submits } = edge.kernel.vitals();
+      return answerJson({ status: "ready", places_taken: places, submits_waiting: submits });
     } catch (thrown) {
       return answerUnready(errorOf(thrown, edge.options.logger).code);
     }

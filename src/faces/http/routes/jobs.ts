@@ -3,7 +3,8 @@
  *
  * 1.  It is a submit like any other, and under its Idempotency-Key the same workflow: asked again it waits for that
  *     one, and answers as it stands then.
- * 2.  The waiting ends with the workflow's rest, its time, or the client; the workflow goes on. It counts as a stream.
+ * 2.  The waiting ends with the workflow's rest, its time, or the client; a workflow that has begun goes on. It counts as
+ *     a stream.
  * 3.  The answer holds outcomes: a caller who may not read them is refused before anything begins.
  */
 import { submit } from "../../../api/commands.ts";
@@ -74,7 +75,8 @@ function readJob(body: unknown): JobRequest {
 
 async function submitJob(call: Call, { kernel }: Edge, job: JobRequest): Promise<SubmitResponse> {
   const named = submitInNameOf(call.get("caller"), job, call.get("trace"));
-  return runSubmit(kernel, withKey(named, readKey(call.req.header("idempotency-key"))));
+  const body = withKey(named, readKey(call.req.header("idempotency-key")));
+  return runSubmit(kernel, body, call.req.raw.signal);
 }
 
 interface Wait {

@@ -135,7 +135,7 @@ async function answerRequest({ method: name, params = {}, isNamed }: Asked, call
   if (!isNamed) return createErrorResponse(null, codes.params, "invalid params: they are given by name");
   try {
     edge.spend(call.get("caller"));
-    const asker = { caller: call.get("caller"), trace: call.get("trace") };
+    const asker = { caller: call.get("caller"), trace: call.get("trace"), gone: call.req.raw.signal };
     return createSuccessResponse("", { ...(await method.run(edge, params, asker)) });
   } catch (thrown) {
     return answerError(errorOf(thrown, edge.options.logger));

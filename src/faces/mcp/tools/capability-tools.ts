@@ -14,10 +14,9 @@ import { KernelErrorException } from "../../../contract/kernel-error.ts";
 import { McpWorkflow } from "../../../contract/mcp.ts";
 import { type Effect, isHarmless, type OperatorMetadata } from "../../../contract/operator.ts";
 import { type Caller, describeCapability, type Kernel, type SubmitRequest } from "../../../index.ts";
-import type { CallMeta } from "../call-meta.ts";
 import { type McpContext, requireScope } from "../mcp-context.ts";
 import { runWorkflow } from "../run-workflow.ts";
-import { asObject, type McpTool, outputSchemaOf } from "./tool.ts";
+import { asObject, type CallTerms, type McpTool, outputSchemaOf } from "./tool.ts";
 
 const maxName = 64;
 const answer = outputSchemaOf(McpWorkflow);
@@ -59,8 +58,8 @@ function findCapability(kernel: Kernel, name: string): CapabilityDefinition | nu
 function toTool(capability: CapabilityDefinition): McpTool {
   const { intentType, version, description } = capability;
   const { input } = describeCapability(capability, () => null);
-  const submit = (context: McpContext, inputs: JsonObject, { key }: CallMeta) =>
-    submitIntent(context, { intent_hint: { intent_type: intentType, inputs }, ...key });
+  const submit = (context: McpContext, inputs: JsonObject, { key, signal }: CallTerms) =>
+    submitIntent(context, { intent_hint: { intent_type: intentType, inputs }, ...key }, signal);
   return {
     name: toolNameOf(intentType),
     title: `${intentType} ${version}`,
@@ -68,13 +67,18 @@ function toTool(capability: CapabilityDefinition): McpTool {
     inputSchema: asObject(input),
     outputSchema: answer,
     annotations: hintsOf(capability),
-    call: (context, inputs, call) => runWorkflow(context, call, () => submit(context, inputs, call.meta)),
+    call: (context, inputs, call) => runWorkflow(context, call, (terms) => submit(context, inputs, terms)),
     begin: submit,
   };
 }
 
-async function submitIntent(context: McpContext, asked: Omit<SubmitRequest, keyof Caller>): Promise<string> {
-  return (await context.kernel.submit({ ...requireScope(context, "intent:submit"), ...asked })).workflow_id;
+async function submitIntent(
+  context: McpContext,
+  asked: Omit<SubmitRequest, keyof Caller>,
+  signal: AbortSignal,
+): Promise<string> {
+  const request = { ...requireScope(context, "intent:submit"), ...asked };
+  return (await context.kernel.submit(request, { signal })).workflow_id;
 }
 
 const outward: ReadonlySet<Effect> = new Set(["external_send", "credential_use"]);

@@ -25,6 +25,13 @@ export interface ToolCall {
   readonly meta: CallMeta;
 }
 
+/** The key of a call, how long it waits, and the signal that aborts when its client cancels it or disconnects. */
+export interface CallTerms extends CallMeta {
+  readonly signal: AbortSignal;
+}
+
+export const termsOf = ({ mcpReq }: ServerContext, meta: CallMeta): CallTerms => ({ ...meta, signal: mcpReq.signal });
+
 export type ToolAnswer = CallToolResult | InputRequiredResult;
 
 export interface McpTool {
@@ -37,7 +44,7 @@ export interface McpTool {
   /** Gives the result. @throws KernelErrorException, which becomes a result with `isError`. */
   readonly call: (context: McpContext, args: JsonObject, call: ToolCall) => Promise<ToolAnswer>;
   /** Begins the work as a task; short tools have none. */
-  readonly begin?: (context: McpContext, args: JsonObject, meta: CallMeta) => Promise<string>;
+  readonly begin?: (context: McpContext, args: JsonObject, terms: CallTerms) => Promise<string>;
 }
 
 const toolRef = moduleRef(0, "mcp", "call_tool");

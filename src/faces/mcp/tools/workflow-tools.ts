@@ -17,10 +17,18 @@ import { McpGate, McpWorkflow } from "../../../contract/mcp.ts";
 import { WorkflowStateName } from "../../../contract/progress.ts";
 import { WorkflowSummary } from "../../../contract/workflow-summary.ts";
 import type { Explanation, WorkflowState } from "../../../index.ts";
-import type { CallMeta } from "../call-meta.ts";
 import { describeWorkflow, toMcpGate, toMcpWorkflow } from "../describe-workflow.ts";
 import { type McpContext, requireGranted, requireScope } from "../mcp-context.ts";
-import { inputSchemaOf, type McpTool, outputSchemaOf, readArguments, structured, type ToolAnswer } from "./tool.ts";
+import {
+  type CallTerms,
+  inputSchemaOf,
+  type McpTool,
+  outputSchemaOf,
+  readArguments,
+  structured,
+  type ToolAnswer,
+  termsOf,
+} from "./tool.ts";
 
 const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 
@@ -42,8 +50,8 @@ interface Spec<S extends z.ZodType> extends Told {
   readonly input: S;
   /** The schema of the content, where it is not the operation's answer as it is. */
   readonly output?: z.ZodType;
-  readonly run: (context: McpContext, args: z.output<S>, meta: CallMeta) => Promise<ToolAnswer>;
-  readonly begin?: (context: McpContext, args: z.output<S>, meta: CallMeta) => Promise<string>;
+  readonly run: (context: McpContext, args: z.output<S>, terms: CallTerms) => Promise<ToolAnswer>;
+  readonly begin?: (context: McpContext, args: z.output<S>, terms: CallTerms) => Promise<string>;
 }
 
 function makeTool<S extends z.ZodType>({ operation, input, output, run, begin, ...told }: Spec<S>): McpTool {
@@ -52,8 +60,8 @@ function makeTool<S extends z.ZodType>({ operation, input, output, run, begin, .
     ...told,
     inputSchema: inputSchemaOf(input),
     outputSchema: outputSchemaOf(output ?? operation.answer),
-    call: (context, args, { meta }) => run(context, readArguments(input, args), meta),
-    ...(begin !== undefined && { begin: (context, args, meta) => begin(context, readArguments(input, args), meta) }),
+    call: (context, args, { ctx, meta }) => run(context, readArguments(input, args), termsOf(ctx, meta)),
+    ...(begin !== undefined && { begin: (context, args, terms) => begin(context, readArguments(input, args), terms) }),
   };
 }
 
@@ -110,16 +118,17 @@ const Submission = z.strictObject({
 });
 
 /** Gives the workflow's id. @throws KernelErrorException as `submit` does. */
-async function beginIntent(context: McpContext, asked: z.output<typeof Submission>, { key }: CallMeta) {
+async function beginIntent(context: McpContext, asked: z.output<typeof Submission>, { key, signal }: CallTerms) {
   const { intent_type, inputs, text, thread_id = null, constraints } = asked;
-  return context.kernel.submit({
+  const request = {
     ...requireScope(context, "intent:submit"),
     thread_id,
     constraints,
-    input: { mode: text === "" ? "data" : "message", text },
+    input: { mode: text === "" ? ("data" as const) : ("message" as const), text },
     intent_hint: intent_type === undefined ? null : { intent_type, inputs },
     ...key,
-  });
+  };
+  return context.kernel.submit(request, { signal });
 }
 
 const submitIntent = makeTool({
@@ -130,8 +139,8 @@ const submitIntent = makeTool({
     "read-workflow tells where it stands.",
   annotations: hintsOf(submit),
   input: Submission,
-  run: async (context, asked, meta) => structured(await beginIntent(context, asked, meta)),
-  begin: async (context, asked, meta) => (await beginIntent(context, asked, meta)).workflow_id,
+  run: async (context, asked, terms) => structured(await beginIntent(context, asked, terms)),
+  begin: async (context, asked, terms) => (await beginIntent(context, asked, terms)).workflow_id,
 });
 
 const listWorkflows = makeTool({
