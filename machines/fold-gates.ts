@@ -203,6 +203,23 @@ const askAsWell = ({ added_roles = [] }: Gate, role: string): Partial<Gate> => (
   added_roles: [...new Set([...added_roles, role])],
 });
 
+type Judged = EventPayloads["POLICY_DECIDED"] & { readonly at: string };
+
+/** Keeps the last judgement of the call that an open gate shows, if it is a denial. An edit is another call. */
+export function keepDenial(record: WorkflowRecord, stepId: string, judged: Judged): void {
+  const { decision, payload_hash, decided_by, policies = [], reason, asked_at, at } = judged;
+  const isShown = ({ step_id, kind, status, payload_digest }: Gate): boolean =>
+    step_id === stepId &&
+    kind === "approval" &&
+    (status === "open" || status === "suspended") &&
+    payload_digest === payload_hash;
+  const gate = [...record.gates.values()].find(isShown);
+  if (gate === undefined) return;
+  const { denied: _, ...without } = gate;
+  const denied = { rule: decided_by ?? policies[0] ?? "unnamed", reason, at: asked_at ?? at };
+  record.gates.set(gate.gate_id, decision === "DENY" ? { ...without, denied } : without);
+}
+
 export const gateHandlers = {
   GATE_OPENED: openGate,
   GATE_REVISED: openGate,

@@ -12,7 +12,7 @@ import type { Outcome } from "../src/contract/outcome.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
 import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts } from "./charts.ts";
-import { gateHandlers, voidGates } from "./fold-gates.ts";
+import { gateHandlers, keepDenial, voidGates } from "./fold-gates.ts";
 import {
   addAttempt,
   addRequester,
@@ -212,7 +212,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
       reason: payload.reason,
       policies: payload.policies ?? [],
     });
-    if (payload.stage === "action") step.decision = { asked_at: meta.at, ...withDefaults(payload) };
+    if (payload.stage !== "action") return;
+    step.decision = { asked_at: meta.at, ...withDefaults(payload) };
+    keepDenial(record, step.step.step_id, { ...payload, at: meta.at });
   },
   ACTION_STARTED(record, payload, meta) {
     const step = moveStep(record, meta, payload);

@@ -4,7 +4,7 @@
  * Owns: these sentences, for every face alike. Never: decides, or writes an event: a gate in an event has only the
  * consequence of the answer that decides it.
  */
-import type { Gate } from "../src/contract/gate.ts";
+import type { Gate, GateDenial } from "../src/contract/gate.ts";
 import type { GateSeat } from "../src/contract/gate-vote.ts";
 import type { Json } from "../src/contract/json.ts";
 import { tallyOf } from "./quorum.ts";
@@ -45,11 +45,16 @@ const told = { approve: "approvals", reject: "rejections" } as const;
 /** Returns the consequence of one more counted vote. */
 function voteOf(gate: Gate, word: Word): string {
   const { needed, given } = countOf(gate, word);
+  if (word === "approve" && gate.denied !== undefined) return whileDenied(gate.denied);
   const decides = gate.consequences[word];
   if (given + 1 >= needed) return needed === 1 ? decides : `With the last of ${needed} ${told[word]}: ${decides}`;
   const rest = word === "approve" ? `${gate.operator} does not run before the last of them` : "the gate stays open";
   return `One vote: ${given + 1} of ${needed} ${told[word]} are then given, and ${rest}.`;
 }
+
+const whileDenied = ({ rule, reason, at }: GateDenial): string =>
+  `Refused for as long as policy denies the call, as rule “${rule}” did at ${at}${reason && `: ${reason}`}. ` +
+  "It is asked anew; a rejection is taken.";
 
 function countOf({ quorum, votes }: Gate, word: Word): { readonly needed: number; readonly given: number } {
   const name = told[word];

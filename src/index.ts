@@ -95,7 +95,7 @@ export {
 export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
-export { Intent, Principal, Scope, SubmitOptions, SubmitRequest, SubmitResponse } from "./contract/intent.ts";
+export { Intent, Principal, Scope, type SubmitOptions, SubmitRequest, SubmitResponse } from "./contract/intent.ts";
 export { CutGate, ListedGate } from "./contract/listed-gate.ts";
 export {
   ModelEndpoint,
@@ -124,6 +124,7 @@ export { EventPage, GatePage, WorkflowPage } from "./contract/page.ts";
 export { type AnyStepDraft, ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
 export {
   PolicyDecision,
+  PolicyMoment,
   type PolicyQuestion,
   type PolicyRule,
   PolicyStage,

@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 import { PrincipalId } from "./ids.ts";
+import { PolicyMoment, PolicyStage } from "./policy.ts";
 
 /**
  * Texts have no length limit, because the ledger's have none: an export must verify whatever the names of roles and
@@ -33,6 +34,10 @@ export const AuditEntry = z.object({
   outcome: AuditOutcome,
   /** Names of the policies that matched, in evaluation order. */
   policies: z.array(z.string()),
+  /** The stage of a decision of policy. */
+  stage: PolicyStage.optional(),
+  /** The moment at which policy was asked again about a call that it had judged before. */
+  moment: PolicyMoment.optional(),
   /** The person who decided; absent if nobody did or the person is not known. */
   decided_by: PrincipalId.optional(),
   /** The type of that principal, such as `user`, `service` or `agent`. */

@@ -252,7 +252,9 @@ export const errorCodes = Object.freeze({
     http: 401,
   }),
   T5_CSRF_REJECTED: policy("Send the X-CSRF-Token that /v1/session names, from a page of this host."),
-  T5_POLICY_DENIED: policy("Change the request or the rule, then submit again or retry with mode regenerate."),
+  T5_POLICY_DENIED: policy(
+    "Change the request or the rule, then submit again or retry with mode regenerate and the step in step_ids.",
+  ),
   T5_POLICY_FAILED: policy("Repair the policy rule that threw; until then it denies."),
   T5_POLICY_UNSETTLED: policy(
     "Change the rules that the reason names, so that a payload which they have changed is left as it is when they " +

@@ -41,6 +41,10 @@ export const GateReason = z.object({
 });
 export type GateReason = z.infer<typeof GateReason>;
 
+/** The denial of a call that a gate shows: the rule, its reason, and when it was asked (ISO instant). */
+export const GateDenial = z.object({ rule: z.string(), reason: z.string(), at: z.string() });
+export type GateDenial = z.infer<typeof GateDenial>;
+
 /** One of the principals whose votes decided a gate. */
 export const GateCarrier = z.object({ principal: PrincipalRef, on_behalf_of: PrincipalRef.nullable() });
 export type GateCarrier = z.infer<typeof GateCarrier>;
@@ -178,6 +182,11 @@ export const Gate = z.object({
   votes: z.array(GateVote).default([]),
   /** Seats that are lent. */
   delegations: z.array(GateDelegation).default([]),
+  /**
+   * The denial of the call by policy when it was last asked, while the gate was open: an approval is refused for as
+   * long as policy denies. Absent if policy did not deny. The fold adds it.
+   */
+  denied: GateDenial.optional(),
   /** Whether a person changed what the gate shows. */
   edited: z.boolean().default(false),
   /** The edits of what the gate shows, with author, instant and changes; oldest first. The fold adds it. */

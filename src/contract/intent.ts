@@ -94,8 +94,8 @@ export type SubmitResponse = z.infer<typeof SubmitResponse>;
 /** Options of a submit. */
 export const SubmitOptions = z.strictObject({
   /**
-   * Aborts when the request is not wanted any more: a submit that has no place yet leaves the queue, and nothing of it is
-   * begun. One that is accepted goes on; `cancel` ends it.
+   * Aborts when the request is not wanted any more: a submit that has no place yet leaves the queue, and nothing of it
+   * is begun. One that is accepted goes on; `cancel` ends it.
    */
   signal: z.instanceof(AbortSignal, { error: "must be an AbortSignal" }).optional(),
 });

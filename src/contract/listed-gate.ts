@@ -111,6 +111,9 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
         ...(comment !== undefined && { comment: phrase(comment) }),
       })),
     }),
+    ...(gate.denied !== undefined && {
+      denied: { ...gate.denied, rule: phrase(gate.denied.rule), reason: phrase(gate.denied.reason) },
+    }),
     ...(gate.planned_title !== undefined && { planned_title: phrase(gate.planned_title) }),
     ...(gate.requesters !== undefined && { requesters: some(gate.requesters) }),
     ...(gate.seat != null && {

@@ -9,6 +9,10 @@ import { type Json, JsonValue } from "./json.ts";
 export const PolicyStage = z.enum(["plan", "action", "outcome", "gate"]);
 export type PolicyStage = z.infer<typeof PolicyStage>;
 
+/** A moment at which policy judges a call again: a person decides on its gate, or it is about to begin. */
+export const PolicyMoment = z.enum(["decision", "call"]);
+export type PolicyMoment = z.infer<typeof PolicyMoment>;
+
 export const decisionNames = ["ALLOW", "DENY", "REQUIRE_HUMAN_APPROVAL", "TRANSFORM", "ALLOW_WITH_REDACTION"] as const;
 export type DecisionName = (typeof decisionNames)[number];
 /** The decisions that a rule may give that lifts another. */

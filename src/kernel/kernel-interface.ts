@@ -85,8 +85,8 @@ export interface KernelTokens {
 /** A running kernel. Methods reject with KernelErrorException. Calls without a caller are the embedding host's own. */
 export interface Kernel extends AsyncDisposable {
   /**
-   * Takes a request; resolves once it is in the ledger, before work on it begins. Where no place is free it waits for one, for
-   * `limits.submitWaitMs` at most, or until `options.signal` aborts. @throws T7_SPAWN_INSUFFICIENT_RESOURCES,
+   * Takes a request; resolves once it is in the ledger, before work on it begins. Where no place is free it waits for
+   * one, for `limits.submitWaitMs` at most, or until `options.signal` aborts. @throws T7_SPAWN_INSUFFICIENT_RESOURCES,
    * T7_SPAWN_SHARE_EXCEEDED, T7_SPAWN_ABANDONED.
    */
   submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitResponse>;

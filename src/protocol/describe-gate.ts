@@ -53,7 +53,7 @@ export function describeGate(gate: Gate): readonly GateSection[] {
   const isCalled = gate.kind === "in_doubt";
   const sections: readonly GateSection[] = [
     { id: "edits", title: "Edited", facts: editFacts(gate), text: editText(gate) },
-    factSection("why", "Why a person is asked", gate.reasons.map(reasonFact)),
+    factSection("why", "Why a person is asked", [...gate.reasons.map(reasonFact), ...denialFacts(gate)]),
     factSection("what", "What runs", whatFacts(gate)),
     factSection("doubt", "What is known of the call", doubtFacts(gate)),
     factSection("cost", "Risk and cost", [fact("risk", `${gate.risk_level}, estimated cost ${gate.estimated_cost}`)]),
@@ -90,6 +90,12 @@ const textSection = (id: GateSectionId, title: string, text: string): GateSectio
   text: text === "" ? null : text,
 });
 const reasonFact = (reason: GateReason): GateFact => fact("asked by", describeReason(reason));
+
+/** Returns the denial of policy, which says why approvals are refused. */
+const denialFacts = ({ denied }: Gate): readonly GateFact[] =>
+  denied === undefined
+    ? []
+    : [{ name: "denied", at: denied.at, text: describeReason({ source: "policy", ...denied }) }];
 
 /** Returns a fact under this name for each text. */
 const each = (name: string, texts: readonly string[]): readonly GateFact[] => texts.map((text) => fact(name, text));

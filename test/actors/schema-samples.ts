@@ -331,6 +331,7 @@ export const samples: Readonly<Record<string, Sample>> = {
     },
     { rules: "large" },
   ),
+  PolicyMoment: word("call"),
   PolicyStage: word("action"),
   Principal: fields(principal, { role: 5 }),
   PrincipalRef: fields({ type: "user", id: 7 }, { type: 5 }),

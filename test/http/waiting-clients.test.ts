@@ -1,4 +1,4 @@
-/** Clients whose submits wait for a place: they leave with their connection, join by their key, and are told when to come again. */
+/** Clients whose submits wait for a place: they leave with their connection, join by their key, and may come again. */
 import { describe, expect, it } from "vitest";
 import { serveHttp } from "../../src/faces/http/index.ts";
 import { counted, held, intent, step, story } from "../gates/story.ts";

@@ -33,7 +33,7 @@ const queued = (reviewer = "unassigned", review_id = "gate-s1") => ({ type: "Que
 describe("what policy decided", () => {
   it.each(["ALLOW", "TRANSFORM", "ALLOW_WITH_REDACTION"])("[RLH-02] %s is AutoApproved", (decision) => {
     expect(entriesOf(decided(decision, { policies: ["a", "b"] }))).toEqual([
-      { interaction_id: "e1", outcome: { type: "AutoApproved" }, policies: ["a", "b"] },
+      { interaction_id: "e1", outcome: { type: "AutoApproved" }, policies: ["a", "b"], stage: "action" },
     ]);
   });
 

@@ -7,7 +7,7 @@ import type { PrincipalRef } from "../gate-vote.ts";
 import type { Principal } from "../intent.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { RouteAnswer, RouteRequest } from "../model-route.ts";
-import type { PolicyDecision, PolicyStage } from "../policy.ts";
+import type { PolicyDecision, PolicyMoment, PolicyStage } from "../policy.ts";
 import type { ResourceRequest, TokenEventKind } from "../token.ts";
 import { event } from "./event-row.ts";
 
@@ -85,6 +85,8 @@ export type PolicyDecided = PolicyDecision & {
   readonly payload?: Json;
   /** The instant the question named, where it is not the event's. */
   readonly asked_at?: string;
+  /** The moment at which policy was asked again about a call. Absent for its first judgement. */
+  readonly moment?: PolicyMoment;
 };
 
 /** An event of a token of the token kernel. */

@@ -7,7 +7,7 @@ import { claimedKey } from "../../contract/action.ts";
 import { addCharge, type Ceiling, chargeFields, noCharge } from "../../contract/budget.ts";
 import type { EventDraft } from "../../contract/event.ts";
 import { factsOf, isHeardBy } from "../../contract/events.ts";
-import { type Gate, isOpenGate } from "../../contract/gate.ts";
+import { type Gate, gateIdOf, isOpenGate } from "../../contract/gate.ts";
 import { submissionKey } from "../../contract/intent.ts";
 import { endpointCounter } from "../../contract/model-route.ts";
 import {
@@ -168,6 +168,8 @@ function changedBy({ gates }: WorkflowRecord, { type, step_id, payload }: EventD
   const facts = factsOf(type);
   if (isHeardBy("gate", facts))
     return ["gate_id" in payload ? (payload.gate_id as string) : (payload as { gate: Gate }).gate.gate_id];
+  // What policy says of the call that an open gate shows is a part of the gate.
+  if (type === "POLICY_DECIDED" && payload.stage === "action") return [gateIdOf(String(step_id))];
   if (facts.voids !== "step") return none;
   // A step that failed, or was skipped, took its gate with it.
   const isVoided = (gate: Gate): boolean => gate.status === "voided" && gate.step_id === step_id;

@@ -77,7 +77,7 @@ export interface Lineage {
   readonly spent_calls: readonly string[];
 }
 
-/** Beside a request: where it comes from, and until when its caller waits. */
+/** The origin of a request, and the signal that ends its waiting. */
 export interface SubmitMore extends SubmitOptions {
   readonly lineage?: Lineage;
 }
@@ -182,7 +182,7 @@ interface Submitting {
   readonly joined: JoinedSubmits<SubmitResponse>;
 }
 
-/** Requests of one name get one answer: those under one key of one principal that say the same. */
+/** Returns the name of a request among those that are joined: one key of one principal and one content have one. */
 const joinedName = ({ request: { tenant_id, principal }, ids, submission }: Entry): string =>
   submission === null
     ? ids.workflow_id

@@ -2,8 +2,8 @@
  * The submits that are on their way to a place: those of one name are one, however many callers wait for its answer.
  *
  * Owns: who waits for which submit. Never: knows what a submit does.
- * 1.  A caller who leaves is answered at once if others wait for the same submit. When the last one leaves, the submit is
- *     abandoned, and that caller is answered with what became of it: it may have had its place already.
+ * 1.  A caller who leaves is answered at once if others wait for the same submit. When the last one leaves, the submit
+ *     is abandoned, and that caller is answered with its end: it may have had its place already.
  * 2.  An abandoned submit is joined by nobody.
  */
 import { raise } from "../../contract/error.ts";
@@ -21,7 +21,7 @@ interface Open<T> extends Begun<T> {
 }
 
 /** Returns the error that a caller gets whose submit is not to begin any more. */
-export const abandonedError = (message: string) =>
+const abandonedError = (message: string) =>
   kernelError("T7_SPAWN_ABANDONED", message, moduleRef(0, "gateway", "submit"));
 
 const refuseLeaving = (message: string): never => raise(abandonedError(message));

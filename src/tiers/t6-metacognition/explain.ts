@@ -6,6 +6,7 @@ import type { PolicyLift, PolicyStage } from "../../contract/policy.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { describeChange, describeComment } from "../../protocol/describe-edits.ts";
+import { nameAsked } from "../../protocol/name-moment.ts";
 import { explainEffects } from "./explain-effects.ts";
 
 export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerEvent[]): Explanation {
@@ -109,11 +110,13 @@ const describeRevision: NonNullable<EventReaders<string, [WorkflowRecord]>["GATE
 
 /** The lines about a step, or about the plan as a whole. */
 const stepLines: EventReaders<string, [WorkflowRecord]> = {
-  POLICY_DECIDED: ({ stage, decision, reason, policies = [], changes = [], lifts = [], subject }) => {
+  POLICY_DECIDED: (decided) => {
+    const { stage, decision, reason, policies = [], changes = [], lifts = [], subject } = decided;
+    const asked = nameAsked(decided);
     const changed = changes.map((one, i) => `${i + 1}. ${listed(one.policies)}`);
     const after = changed.length === 0 ? "" : `, after changes by ${listed(changed)}`;
     return (
-      `policy on ${subjectWords[stage]} "${subject}": ${decisionWords[decision]}, because ` +
+      `policy on ${subjectWords[stage]} "${subject}"${asked && `, ${asked}`}: ${decisionWords[decision]}, because ` +
       `${reason}${policies.length > 0 ? ` [${listed(policies)}]` : ""}${after}${describeLifts(lifts)}`
     );
   },

@@ -38,9 +38,10 @@ type Entry = Omit<AuditEntry, "interaction_id">;
 
 const readers: EventReaders<Entry | null, [known: Known]> = {
   POLICY_DECIDED(decided, event, known) {
-    const { stage, policies = [] } = decided;
+    const { stage, policies = [], moment } = decided;
     if (stage === "action" && event.step_id !== null) known.policies.set(event.step_id, policies);
-    return { outcome: outcomeOf(decided, event, known), policies: [...policies] };
+    const asked = { stage, ...(moment !== undefined && { moment }) };
+    return { outcome: outcomeOf(decided, event, known), policies: [...policies], ...asked };
   },
   GATE_OPENED: ({ gate }, _event, { asked }) =>
     asked.has(gate.gate_id) ? null : { outcome: queued(gate.gate_id, gate), policies: [] },

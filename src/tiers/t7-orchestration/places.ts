@@ -83,7 +83,7 @@ const sharesOf = (limits: Limits): Shares => ({
 const abandoned = (): KernelError =>
   kernelError("T7_SPAWN_ABANDONED", "the caller left before there was a place", spawningRef);
 
-/** By then all who wait now have left the queue. */
+/** Returns after how many ms all who wait now have left the queue. */
 const retryAfterMs = ({ submitWaitMs }: Limits): number => Math.max(1_000, submitWaitMs);
 
 function refusalOf({ of, places }: Reached, limits: Limits): KernelError {

@@ -26,7 +26,7 @@ export class WaitingSubmits {
   /** By tenant. Who was served last stands last, in each of the two. */
   readonly #lines = new Map<string, Line>();
   readonly #count = new ShareCount();
-  /** By workflow. */
+  /** All who wait, by the ids of their workflows. */
   readonly #waiting = new Map<string, Waiting>();
 
   get size(): number {

@@ -1,7 +1,8 @@
 /** What is known of the chosen step: what it was given, what was decided about it, its attempts, what came of it. */
-import type { LedgerEvent } from "../../../src/contract/event.ts";
+import type { EventPayloads, LedgerEvent } from "../../../src/contract/event.ts";
 import type { StepView, WorkflowState } from "../../../src/contract/workflow-state.ts";
 import { linesOfGate } from "../../../src/observers/drawing/gate-lines.ts";
+import { nameAsked } from "../../../src/protocol/name-moment.ts";
 import { gateHref } from "../route.ts";
 import { spaced, tellDecided, tellDuration } from "../words.ts";
 import { Fact, Facts, State } from "./marks.tsx";
@@ -63,6 +64,11 @@ const textIn = (payload: LedgerEvent["payload"], name: string): string => {
   return typeof value === "string" ? value : "";
 };
 
+const tellAsked = (payload: LedgerEvent["payload"]): string => {
+  const asked = nameAsked(payload as EventPayloads["POLICY_DECIDED"]);
+  return asked && `, ${asked}`;
+};
+
 /** What the rules were asked about, by stage. */
 const judgedWords: Readonly<Record<string, string>> = {
   action: "Rules on the call",
@@ -81,8 +87,9 @@ function Decisions({ run, step, events }: StepDetailProps) {
       <ul class="plain">
         {judged.map(({ sequence, payload }) => (
           <li key={sequence}>
-            {judgedWords[textIn(payload, "stage")] ?? "Rules"}: {spaced(textIn(payload, "decision").toLowerCase())},
-            because <Line text={textIn(payload, "reason")} />
+            {judgedWords[textIn(payload, "stage")] ?? "Rules"}
+            {tellAsked(payload)}: {spaced(textIn(payload, "decision").toLowerCase())}, because{" "}
+            <Line text={textIn(payload, "reason")} />
           </li>
         ))}
         {gates.map((gate) => (

@@ -4,6 +4,7 @@ import type { AuditEntry } from "../../../src/contract/audit.ts";
 import type { Explanation, StepExplanation } from "../../../src/contract/explanation.ts";
 import type { Replay } from "../../../src/contract/replay.ts";
 import type { WorkflowState } from "../../../src/contract/workflow-state.ts";
+import { nameMoment } from "../../../src/protocol/name-moment.ts";
 import { announce } from "../announce.ts";
 import { type Answer, ask, workflowPath } from "../api.ts";
 import { Show, useLoaded } from "../loaded.tsx";
@@ -203,9 +204,11 @@ const Audit = ({ entries }: { readonly entries: readonly AuditEntry[] }) => (
   <details class="card more">
     <summary>Audit: how {count(entries.length, "decision")} came out</summary>
     <ol class="plain">
-      {entries.map(({ interaction_id, outcome, policies, decided_by, decided_by_type = "" }) => (
+      {entries.map(({ interaction_id, outcome, policies, decided_by, decided_by_type = "", stage, moment }) => (
         <li key={`${interaction_id}${outcome.type}`}>
           {outcomes[outcome.type]}
+          {stage !== undefined && `, at stage ${stage}`}
+          {moment !== undefined && `, ${nameMoment(moment)}`}
           {decided_by !== undefined && `: ${decided_by_type} ${decided_by}`}
           {policies.length > 0 && (
             <>

@@ -29,7 +29,7 @@ const readyRoute: Route = {
   answers: {
     200: {
       description:
-        "It does. `places_taken` counts workflows against `limits.maxInFlight`, `submits_waiting` those who wait for one.",
+        "It does. `places_taken` counts workflows against `limits.maxInFlight`, `submits_waiting` who waits for one.",
       schema: statusOf("ready").extend({ places_taken: z.int(), submits_waiting: z.int() }),
     },
     503: {

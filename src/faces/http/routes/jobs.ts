@@ -3,8 +3,8 @@
  *
  * 1.  It is a submit like any other, and under its Idempotency-Key the same workflow: asked again it waits for that
  *     one, and answers as it stands then.
- * 2.  The waiting ends with the workflow's rest, its time, or the client; a workflow that has begun goes on. It counts as
- *     a stream.
+ * 2.  The waiting ends with the workflow's rest, its time, or the client; a workflow that has begun goes on. It counts
+ *     as a stream.
  * 3.  The answer holds outcomes: a caller who may not read them is refused before anything begins.
  */
 import { submit } from "../../../api/commands.ts";

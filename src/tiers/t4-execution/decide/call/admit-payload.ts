@@ -5,7 +5,7 @@ import { instantText } from "../../../../contract/instant.ts";
 import { deepFreeze, type Json } from "../../../../contract/json.ts";
 import { type ShownCall, type StepQuestion, t5 } from "../../../../contract/messages/t5.ts";
 import { moduleRef } from "../../../../contract/module-ref.ts";
-import type { PolicyDecision } from "../../../../contract/policy.ts";
+import type { PolicyDecision, PolicyMoment } from "../../../../contract/policy.ts";
 import { actionSubject } from "../../../../contract/policy-subject.ts";
 import { redact } from "../../../../contract/redact.ts";
 import { type Prepared, parseParams } from "../payload/prepare-step.ts";
@@ -53,9 +53,9 @@ export function shownCall(run: Run, { step, operator, payload }: Prepared, now: 
   };
 }
 
-/** Returns how the ledger writes down what policy says of that payload. */
-export const askedOfShown = ({ step, payload, hash }: Prepared) =>
-  ({ stage: "action", subject: step.name, step_id: step.step_id, payload, hash }) as const;
+/** Returns how the ledger writes down what policy says of that payload when it is asked again. */
+export const askedOfShown = ({ step, payload, hash }: Prepared, moment: PolicyMoment) =>
+  ({ stage: "action", subject: step.name, step_id: step.step_id, payload, hash, moment }) as const;
 
 /** Returns the judgement of policy on this payload if it was asked for at the instant of this pass; else null. */
 export function judgementOfNow(run: Run, { step, hash }: Prepared): PolicyDecision | null {
@@ -64,12 +64,12 @@ export function judgementOfNow(run: Run, { step, hash }: Prepared): PolicyDecisi
   return isOfNow && standing?.payload_hash === hash ? standing : null;
 }
 
-/** Returns what policy says of the payload that a gate shows, as of this pass. */
+/** Returns what policy says of the payload that a gate shows, as of this pass, in which its call is to begin. */
 export const judgeNow = (run: Run, shown: Prepared): PolicyDecision =>
   judgementOfNow(run, shown) ??
   askPolicy(
     run,
-    { ...askedOfShown(shown), key: `policy:${shown.hash}` },
+    { ...askedOfShown(shown, "call"), key: `policy:${shown.hash}` },
     {
       message: t5.judgeCall,
       fn: "judge_call",
@@ -120,7 +120,17 @@ function admit(
   { keep: keeps, key }: { readonly keep: boolean | "edit"; readonly key: string },
 ): PolicyDecision {
   const keep = keeps || (isChanged && "filled");
-  const asked = { key, stage: "action", subject: step.name, step_id: step.step_id, payload, hash, keep } as const;
+  const again = keeps === "edit" ? ({ moment: "decision" } as const) : {};
+  const asked = {
+    key,
+    stage: "action",
+    subject: step.name,
+    step_id: step.step_id,
+    payload,
+    hash,
+    keep,
+    ...again,
+  } as const;
   const { answer, isNew } = askPolicy(run, asked, {
     message: t5.admitStep,
     fn: "admit",

@@ -68,9 +68,12 @@ export function requireSameJudgement(run: Run, gate: Gate, { prepared, decision 
   const { gate_id } = gate;
   const { code = "T5_POLICY_DENIED", reason, policies } = decision;
   if (decision.decision === "DENY")
-    refuseAt(gate_id, `policy denies this call now: ${reason || "it gives no reason"}; ${gate_id} stays open`, {
-      ...{ code, detail: { policies } },
-    });
+    refuseAt(
+      gate_id,
+      `policy denies this call now: ${reason || "it gives no reason"}; ${gate_id} stays open: reject it, or approve ` +
+        "it once policy allows it",
+      { code, detail: { policies } },
+    );
   const shown = showIfJudged(run, gate, { prepared, decision });
   if (shown === null) return;
   noteRevised(run, "policy", reviseGate(gateNow(run, gate_id), shown));

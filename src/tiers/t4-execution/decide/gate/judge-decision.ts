@@ -64,7 +64,7 @@ function noteJudgement(
   const { decision: standing } = stepOf(run, call.step.step_id);
   const isSame = standing?.payload_hash === call.hash && standing.reason === decision.reason;
   if (isSame && standing.decision === "DENY" && decision.decision === "DENY") return;
-  noteDecision(run, decision, { ...askedOfShown(call), now });
+  noteDecision(run, decision, { ...askedOfShown(call, "decision"), now });
 }
 
 interface Delegating extends Pick<Deciding, "principal" | "auth">, Pick<ParsedDelegationRequest, "to" | "expires_at"> {}

@@ -122,7 +122,9 @@ export function affectedSteps(
   const unknown = seeds.find((id) => !plan.steps.some((s) => s.step_id === id));
   if (unknown !== undefined || seeds.length === 0)
     conflict(
-      unknown === undefined ? "there is nothing to regenerate" : `step ${unknown} is not in the current plan`,
+      unknown === undefined
+        ? "no step has drafted an outcome to regenerate; name step_ids"
+        : `step ${unknown} is not in the current plan`,
       record,
     );
   const affected = new Set(seeds);

@@ -16,7 +16,7 @@ import type { Json, JsonObject } from "../../../../contract/json.ts";
 import type { Message } from "../../../../contract/messages/message.ts";
 import { t5 } from "../../../../contract/messages/t5.ts";
 import type { ModuleRef } from "../../../../contract/module-ref.ts";
-import type { PolicyDecision, PolicyStage, PolicySubject } from "../../../../contract/policy.ts";
+import type { PolicyDecision, PolicyMoment, PolicyStage, PolicySubject } from "../../../../contract/policy.ts";
 import { redact } from "../../../../contract/redact.ts";
 import { isTerminal } from "../../../../contract/workflow.ts";
 import { toTier } from "./intention.ts";
@@ -35,6 +35,8 @@ export interface Asked {
   readonly keep?: boolean | "filled" | "edit" | undefined;
   /** At stage gate: whose decision was judged. */
   readonly by?: EventPayloads["POLICY_DECIDED"]["by"];
+  /** The moment at which a call that was judged before is judged again. */
+  readonly moment?: PolicyMoment;
 }
 
 interface Judging<Q, Answer> {
@@ -81,10 +83,11 @@ export function judgeSubject(
 }
 
 export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked): EventDraft {
-  const { stage, subject, payload, hash = digest(payload), by, step_id } = asked;
+  const { stage, subject, payload, hash = digest(payload), by, step_id, moment } = asked;
   const noted = instantText(run.now);
   const decided: Decided = { ...decision, stage, subject, payload_hash: hash };
   if (by !== undefined) decided.by = by;
+  if (moment !== undefined) decided.moment = moment;
   if (isKept(decision, asked)) {
     const kept = (): Json => redact(payload, stage === "plan" ? [] : decision.redactions);
     decided.payload = asked.keep === "edit" ? run.scopes.derive(`edit:kept:${stage}:${hash}`, kept) : kept();
