@@ -3,7 +3,9 @@
  *
  * Owns: the gate's part of the fold. Never: counts votes for a decision; the decision is an event of its own.
  */
+
 import type { EventPayloads, GateDecided } from "../src/contract/event.ts";
+import { plainGate } from "../src/contract/events.ts";
 import type { Gate, GateStatus } from "../src/contract/gate.ts";
 import type { GateDoubt } from "../src/contract/gate-doubt.ts";
 import type { GateDelegation, GateSignature, GateVote, PrincipalRef } from "../src/contract/gate-vote.ts";
@@ -15,30 +17,13 @@ import { editsAfter } from "./gate-edits.ts";
 import { isSamePrincipal, signedPart } from "./quorum.ts";
 import type { ChartEvent } from "./table.ts";
 
-/** The members that gates of older ledgers lack: the schema's defaults, without its parsing. */
-const optionalInGates = {
-  escalate_to: null,
-  ladder: [],
-  quorum: null,
-  approvers: null,
-  advisors: [],
-  separation: false,
-  delegation: true,
-  signed: false,
-  requester: null,
-  votes: [],
-  delegations: [],
-  edited: false,
-  spent_signatures: [],
-} satisfies Partial<Gate>;
-
 /** Adds a gate with the members that only the fold knows: its round, its requesters, the call it asks about. */
 function putGate(record: WorkflowRecord, gate: Gate): void {
   const draft_version = record.steps.get(gate.step_id)?.step.draft_version;
   const round = draft_version === undefined ? {} : { draft_version };
   const asked = record.requesters.length === 0 ? {} : { requesters: [...record.requesters] };
   const doubt = gate.kind === "in_doubt" ? { doubt: doubtOf(record, gate) } : {};
-  const folded = { ...optionalInGates, ...gate, ...round, ...asked, ...doubt };
+  const folded = { ...plainGate, ...gate, ...round, ...asked, ...doubt };
   const editable = editableOf(record, folded);
   record.gates.set(gate.gate_id, editable === null ? folded : { ...folded, editable });
 }

@@ -12,6 +12,8 @@ import { recordEvents } from "./events/record-events.ts";
 import { stepEvents } from "./events/step-events.ts";
 import { workflowEvents } from "./events/workflow-events.ts";
 
+export { plainGate } from "./events/gate-events.ts";
+
 /** The rows of all event types, by type. */
 export const eventCatalogue = {
   ...planEvents,

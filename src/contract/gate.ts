@@ -215,27 +215,6 @@ export const Gate = z.object({
 });
 export type Gate = z.infer<typeof Gate>;
 
-/** The defaults of a gate: no votes yet, one decision closes it, and there is no time limit. */
-export const plainGate = Object.freeze({
-  roles: null,
-  due_at: null,
-  expiry_action: null,
-  escalate_to: null,
-  ladder: [],
-  quorum: null,
-  approvers: null,
-  advisors: [],
-  separation: false,
-  delegation: true,
-  signed: false,
-  requester: null,
-  votes: [],
-  delegations: [],
-  edited: false,
-  spent_signatures: [],
-  decision: null,
-} satisfies Partial<Gate>);
-
 /** Returns whether a gate asks this role by name, from its opening on or since an escalation. */
 export const asksRole = ({ roles, added_roles = [] }: Pick<Gate, "roles" | "added_roles">, role: string): boolean =>
   roles?.includes(role) === true || added_roles.includes(role);

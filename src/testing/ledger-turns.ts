@@ -7,7 +7,8 @@
 
 import { genesisHash } from "../contract/chain.ts";
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
-import { type Gate, plainGate } from "../contract/gate.ts";
+import { plainGate } from "../contract/events.ts";
+import type { Gate } from "../contract/gate.ts";
 import { sealTurn, type TurnEvent } from "../contract/turn.ts";
 import type { Append, AppendIndexes, WorkflowHead } from "../ports/ledger-store.ts";
 

@@ -1,5 +1,7 @@
 /** A gate as the terminal shows it. */
-import { type Gate, plainGate } from "../../src/contract/gate.ts";
+
+import { plainGate } from "../../src/contract/events.ts";
+import type { Gate } from "../../src/contract/gate.ts";
 
 export const sampleGate: Gate = {
   ...plainGate,

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { acceptsEvent, foldEvents } from "../../machines/index.ts";
 import { isSamePrincipal, seatsOf, tallyOf, verdictOf } from "../../machines/quorum.ts";
 import { draft, type EventDraft, type LedgerEvent } from "../../src/contract/event.ts";
-import { type Gate, plainGate } from "../../src/contract/gate.ts";
+import { plainGate } from "../../src/contract/events.ts";
+import type { Gate } from "../../src/contract/gate.ts";
 import type { GateVote } from "../../src/contract/gate-vote.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
 

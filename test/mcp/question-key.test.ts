@@ -1,6 +1,7 @@
 /** The key of a question names all that the question shows: an answer to one is none to another. */
 import { describe, expect, it } from "vitest";
-import { type Gate, plainGate } from "../../src/contract/gate.ts";
+import { plainGate } from "../../src/contract/events.ts";
+import type { Gate } from "../../src/contract/gate.ts";
 import { questionKey } from "../../src/faces/mcp/ask-person.ts";
 
 const gate = {

@@ -90,6 +90,30 @@ export interface GateEscalated {
   readonly ladder?: readonly GateExpiry[];
 }
 
+/** The defaults of a gate: no votes yet, one decision closes it, and there is no time limit. */
+export const plainGate = Object.freeze({
+  roles: null,
+  due_at: null,
+  expiry_action: null,
+  escalate_to: null,
+  ladder: [],
+  quorum: null,
+  approvers: null,
+  advisors: [],
+  separation: false,
+  delegation: true,
+  signed: false,
+  requester: null,
+  votes: [],
+  delegations: [],
+  edited: false,
+  spent_signatures: [],
+  decision: null,
+} satisfies Partial<Gate>);
+
+// A row names the requester also if there is none.
+const { requester: _requester, ...withoutRequester } = plainGate;
+
 const gateDefaults = {
   values: {
     kind: "approval",
@@ -99,22 +123,7 @@ const gateDefaults = {
     risk_level: "low",
     estimated_cost: 0,
     ui_actions: [],
-    roles: null,
-    due_at: null,
-    expiry_action: null,
-    escalate_to: null,
-    ladder: [],
-    quorum: null,
-    approvers: null,
-    advisors: [],
-    separation: false,
-    delegation: true,
-    signed: false,
-    votes: [],
-    delegations: [],
-    edited: false,
-    spent_signatures: [],
-    decision: null,
+    ...withoutRequester,
   } satisfies Partial<Gate>,
 };
 

@@ -4,7 +4,9 @@
  *
  * 1.  A member is included because it is listed here; a new one is not.
  */
-import { type Gate, plainGate } from "../../contract/gate.ts";
+
+import { plainGate } from "../../contract/events.ts";
+import type { Gate } from "../../contract/gate.ts";
 import type { GateNotice } from "../../contract/gate-notice.ts";
 
 export const withholdTexts = ({ gate, gate_now, cancelled, ...notice }: GateNotice): GateNotice => ({

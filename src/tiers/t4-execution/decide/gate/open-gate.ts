@@ -15,14 +15,8 @@ import { bindBasis } from "../../../../contract/basis.ts";
 import { digest } from "../../../../contract/digest.ts";
 import { KernelErrorException } from "../../../../contract/error.ts";
 import { draft, type EventPayloads } from "../../../../contract/event.ts";
-import {
-  doubtGateIdOf,
-  type Gate,
-  type GateReason,
-  gateIdOf,
-  isOpenGate,
-  plainGate,
-} from "../../../../contract/gate.ts";
+import { plainGate } from "../../../../contract/events.ts";
+import { doubtGateIdOf, type Gate, type GateReason, gateIdOf, isOpenGate } from "../../../../contract/gate.ts";
 import { completeQuorum, type GateExpiry, type GateSpec } from "../../../../contract/gate-spec.ts";
 import { refOf } from "../../../../contract/gate-vote.ts";
 import { instantText } from "../../../../contract/instant.ts";
