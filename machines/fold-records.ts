@@ -51,6 +51,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     regenerate: p.regenerate ?? [],
     kept_drafts: p.kept_drafts ?? null,
     accepted_at: event.timestamp,
+    start_at: p.start_at ?? null,
     run_began_at: event.timestamp,
     feedback: p.feedback ?? null,
     spent_calls: p.spent_calls ?? [],

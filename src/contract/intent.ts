@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { CorrelationId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
+import { maxSleepMs } from "./step-kinds.ts";
 
 /** The requesting principal. `role` is looked up in the host's role table. */
 export const Principal = z.strictObject({
@@ -73,6 +74,10 @@ export const SubmitRequest = z.strictObject({
   context_refs: JsonObject.default({}),
   /** The same request under the same key, of the same principal, is one workflow for as long as the ledger lasts. */
   idempotency_key: IdempotencyKey.optional(),
+  /** The ISO instant before which the work does not begin; it is accepted at once. */
+  start_at: z.iso.datetime({ offset: true }).optional(),
+  /** The time in ms after which the work begins, in place of `start_at`: at most ten years. */
+  delay_ms: z.int().min(0).max(maxSleepMs).optional(),
 });
 export type SubmitRequest = z.input<typeof SubmitRequest>;
 export type ParsedSubmitRequest = z.output<typeof SubmitRequest>;

@@ -129,6 +129,8 @@ export const WorkflowState = z
     spent: z.number(),
     /** The instant at which it was accepted. */
     accepted_at: z.string(),
+    /** The ISO instant before which its work does not begin; null if it begins at once. */
+    start_at: z.string().nullable(),
     /** The instant of its last event. */
     updated_at: z.string(),
     /** The instant at which it ended; null before. */

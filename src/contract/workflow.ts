@@ -132,6 +132,8 @@ export interface WorkflowRecord {
   /** The versions of steps that the repeated work has made; null if none is repeated, and in older ledgers. */
   readonly kept_drafts: KeptDrafts | null;
   readonly accepted_at: string;
+  /** The ISO instant before which the work does not begin; null if it begins at once. */
+  readonly start_at: string | null;
   /** The start of this run: the request, or the retry that began it. */
   run_began_at: string;
   /** The feedback of a retry on the repeated work. */
@@ -240,6 +242,10 @@ export function percentOf({ state, standing: { done, total } }: Pick<WorkflowRec
 export function effectiveSteps({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">): readonly StepRecord[] {
   return [...steps.values()].filter((step) => step.state === "succeeded" || standing.places.has(step.step.step_id));
 }
+
+/** Returns when the work of an accepted workflow may begin, epoch ms; null if it has begun or may begin at once. */
+export const startOf = ({ state, start_at }: Pick<WorkflowRecord, "state" | "start_at">): number | null =>
+  state === "accepted" && start_at !== null ? Date.parse(start_at) : null;
 
 export const isStepDone = (state: StepState): boolean =>
   state === "succeeded" || state === "failed" || state === "skipped";

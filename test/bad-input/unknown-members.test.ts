@@ -186,7 +186,7 @@ describe("a member that nobody knows", () => {
     expect(await told(kernel.decideGate(id, { ...who, decision: "approve", payload: edits } as never))).toContain(
       'payload.edits: there is no such key; did you mean "edit"?',
     );
-    for (const key of ["delay_ms", "cron", "start_at"])
+    for (const key of ["delayMs", "cron", "startAt"])
       expect(await told(kernel.submit({ ...who, intent_hint: hint, [key]: 1 } as never))).toContain(`${key}: there is`);
     const typed = { ...who, inputs: {}, intent_hint: { intent_type: "Test.Neighbour" } };
     expect(await told(kernel.of(waits).submit(typed as never))).toContain("intent_hint: there is no such key");

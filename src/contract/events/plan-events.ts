@@ -32,6 +32,8 @@ export interface IntentReceived {
   readonly feedback?: string;
   /** Absent where the request named no key. */
   readonly submission?: Submission;
+  /** The ISO instant before which the work does not begin; absent if it begins at once. */
+  readonly start_at?: string;
   /** The keys of calls of the repeated work that succeeded with an unusable result, as known at the request. */
   readonly spent_calls?: readonly string[];
 }

@@ -16,6 +16,7 @@ import {
   parkedSteps,
   percentOf,
   type StepRecord,
+  startOf,
   type WorkflowRecord,
 } from "../../contract/workflow.ts";
 import { isWorking } from "../../contract/workflow-state.ts";
@@ -113,6 +114,7 @@ function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendInde
  * A workflow in which a call runs has no due time: recovery takes it over if its process dies.
  */
 export function dueOf(record: WorkflowRecord): number | null {
+  if (record.state === "accepted") return startOf(record);
   if (record.state === "running") return dueAfterPause(record);
   // The process that takes it over asks the outstanding questions, and ends the workflow once none is left: the process
   // that waited is gone.

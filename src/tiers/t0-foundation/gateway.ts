@@ -7,6 +7,7 @@
  * 2.  Once tenant and principal are known, a refused request leaves INTENT_REJECTED and nothing else; before that it is
  *     only logged.
  */
+
 import type { z } from "zod";
 import { type AuthContext, type Caller, tenantOf } from "../../contract/auth-context.ts";
 import { digest } from "../../contract/digest.ts";
@@ -23,6 +24,7 @@ import {
 } from "../../contract/gate.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { WorkflowId } from "../../contract/ids.ts";
+import { instantText } from "../../contract/instant.ts";
 import type { BegunIntake } from "../../contract/intake.ts";
 import {
   type ParsedSubmitRequest,
@@ -163,6 +165,7 @@ async function submit(
   { lineage, signal }: SubmitMore,
 ): Promise<SubmitResponse> {
   const { request, plain } = admitSubmit(runtime, raw);
+  requireOneStart(request);
   const ids = {
     workflow_id: runtime.ids.next("workflow"),
     intent_id: lineage?.intent_id ?? runtime.ids.next("intent"),
@@ -221,6 +224,13 @@ async function recallOrEnter(runtime: Runtime, entry: Entry): Promise<SubmitResp
 interface Admitted {
   readonly request: ParsedSubmitRequest;
   readonly plain: Json;
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if a request names two starts. */
+function requireOneStart({ start_at, delay_ms }: ParsedSubmitRequest): void {
+  if (start_at === undefined || delay_ms === undefined) return;
+  const message = "request: start_at: it stands beside delay_ms; name one of them";
+  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, gatewayRef));
 }
 
 interface Submitted extends Admitted {
@@ -314,10 +324,17 @@ async function enter(runtime: Runtime, { request, auth, ids, lineage, submission
     ...(feedback === undefined ? {} : { feedback }),
     ...(spent_calls.length === 0 ? {} : { spent_calls }),
     ...(submission === null ? {} : { submission }),
+    ...startOf(request, runtime.clock.now()),
   };
   const question = { ...begun, request, perceived, intent_id };
   const by = { ...askedBy(correlation_id), parentId: spoken?.id ?? null };
   return finalOf(t1.normalize, await sendQuestion(runtime, t1.normalize, question, by));
+}
+
+/** Returns when the work is to begin; nothing if that is at once. */
+function startOf({ start_at, delay_ms = 0 }: ParsedSubmitRequest, now: number): { readonly start_at?: string } {
+  const at = start_at === undefined ? now + delay_ms : Date.parse(start_at);
+  return at > now ? { start_at: instantText(at) } : {};
 }
 
 interface Refused {

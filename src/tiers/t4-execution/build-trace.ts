@@ -54,6 +54,7 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   sequence: record.sequence,
   spent: record.spent,
   accepted_at: record.accepted_at,
+  start_at: record.start_at,
   updated_at: record.updated_at,
   finished_at: record.finished_at,
   steps: Array.from(record.steps.values(), viewStep),

@@ -7,7 +7,7 @@ import { draft, type EventDraft } from "../../../../contract/event.ts";
 import { type Gate, isOpenGate } from "../../../../contract/gate.ts";
 import { defaultEscalation } from "../../../../contract/gate-spec.ts";
 import { instantText } from "../../../../contract/instant.ts";
-import type { WorkflowRecord } from "../../../../contract/workflow.ts";
+import { startOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import { failStep, gateDenied } from "../run/end-step.ts";
 import { isOutdated, type Run, scopeOf } from "../run/run.ts";
 import { climb } from "./open-gate.ts";
@@ -31,6 +31,7 @@ export function nextDue(run: Run): number {
     gates.size === 0
       ? Number.POSITIVE_INFINITY
       : Math.min(...openGates(run).map(dueOf), ...[...gates.values()].map(remindedAt));
+  next = Math.min(next, startOf(run.log.record) ?? next);
   for (const id of standing.running) {
     const { phase, retry_due = null, parked = null } = steps.get(id) ?? {};
     const due = phase === "backing_off" ? retry_due : phase === "parked" ? (parked?.due_at ?? null) : null;
@@ -39,8 +40,9 @@ export function nextDue(run: Run): number {
   return next;
 }
 
-/** Returns whether a step waits for a time: the end of a pause, or of its sleep. */
-export function waitsForTime({ steps, standing }: WorkflowRecord): boolean {
+/** Returns whether the workflow waits for its start, or a step for a time: the end of a pause, or of its sleep. */
+export function waitsForTime({ steps, standing, ...record }: WorkflowRecord): boolean {
+  if (startOf(record) !== null) return true;
   for (const id of standing.running) {
     const { phase, parked = null } = steps.get(id) ?? {};
     if (phase === "backing_off" || (phase === "parked" && parked?.due_at != null)) return true;

@@ -9,7 +9,7 @@
 import { type KernelError, KernelErrorException, raise } from "../../../../contract/error.ts";
 import { draft } from "../../../../contract/event.ts";
 import { callsOperator } from "../../../../contract/step-kinds.ts";
-import { isCancelled, isTerminal, workflowNotFound } from "../../../../contract/workflow.ts";
+import { isCancelled, isTerminal, startOf, workflowNotFound } from "../../../../contract/workflow.ts";
 import { errorOf } from "../../../../engine/actors/within.ts";
 import { dropHold } from "../call/admit-call.ts";
 import { handleEnd } from "../call/end-call.ts";
@@ -157,6 +157,8 @@ function endIfDue(run: Run): void {
 
 function goOn(run: Run): void {
   if (run.log.record.state === "cancelling") return goOnCancelling(run);
+  const start = startOf(run.log.record);
+  if (start !== null && start > run.now) return;
   // A workflow that is held back begins nothing. The deadlines of its open gates hold all the same.
   if (run.asleep) expireGates(run);
   if (!initialize(run)) return;
