@@ -42,32 +42,38 @@ const tests = ["above", "at_least", "below", "at_most", "equals", "one_of", "exi
 
 const maxConditionDepth = 16;
 
-const below = (depth: number): z.ZodType<Condition> => (depth === 0 ? z.never() : z.lazy(() => conditionAt(depth - 1)));
+const inner: z.ZodType<Condition> = z.lazy(() => AnyCondition);
 
-const conditionAt = (depth: number): z.ZodType<Condition> =>
-  z
-    .strictObject({
-      value: JsonValue.optional(),
-      above: z.number().optional(),
-      at_least: z.number().optional(),
-      below: z.number().optional(),
-      at_most: z.number().optional(),
-      equals: JsonValue.optional(),
-      one_of: z.array(JsonValue).min(1).optional(),
-      exists: z.boolean().optional(),
-      all: z.array(below(depth)).min(1).optional(),
-      any: z.array(below(depth)).min(1).optional(),
-      not: below(depth).optional(),
-    })
-    .superRefine((condition, { addIssue }) => {
-      const isTest = tests.some((test) => condition[test] !== undefined);
-      if (isTest && condition.value === undefined) addIssue("it tests no value");
-      if (!isTest && condition.value !== undefined) addIssue(`it needs a test of its value: ${tests.join(", ")}`);
-      if (Object.values(condition).every((member) => member === undefined)) addIssue("it states nothing");
-    });
+const AnyCondition: z.ZodType<Condition> = z
+  .strictObject({
+    value: JsonValue.optional(),
+    above: z.number().optional(),
+    at_least: z.number().optional(),
+    below: z.number().optional(),
+    at_most: z.number().optional(),
+    equals: JsonValue.optional(),
+    one_of: z.array(JsonValue).min(1).optional(),
+    exists: z.boolean().optional(),
+    all: z.array(inner).min(1).optional(),
+    any: z.array(inner).min(1).optional(),
+    not: inner.optional(),
+  })
+  .superRefine((condition, { addIssue }) => {
+    const isTest = tests.some((test) => condition[test] !== undefined);
+    if (isTest && condition.value === undefined) addIssue("it tests no value");
+    if (!isTest && condition.value !== undefined) addIssue(`it needs a test of its value: ${tests.join(", ")}`);
+    if (Object.values(condition).every((member) => member === undefined)) addIssue("it states nothing");
+  });
+
+/** Returns how many conditions stand inside one another. */
+const depthOf = ({ all = [], any = [], not }: Condition): number =>
+  1 + Math.max(0, ...[...all, ...any, ...(not === undefined ? [] : [not])].map(depthOf));
 
 /** The schema of a condition: strict, and at most 16 conditions deep. */
-export const Condition: z.ZodType<Condition> = conditionAt(maxConditionDepth);
+export const Condition: z.ZodType<Condition> = AnyCondition.refine(
+  (condition) => depthOf(condition) <= maxConditionDepth,
+  `it holds more than ${maxConditionDepth} conditions inside one another`,
+);
 
 /** Gives a written value as it is now: a reference as the value that it refers to, undefined if there is none. */
 type Resolve = (written: Json, at: string) => Json | undefined;
