@@ -24,7 +24,6 @@ import {
 } from "../../contract/gate.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { WorkflowId } from "../../contract/ids.ts";
-import { instantText } from "../../contract/instant.ts";
 import type { BegunIntake } from "../../contract/intake.ts";
 import {
   type ParsedSubmitRequest,
@@ -56,6 +55,7 @@ import { askTier, finalOf, sendQuestion } from "../../engine/actors/ask-tier.ts"
 import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
 import { takeJson } from "../../engine/actors/take-json.ts";
 import { type Begun, JoinedSubmits } from "./join-submits.ts";
+import { requireOneStart, startOf } from "./start-time.ts";
 
 const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
 const user = Object.freeze({ source_type: "user" });
@@ -226,13 +226,6 @@ interface Admitted {
   readonly plain: Json;
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH if a request names two starts. */
-function requireOneStart({ start_at, delay_ms }: ParsedSubmitRequest): void {
-  if (start_at === undefined || delay_ms === undefined) return;
-  const message = "request: start_at: it stands beside delay_ms; name one of them";
-  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, gatewayRef));
-}
-
 interface Submitted extends Admitted {
   readonly lineage: Lineage | undefined;
 }
@@ -329,12 +322,6 @@ async function enter(runtime: Runtime, { request, auth, ids, lineage, submission
   const question = { ...begun, request, perceived, intent_id };
   const by = { ...askedBy(correlation_id), parentId: spoken?.id ?? null };
   return finalOf(t1.normalize, await sendQuestion(runtime, t1.normalize, question, by));
-}
-
-/** Returns when the work is to begin; nothing if that is at once. */
-function startOf({ start_at, delay_ms = 0 }: ParsedSubmitRequest, now: number): { readonly start_at?: string } {
-  const at = start_at === undefined ? now + delay_ms : Date.parse(start_at);
-  return at > now ? { start_at: instantText(at) } : {};
 }
 
 interface Refused {
