@@ -42,9 +42,14 @@ const tests = ["above", "at_least", "below", "at_most", "equals", "one_of", "exi
 
 const maxConditionDepth = 16;
 
-const inner: z.ZodType<Condition> = z.lazy(() => AnyCondition);
+/** Returns how many conditions stand inside one another. */
+const depthOf = ({ all = [], any = [], not }: Condition): number =>
+  1 + Math.max(0, ...[...all, ...any, ...(not === undefined ? [] : [not])].map(depthOf));
 
-const AnyCondition: z.ZodType<Condition> = z
+const inner: z.ZodType<Condition> = z.lazy(() => Condition);
+
+/** The schema of a condition: strict, and at most 16 conditions deep. */
+export const Condition: z.ZodType<Condition> = z
   .strictObject({
     value: JsonValue.optional(),
     above: z.number().optional(),
@@ -63,17 +68,9 @@ const AnyCondition: z.ZodType<Condition> = z
     if (isTest && condition.value === undefined) addIssue("it tests no value");
     if (!isTest && condition.value !== undefined) addIssue(`it needs a test of its value: ${tests.join(", ")}`);
     if (Object.values(condition).every((member) => member === undefined)) addIssue("it states nothing");
+    if (depthOf(condition) > maxConditionDepth)
+      addIssue(`it holds more than ${maxConditionDepth} conditions inside one another`);
   });
-
-/** Returns how many conditions stand inside one another. */
-const depthOf = ({ all = [], any = [], not }: Condition): number =>
-  1 + Math.max(0, ...[...all, ...any, ...(not === undefined ? [] : [not])].map(depthOf));
-
-/** The schema of a condition: strict, and at most 16 conditions deep. */
-export const Condition: z.ZodType<Condition> = AnyCondition.refine(
-  (condition) => depthOf(condition) <= maxConditionDepth,
-  `it holds more than ${maxConditionDepth} conditions inside one another`,
-);
 
 /** Gives a written value as it is now: a reference as the value that it refers to, undefined if there is none. */
 type Resolve = (written: Json, at: string) => Json | undefined;

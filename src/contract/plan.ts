@@ -27,6 +27,7 @@ export type IdempotencyStrategy = z.infer<typeof IdempotencyStrategy>;
  */
 export const PlanStepDraft = z.strictObject({
   ...stepMembers,
+  /** The kind of the step; a call by default. */
   kind: z.literal("call").optional(),
   /** The operator that is called. */
   operator: OperatorName,

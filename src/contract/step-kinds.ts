@@ -17,8 +17,14 @@ export type StepKind = (typeof stepKinds)[number];
 /** Returns whether steps of a kind call an operator, which must be registered where they run. */
 export const callsOperator = ({ kind }: { readonly kind: StepKind }): boolean => kind === "call" || kind === "respond";
 
+const AnyEnd = z.strictObject({
+  /** The id of the step that is waited for. */
+  step_id: StepId,
+  /** Any end of that step will do, also its failure. */
+  settled: z.literal(true),
+});
 /** A step that another depends on. With `settled` it may have ended in any way; otherwise it must have succeeded. */
-export const Dependency = z.union([StepId, z.strictObject({ step_id: StepId, settled: z.literal(true) })], {
+export const Dependency = z.union([StepId, AnyEnd], {
   error: "must be the id of a step, or { step_id, settled: true }",
 });
 export type Dependency = z.input<typeof Dependency>;
@@ -66,6 +72,7 @@ export const SleepParams = z
 /** A step that waits for a time, over restarts and for years if need be. It gives null. */
 export const SleepStepDraft = z.strictObject({
   ...stepMembers,
+  /** The kind of the step: it waits for a time. */
   kind: z.literal("sleep"),
   /**
    * The time in ms (`ms`), or the ISO instant (`until`) until which it waits. An instant that is over is not waited
@@ -73,7 +80,9 @@ export const SleepStepDraft = z.strictObject({
    */
   params: z
     .strictObject({
+      /** The time in ms, at most ten years. */
       ms: referable(SleepMs, `must be ms, from 0 to ${maxSleepMs}`).optional(),
+      /** The ISO instant at which the wait is over. */
       until: referable(SleepUntil, "must be an ISO instant with its offset").optional(),
     })
     .refine(sleepsOnce, "it needs either ms or until"),
@@ -82,13 +91,16 @@ export interface SleepStepDraft extends z.input<typeof SleepStepDraft> {}
 
 /** The params of a step that fails: a code of the author's, and a message for people. */
 export const FailParams = z.strictObject({
+  /** A code of the author's own, such as `ORDER_REFUSED`. */
   code: z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "must be a code such as ORDER_REFUSED"),
+  /** The reason for people; it may hold references. */
   message: z.string().min(1).max(2000),
 });
 
 /** A step that ends the workflow as failed: nothing more begins, and no other plan is made. */
 export const FailStepDraft = z.strictObject({
   ...stepMembers,
+  /** The kind of the step: it ends the workflow. */
   kind: z.literal("fail"),
   /** The code and the message that the workflow fails with. */
   params: FailParams,
