@@ -311,6 +311,8 @@ export async function stopParts(parts: KernelParts, { drainMs, serves }: Stoppin
   const awake = executor.stop();
   await letUnwind(() => !serves() && executor.mailboxes().every(({ isBusy }) => !isBusy));
   const inTime = (end: Promise<void>) => Promise.race([end, parts.timers.until(runtime.clock.now() + giveUpMs)]);
+  // A call that never ends keeps its mailbox: its workflow runs nowhere any more.
+  parts.places.restart([], stopped);
   await inTime(giveUp(parts, awake));
   await inTime(parts.host.ended());
   await parts.notices?.stop();

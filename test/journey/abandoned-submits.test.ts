@@ -202,5 +202,6 @@ describe("submits under one key that wait", () => {
     await t.kernel.stop({ drainMs: 0 });
     expect((await answers).map(({ code }) => code)).toEqual(Array(4).fill("T0_KERNEL_STOPPED"));
     expect(t.clock.pending()).toBe(0);
+    expect(t.kernel.vitals()).toMatchObject({ places: 0, submits: 0 });
   });
 });
