@@ -48,11 +48,6 @@ import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-round.ts";
 import { defaultDomainPipelines } from "../tiers/t6-metacognition/route-activation.ts";
 import { assemblePolicies, type Policies } from "./policies.ts";
 
-type MatchMemory = (
-  text: string,
-  records: readonly StoredMemory[],
-) => readonly { readonly record: StoredMemory; readonly score: number }[];
-
 /** A store that a kernel can work on; one that keeps deliveries can have notifiers. */
 export type KernelLedger = LedgerStore & Partial<KeepsDeliveries>;
 
@@ -114,7 +109,12 @@ const Options = z
     /** Search for operators whose `capabilities` name `reasoning` or `deep_research`: their `context.retrieval`. */
     retrieval: objectWith<RetrievalProvider>("retrieve").optional(),
     /** Returns the memory records that match a text, best first; by default those that share words with it. */
-    matchMemory: hostFunction<MatchMemory>().default(() => matchWords),
+    matchMemory: hostFunction<
+      (
+        text: string,
+        records: readonly StoredMemory[],
+      ) => readonly { readonly record: StoredMemory; readonly score: number }[]
+    >().default(() => matchWords),
     /** The store of bytes that tools return; by default in memory. */
     artifacts: objectWith<ArtifactStore>("put", "get").optional(),
     /** Custom hooks around operator calls; the four fixed ones cannot be moved. */

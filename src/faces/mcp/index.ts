@@ -8,8 +8,10 @@ export type { LeftOutTool, McpDefaults, McpToolOptions } from "../../packages/op
 export { defaultMcpClientLimits, type McpClientLimits } from "../../packages/operators/mcp/mcp-limits.ts";
 export {
   type McpChanges,
+  type McpClientInfo,
   type McpOperators,
   type McpOperatorsOptions,
+  type McpRoot,
   mcpOperators,
 } from "../../packages/operators/mcp/mcp-operators.ts";
 export { createMcpHandler, type McpHandler, type McpHandlerOptions } from "./create-mcp-handler.ts";

@@ -58,6 +58,7 @@ const Options = z.strictObject({
   /** The time for the connection, and between two responses of the server; 8 000 ms by default. */
   smtpTimeoutMs: z.int().positive().default(8_000),
 });
+/** The mail server, the addresses of the sender and of the recipients, and the console. */
 export interface MailOptions extends Readonly<z.input<typeof Options>> {}
 type Read = z.output<typeof Options>;
 

@@ -30,9 +30,9 @@ import { defaultMcpClientLimits, type McpClientLimits } from "./mcp-limits.ts";
 const namePattern = /^[A-Za-z][\w-]{0,59}(\.[\w-]{1,60}){0,3}$/;
 
 /** A folder, by the name that MCP has for it. */
-interface ServerRoot extends Root {}
+export interface McpRoot extends Root {}
 /** The name and version of a client, as MCP has them. */
-interface ClientInfo extends Implementation {}
+export interface McpClientInfo extends Implementation {}
 
 const Options = z.strictObject({
   /** A function makes a new transport whenever one is needed; a transport itself serves until it breaks. */
@@ -56,11 +56,11 @@ const Options = z.strictObject({
     .readonly()
     .default({}),
   /** The folders that the server is shown, if it asks. */
-  roots: z.array(objectWith<ServerRoot>()).readonly().optional(),
+  roots: z.array(objectWith<McpRoot>()).readonly().optional(),
   /** `auto` asks first whether the server speaks the protocol of 2026; over stdio that starts it twice. */
   negotiation: z.enum(["legacy", "auto"]).default("legacy"),
   /** The client's description for the server. */
-  clientInfo: objectWith<ClientInfo>().default({ name: "countersign", version: "1.0" }),
+  clientInfo: objectWith<McpClientInfo>().default({ name: "countersign", version: "1.0" }),
   /** Limits that replace those of `defaultMcpClientLimits`. */
   limits: limitsOf<McpClientLimits>(defaultMcpClientLimits),
   /** Receives errors outside of a call. */
