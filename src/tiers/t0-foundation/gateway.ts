@@ -34,7 +34,6 @@ import {
   submissionKey,
 } from "../../contract/intent.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
-import type { KeptDrafts } from "../../contract/kept-draft.ts";
 import { readRequest } from "../../contract/known-keys.ts";
 import type { Message } from "../../contract/messages/message.ts";
 import { type Perceived, t1 } from "../../contract/messages/t1.ts";
@@ -66,8 +65,6 @@ export interface Lineage {
   readonly regenerated_from: string;
   readonly intent_id: string;
   readonly draft_version: number;
-  /** The versions of other steps that are kept. */
-  readonly kept_drafts: KeptDrafts;
   /** Steps that are made again; the others keep their keys. */
   readonly regenerate: readonly string[];
   readonly correlation_id: string;
@@ -238,7 +235,7 @@ function submissionOf({ request: { idempotency_key: key }, plain, lineage }: Sub
   if (key === undefined) return null;
   const { idempotency_key: _key, tenant_id: _tenant, principal: _by, ...rest } = plain as JsonObject;
   if (lineage === undefined) return { key, digest: digest(rest) };
-  const { requesters: _people, spent_calls: _calls, kept_drafts: _drafts, ...again } = lineage;
+  const { requesters: _people, spent_calls: _calls, ...again } = lineage;
   return { key: `${lineage.regenerated_from} ${key}`, digest: digest({ ...rest, lineage: again }) };
 }
 
@@ -303,8 +300,7 @@ async function enter(runtime: Runtime, { request, auth, ids, lineage, submission
           runtime.logger.warn({ error }, "perceived with low confidence"),
         );
   const again: Partial<Lineage> = lineage ?? {};
-  const { regenerated_from = null, draft_version = 1, regenerate = [], spent_calls = [] } = again;
-  const { requesters, feedback, kept_drafts } = again;
+  const { regenerated_from = null, draft_version = 1, regenerate = [], spent_calls = [], requesters, feedback } = again;
   const begun: BegunIntake = {
     auth,
     workflow_id,
@@ -312,7 +308,6 @@ async function enter(runtime: Runtime, { request, auth, ids, lineage, submission
     regenerated_from,
     draft_version,
     ...(regenerate.length === 0 ? {} : { regenerate }),
-    ...(kept_drafts === undefined ? {} : { kept_drafts }),
     ...(requesters === undefined ? {} : { requesters }),
     ...(feedback === undefined ? {} : { feedback }),
     ...(spent_calls.length === 0 ? {} : { spent_calls }),
