@@ -213,6 +213,6 @@ function migrations(record: WorkflowRecord, registry: Registry): readonly Remedy
   if (packagesOf(record, registry).length === 0) return [];
   const { version, input } = registry.getCapability(type);
   const what =
-    `begin it again as ${capabilityRef(type, version)}; what succeeded under the same operators is ` + `not done again`;
+    `begin it again as ${capabilityRef(type, version)}; ` + "what succeeded under the same operators is not done again";
   return readStably(input, inputs).ok ? [{ kind: "migrate", version, what }] : [];
 }

@@ -26,7 +26,7 @@ import {
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { compareEvent, goesBeyond, missing } from "../engine/log/compare-turns.ts";
 import type { NewWorkflow } from "../engine/log/log-services.ts";
-import { eventOf, sharedOfWorkflow } from "../engine/log/noted-turn.ts";
+import { eventOf, refuseEvent, sharedOfWorkflow } from "../engine/log/noted-turn.ts";
 import type { DecidingLog } from "../tiers/t4-execution/decide/run/run.ts";
 
 /** Thrown to end a replay whose difference is known. */
@@ -84,8 +84,7 @@ export class RecordedLog implements DecidingLog {
 
   #noteOne(made: EventDraft, actor: Actor): void {
     if (this.difference !== null) throw replayOver;
-    if (this.#record !== null && !acceptsEvent(this.#record, made))
-      raise(kernelError("T4_WORKFLOW_CONFLICT", `${made.type} cannot happen in ${this.#record.state}`, logRef));
+    if (this.#record !== null && !acceptsEvent(this.#record, made)) raise(refuseEvent(made, this.#record.state));
     const next = this.#events[this.position];
     const recorded = this.#recorded[this.position];
     if (next === undefined || recorded === undefined) return this.end(goesBeyond(this.position + 1, made));

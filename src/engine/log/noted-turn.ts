@@ -4,9 +4,12 @@
  * 1.  An event is written as JSON when it is added: a value that JSON does not have is refused then, and no commit
  *     fails for it.
  */
+import type { KernelError } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
 import type { Actor, EventDraft, LedgerEvent } from "../../contract/event.ts";
 import { instantText } from "../../contract/instant.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
 import {
   completeEvent,
   type Recorded,
@@ -35,6 +38,14 @@ export interface Sealed {
  * append.
  */
 export const unknownHead: KnownHead = { state: null, percent: null, due_at: undefined };
+
+/** Makes the error of an event that the charts do not accept; deciding and its replay raise the same. */
+export function refuseEvent({ type: event_type, step_id }: EventDraft, state: string): KernelError {
+  const message = `${event_type} cannot happen while the workflow is ${state}`;
+  return kernelError("T4_WORKFLOW_CONFLICT", message, logRef, { detail: { event_type, state, step_id } });
+}
+
+const logRef = moduleRef(4, "workflow_log", "commit");
 
 /** The events of the next row of a workflow. */
 export class NotedTurn {

@@ -27,7 +27,7 @@ import { deriveIndexes, dueOf, headAfter, type KnownHead } from "./derive-indexe
 import { heldLease } from "./held-lease.ts";
 import { LogDurability } from "./log-durability.ts";
 import type { FoldedLog, LogListener, LogServices, NewWorkflow } from "./log-services.ts";
-import { NotedTurn, type Sealed, sharedOfWorkflow, unknownHead } from "./noted-turn.ts";
+import { NotedTurn, refuseEvent, type Sealed, sharedOfWorkflow, unknownHead } from "./noted-turn.ts";
 import { type ReadStream, readStream } from "./read-turns.ts";
 import { createTurnSource, type DrawnId, type TurnSource } from "./turn-source.ts";
 
@@ -227,11 +227,7 @@ export class WorkflowLog {
     if (this.#lost !== null) raise(this.#lost);
     if (this.#rests)
       raise(kernelError("T4_WORKFLOW_CONFLICT", `${draft.type} was noted in a log that is at rest`, logRef));
-    if (this.#record !== null && !acceptsEvent(this.#record, draft)) {
-      const detail = { event_type: draft.type, state: this.#record.state, step_id: draft.step_id };
-      const message = `${draft.type} cannot happen while the workflow is ${this.#record.state}`;
-      raise(kernelError("T4_WORKFLOW_CONFLICT", message, logRef, { detail }));
-    }
+    if (this.#record !== null && !acceptsEvent(this.#record, draft)) raise(refuseEvent(draft, this.#record.state));
     const plan = this.#record?.plan_id ?? this.identity.plan_id;
     const event = this.#turn.add(draft, { id: this.#source.drawEventId(), actor, plan }, this.#source.begin());
     this.#record = foldWorkflow(this.#record, event);

@@ -271,8 +271,10 @@ function mayReplan(run: Run, failed: readonly StepRecord[]): boolean {
   const { record } = log;
   const technical = failed.some((s) => !s.blocked);
   const final = failed.some((s) => endsForGood(run, s));
+  // The package is read only if another plan is possible: this process need not know it to end its workflow.
+  if (!technical || final || record.plan?.direct_response != null) return false;
   const { maxReplans = settings.limits.maxReplans } = capabilityOf(run).limits;
-  return technical && !final && record.plan?.direct_response == null && replansOf(record) < maxReplans;
+  return replansOf(record) < maxReplans;
 }
 
 /** Rounds after the first that followed no success. */
