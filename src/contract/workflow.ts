@@ -210,6 +210,15 @@ export function parkedSteps({ steps, standing }: Pick<WorkflowRecord, "steps" | 
 export const isLeftOut = (step: StepRecord | undefined): boolean => step?.skip_reason === "condition";
 /** Returns whether a step is through as those that depend on its success need it: it succeeded, or was left out. */
 export const isThrough = (step: StepRecord | undefined): boolean => step?.state === "succeeded" || isLeftOut(step);
+/**
+ * Returns whether a step that did not succeed is answered for: a step that waited for any end of it has succeeded, and
+ * nobody refused it.
+ */
+export function isHandled(of: StepRecord, steps: readonly StepRecord[]): boolean {
+  const { step, state, blocked, skip_reason } = of;
+  if (blocked || (state === "skipped" && skip_reason !== "dependency_failed")) return false;
+  return steps.some((join) => join.state === "succeeded" && join.step.settled?.includes(step.step_id) === true);
+}
 /** Returns whether a dependency of a step is met: it is through, or has ended if the step waits for any end of it. */
 export const isMet = ({ steps }: Pick<WorkflowRecord, "steps">, { settled = [] }: PlanStep, id: string): boolean => {
   const step = steps.get(id);

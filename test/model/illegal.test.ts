@@ -94,7 +94,7 @@ const legal: Readonly<Record<State, readonly (keyof typeof wishes)[]>> = {
   planned: ["cancel"],
   running: ["cancel"],
   waiting_for_user: ["approve", "reject", "edit", "cancel", "regenerate"],
-  waiting: ["cancel"],
+  waiting: ["cancel", "regenerate"],
   completed: [],
   failed: ["resume", "regenerate"],
   cancelling: [],

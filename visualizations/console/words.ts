@@ -38,7 +38,8 @@ export const spaced = (word: string): string => word.replaceAll("_", " ");
 export function toneOf(state: string): "good" | "bad" | "wait" | "busy" | "calm" {
   if (["completed", "succeeded", "approved"].includes(state)) return "good";
   if (["failed", "rejected", "expired", "in_doubt"].includes(state)) return "bad";
-  if (["waiting_for_user", "awaiting_approval", "open", "suspended"].includes(state)) return "wait";
+  if (["waiting_for_user", "awaiting_approval", "waiting", "parked", "open", "suspended"].includes(state))
+    return "wait";
   return ["running", "planned", "accepted", "cancelling"].includes(state) ? "busy" : "calm";
 }
 

@@ -5,6 +5,7 @@
 import type { KernelProgress, WorkflowStateName } from "../../contract/progress.ts";
 import type { StepState } from "../../contract/step.ts";
 import { isWorking, type StepView, type WorkflowState } from "../../contract/workflow-state.ts";
+import { skipWords } from "../../protocol/skip-words.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { type Column, renderTable } from "./render-table.ts";
 import { cutLine, describeTime, hangLines, indent } from "./render-text.ts";
@@ -65,7 +66,9 @@ export const renderSteps = (steps: readonly StepView[], look: Look): string => r
 
 function describeStep(step: StepView): string {
   if (step.error !== null) return `${step.error.code}: ${step.error.message}`;
-  return step.skip_reason === null ? step.name : `${step.name} (${step.skip_reason})`;
+  const due = step.waits_for?.due_at ?? null;
+  if (due !== null) return `${step.name}, until ${due}`;
+  return step.skip_reason === null ? step.name : `${step.name}: ${skipWords[step.skip_reason]}`;
 }
 
 const barWidth = 24;

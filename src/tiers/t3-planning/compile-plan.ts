@@ -75,7 +75,8 @@ export function compilePlan(request: CompileRequest): Compiled {
     const steps = [respondStep(request, direct_response)];
     return { plan: assemble(request, { reasoning, direct_response, steps }), dropped: [] };
   }
-  const done = namesOfDone(request, requireUnique(steps));
+  requireEarlier(requireUnique(steps), request.completed);
+  const done = namesOfDone(request, steps);
   const fresh = renameUsed(
     request,
     steps.filter((s) => !done.has(s.step_id)),
@@ -83,7 +84,6 @@ export function compilePlan(request: CompileRequest): Compiled {
   );
   if (fresh.length === 0) return refuse("T3_PLAN_EMPTY", "the plan has no steps and no direct response");
   requireFew(request, fresh.length);
-  requireEarlier(fresh, request.completed);
   requireGiven(fresh);
   const isOrdered = requireDependencies(fresh, request.completed);
   const ordered = isOrdered ? fresh : orderSteps(fresh, new Set(request.completed));

@@ -7,6 +7,7 @@ import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { describeChange, describeComment } from "../../protocol/describe-edits.ts";
 import { nameAsked } from "../../protocol/name-moment.ts";
+import { skipWords } from "../../protocol/skip-words.ts";
 import { explainEffects } from "./explain-effects.ts";
 
 export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerEvent[]): Explanation {
@@ -147,8 +148,13 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
   ACTION_SETTLED: ({ resolution }) => `the lost call was settled as ${resolution}`,
   OUTCOME_DRAFTED: ({ outcome }) => `drafted ${outcome.outcome_type} version ${outcome.version}`,
   OUTCOME_FINALIZED: ({ outcome }) => `made ${outcome.outcome_type} final as version ${outcome.version}`,
-  STEP_FAILED: ({ blocked, error }) => `${blocked ? "blocked" : "failed"}: ${error.message}`,
-  STEP_SKIPPED: ({ reason }) => `skipped (${reason})`,
+  STEP_FAILED: ({ blocked, error }) =>
+    error.code === "T4_PLAN_FAILED"
+      ? `the plan chose to fail with ${error.detail["code"]}: ${error.message}`
+      : `${blocked ? "blocked" : "failed"}: ${error.message}`,
+  STEP_PARKED: ({ due_at }) => `waits${due_at === null ? "" : ` until ${due_at}`}`,
+  STEP_RESUMED: () => "its time had come, and it went on",
+  STEP_SKIPPED: ({ reason }) => `skipped: ${skipWords[reason]}`,
   ROUTE_DECIDED: ({ decision, refusal, request }) => {
     if (decision === null) return `no model: ${refusal.message}`;
     const { endpoint, reason } = decision;

@@ -3,6 +3,7 @@ import type { EventPayloads, LedgerEvent } from "../../../src/contract/event.ts"
 import type { StepView, WorkflowState } from "../../../src/contract/workflow-state.ts";
 import { linesOfGate } from "../../../src/observers/drawing/gate-lines.ts";
 import { nameAsked } from "../../../src/protocol/name-moment.ts";
+import { skipWords } from "../../../src/protocol/skip-words.ts";
 import { gateHref } from "../route.ts";
 import { spaced, tellDecided, tellDuration } from "../words.ts";
 import { Fact, Facts, State } from "./marks.tsx";
@@ -31,7 +32,8 @@ export function StepDetail({ run, step, events }: StepDetailProps) {
         </Fact>
         <Fact name="Attempts">{step.attempts}</Fact>
         {step.depends_on.length > 0 && <Fact name="After">{step.depends_on.join(", ")}</Fact>}
-        {step.skip_reason !== null && <Fact name="Skipped because">{spaced(step.skip_reason)}</Fact>}
+        {step.waits_for?.due_at != null && <Fact name="Waits until">{step.waits_for.due_at}</Fact>}
+        {step.skip_reason !== null && <Fact name="Skipped because">{skipWords[step.skip_reason]}</Fact>}
       </Facts>
       {step.error !== null && (
         <div class="note bad">

@@ -23,6 +23,7 @@ const states = [
   "planned",
   "running",
   "waiting_for_user",
+  "waiting",
   "cancelling",
   "completed",
   "failed",

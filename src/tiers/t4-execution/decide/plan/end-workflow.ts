@@ -11,6 +11,7 @@ import { isKernelError, type KernelError, toExecutorError, wrapError } from "../
 import { draft, type EventDraft } from "../../../../contract/event.ts";
 import type { Principal } from "../../../../contract/intent.ts";
 import { isHarmless, type Operator } from "../../../../contract/operator.ts";
+import { callsOperator } from "../../../../contract/step-kinds.ts";
 import { isStepDone, stepsOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import type { SkipReason } from "../../../../contract/workflow-state.ts";
 import { isBlocking } from "../run/end-step.ts";
@@ -41,11 +42,15 @@ export function completeWorkflow(run: Run): void {
   );
 }
 
-/** Returns the text of the steps that no other step which succeeded depends on, in plan order. */
+/** Returns the text of the calls that no other call which succeeded depends on, in plan order. */
 function finalText(record: WorkflowRecord): string {
-  const steps = stepsOf(record).filter((s) => s.state === "succeeded");
-  const needed = new Set(steps.flatMap((s) => s.step.depends_on));
-  return steps
+  const calls = stepsOf(record).filter((s) => s.state === "succeeded" && callsOperator(s.step));
+  const needed = new Set(calls.flatMap((s) => s.step.depends_on));
+  for (const id of needed) {
+    const step = record.steps.get(id)?.step;
+    if (step !== undefined && !callsOperator(step)) for (const further of step.depends_on) needed.add(further);
+  }
+  return calls
     .filter((s) => !needed.has(s.step.step_id))
     .map((s) => s.output_text)
     .join("\n");

@@ -165,7 +165,9 @@ export function planEvents(
   named?: readonly string[],
 ): EventDraft[] {
   const kept = new Set(plan.steps.map((s) => s.step_id));
-  const left = [...run.log.record.steps.values()].filter((s) => s.state === "queued" && !kept.has(s.step.step_id));
+  const isLeft = ({ state, phase, step }: StepRecord): boolean =>
+    (state === "queued" || phase === "parked") && !kept.has(step.step_id);
+  const left = [...run.log.record.steps.values()].filter(isLeft);
   return [
     draft("PLAN_CREATED", { plan, planner_cost: cost, cause, ...(named === undefined ? {} : { named }) }),
     ...(dropped.length === 0 ? [] : [truncated(run, plan, dropped)]),

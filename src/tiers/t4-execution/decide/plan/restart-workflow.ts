@@ -1,13 +1,16 @@
 /**
  * Running again.
  *
- * 1.  resume_failed_steps, from failed only: FAILED and never-run steps, and those that the budget blocked. What policy or
- *     a person denied is never run again.
- * 2.  regenerate, from failed or waiting_for_user: named steps and their transitive dependents. A step that had succeeded
- *     is done again under a new id `_rN`; one that had not keeps its id and follows the new inputs.
+ * 1.  resume_failed_steps, from failed only: FAILED and never-run steps, and those that the budget blocked. What policy
+ *     or a person denied is never run again, nor is a failure that the plan went on from, unless a step needs it that is
+ *     run again. A condition that left a step out is evaluated again if anything that comes before it is run again.
+ * 2.  regenerate, from failed, waiting or waiting_for_user: named steps and their transitive dependents. A step that
+ *     had succeeded, is parked, or was left out by its condition is done again under a new id `_rN`; any other keeps its
+ *     id and follows the new inputs.
  * 3.  Keys of what is done again change with the draft version; all others stay.
  * 4.  A step whose call is in doubt is not done again before a person has said what became of that call.
  */
+import type { Condition } from "../../../../contract/condition.ts";
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft } from "../../../../contract/event.ts";
@@ -15,16 +18,25 @@ import { gateIdOf, gatesIn } from "../../../../contract/gate.ts";
 import type { Principal } from "../../../../contract/intent.ts";
 import type { JsonObject } from "../../../../contract/json.ts";
 import type { Plan, PlanStep } from "../../../../contract/plan.ts";
-import type { StepRecord, WorkflowRecord } from "../../../../contract/workflow.ts";
+import type { WorkflowStateName } from "../../../../contract/progress.ts";
+import {
+  isHandled,
+  isLeftOut,
+  isStepDone,
+  type StepRecord,
+  stepsOf,
+  type WorkflowRecord,
+} from "../../../../contract/workflow.ts";
 import { requireOthers } from "../gate/separate-duties.ts";
 import { renameReferences } from "../payload/resolve-templates.ts";
 import type { Command } from "../run/input.ts";
 import { baseIdOf, oodaRef, type Run } from "../run/run.ts";
 import { planEvents } from "./plan-workflow.ts";
+import { endedBy } from "./stop-by-plan.ts";
 import { queueSteps } from "./work-plan.ts";
 
 const retryRef = oodaRef("retry");
-const recoverable: ReadonlySet<string> = new Set(["dependency_failed", "budget", "replanned"]);
+const recoverable: ReadonlySet<string> = new Set(["dependency_failed", "budget", "replanned", "plan_failed"]);
 
 const conflict = (message: string, record: WorkflowRecord): never =>
   raise(
@@ -45,14 +57,34 @@ function resumeFailed(run: Run, request: Restart): void {
   const { record } = run.log;
   if (record.state !== "failed")
     conflict(`only a failed workflow resumes its failed steps; this one is ${record.state}`, record);
-  const current = new Set(record.plan?.steps.map((s) => s.step_id));
-  const again = [...record.steps.values()].filter((s) => current.has(s.step.step_id) && mayRunAgain(s));
-  if (record.plan !== null && again.length === 0)
+  const ids = [...stepsToResume(stepsOf(record))];
+  if (record.plan !== null && ids.length === 0)
     conflict("nothing of this workflow may run again; regenerate it instead", record);
   leaveToOthers(run, request.principal, new Set());
-  const ids = again.map((s) => s.step.step_id);
   noteRestarted(run, ids, { ...request, mode: "resume_failed_steps" });
   run.log.note(...queueSteps(record, ids));
+}
+
+/** Returns the ids of the steps that a resumption runs again, or whose condition it evaluates again. */
+function stepsToResume(steps: readonly StepRecord[]): ReadonlySet<string> {
+  const open = steps.filter((one) => mayRunAgain(one) && !isHandled(one, steps));
+  const again = new Set(open.map(({ step }) => step.step_id));
+  for (const { step } of steps.toReversed())
+    if (again.has(step.step_id)) for (const id of neededBy(step, steps)) again.add(id);
+  const touched = new Set(again);
+  for (const one of steps) {
+    const { step_id, depends_on } = one.step;
+    if (!depends_on.some((id) => touched.has(id))) continue;
+    touched.add(step_id);
+    if (isLeftOut(one)) again.add(step_id);
+  }
+  return again;
+}
+
+/** Returns the steps whose success a step needs, as far as they may run again. */
+function neededBy({ depends_on, settled = [] }: PlanStep, steps: readonly StepRecord[]): readonly string[] {
+  const needed = new Set(depends_on.filter((id) => !settled.includes(id)));
+  return steps.filter((one) => needed.has(one.step.step_id) && mayRunAgain(one)).map(({ step }) => step.step_id);
 }
 
 function noteRestarted(run: Run, step_ids: readonly string[], { mode, principal, feedback }: Restart): void {
@@ -65,14 +97,17 @@ function mayRunAgain(step: StepRecord): boolean {
   return step.state === "queued" || (step.state === "skipped" && recoverable.has(step.skip_reason ?? ""));
 }
 
+const regenerable: ReadonlySet<WorkflowStateName> = new Set(["failed", "waiting_for_user", "waiting"]);
+
 function regenerate(run: Run, request: Restart): void {
   const { principal, step_ids, feedback } = request;
   const { record } = run.log;
   const { plan } = record;
-  if (plan === null || (record.state !== "failed" && record.state !== "waiting_for_user"))
+  if (plan === null || !regenerable.has(record.state))
     return conflict(`a ${record.state} workflow cannot be regenerated in place`, record);
   const affected = affectedSteps(record, plan, step_ids);
   requireNoDoubt(record, affected);
+  requireNoEnd(record, affected);
   leaveToOthers(run, principal, affected);
   const next = regeneratedPlan(run, plan, affected);
   const rerun = [...affected].filter((id) => isNeverRun(record.steps.get(id)));
@@ -92,6 +127,13 @@ function requireNoDoubt(record: WorkflowRecord, affected: ReadonlySet<string>): 
   const doubted = [...affected].find((id) => record.steps.get(id)?.phase === "in_doubt");
   if (doubted !== undefined)
     conflict(`whether the call of step ${doubted} took effect is asked at its gate: answer that first`, record);
+}
+
+/** Refuses to go on with what a step has ended by the plan's choice, unless that step is evaluated again. */
+function requireNoEnd(record: WorkflowRecord, affected: ReadonlySet<string>): void {
+  const id = endedBy(record)?.step.step_id;
+  if (id !== undefined && !affected.has(id))
+    conflict(`step ${id} has ended this workflow, as its plan chose: name ${id}, or a step that it depends on`, record);
 }
 
 /** Who has work done again decides on none of it where duties are separated: enough others must be left. */
@@ -151,17 +193,22 @@ function regeneratedPlan(run: Run, plan: Plan, affected: ReadonlySet<string>): P
   };
 }
 
-/** Succeeded, or ended in a way that cannot be taken up under the same id. */
+/** Returns whether a step succeeded, is parked, or ended in a way that cannot be taken up under the same id. */
 const isOver = (step: StepRecord | undefined): boolean =>
-  step !== undefined && step.state !== "queued" && step.state !== "running" && !mayRunAgain(step);
+  step !== undefined && (step.phase === "parked" || (isStepDone(step.state) && !mayRunAgain(step)));
 
 function redo(step: PlanStep, renamed: ReadonlyMap<string, string>, draftVersion: number): PlanStep {
-  const target = step.applies === null ? null : (renamed.get(step.applies) ?? step.applies);
+  const named = (id: string): string => renamed.get(id) ?? id;
+  const target = step.applies === null ? null : named(step.applies);
   return {
     ...step,
-    step_id: renamed.get(step.step_id) ?? step.step_id,
-    depends_on: step.depends_on.map((id) => renamed.get(id) ?? id),
+    step_id: named(step.step_id),
+    depends_on: step.depends_on.map(named),
     params: renameReferences(step, renamed) as JsonObject,
+    ...(step.settled !== undefined && { settled: step.settled.map(named) }),
+    ...(step.when !== undefined && {
+      when: renameReferences({ params: step.when, literals: step.when_literals }, renamed) as Condition,
+    }),
     applies: target,
     idempotency: { ...step.idempotency, target },
     draft_version: draftVersion,

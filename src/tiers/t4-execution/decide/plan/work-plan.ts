@@ -22,6 +22,7 @@ import type { WorkflowStateName } from "../../../../contract/progress.ts";
 import { isSpent } from "../../../../contract/spent-call.ts";
 import { toStepResult } from "../../../../contract/step.ts";
 import {
+  isHandled,
   isLeftOut,
   isRunnable,
   isTerminal,
@@ -40,6 +41,7 @@ import { kindOf } from "../step/kinds.ts";
 import { type Phase, phaseOf } from "../step/read-phase.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
 import { warnOfLoop } from "./plan-workflow.ts";
+import { endedBy, stopOthers } from "./stop-by-plan.ts";
 
 /** Returns whether anything of the workflow may be begun by this run. */
 export const mayGoOn = ({ log, interrupted }: Run): boolean =>
@@ -70,8 +72,10 @@ export function workPlan(run: Run): boolean {
     resumeIfRunnable(run);
     const movable = movableOf(run);
     skipDead(run, movable);
+    stopOthers(run);
     for (const step of movable)
       if (step.state === "running" && mayGoOn(run) && hasPlace(run, step)) driveStep(run, step.step.step_id);
+    stopOthers(run);
     if (!run.asleep) beginReady(run);
   }
   return mayGoOn(run) && !run.asleep && !isBusy(run) && settlePlan(run, stepsOf(run.log.record));
@@ -194,6 +198,7 @@ function beginReady(run: Run): void {
     active ??= runningOf(run, isActive).length;
     if (active >= limitOf(run) || !checkStart(run, next.step)) return;
     beginStep(run, next);
+    stopOthers(run);
     if (isActive(run, next)) active += 1;
   }
 }
@@ -217,9 +222,9 @@ function checkStart(run: Run, step: PlanStep): boolean {
 function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   const { record } = run.log;
   if (record.budget_refused !== null) return endWith(run, { how: "fail", error: record.budget_refused });
-  const chosen = steps.find(endsByPlan)?.error ?? null;
-  if (chosen !== null) return endWith(run, { how: "fail", error: chosen });
   if (steps.some((step) => waitingPhases.has(phaseOf(run, step)))) return park(run);
+  const chosen = endedBy(record)?.error;
+  if (chosen != null) return endWith(run, { how: "fail", error: chosen });
   for (const step of steps) if (step.state === "queued") skip(run, step, unmetOf(record, step.step) ?? "unreachable");
   const open = steps.filter((step) => !isThrough(step) && !isHandled(step, steps));
   const failed = open.filter((step) => step.state === "failed");
@@ -237,21 +242,6 @@ function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
 }
 
 const waitingPhases: ReadonlySet<Phase> = new Set(["asking", "parked"]);
-
-/** Returns whether a step has ended the workflow because its plan wanted so. */
-const endsByPlan = ({ error }: StepRecord): boolean => error?.code === "T4_PLAN_FAILED";
-
-/**
- * Returns whether a step that did not succeed is answered for: a step that waited for any end of it has succeeded, and
- * nobody refused it.
- */
-function isHandled(
-  { step: { step_id }, state, blocked, skip_reason }: StepRecord,
-  steps: readonly StepRecord[],
-): boolean {
-  if (blocked || (state === "skipped" && skip_reason !== "dependency_failed")) return false;
-  return steps.some((joined) => joined.state === "succeeded" && joined.step.settled?.includes(step_id) === true);
-}
 
 function endWith(run: Run, ending: NonNullable<Run["ending"]>): false {
   run.ending = ending;

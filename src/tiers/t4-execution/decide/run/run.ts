@@ -17,7 +17,7 @@ import { t6 } from "../../../../contract/messages/t6.ts";
 import { type ModuleRef, moduleRef } from "../../../../contract/module-ref.ts";
 import type { Outcome } from "../../../../contract/outcome.ts";
 import type { Plan, PlanStep } from "../../../../contract/plan.ts";
-import type { StepRecord, WorkflowRecord } from "../../../../contract/workflow.ts";
+import { isHandled, isThrough, type StepRecord, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import type { Registry } from "../../../../engine/actors/registry.ts";
 import type { Limits } from "../../../../engine/actors/runtime.ts";
 import type { DrawnId } from "../../../../engine/log/turn-source.ts";
@@ -275,6 +275,8 @@ export function restsOn(record: WorkflowRecord, of: PlanStep, id: string): boole
 const needsOf = ({ depends_on, applies }: PlanStep): readonly string[] =>
   applies === null ? depends_on : [...depends_on, applies];
 
-/** Returns whether every step of a plan that another plan follows has succeeded. */
-export const hasGoneThrough = ({ steps }: WorkflowRecord, plan: Plan | null): boolean =>
-  plan?.continues === true && plan.steps.every(({ step_id }) => steps.get(step_id)?.state === "succeeded");
+/** Returns whether every step of a plan that another plan follows is through, or its failure is answered for. */
+export function hasGoneThrough({ steps }: WorkflowRecord, plan: Plan | null): boolean {
+  const own = (plan?.steps ?? []).flatMap(({ step_id }) => steps.get(step_id) ?? []);
+  return plan?.continues === true && own.every((step) => isThrough(step) || isHandled(step, own));
+}

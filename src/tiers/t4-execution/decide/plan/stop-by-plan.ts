@@ -1,0 +1,30 @@
+/**
+ * Stops the other steps of a plan once a step has failed by the plan's choice: nothing more begins.
+ *
+ * 1.  A call that is under way is waited for, and an end that nobody knows is asked of a person first. Neither is
+ *     called again. All other steps are skipped at once, with the gates that they held.
+ */
+import { draft } from "../../../../contract/event.ts";
+import { isStepDone, type StepRecord, stepsOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
+import type { StepPhase } from "../../../../contract/workflow-state.ts";
+import type { Run } from "../run/run.ts";
+import { kindOf } from "../step/kinds.ts";
+
+/** Returns the step of the newest plan that has ended the workflow by the plan's choice. */
+export const endedBy = (record: WorkflowRecord): StepRecord | undefined =>
+  stepsOf(record).find(({ error }) => error?.code === "T4_PLAN_FAILED");
+
+/** Skips what may not go on after a step has failed by the plan's choice. */
+export function stopOthers(run: Run): void {
+  const { record } = run.log;
+  if (endedBy(record) === undefined) return;
+  for (const step of stepsOf(record)) {
+    if (isStepDone(step.state) || isUnderWay(run, step)) continue;
+    run.log.note(draft("STEP_SKIPPED", { reason: "plan_failed", because: null }, step.step.step_id));
+  }
+}
+
+const ending: ReadonlySet<StepPhase | null> = new Set<StepPhase>(["finishing", "settling"]);
+
+const isUnderWay = (run: Run, step: StepRecord): boolean =>
+  run.calls.has(step.step.step_id) || ending.has(step.phase) || kindOf(step.step).cancel.isOpen(run, step);
