@@ -47,6 +47,17 @@ export function awaken({ world, latest, elapsed }: Stage, { faults, wall }: Simu
   faults.wake();
 }
 
+const nights = [30_000, 700_000, 700_000, 41 * 86_400_000] as const;
+
+/** Time goes on while the machine sleeps, with all that runs on it. */
+function passTime({ awake, world }: Stage, ms: number): void {
+  world.mark("slept on");
+  for (const { wall } of awake) {
+    wall.sleep(ms);
+    wall.jump(ms);
+  }
+}
+
 const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = {
   submit: (stage, action, process) =>
     ask(stage, { process, what: "submit" }, async ({ submit }) => {
@@ -130,6 +141,10 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     const id = at(stage.workflows, of);
     const report = { score: how };
     return id === undefined ? undefined : ask(stage, { process, what: "report" }, (k) => k.attachReport(id, report));
+  },
+  pass: (stage, { how }) => {
+    passTime(stage, at(nights, how) as number);
+    return undefined;
   },
   settle: (stage, { of }, process) => {
     const id = at(stage.workflows, of);

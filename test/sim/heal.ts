@@ -1,5 +1,6 @@
 /** The end of every story: faults are over, all processes but a last one go, and that one sees the work to its end. */
 import type { Gate } from "../../src/contract/gate.ts";
+import { parkedSteps, type WorkflowRecord } from "../../src/contract/workflow.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import { people } from "./ask.ts";
 import { awaken } from "./happen.ts";
@@ -104,11 +105,21 @@ async function seeToTheEnd(stage: Stage, last: SimulatedProcess): Promise<readon
     const { open, stuck } = await decideAll(stage, last, round);
     // What a gate shows may change between one look and another, and stands in the end.
     const isStuck = stuck.length === open;
-    if (open === 0 || stage.broken.length > 0) return [];
+    if (stage.broken.length > 0) return [];
+    if (open === 0) return leftWaiting(stage, last);
     if (isStuck && wasStuck) return stuck;
     wasStuck = isStuck;
   }
   return ["ends: it goes on and on"];
+}
+
+/** What waits for a time that a process lives to see is taken up by it: once nothing moves any more, nothing waits. */
+function leftWaiting({ world }: Stage, { name }: SimulatedProcess): readonly string[] {
+  const waiting = [...world.records.values()].filter((record) => record?.state === "waiting");
+  return waiting.map((record) => {
+    const dues = parkedSteps(record as WorkflowRecord).map(({ parked }) => parked?.due_at);
+    return `overdue: ${record?.workflow_id} waits for ${dues}, and ${name} does not take it up`;
+  });
 }
 
 /** Time passes until nothing moves any more. */

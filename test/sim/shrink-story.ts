@@ -55,6 +55,8 @@ async function dropSteps(now: Now, take: Take): Promise<boolean> {
         ...step,
         depends_on: step.depends_on.filter((other) => other !== id),
         applies: step.applies === id ? null : step.applies,
+        settled: step.settled?.filter((other) => other !== id),
+        when: step.when?.of === id ? undefined : step.when,
       }));
     if (steps.length > 0 && (await take({ ...now(), steps }))) moved = true;
   }
@@ -83,7 +85,9 @@ async function plainer(now: Now, take: Take): Promise<boolean> {
       ...Object.keys(gate ?? {}).map((name) => (story: Story) => alter(story, id, { gate: without(gate, name) })),
       (story: Story) => alter(story, id, { behaviours: [] }),
       (story: Story) => alter(story, id, { outcome: false, applies: null }),
-      (story: Story) => alter(story, id, { depends_on: [] }),
+      (story: Story) => alter(story, id, { depends_on: [], when: undefined, settled: undefined }),
+      (story: Story) => alter(story, id, { when: undefined }),
+      (story: Story) => alter(story, id, { settled: undefined }),
       (story: Story) => alter(story, id, { as: undefined }),
     ]),
   ];

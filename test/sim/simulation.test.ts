@@ -16,11 +16,12 @@ const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
  * had replaced and masked; a retry was called with what had been edited meanwhile; of several commands that woke one
  * workflow together some were told of decisions that were never written (38, 83, 114); the live gate of a call in doubt
  * outlived its step, which was skipped (537); of two steps that shared a call one was asked about it while the other
- * called again, and a cancel waited for ever (3698).
+ * called again, and a cancel waited for ever (3698); a step began, or was called again, after another had failed by the
+ * plan's choice, and a regeneration of a workflow that had ended so did nothing (from 900001 on).
  */
 const found = [
   38, 83, 114, 119, 537, 936, 3698, 7695, 22_291, 23_190, 26_960, 30_048, 30_491, 44_272, 45_514, 50_626, 52_511,
-  700_333,
+  700_333, 900_027, 900_076, 900_215, 900_234, 900_240,
 ];
 
 /**
@@ -37,6 +38,7 @@ const rare = [
   "OUTPUT_SANITIZED",
   "PLAN_CREATED continue",
   "PLAN_REJECTED",
+  "STEP_RESUMED",
   "action: ALLOW_WITH_REDACTION",
   "another release sees to the end",
   "decide T5_GATE_AMBIGUOUS",
@@ -54,6 +56,7 @@ const rare = [
   "remember done",
   "route BudgetFallback",
   "say again done",
+  "slept on",
   "stopped",
 ];
 

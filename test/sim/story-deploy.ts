@@ -103,10 +103,12 @@ export function templateOf({ steps }: Story, release: StoryRelease | null): Stor
   if (release === null) return steps;
   const left = steps.filter(({ id, operator }) => !release.omits.includes(id) && !release.lacks.includes(operator));
   const ids = new Set(left.map(({ id }) => id));
-  return left.map((step) => ({
+  return left.map(({ when, ...step }) => ({
     ...step,
+    ...(when !== undefined && ids.has(when.of) ? { when } : {}),
     gate: release.gates[step.id] ?? step.gate,
     depends_on: step.depends_on.filter((id) => ids.has(id)),
+    ...(step.settled === undefined ? {} : { settled: step.settled.filter((id) => ids.has(id)) }),
     applies: step.applies !== null && ids.has(step.applies) ? step.applies : null,
   }));
 }

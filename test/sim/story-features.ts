@@ -68,6 +68,8 @@ export interface Features {
   readonly memory: boolean;
   readonly models: StoryModels | null;
   readonly masks: readonly StoryMask[];
+  /** The limits that the package sets for its own workflows. */
+  readonly packageLimits: { readonly maxSteps?: number; readonly maxReplans?: number };
 }
 
 export const noFeatures: Features = {
@@ -84,6 +86,7 @@ export const noFeatures: Features = {
   memory: false,
   models: null,
   masks: [],
+  packageLimits: {},
 };
 
 /** Those that a story has. */

@@ -30,7 +30,8 @@ export function storyPackages(hands: Hands) {
   const operators = story.operators.map((operator, i) => storyOperator(hands, i, operator));
   const { version = "1.0", pins = false, lacks = [] } = release ?? ({} as Partial<StoryRelease>);
   const known = operators.filter((_, i) => !lacks.includes(i));
-  const own = storyPackage([storyIntent, version], known, (round, context) =>
+  const { packageLimits } = story;
+  const own = storyPackage([storyIntent, version], packageLimits, known, (round, context) =>
     knowing(story, planOf(story, round, release), context),
   );
   if (!pins) return [own];
@@ -43,7 +44,9 @@ export function storyPackages(hands: Hands) {
   const intentType = version === "1.0" ? `${storyIntent}.Older` : storyIntent;
   return [
     own,
-    storyPackage([intentType, "1.0"], older, (round, context) => knowing(first, planOf(first, round, null), context)),
+    storyPackage([intentType, "1.0"], packageLimits, older, (round, context) =>
+      knowing(first, planOf(first, round, null), context),
+    ),
   ];
 }
 
@@ -53,6 +56,7 @@ const knowing = ({ memory }: Story, plan: ExecutionPlan, { context_hash }: Conte
 
 const storyPackage = (
   [intentType, version]: readonly [string, string],
+  limits: Story["packageLimits"],
   operators: Operators,
   plan: (round: number, context: ContextBundle) => ExecutionPlan,
 ) =>
@@ -61,6 +65,7 @@ const storyPackage = (
     version,
     input: z.record(z.string(), z.unknown()),
     operators,
+    limits,
     outcomes: { "Story.Draft": z.unknown() },
     plan: ({ situation, context }) => plan(situation.round, context),
   });

@@ -1,7 +1,8 @@
 /** The plan of a story, round by round, and the names of what stands in it. */
-import type { ExecutionPlan, PlanStepDraft } from "../../src/contract/plan.ts";
+import type { AnyStepDraft, ExecutionPlan } from "../../src/contract/plan.ts";
 import type { Story, StoryStep } from "./story.ts";
 import { type StoryRelease, templateOf } from "./story-deploy.ts";
+import { conditionOf } from "./story-lifecycle.ts";
 
 export const nameOf = (operator: number): string => `Story.Op${operator}`;
 
@@ -33,26 +34,41 @@ export function planOf(story: Story, round: number, release: StoryRelease | null
 const calledAs = (story: Story, step: StoryStep): StoryStep =>
   (step.as === undefined ? undefined : findStep(story, step.as)) ?? step;
 
-const paramsOf = (made: StoryStep, named: Named, shown: Named): { of: string; from: string[] } => ({
+/** What a step without a call gives is nothing to refer to. */
+const paramsOf = (story: Story, made: StoryStep, shown: Named, named: Named): { of: string; from: string[] } => ({
   of: named(made.id),
-  from: made.depends_on.map((id) => shown(named(id))),
+  from: made.depends_on.filter((id) => findStep(story, id)?.kind === undefined).map(shown),
 });
 
-const draftOf = (story: Story, step: StoryStep, named: Named): PlanStepDraft => ({
-  step_id: named(step.id),
-  name: step.id,
-  operator: nameOf(step.operator),
-  params: paramsOf(calledAs(story, step), named, (id) => `{{${id}.output.by}}`),
-  depends_on: step.depends_on.map(named),
-  ...(step.gate === null ? {} : { gate: step.gate as never }),
-  ...(step.outcome ? { outcome: "Story.Draft" } : {}),
-  ...(step.applies === null ? {} : { applies: named(step.applies) }),
-});
+/** Returns whether a step may have given nothing where those that come after it go on. */
+const mayGiveNothing = ({ steps }: Story, id: string): boolean =>
+  steps.some((step) => (step.id === id && step.when !== undefined) || step.settled?.includes(id) === true);
+
+function draftOf(story: Story, step: StoryStep, named: Named): AnyStepDraft {
+  const shared = {
+    step_id: named(step.id),
+    name: step.id,
+    depends_on: step.depends_on.map((id) =>
+      step.settled?.includes(id) === true ? { step_id: named(id), settled: true as const } : named(id),
+    ),
+    ...(step.when === undefined ? {} : { when: conditionOf(step.when, `{{${named(step.when.of)}.output.by}}`) }),
+  };
+  if (step.kind !== undefined) return { ...shared, kind: step.kind, params: step.params } as AnyStepDraft;
+  const shown = (id: string): string => `{{${named(id)}.output.by${mayGiveNothing(story, id) ? ' ?? "none"' : ""}}}`;
+  return {
+    ...shared,
+    operator: nameOf(step.operator),
+    params: paramsOf(story, calledAs(story, step), shown, named),
+    ...(step.gate === null ? {} : { gate: step.gate as never }),
+    ...(step.outcome ? { outcome: "Story.Draft" } : {}),
+    ...(step.applies === null ? {} : { applies: named(step.applies) }),
+  };
+}
 
 /** What the call of a step will be made with where all goes as planned. */
 export function foreseen(story: Story, step: StoryStep, round: number) {
   const named = namesIn(story, round);
-  const params = paramsOf(calledAs(story, step), named, (id) => id);
+  const params = paramsOf(story, calledAs(story, step), named, named);
   const isChanged = story.operators[step.operator]?.ruling.endsWith("TRANSFORM") === true;
   return { step_id: named(step.id), payload: isChanged ? { ...params, transformed: true } : params };
 }

@@ -10,6 +10,7 @@ import { type Draw, drawing } from "./drawing.ts";
 import { withContests } from "./story-contest.ts";
 import { type StoryDeploy, withDeploy } from "./story-deploy.ts";
 import { type Features, type Manner, type Shows, withFeatures } from "./story-features.ts";
+import { type Kind, type StoryWhen, withLifecycle } from "./story-lifecycle.ts";
 import { withMasks } from "./story-masks.ts";
 import { withMemory } from "./story-memory.ts";
 import { withModels } from "./story-models.ts";
@@ -68,6 +69,12 @@ export interface StoryStep {
   readonly as?: string;
   /** What its calls do, in order; afterwards they succeed. */
   readonly behaviours: readonly Behaviour[];
+  /** The kind of a step that calls no operator, and its params. */
+  readonly kind?: Kind;
+  readonly params?: Readonly<Record<string, string | number>>;
+  readonly when?: StoryWhen;
+  /** The dependencies that it waits for however they end. */
+  readonly settled?: readonly string[];
 }
 export type GateInput = Partial<GateSpec>;
 
@@ -99,6 +106,7 @@ export const deeds = [
   "name_none",
   "stop",
   "throng",
+  "pass",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -169,6 +177,7 @@ const weights: Readonly<Record<Deed, number>> = {
   name_none: 0,
   stop: 0,
   throng: 0,
+  pass: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -208,6 +217,7 @@ const layers: readonly ((story: Story) => Story)[] = [
   withModels,
   withMasks,
   withThrongs,
+  withLifecycle,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {

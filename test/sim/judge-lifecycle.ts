@@ -1,0 +1,146 @@
+/**
+ * What a plan says beside calls, held against what happened: sleeps, conditions, dependencies of any end, steps that end
+ * their workflow, workflows that wait for no person.
+ *
+ * 1.  A sleep ends once in each run of its step, and never before its time.
+ * 2.  A step begins once all that it depends on is through, or has ended where it waits for any end. One that is parked is
+ *     neither.
+ * 3.  A step begins if its condition holds, and is skipped by it if it does not; what is skipped is never called.
+ * 4.  After a step has failed by the plan's choice nothing begins, and no other plan is made, before a person restarts it.
+ * 5.  A workflow that waits has a parked step, no open gate, and nothing that could go on.
+ * 6.  The package's limit of replans holds.
+ */
+import { foldWorkflow } from "../../machines/fold.ts";
+import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
+import { isOpenGate } from "../../src/contract/gate.ts";
+import type { StepRecord, WorkflowRecord } from "../../src/contract/workflow.ts";
+import { outputsOf } from "../../src/tiers/t4-execution/decide/run/run.ts";
+import type { OutsideWorld } from "./outside-world.ts";
+import type { Story } from "./story.ts";
+import { isTrue } from "./story-lifecycle.ts";
+import { findStep, plainOf } from "./story-plan.ts";
+
+export function judgeLifecycle(story: Story, world: OutsideWorld): readonly string[] {
+  const records = new Map<string, WorkflowRecord | null>();
+  const failures: string[] = [];
+  for (const [i, { event, at }] of world.durable.entries()) {
+    const { workflow_id: id } = event;
+    if (id === null) continue;
+    const record = records.get(id) ?? null;
+    const why = record === null ? null : judgeEvent(story, event, record);
+    if (why !== null) failures.push(`${why} (${event.event_type} of ${event.step_id} in ${id} at ${event.sequence})`);
+    const after = foldWorkflow(record, event);
+    records.set(id, after);
+    if (world.durable[i + 1]?.at !== at && after?.state === "waiting") failures.push(...judgeWaiting(after));
+  }
+  return [...failures, ...judgeCalled(world), ...judgeReplans(story, world)];
+}
+
+function judgeEvent(story: Story, event: LedgerEvent, record: WorkflowRecord): string | null {
+  const step = record.steps.get(event.step_id ?? "");
+  switch (event.event_type) {
+    case "STEP_STARTED":
+      return step === undefined ? null : (judgeEnded(record) ?? judgeBegin(story, record, step));
+    case "ACTION_STARTED":
+    case "PLAN_CREATED":
+      return judgeEnded(record);
+    case "STEP_PARKED":
+      return step?.parked == null ? null : "sleep: it sleeps twice in one run";
+    case "STEP_RESUMED":
+      return judgeWaking(event, step);
+    case "STEP_SUCCEEDED":
+      return step?.step.kind === "sleep" && step.resumed === null ? "sleep: it has not woken" : null;
+    case "STEP_SKIPPED": {
+      const isLeftOut = payloadOf(event, "STEP_SKIPPED").reason === "condition";
+      return isLeftOut && step !== undefined && holds(story, record, step) ? "condition: it holds" : null;
+    }
+    default:
+      return null;
+  }
+}
+
+function judgeWaking({ timestamp }: LedgerEvent, step: StepRecord | undefined): string | null {
+  if (step?.phase !== "parked" || step.resumed !== null) return "sleep: it wakes without sleeping, or twice";
+  const due = step.parked?.due_at ?? null;
+  return due !== null && Date.parse(timestamp) < Date.parse(due) ? `sleep: it wakes before ${due}` : null;
+}
+
+const isThrough = ({ state, skip_reason }: StepRecord): boolean => state === "succeeded" || skip_reason === "condition";
+
+/** The dependency that a step waits for; undefined if it waits for none. */
+function waitedFor({ steps }: WorkflowRecord, { step: { depends_on, settled = [] } }: StepRecord): string | undefined {
+  return depends_on.find((id) => {
+    const other = steps.get(id);
+    if (other === undefined) return true;
+    return !isThrough(other) && !(settled.includes(id) && ["failed", "skipped"].includes(other.state));
+  });
+}
+
+function judgeBegin(story: Story, record: WorkflowRecord, step: StepRecord): string | null {
+  const waits = waitedFor(record, step);
+  if (waits !== undefined) return `begun: it begins before ${waits} has ended`;
+  return holds(story, record, step) ? null : "condition: it begins, and its condition does not hold";
+}
+
+/** Whether the condition of the story holds for a step as its workflow stands; a step without one is always taken. */
+function holds(story: Story, record: WorkflowRecord, { step }: StepRecord): boolean {
+  const when = findStep(story, step.step_id)?.when;
+  if (when === undefined || step.when === undefined) return true;
+  const before = withAll(record, step.depends_on);
+  const of = [...before].findLast((id) => plainOf(id) === when.of);
+  const value = of === undefined ? undefined : (outputsOf(record, step)(of) as { readonly by?: unknown } | null);
+  return isTrue(when, value?.by != null);
+}
+
+/** These and all that they depend on, the nearest last. */
+function withAll({ steps }: WorkflowRecord, ids: readonly string[]): ReadonlySet<string> {
+  const found = new Set(ids);
+  for (const id of found) for (const further of steps.get(id)?.step.depends_on ?? []) found.add(further);
+  return new Set([...found].reverse());
+}
+
+/** Why nothing may begin any more; null if the plan has not ended its workflow. */
+function judgeEnded({ plan, steps }: WorkflowRecord): string | null {
+  const ending = plan?.steps.find(({ step_id }) => steps.get(step_id)?.error?.code === "T4_PLAN_FAILED");
+  return ending === undefined ? null : `ended: ${ending.step_id} had ended the workflow`;
+}
+
+function judgeWaiting(record: WorkflowRecord): readonly string[] {
+  const { workflow_id, steps, gates, plan, sequence } = record;
+  const told = `of ${workflow_id} at ${sequence}`;
+  const all = [...steps.values()];
+  const current = new Set(plan?.steps.map(({ step_id }) => step_id));
+  const able = all.find(
+    (step) =>
+      (step.state === "running" && step.phase !== "parked") ||
+      (step.state === "queued" && current.has(step.step.step_id) && waitedFor(record, step) === undefined),
+  );
+  return [
+    ...(all.some(({ phase }) => phase === "parked") ? [] : [`waiting: nothing ${told} is parked`]),
+    ...([...gates.values()].some(isOpenGate) ? [`waiting: a gate ${told} is open`] : []),
+    ...(able === undefined ? [] : [`waiting: ${able.step.step_id} ${told} could go on`]),
+  ];
+}
+
+/** What was never begun was never called: neither what its condition left out, nor what a choice of the plan ended. */
+function judgeCalled({ calls, records }: OutsideWorld): readonly string[] {
+  return calls.flatMap(({ workflow_id, step_id, process }) =>
+    records.get(workflow_id)?.steps.get(step_id)?.skip_reason === "condition"
+      ? [`condition: ${step_id} of ${workflow_id} was called by ${process}, and is left out`]
+      : [],
+  );
+}
+
+function judgeReplans({ packageLimits: { maxReplans } }: Story, { durable }: OutsideWorld): readonly string[] {
+  if (maxReplans === undefined) return [];
+  const byWorkflow = Map.groupBy(durable, ({ event }) => event.workflow_id);
+  return [...byWorkflow].flatMap(([id, own]) => {
+    const isRestarted = own.some(({ event }) => event.event_type === "WORKFLOW_RESTARTED");
+    const replans = own.filter(
+      ({ event }) => event.event_type === "PLAN_CREATED" && payloadOf(event, "PLAN_CREATED").cause === "replan",
+    );
+    return isRestarted || replans.length <= maxReplans
+      ? []
+      : [`replans: ${id} made ${replans.length} of ${maxReplans}`];
+  });
+}
