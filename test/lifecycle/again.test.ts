@@ -267,6 +267,30 @@ describe("a step that fails by the plan's choice", () => {
   });
 });
 
+describe("the progress of a workflow", () => {
+  it("counts no step that its condition left out, before its end and after a restart", async () => {
+    const steps = [
+      take("first"),
+      take("never", ["first"], { when: { value: "{{first.output}}", equals: "x" } }),
+      take("asked", ["never"], { gate: { reason: "look" } }),
+      take("last", ["asked"]),
+    ];
+    const s = await stage(steps);
+    await using t = s.t;
+    s.given.set("last", [broken()]);
+    const percent = async (id: string) => (await t.kernel.workflow(id)).progress.percent;
+    const id = await t.submit("Again.Play");
+    await t.clock.settle();
+    expect(await percent(id)).toBe(33);
+    await t.approve(id, "gate-asked");
+    await t.rest(id);
+    expect(await percent(id)).toBe(67);
+    await s.retry(id, "regenerate", ["asked"]);
+    await t.clock.settle();
+    expect(await percent(id)).toBe(50);
+  });
+});
+
 describe("a plan that another follows", () => {
   it("is gone through where a condition left steps out, and failures are answered for: that is no replan", async () => {
     const steps = [

@@ -96,6 +96,21 @@ describe("a condition", () => {
     );
   });
 
+  it("holds for a value that is not there by exists: false alone", () => {
+    const tests = [
+      { equals: 1 },
+      { equals: null },
+      { one_of: [1, null] },
+      { above: -1 },
+      { at_most: 1 },
+      { exists: true },
+    ];
+    const absent = (test: object): boolean => conditionHolds({ value: "x", ...test }, given({ x: undefined }));
+    expect(tests.map(absent)).toEqual(tests.map(() => false));
+    expect(absent({ exists: false })).toBe(true);
+    expect(conditionHolds({ value: 1, equals: "x" }, given({ x: undefined }))).toBe(false);
+  });
+
   it.each([
     [{}, "it states nothing"],
     [{ value: 1 }, "it needs a test of its value"],
