@@ -212,7 +212,7 @@ function migrations(record: WorkflowRecord, registry: Registry): readonly Remedy
   const { type, inputs } = record.intent;
   if (packagesOf(record, registry).length === 0) return [];
   const { version, input } = registry.getCapability(type);
-  const what =
-    `begin it again as ${capabilityRef(type, version)}; ` + "what succeeded under the same operators is not done again";
+  const kept = "what succeeded under the same operators is not done again";
+  const what = `begin it again as ${capabilityRef(type, version)}; ${kept}`;
   return readStably(input, inputs).ok ? [{ kind: "migrate", version, what }] : [];
 }
