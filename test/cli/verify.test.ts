@@ -69,7 +69,6 @@ describe("verify --file", () => {
     ["a changed hash", change(0, { hash: "0".repeat(64) }), 1, "hash"],
     ["a row left out", chain(workflow, 4).toSpliced(1, 1), 3, "link"],
     ["rows in another order", chain(workflow, 3).toReversed(), 3, "link"],
-    ["a missing field", change(1, { envelope: undefined as never }), 2, "hash"],
   ])("finds %s", async (_name, rows, sequence, reason) => {
     const verdict = await check(rows);
     expect(verdict).toMatchObject({ ok: false, broken: [{ stream: workflow, sequence, reason }] });
@@ -80,6 +79,14 @@ describe("verify --file", () => {
     const verdict = await check([...rows, closingOf(chain(workflow, 4))]);
     expect(verdict.broken).toEqual([{ line: 2, stream: workflow, sequence: 2, reason: "missing" }]);
     expect(renderVerdict(verdict, { paint: (_style, line) => line })).toContain("the body is missing");
+  });
+
+  it("finds a row without one of its fields, and the row that no longer follows on it", async () => {
+    const { broken } = await check(change(1, { envelope: undefined as never }));
+    expect(broken.map(({ line, reason }) => [line, reason])).toEqual([
+      [2, "format"],
+      [3, "link"],
+    ]);
   });
 
   it("finds lines that are no rows", async () => {

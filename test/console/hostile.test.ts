@@ -134,7 +134,7 @@ describe("the page", () => {
     const kernel = await createKernel();
     const app = createHttpApp(kernel, { sessions: {} });
     expect((await app.fetch(new Request("http://edge.test/"))).status).toBe(401);
-    expect(() => createHttpApp(kernel, { sessions: {}, console: "yes" as never })).toThrow("console is true or false");
+    expect(() => createHttpApp(kernel, { sessions: {}, console: "yes" as never })).toThrow("createHttpApp: console: ");
     await kernel.stop();
   });
 

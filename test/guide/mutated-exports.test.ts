@@ -292,7 +292,7 @@ describe("the guide's verifiers and the kernel", () => {
           for (const word of byKernel) met.add(word.replace(/.*"(\w+)"\]$/, "$1"));
         }
       }),
-      { numRuns: runs(2), endOnFailure: true },
+      { numRuns: runs(2) },
     );
     expect(met.size).toBeGreaterThan(3);
   });
@@ -327,7 +327,7 @@ describe("the guide's verifiers and the kernel", () => {
         for (const verifier of runnable)
           expect(wordsOf(verifyFiles(verifier, folder.path, [file])[0]!)).toEqual(byKernel);
       }),
-      { numRuns: runs(2), endOnFailure: true },
+      { numRuns: runs(2) },
     );
   });
 });

@@ -32,7 +32,7 @@ describe("a row", () => {
     const settings = { policyVersion: "default-1" };
     expect(rows[0]?.inputs).toEqual([{ in: "begin", facts: { $event: 0 }, host: { settings } }]);
     expect(rows[1]?.inputs?.flatMap(({ host }) => host ?? [])).toEqual([
-      { "operator Note.Work@1.0": { retry: "NONE" } },
+      { "capability Story.Note.Publish@1.0": { value: {} }, "operator Note.Work@1.0": { retry: "NONE" } },
     ]);
     const answers = rows.flatMap(({ inputs = [] }) => inputs.flatMap((input) => input.answers ?? []));
     const keys = answers.map(({ scope, key }) => `${scope} ${key.split(":")[0]}`);

@@ -50,7 +50,7 @@ export const wrong = defineCapability({
     step({ step_id, name, operator: "Shop.Pay", params: { order: "", cents: 1, card: { number: "", kind: "gold" } } });
     // says: Type 'Reference<number>' is not assignable to type 'Param<string>'
     step({ step_id, name, operator: "Shop.Pay", params: { order: "", cents: 1, card, tags: [found.output.cents] } });
-    // says: Type 'string' is not assignable to type 'AnyStep'
+    // says: Type 'string' is not assignable to type 'AnyStep | SettledStep'
     step({ step_id, name, operator: "Shop.Tell", params: { text: "" }, depends_on: ["look"] });
     // says: Type '"Receit"' is not assignable to type
     step({ step_id, name, operator: "Shop.Tell", params: { text: "" }, outcome: "Receit" });
@@ -61,7 +61,7 @@ export const wrong = defineCapability({
     // says: 'approval' does not exist in type '{ approvals: number; rejections?: number | undefined; }'. Did you mean
     // to write 'approvals'?
     step({ step_id, name, operator: "Shop.Tell", params: { text: "" }, gate: { quorum: { approval: 2 } } });
-    // says: 'gates' does not exist in type 'StepDraft<"Shop.Tell", { readonly text: Param<string>; }, undefined>'. Did
+    // says: 'gates' does not exist in type 'StepDraft<"Shop.Tell", { readonly text: Param<string>; }, undefined, undefined>'. Did
     // you mean to write 'gate'?
     step({ step_id, name, operator: "Shop.Tell", params: { text: "" }, gates: {} });
     return { reasoning: "", steps: [found, told] };
