@@ -5,14 +5,29 @@
  *     called again. All other steps are skipped at once, with the gates that they held.
  */
 import { draft } from "../../../../contract/event.ts";
+import type { Plan } from "../../../../contract/plan.ts";
 import { isStepDone, type StepRecord, stepsOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import type { StepPhase } from "../../../../contract/workflow-state.ts";
 import type { Run } from "../run/run.ts";
 import { kindOf } from "../step/kinds.ts";
 
+/** The steps of a plan by which it may end its workflow, found once for each plan. */
+const failingSteps = new WeakMap<Plan, readonly string[]>();
+
+function failingStepsOf(plan: Plan): readonly string[] {
+  const known = failingSteps.get(plan);
+  if (known !== undefined) return known;
+  const found = plan.steps.filter(({ kind }) => kind === "fail").map(({ step_id }) => step_id);
+  failingSteps.set(plan, found);
+  return found;
+}
+
 /** Returns the step of the newest plan that has ended the workflow by the plan's choice. */
-export const endedBy = (record: WorkflowRecord): StepRecord | undefined =>
-  stepsOf(record).find(({ error }) => error?.code === "T4_PLAN_FAILED");
+export function endedBy({ plan, steps }: WorkflowRecord): StepRecord | undefined {
+  const failing = plan === null ? [] : failingStepsOf(plan);
+  const id = failing.find((one) => steps.get(one)?.error?.code === "T4_PLAN_FAILED");
+  return id === undefined ? undefined : steps.get(id);
+}
 
 /** Skips what may not go on after a step has failed by the plan's choice. */
 export function stopOthers(run: Run): void {
