@@ -41,10 +41,10 @@ export function nextDue(run: Run): number {
 }
 
 /** Returns whether the workflow waits for its start, or a step for a time: the end of a pause, or of its sleep. */
-export function waitsForTime({ steps, standing, ...record }: WorkflowRecord): boolean {
+export function waitsForTime(record: WorkflowRecord): boolean {
   if (startOf(record) !== null) return true;
-  for (const id of standing.running) {
-    const { phase, parked = null } = steps.get(id) ?? {};
+  for (const id of record.standing.running) {
+    const { phase, parked = null } = record.steps.get(id) ?? {};
     if (phase === "backing_off" || (phase === "parked" && parked?.due_at != null)) return true;
   }
   return false;
