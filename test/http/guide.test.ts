@@ -42,6 +42,17 @@ describe("the guide that is served", () => {
     }
   });
 
+  it("lists the sections of a page beside it, as links", () => {
+    for (const { name, text } of pages) {
+      const sections = text.replace(/^```[\s\S]*?^```/gm, "").match(/^## /gm) ?? [];
+      const nav = /<nav[^>]*>[\s\S]*<\/nav>/.exec(rendered.get(addressOf(name)) ?? "")?.[0] ?? "";
+      const [, list = ""] = /<b>On this page<\/b><ul>(.*?)<\/ul>/s.exec(nav) ?? [];
+      const expected = sections.length < 2 ? 0 : sections.length;
+      expect([name, list.match(/<li><a href="#[^"]+">[^<]+<\/a><\/li>/g)?.length ?? 0]).toEqual([name, expected]);
+      expect([name, nav.match(/&lt;/)]).toEqual([name, null]);
+    }
+  });
+
   it("shows code, and whatever HTML a page holds, as text", () => {
     const text =
       '# A & B\n\n<!-- a mark -->\n\n<img src=x onerror=alert(1)>\n\nOne <b>two</b> [go](javascript:alert(1)) `<i>`\n\n```ts\nif (a < b) "</pre><script>";\n```\n';

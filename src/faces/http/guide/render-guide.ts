@@ -42,12 +42,9 @@ function renderNav({ name: shown }: GuideFile, all: readonly GuideFile[], headin
     page.name === shown
       ? html`<li><a href="${addressOf(page.name)}" aria-current="page">${titleOf(page)}</a></li>`
       : html`<li><a href="${addressOf(page.name)}">${titleOf(page)}</a></li>`;
-  return html`<nav aria-label="Guide"><ul>${all.map(link)}</ul>${
-    sections.length < 2
-      ? ""
-      : html`<b>On this ` +
-        `page</b><ul>${sections.map(({ text, anchor }) => html`<li><a href="#${anchor}">${text}</a></li>`)}</ul>`
-  }</nav>`;
+  const items = sections.map(({ text, anchor }) => html`<li><a href="#${anchor}">${text}</a></li>`);
+  const own = sections.length < 2 ? "" : html`<b>On this page</b><ul>${items}</ul>`;
+  return html`<nav aria-label="Guide"><ul>${all.map(link)}</ul>${own}</nav>`;
 }
 
 /** Returns the differences from the default renderer: everything that becomes an attribute or might be markup. */
