@@ -114,6 +114,7 @@ class RunningKernel {
     Kernel,
     | "submit"
     | "decideGate"
+    | "decideGates"
     | "withdrawVote"
     | "delegateGate"
     | "retry"
@@ -131,6 +132,7 @@ class RunningKernel {
     return {
       submit: (request, options) => this.#serve(() => gateway.submit(request, options)),
       decideGate: (workflowId, request) => this.#serve(() => gateway.decideGate(workflowId, request)),
+      decideGates: (request) => this.#serve(() => gateway.decideGates(request)),
       withdrawVote: (workflowId, request) => this.#serve(() => gateway.withdrawVote(workflowId, request)),
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
       retry: (workflowId, request) => this.#serve(() => retry(workflowId, request)),

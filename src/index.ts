@@ -80,6 +80,13 @@ export {
   UiAction,
   WithdrawalRequest,
 } from "./contract/gate.ts";
+export {
+  DecisionResult,
+  GateDecisions,
+  GateDecisionsResponse,
+  maxDecisionsAtOnce,
+  NamedDecision,
+} from "./contract/gate-decisions.ts";
 export { GateDoubt } from "./contract/gate-doubt.ts";
 export { GateNotice, NoticeKind, noticeKinds } from "./contract/gate-notice.ts";
 export { GateSpec } from "./contract/gate-spec.ts";

@@ -6,7 +6,7 @@ import { Caller } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, CapabilityPackage } from "../contract/capability.ts";
 import type { CapabilityClient } from "../kernel/capability-client.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
-import { submit, workflowCommands } from "./commands.ts";
+import { kernelCommands, submit, workflowCommands } from "./commands.ts";
 import { lists } from "./lists.ts";
 import { type Declared, immediate, lasting, promised } from "./operation.ts";
 import { channels, reads, searches, tokens, views } from "./reads.ts";
@@ -21,6 +21,7 @@ const { shape: ofPackage } = CapabilityPackage.pick({ intentType: true, version:
 /** The operations of a kernel by the names of its methods. */
 export const operations: Declared<Kernel> = {
   submit,
+  ...kernelCommands,
   ...workflowCommands,
   ...views,
   ...lists,

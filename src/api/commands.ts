@@ -4,10 +4,11 @@
 import { z } from "zod";
 import { commandScopes } from "../contract/auth-context.ts";
 import { DelegationRequest, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
+import { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
 import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
-import { type Command, promised, type WorkflowCommand } from "./operation.ts";
+import { type Command, type KernelCommand, promised, type Table, type WorkflowCommand } from "./operation.ts";
 
 /** The gateway copies a request as plain JSON and reads it with its schema, so the check of arguments skips it. */
 const request = z.unknown();
@@ -27,6 +28,29 @@ export const submit: Command = {
   },
   isKeyed: true,
 };
+
+/** The commands that concern no single workflow. */
+export const kernelCommands = {
+  decideGates: {
+    ...promised({ request }),
+    id: "decideGates",
+    word: "decisions",
+    summary: "Approves or rejects what waits at up to 500 gates; each decision has its own answer",
+    description:
+      "Each decision names the payload that its gate showed by payload.payload_digest. One that is refused refuses " +
+      "no other: `results` has an answer or an error for each, in the order of the request.",
+    scope: commandScopes.gate,
+    request: GateDecisions,
+    answer: GateDecisionsResponse,
+    example: {
+      decisions: [
+        { workflow_id: "wf_01JZ0000000000000000000000", decision: "approve", payload: { payload_digest: digest } },
+      ],
+    },
+    isIdempotent: true,
+    run: (kernel, given) => kernel.decideGates(given as never),
+  },
+} as const satisfies Table<Kernel, KernelCommand>;
 
 type CommandName = "decideGate" | "withdrawVote" | "delegateGate" | "retry" | "cancel";
 

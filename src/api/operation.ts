@@ -81,6 +81,12 @@ export interface Command extends Operation<"promise">, Offered {
   readonly namesGate?: boolean;
 }
 
+/** A command that names no workflow in its address. */
+export interface KernelCommand extends Command {
+  /** Calls the method. The kernel checks the request against its schema. */
+  readonly run: (kernel: Kernel, request: JsonObject) => Promise<object>;
+}
+
 /** A command to one workflow. */
 export interface WorkflowCommand extends Command {
   /** Calls the method. The kernel checks the request against its schema. */

@@ -16,6 +16,7 @@ import type { Explanation } from "../contract/explanation.ts";
 import type { FederatedChange, FederatedSyncReport, SyncRequest } from "../contract/federation.ts";
 import type { AtSequence, FeedOptions, Follow } from "../contract/follow.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
+import type { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
 import type { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import type { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
@@ -95,6 +96,11 @@ export interface Kernel extends AsyncDisposable {
    * answer.
    */
   decideGate(workflowId: string, request: GateRequest): Promise<GateResponse>;
+  /**
+   * Decides up to 500 gates in the name of a person, each by the digest of what it showed and each with its own answer;
+   * a decision that is refused refuses no other. Resolves once all of them are answered.
+   */
+  decideGates(request: GateDecisions): Promise<GateDecisionsResponse>;
   /** Withdraws a vote of the principal, or one given in their seat, while the gate is open. */
   withdrawVote(workflowId: string, request: WithdrawalRequest): Promise<GateResponse>;
   /** Lends one's seat at a gate to somebody else until `expires_at`; their vote then counts as one's own. */

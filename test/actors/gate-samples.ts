@@ -100,6 +100,22 @@ export const gateSamples: Readonly<Record<string, Sample>> = {
     },
     { payload: "approve" },
   ),
+  NamedDecision: fields(
+    { workflow_id: wf, decision: "approve", payload: { apply_targets: [], payload_digest: "d1" } },
+    { workflow_id: 1, payload: {} },
+  ),
+  GateDecisions: fields(
+    {
+      ...claim,
+      decisions: [{ workflow_id: wf, decision: "reject", payload: { apply_targets: [], payload_digest: "d1" } }],
+    },
+    { decisions: [] },
+  ),
+  DecisionResult: {
+    sample: { workflow_id: wf, ok: true, answer: { workflow_id: wf, status: "resumed", correlation_id: cor } },
+    wrong: { workflow_id: wf, ok: true },
+  },
+  GateDecisionsResponse: fields({ results: [], taken: 0, refused: 0 }, { taken: -1 }),
   GateResponse: fields({ workflow_id: wf, status: "resumed", correlation_id: cor }, { status: true }),
   GateSeat: fields({ may: true, reason: null, for: { type: "user", id: "bob" } }, { may: "yes" }),
   GateSignature: fields(signature, { jws: 1 }),

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { operations, partOperations } from "../../src/api/catalogue.ts";
-import { workflowCommands } from "../../src/api/commands.ts";
+import { kernelCommands, workflowCommands } from "../../src/api/commands.ts";
 import { lists } from "../../src/api/lists.ts";
 import type { Offered } from "../../src/api/operation.ts";
 import { channels, reads, searches, tokens, views } from "../../src/api/reads.ts";
@@ -40,7 +40,12 @@ describe("the faces", () => {
   });
 
   it("offer commands, views and lists over JSON-RPC under the same scopes", () => {
-    const operations = [...Object.values(workflowCommands), ...Object.values(views), ...Object.values(lists)];
+    const operations = [
+      ...Object.values(kernelCommands),
+      ...Object.values(workflowCommands),
+      ...Object.values(views),
+      ...Object.values(lists),
+    ];
     for (const { word, scope } of [...operations, tokens.budgets])
       expect([word, rpcMethods.get(`kernel/${word}`)?.needs]).toEqual([word, scope]);
   });

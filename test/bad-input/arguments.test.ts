@@ -43,6 +43,9 @@ const read = (): readonly unknown[] => [id, who];
 const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   submit: () => [{ ...who, intent_hint: { intent_type: "Test.Neighbour", inputs: {} } }],
   decideGate: () => [id, { ...who, decision: "approve", gate_id: "gate-s9" }],
+  decideGates: () => [
+    { ...who, decisions: [{ workflow_id: id, decision: "approve", payload: { payload_digest: "d" } }] },
+  ],
   withdrawVote: () => [id, { ...who, gate_id: "gate-s1" }],
   delegateGate: () => [id, { ...who, gate_id: "gate-s1", to: who.principal, expires_at: "2099-01-01T00:00:00Z" }],
   retry: () => [id, { ...who, mode: "resume_failed_steps" }],

@@ -54,6 +54,14 @@ const page = { limit: 1, total: true };
 const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   submit: () => [request.submit()],
   decideGate: () => [id, request.decide()],
+  decideGates: () => [
+    {
+      ...who,
+      decisions: [
+        { workflow_id: id, decision: "approve", gate_id: "gate-s1", payload: { ...payload(), payload_digest: "d" } },
+      ],
+    },
+  ],
   withdrawVote: () => [id, { ...who, gate_id: "gate-s1" }],
   delegateGate: () => [
     id,

@@ -45,7 +45,8 @@ describe.each(refused)("%s", (_who, as, answersGates, code) => {
     const { workflow_id, gates } = await face.t.run(intent);
     const client = await face.connect(as);
     const names = (await client.listTools()).tools.map((tool) => tool.name);
-    expect(names.includes("decide-gate")).toBe(answersGates && as !== "agent");
+    for (const tool of ["decide-gate", "decide-gates"])
+      expect(names.includes(tool)).toBe(answersGates && as !== "agent");
     const args = { workflow_id, payload_digest: gates[0]?.payload_digest, decision: "approve" };
     const answer = await call(client, "decide-gate", args).catch((thrown: { readonly data?: object }) => thrown);
     const unknown = { data: { kernel: { code: "T0_MCP_TOOL_UNKNOWN" } } };

@@ -7,7 +7,7 @@
  * 3.  Nothing else differs from the requests that the in-process API takes.
  */
 import { z } from "zod";
-import { submit, workflowCommands } from "../../api/commands.ts";
+import { kernelCommands, submit, workflowCommands } from "../../api/commands.ts";
 import type { Command } from "../../api/operation.ts";
 import { GateRequest, refuseUnnamed } from "../../contract/gate.ts";
 import { JobRequest } from "../../contract/http.ts";
@@ -26,10 +26,10 @@ function bodyOf({ request, example, namesGate = false }: Command): z.ZodType {
   return (hasPayload ? z.union([named, body.extend({ payload: shown })]) : named).meta({ examples: [example] });
 }
 
-/** The body of each command to a workflow, by the name of the command's method. */
+/** The body of each command but submit, by the name of the command's method. */
 export const commandBodies = Object.fromEntries(
-  Object.entries(workflowCommands).map(([method, command]) => [method, bodyOf(command)]),
-) as { readonly [M in keyof typeof workflowCommands]: z.ZodType };
+  Object.entries({ ...kernelCommands, ...workflowCommands }).map(([method, command]) => [method, bodyOf(command)]),
+) as { readonly [M in keyof typeof kernelCommands | keyof typeof workflowCommands]: z.ZodType };
 
 export const SubmitRequestBody = bodyOf(submit);
 export const SubmitBody = z.union([SubmitRequestBody, JobRequest]);

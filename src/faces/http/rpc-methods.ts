@@ -5,7 +5,7 @@
  * 2.  A method requires the scope of its address before it reads or does anything.
  */
 import { z } from "zod";
-import { submit, workflowCommands } from "../../api/commands.ts";
+import { kernelCommands, submit, workflowCommands } from "../../api/commands.ts";
 import { lists } from "../../api/lists.ts";
 import type { View } from "../../api/operation.ts";
 import { readScope, tokens, views } from "../../api/reads.ts";
@@ -41,6 +41,13 @@ const submitMethod: RpcMethod = {
   run: async ({ kernel }, params, { caller, trace, gone }) =>
     runSubmit(kernel, submitInNameOf(caller, params, trace), gone),
 };
+
+const kernelMethods = Object.values(kernelCommands).map((command) => {
+  const { word, scope } = command;
+  const run: RpcMethod["run"] = async ({ kernel }, params, { caller }) =>
+    command.run(kernel, inNameOf(caller, scope, params));
+  return [`kernel/${word}`, { needs: scope, run }] as const;
+});
 
 const commandMethods = Object.values(workflowCommands).map((command) => {
   const { word, scope } = command;
@@ -102,6 +109,7 @@ const budgetsMethod = reading(async ({ kernel }, { caller }, params) => {
 
 export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([
   [`kernel/${submit.word}`, submitMethod],
+  ...kernelMethods,
   ...commandMethods,
   ...viewMethods,
   ...Object.entries(listMethods),

@@ -4,7 +4,7 @@
  * 1.  The list is made anew each time; a client is notified if it has changed since.
  * 2.  Capabilities are listed for callers who may read workflows or begin one, as over HTTP; others see the kernel's
  *     own tools.
- * 3.  The tool that decides gates exists only on connections that may answer them.
+ * 3.  The tools that decide gates exist only on connections that may answer them.
  * 4.  A refusal of a tool is its result; a request that calls no tool is an error of the protocol.
  */
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
@@ -19,7 +19,7 @@ import { errorOf, orProtocolError } from "./mcp-error.ts";
 import { readQuestionState } from "./question-state.ts";
 import { capabilityTools } from "./tools/capability-tools.ts";
 import { type McpTool, refusal, type ToolAnswer } from "./tools/tool.ts";
-import { decideGate, workflowTools } from "./tools/workflow-tools.ts";
+import { decideGate, decideGates, workflowTools } from "./tools/workflow-tools.ts";
 
 const toolsRef = moduleRef(0, "mcp", "tools");
 
@@ -29,7 +29,7 @@ export const listTools = async (context: McpContext): Promise<readonly McpTool[]
 ];
 
 const ownTools = (context: McpContext): readonly McpTool[] =>
-  answersGates(context) ? workflowTools : workflowTools.filter((tool) => tool !== decideGate);
+  answersGates(context) ? workflowTools : workflowTools.filter((tool) => tool !== decideGate && tool !== decideGates);
 
 /** Finds a tool. @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */
 export async function findTool(context: McpContext, name: string): Promise<McpTool> {

@@ -22,13 +22,12 @@ import {
   type ParsedGateRequest,
   WithdrawalRequest,
 } from "../../contract/gate.ts";
-import type { PrincipalRef } from "../../contract/gate-vote.ts";
+import { GateDecisions, type GateDecisionsResponse } from "../../contract/gate-decisions.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import type { BegunIntake } from "../../contract/intake.ts";
 import {
   type ParsedSubmitRequest,
   type Submission,
-  type SubmitOptions,
   SubmitRequest,
   type SubmitResponse,
   submissionKey,
@@ -53,38 +52,21 @@ import { workflowNotFound } from "../../contract/workflow.ts";
 import { askTier, finalOf, sendQuestion } from "../../engine/actors/ask-tier.ts";
 import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
 import { takeJson } from "../../engine/actors/take-json.ts";
+import { decideGates } from "./decide-gates.ts";
 import { type Begun, JoinedSubmits } from "./join-submits.ts";
+import type { Lineage, SubmitMore } from "./lineage.ts";
 import { requireOneStart, startOf } from "./start-time.ts";
 
 const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
 const user = Object.freeze({ source_type: "user" });
 const askedBy = (traceId: string) => ({ source: gatewayRef, traceId, tags: user });
 
-/** The origin of a regenerated workflow. */
-export interface Lineage {
-  readonly regenerated_from: string;
-  readonly intent_id: string;
-  readonly draft_version: number;
-  /** Steps that are made again; the others keep their keys. */
-  readonly regenerate: readonly string[];
-  readonly correlation_id: string;
-  /** The principals who have requested the work so far. */
-  readonly requesters: readonly PrincipalRef[];
-  /** Feedback for the operators of the repeated work. */
-  readonly feedback?: string | undefined;
-  /** The keys of calls that succeeded with an unusable result. */
-  readonly spent_calls: readonly string[];
-}
-
-/** The origin of a request, and the signal that ends its waiting. */
-export interface SubmitMore extends SubmitOptions {
-  readonly lineage?: Lineage;
-}
-
 export interface Gateway {
   /** `signal` aborts when the caller does not want it any more. */
   readonly submit: (request: unknown, more?: SubmitMore) => Promise<SubmitResponse>;
   readonly decideGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
+  /** Each decision has its own answer. */
+  readonly decideGates: (request: unknown) => Promise<GateDecisionsResponse>;
   readonly withdrawVote: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly delegateGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly retry: (workflowId: string, request: unknown) => Promise<RetryResponse>;
@@ -102,10 +84,22 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
   const atGate = <Request extends GateWish>(asked: RequestAtGate<Request>): Promise<GateResponse> =>
     commandGate(runtime, findOpenGate, asked);
   const joined = new JoinedSubmits<SubmitResponse>();
+  const decide = (workflowId: string, request: ParsedGateRequest): Promise<GateResponse> =>
+    atGate({ workflowId, message: t5.decideGate, request });
+  const requireGrant = ({ principal, tenant_id }: Caller, needs: string): Promise<AuthContext> =>
+    authorize(
+      runtime,
+      { principal, tenant_id, scope: null, intent_hint: null, needs },
+      runtime.ids.next("correlation"),
+    );
   return {
     submit: (request, more = {}) => submit({ runtime, joined }, request, more),
-    decideGate: async (workflowId, raw) =>
-      atGate({ workflowId, message: t5.decideGate, request: admit(runtime, GateRequest, raw) }),
+    decideGate: async (workflowId, raw) => decide(workflowId, admit(runtime, GateRequest, raw)),
+    async decideGates(raw) {
+      const request = admit(runtime, GateDecisions, raw);
+      await requireGrant(request, "gate:approve");
+      return decideGates(request, decide);
+    },
     withdrawVote: async (workflowId, raw) =>
       atGate({ workflowId, message: t5.withdrawVote, request: admit(runtime, WithdrawalRequest, raw) }),
     delegateGate: async (workflowId, raw) =>
@@ -117,10 +111,9 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
     sync: (request, caller) => sync(runtime, admit(runtime, SyncRequest, request), caller),
     async authorize(caller, needs) {
       const tenant_id = tenantOf(caller);
-      if (caller === undefined || tenant_id === undefined) return null;
-      const { principal } = caller;
-      const question = { principal, tenant_id, scope: null, intent_hint: null, needs };
-      return authorize(runtime, question, runtime.ids.next("correlation"));
+      return caller === undefined || tenant_id === undefined
+        ? null
+        : requireGrant({ principal: caller.principal, tenant_id }, needs);
     },
   };
 }

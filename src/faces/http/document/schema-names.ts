@@ -17,6 +17,7 @@ export const inputNames: Names = {
   SubmitRequest: SubmitRequestBody,
   JobRequest: publicFace.JobRequest,
   GateRequest: commandBodies.decideGate,
+  GateDecisions: commandBodies.decideGates,
   WithdrawalRequest: commandBodies.withdrawVote,
   DelegationRequest: commandBodies.delegateGate,
   RetryRequest: commandBodies.retry,

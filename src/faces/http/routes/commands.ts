@@ -2,8 +2,8 @@
  * Submit, and the commands to a workflow: each body becomes one call of the in-process API.
  */
 import type { z } from "zod";
-import { submit, workflowCommands } from "../../../api/commands.ts";
-import type { WorkflowCommand } from "../../../api/operation.ts";
+import { kernelCommands, submit, workflowCommands } from "../../../api/commands.ts";
+import type { Command } from "../../../api/operation.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
@@ -30,12 +30,12 @@ const submitRoute: Route = {
   },
 };
 
-function routeOf(command: WorkflowCommand, body: z.ZodType): Route {
-  const { word, answer, namesGate = false } = command;
+function routeOf(command: Command, path: string, body: z.ZodType): Route {
+  const { answer, namesGate = false } = command;
   return {
     ...offer(command),
     method: "post",
-    path: `${workflowPath}/${word}`,
+    path,
     idempotent: true,
     body,
     bodyOptional: !namesGate && body.safeParse({}).success,
@@ -55,8 +55,19 @@ export function addCommands(edge: Edge): void {
       return { status: 202, body: accepted, headers: { location: locationOf(accepted) } };
     });
   });
+  for (const [method, command] of Object.entries(kernelCommands)) {
+    const body = commandBodies[method as keyof typeof kernelCommands];
+    addRoute(edge, routeOf(command, `/v1/kernel/${command.word}`, body), async (call) => {
+      const named = inNameOf(call.get("caller"), command.scope, await readCommand(call, edge, command.scope));
+      return answerOnce(call, { answers, body: named }, async () => ({
+        status: 200,
+        body: await command.run(kernel, named),
+      }));
+    });
+  }
   for (const [method, command] of Object.entries(workflowCommands)) {
-    const route = routeOf(command, commandBodies[method as keyof typeof commandBodies]);
+    const body = commandBodies[method as keyof typeof workflowCommands];
+    const route = routeOf(command, `${workflowPath}/${command.word}`, body);
     addRoute(edge, route, async (call) => {
       const raw = await readCommand(call, edge, command.scope);
       const named = inNameOf(call.get("caller"), command.scope, raw);

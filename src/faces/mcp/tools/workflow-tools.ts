@@ -6,10 +6,11 @@
  */
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { submit, workflowCommands } from "../../../api/commands.ts";
+import { kernelCommands, submit, workflowCommands } from "../../../api/commands.ts";
 import { lists } from "../../../api/lists.ts";
 import type { Command, Offered, View, WorkflowCommand } from "../../../api/operation.ts";
 import { views } from "../../../api/reads.ts";
+import { GateDecisions } from "../../../contract/gate-decisions.ts";
 import { GateId, ThreadId, WorkflowId } from "../../../contract/ids.ts";
 import { SubmitRequest } from "../../../contract/intent.ts";
 import { JsonObject, JsonValue, withoutUnset } from "../../../contract/json.ts";
@@ -241,6 +242,21 @@ export const decideGate = makeTool({
   },
 });
 
+/** The tool of such connections that decides several gates at once. */
+export const decideGates = makeTool({
+  operation: kernelCommands.decideGates,
+  title: "Decide several gates",
+  description:
+    "A person's answers at up to 500 gates in one call, each with the payload_digest of what they were shown; each " +
+    "is taken or refused by itself. Only a person decides: never call this without having asked them about each.",
+  annotations: hintsOf(kernelCommands.decideGates),
+  input: GateDecisions.pick({ decisions: true }),
+  async run(context, asked) {
+    const caller = requireScope(context, kernelCommands.decideGates.scope);
+    return structured(await kernelCommands.decideGates.run(context.kernel, { ...caller, ...asked } as JsonObject));
+  },
+});
+
 const retryWorkflow = commandTool(workflowCommands.retry, {
   title: "Run a workflow again",
   description:
@@ -261,6 +277,7 @@ export const workflowTools: readonly McpTool[] = [
   explainWorkflow,
   listGates,
   decideGate,
+  decideGates,
   retryWorkflow,
   cancelWorkflow,
 ];

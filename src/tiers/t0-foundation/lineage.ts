@@ -1,0 +1,24 @@
+/** The origin of a workflow that repeats the work of another, as its request carries it. */
+import type { PrincipalRef } from "../../contract/gate-vote.ts";
+import type { SubmitOptions } from "../../contract/intent.ts";
+
+/** The origin of a regenerated workflow. */
+export interface Lineage {
+  readonly regenerated_from: string;
+  readonly intent_id: string;
+  readonly draft_version: number;
+  /** Steps that are made again; the others keep their keys. */
+  readonly regenerate: readonly string[];
+  readonly correlation_id: string;
+  /** The principals who have requested the work so far. */
+  readonly requesters: readonly PrincipalRef[];
+  /** Feedback for the operators of the repeated work. */
+  readonly feedback?: string | undefined;
+  /** The keys of calls that succeeded with an unusable result. */
+  readonly spent_calls: readonly string[];
+}
+
+/** The origin of a request, and the signal that ends its waiting. */
+export interface SubmitMore extends SubmitOptions {
+  readonly lineage?: Lineage;
+}
