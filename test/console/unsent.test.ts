@@ -13,8 +13,8 @@ async function begin({ kernel }: Site): Promise<string> {
 const openStory = () => openSite({ kernel: { capabilities: [publishing().capability] } });
 
 /** Cuts the way to the server for decisions alone: the feed stays, so the page's mark says "live". */
-const cutDecisions = (page: Page) => page.route(/\/(gate|withdraw|delegate)$/, (route) => route.abort());
-const mendDecisions = (page: Page) => page.unroute(/\/(gate|withdraw|delegate)$/);
+const cutDecisions = (page: Page) => page.route(/\/(gate|decisions|withdraw|delegate)$/, (route) => route.abort());
+const mendDecisions = (page: Page) => page.unroute(/\/(gate|decisions|withdraw|delegate)$/);
 
 const approve = (page: Page) => page.getByRole("button", { name: "Approve", exact: true }).press("Enter");
 const notSent = (page: Page) => page.getByText("Your answer was not sent:");
@@ -133,12 +133,17 @@ describe("an answer that was not sent", () => {
     await page.locator(".item").first().waitFor();
     for (const box of await page.getByRole("checkbox", { name: /^Select/ }).all()) await box.check();
     await cutDecisions(page);
+    await page.getByLabel("Comment on each, for the record").fill("all as agreed");
     await page.getByRole("button", { name: "Approve all 2" }).press("Enter");
     await page.getByText("2 answers of yours were not sent.").waitFor();
     await mendDecisions(page);
     await page.getByRole("button", { name: "Send all 2 again" }).press("Enter");
     await page.getByText("Nothing waits for you.").waitFor();
-    expect((await site.kernel.settled(id)).state).toBe("completed");
+    const { state, gates } = await site.kernel.settled(id);
+    expect([state, ...gates.map(({ decision }) => decision?.comment)]).toEqual([
+      "completed",
+      ...Array(2).fill("all as agreed"),
+    ]);
     expect(complaints).toEqual([]);
   });
 

@@ -54,6 +54,26 @@ describe("/rpc", () => {
     expect(job.body.error?.data?.kernel?.code).toMatch(/^T1_/);
   });
 
+  it("decides several gates at once as POST /v1/kernel/decisions does, in the caller's name", async () => {
+    await using edge = await openEdge(publish());
+    const digestOf = async (id: string) => (await edge.t.rest(id)).gates[0]?.payload_digest;
+    const ids = [(await edge.t.run(intent)).workflow_id, (await edge.t.run(intent)).workflow_id] as const;
+    const decide = async (id: string) => ({
+      decisions: [{ workflow_id: id, decision: "approve", payload: { payload_digest: await digestOf(id) } }],
+    });
+    const taken = { taken: 1, refused: 0, results: [{ ok: true, answer: { status: "resumed" } }] };
+    const byRpc = await rpc(edge, request("kernel/decisions", await decide(ids[0])));
+    expect(byRpc.body.result).toMatchObject(taken);
+    const byRest = await edge.ask("/v1/kernel/decisions", { body: await decide(ids[1]) });
+    expect([byRest.status, byRest.body]).toMatchObject([200, taken]);
+    for (const id of ids) expect((await edge.t.rest(id)).state).toBe("completed");
+    const other = { ...(await decide(ids[0])), principal: { type: "user", id: "somebody else" } };
+    expect((await edge.ask("/v1/kernel/decisions", { body: other })).status).toBe(403);
+    expect((await edge.ask("/v1/kernel/decisions", { body: { decisions: [{ workflow_id: ids[0] }] } })).status).toBe(
+      400,
+    );
+  });
+
   it.each([
     ["no JSON", '{"jsonrpc":', -32700, null],
     ["no UTF-8", Uint8Array.of(0x22, 0xff, 0x22), -32700, null],
@@ -155,6 +175,9 @@ describe("/rpc", () => {
         "kernel/gates": {},
         "kernel/workflows": {},
         "kernel/gate": { workflow_id, gate_id, decision: "reject" },
+        "kernel/decisions": {
+          decisions: [{ workflow_id, decision: "reject", payload: { payload_digest: "of nothing" } }],
+        },
         "kernel/withdraw": { workflow_id, gate_id },
         "kernel/delegate": { workflow_id, gate_id, to: { id: "bo" }, expires_at: "2030-01-31T12:00:00.000Z" },
       };

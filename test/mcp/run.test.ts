@@ -33,6 +33,20 @@ describe.each(eras)("a capability as a tool, spoken to as %s", (_, era) => {
     expect(await told(client, "explain-workflow", { workflow_id })).toMatchObject({ state: "completed" });
   });
 
+  it("is decided together with others, each by the digest that was shown", async () => {
+    const { capability, publish } = publishing();
+    await using face = await openMcp({ capabilities: [capability] });
+    const client = await face.connect("own", era);
+    const both = [workflowOf(await call(client, name)), workflowOf(await call(client, name))];
+    const decisions = both.map(({ workflow_id, gates }) => ({
+      ...{ workflow_id, decision: "approve" },
+      payload: { payload_digest: gates[0]?.payload_digest },
+    }));
+    expect(await told(client, "decide-gates", { decisions })).toMatchObject({ taken: 2, refused: 0 });
+    for (const { workflow_id } of both) expect((await face.t.rest(workflow_id)).state).toBe("completed");
+    expect(publish.calls).toHaveLength(2);
+  });
+
   it("asks the person at the other end, who sees what would run, and decides exactly that", async () => {
     const { capability, publish } = publishing();
     await using face = await openMcp({ capabilities: [capability] });

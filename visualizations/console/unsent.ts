@@ -8,7 +8,8 @@
  */
 import { computed, signal } from "@preact/signals";
 import type { Gate, GateResponse } from "../../src/contract/gate.ts";
-import { type Answer, ask, isMe, type Problem, session, workflowPath } from "./api.ts";
+import type { DecisionResult, GateDecisionsResponse } from "../../src/contract/gate-decisions.ts";
+import { type Answer, ask, isMe, kernel, type Problem, session, workflowPath } from "./api.ts";
 
 /** One answer of a person at a gate, as the request that carries it. */
 export interface Message {
@@ -57,10 +58,35 @@ export async function sendMessage(message: Message): Promise<Answer<GateResponse
   const author = whoAmI();
   const { workflow_id, command, body, key } = message;
   const answer = await ask<GateResponse>(workflowPath(workflow_id, `/${command}`), { method: "POST", body, key });
-  const others = all.peek().filter((one) => one.message.key !== key && !isReplaced(one.message, message));
-  if (!answer.ok && isUnsent(answer.problem)) keep([...others, { author, message, problem: answer.problem }]);
-  else keep(others);
+  settle(author, message, answer);
   return answer;
+}
+
+/**
+ * Sends decisions at several gates in one request, and returns the answer to each. Those that nobody took are kept one by
+ * one, as if each had been sent by itself.
+ */
+export async function sendTogether(messages: readonly Message[]): Promise<readonly Answer<GateResponse>[]> {
+  const author = whoAmI();
+  const decisions = messages.map(({ workflow_id, body, key }) => ({ workflow_id, ...body, idempotency_key: key }));
+  const told = await ask<GateDecisionsResponse>(`${kernel}/decisions`, { method: "POST", body: { decisions } });
+  return messages.map((message, place) => {
+    const answer = told.ok ? answerIn(told.value.results[place]) : told;
+    settle(author, message, answer);
+    return answer;
+  });
+}
+
+function answerIn(result: DecisionResult | undefined): Answer<GateResponse> {
+  if (result?.ok === true) return { ok: true, value: result.answer };
+  const { code = "", message = "The server's answer does not name it." } = result?.error ?? {};
+  return { ok: false, problem: { status: 409, code, detail: message, next: null } };
+}
+
+/** Keeps an answer that nobody took, and forgets one that was taken or refused, with those that it replaces. */
+function settle(author: string, message: Message, answer: Answer<GateResponse>): void {
+  const others = all.peek().filter((one) => one.message.key !== message.key && !isReplaced(one.message, message));
+  keep(!answer.ok && isUnsent(answer.problem) ? [...others, { author, message, problem: answer.problem }] : others);
 }
 
 export const dismiss = (key: string): void => keep(all.peek().filter(({ message }) => message.key !== key));

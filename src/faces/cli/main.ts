@@ -11,6 +11,7 @@ import { addCompleteIds } from "./complete-ids.ts";
 import { addCompletion } from "./completion.ts";
 import { addCreate } from "./create.ts";
 import { addDecisions, addRestarts } from "./decide.ts";
+import { addDecisionsAtOnce } from "./decide-several.ts";
 import { addDemo } from "./demo.ts";
 import { addDoctor } from "./doctor.ts";
 import { addDraw } from "./draw.ts";
@@ -65,7 +66,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     .configureHelp({ optionDescription })
     .configureOutput({ writeOut: terminal.write, writeErr: json ? () => undefined : complain })
     .showHelpAfterError("(--help says what there is)");
-  const decisions = [addReview, addDecisions, addVotes, addRestarts];
+  const decisions = [addReview, addDecisions, addDecisionsAtOnce, addVotes, addRestarts];
   const readings = [
     addExplanations,
     addStreams,

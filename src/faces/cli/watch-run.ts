@@ -44,8 +44,10 @@ export async function watchRun({ kernel, workflowId, after = 0 }: Watched, sessi
   }
 }
 
-/** At rest is what rests at two looks in a row, with no event between them. */
-async function lookForRest(kernel: Kernel, workflowId: string, signal: AbortSignal): Promise<WorkflowState> {
+/**
+ * Returns a workflow once it rests at two looks in a row, with no event between them; never once the signal has aborted.
+ */
+export async function lookForRest(kernel: Kernel, workflowId: string, signal: AbortSignal): Promise<WorkflowState> {
   let before = 0;
   for (;;) {
     await sleep(pollMs, undefined, { signal }).catch(() => undefined);

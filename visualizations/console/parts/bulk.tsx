@@ -1,19 +1,20 @@
 /**
- * Several gates that are alike, approved or rejected together: one request each, each with the digest of what was
- * shown.
+ * Several gates that are alike, approved or rejected together: one request, with a decision for each gate that names the
+ * digest of what was shown.
  *
- * 1.  Alike: of one operation with one effect, none that makes something final, none that is cut or not checked, none
- *     with changes or a basis that are shown at the gate alone, no quorum's, at most 20.
+ * 1.  Gates are alike if they are of one operation with one effect, none makes something final, none is cut or not
+ *     checked, none has changes or a basis that are shown at the gate alone, and none takes several votes.
  */
 import { useSignal } from "@preact/signals";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import { announce } from "../announce.ts";
 import { decide } from "../decide.ts";
-import { isUnsent, sendMessage } from "../unsent.ts";
+import { isUnsent, sendTogether } from "../unsent.ts";
 import { count } from "../words.ts";
 import { Line } from "./shown.tsx";
 
-const mostAtOnce = 20;
+/** The number of decisions that the server takes in one request. */
+const mostAtOnce = 500;
 
 /** Returns whether the gate may be chosen beside those that are. */
 export function mayJoin(gate: ListedGate, picked: readonly ListedGate[]): boolean {
@@ -36,30 +37,54 @@ interface BulkProps {
 
 export function Bulk({ gates, onDone }: BulkProps) {
   const isBusy = useSignal(false);
+  const comment = useSignal("");
   const failed = useSignal<readonly string[]>([]);
   const all = async (decision: "approve" | "reject") => {
     isBusy.value = true;
-    const problems: string[] = [];
-    let notSent = 0;
-    for (const gate of gates) {
-      const answer = await sendMessage(decide(gate, { decision }));
-      if (answer.ok) continue;
-      // What was not sent is said at the top of the page, where it can be sent again.
-      if (isUnsent(answer.problem)) notSent += 1;
-      else problems.push(`${gate.title}: ${answer.problem.detail}`);
-    }
+    const messages = gates.map((gate) => decide(gate, { decision, comment: comment.value }));
+    const answers = await sendTogether(messages);
     isBusy.value = false;
-    failed.value = problems;
-    const made = gates.length - problems.length - notSent;
-    announce(`${count(made, "decision")} made, ${problems.length} refused, ${notSent} not sent`);
-    if (problems.length === 0) onDone();
+    const refused = answers.flatMap((answer, i) =>
+      answer.ok || isUnsent(answer.problem) ? [] : [`${gates[i]?.title}: ${answer.problem.detail}`],
+    );
+    failed.value = refused;
+    const made = answers.filter(({ ok }) => ok).length;
+    // The top of the page says what was not sent, and offers to send it again.
+    announce(
+      `${count(made, "decision")} made, ${refused.length} refused, ${gates.length - made - refused.length} not sent`,
+    );
+    if (refused.length === 0) onDone();
   };
   return (
     <section class="card bulk" aria-label="Selected decisions">
       <p>
         <strong>{count(gates.length, "decision")} selected</strong>, all of <code>{gates[0]?.operator}</code>. Each is
-        bound to what runs, as it is shown here; previews are at the gates:
+        bound to what runs, as it is shown here; previews are at the gates.
       </p>
+      <label class="field">
+        <span>Comment on each, for the record</span>
+        <textarea
+          rows={2}
+          maxLength={4096}
+          value={comment.value}
+          onInput={(e) => {
+            comment.value = e.currentTarget.value;
+          }}
+        />
+      </label>
+      <p class="row">
+        <button type="button" class="approve" disabled={isBusy.value} onClick={() => void all("approve")}>
+          Approve all {gates.length}
+        </button>
+        <button type="button" class="reject" disabled={isBusy.value} onClick={() => void all("reject")}>
+          Reject all {gates.length}
+        </button>
+      </p>
+      {failed.value.map((problem) => (
+        <p key={problem} class="problem" role="alert">
+          <Line text={problem} />
+        </p>
+      ))}
       <ul class="plain">
         {gates.map((gate) => (
           <li key={`${gate.workflow_id}${gate.gate_id}`}>
@@ -74,19 +99,6 @@ export function Bulk({ gates, onDone }: BulkProps) {
           </li>
         ))}
       </ul>
-      {failed.value.map((problem) => (
-        <p key={problem} class="problem" role="alert">
-          <Line text={problem} />
-        </p>
-      ))}
-      <p class="row">
-        <button type="button" class="approve" disabled={isBusy.value} onClick={() => void all("approve")}>
-          Approve all {gates.length}
-        </button>
-        <button type="button" class="reject" disabled={isBusy.value} onClick={() => void all("reject")}>
-          Reject all {gates.length}
-        </button>
-      </p>
     </section>
   );
 }
