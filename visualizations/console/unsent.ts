@@ -63,8 +63,8 @@ export async function sendMessage(message: Message): Promise<Answer<GateResponse
 }
 
 /**
- * Sends decisions at several gates in one request, and returns the answer to each. Those that nobody took are kept one by
- * one, as if each had been sent by itself.
+ * Sends decisions at several gates in one request, and returns the answer to each. Those that nobody took are kept one
+ * by one, as if each had been sent by itself.
  */
 export async function sendTogether(messages: readonly Message[]): Promise<readonly Answer<GateResponse>[]> {
   const author = whoAmI();
