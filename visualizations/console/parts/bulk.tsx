@@ -1,6 +1,6 @@
 /**
- * Several gates that are alike, approved or rejected together: one request, with a decision for each gate that names the
- * digest of what was shown.
+ * Several gates that are alike, approved or rejected together: one request, with a decision for each gate that names
+ * the digest of what was shown.
  *
  * 1.  Gates are alike if they are of one operation with one effect, none makes something final, none is cut or not
  *     checked, none has changes or a basis that are shown at the gate alone, and none takes several votes.
