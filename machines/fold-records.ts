@@ -79,6 +79,8 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     used: { capabilities: new Map(), resources: { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 } },
     budget_refused: null,
     cancelling: null,
+    paused: null,
+    was_held: false,
     streamed: 0,
     text: "",
     warnings: [...(p.warnings ?? [])],

@@ -135,22 +135,33 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   PLAN_TRUNCATED(record, { warning }) {
     if (warning !== undefined) record.warnings.push(warning);
   },
+  WORKFLOW_PAUSED(record, { reason, principal }, { at }) {
+    record.paused = { reason, principal, at };
+    record.was_held = true;
+  },
+  WORKFLOW_UNPAUSED(record) {
+    record.paused = null;
+  },
   WORKFLOW_COMPLETED(record, { text, warnings }, { at }) {
+    record.paused = null;
     record.text = text;
     record.warnings.push(...warnings);
     record.status = "completed";
     record.finished_at = at;
   },
   WORKFLOW_FAILED(record, { error, status }, { at, type }) {
+    record.paused = null;
     record.error = error;
     record.status = status;
     record.finished_at = at;
     voidGates(record, type);
   },
   WORKFLOW_CANCELLING(record, { reason, principal }) {
+    record.paused = null;
     record.cancelling = { reason, principal };
   },
   WORKFLOW_CANCELLED(record, { error }, { at, type }) {
+    record.paused = null;
     record.error = error;
     record.status = "cancelled";
     record.finished_at = at;

@@ -12,13 +12,13 @@ import { checkArguments, checkClientArguments } from "./api/check-arguments.ts";
 import type { RetryRequest } from "./contract/retry.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import { awaitSettled } from "./kernel/await-settled.ts";
-import { cancelFor } from "./kernel/cancel.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
-
+import { countHeld } from "./kernel/count-held.ts";
 import { examine } from "./kernel/doctor.ts";
 import type { Kernel } from "./kernel/kernel-interface.ts";
 import { createGateFinder } from "./kernel/open-gate.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/options.ts";
+import { orderFor } from "./kernel/order-workflow.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
 import { createReadiness } from "./kernel/readiness.ts";
 import { createReads } from "./kernel/reads.ts";
@@ -119,6 +119,8 @@ class RunningKernel {
     | "delegateGate"
     | "retry"
     | "cancel"
+    | "pause"
+    | "resume"
     | "authorize"
     | "settled"
     | "execute"
@@ -136,7 +138,9 @@ class RunningKernel {
       withdrawVote: (workflowId, request) => this.#serve(() => gateway.withdrawVote(workflowId, request)),
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
       retry: (workflowId, request) => this.#serve(() => retry(workflowId, request)),
-      cancel: (workflowId, request) => this.#serve(() => cancelFor(reach, workflowId, request)),
+      cancel: (workflowId, request) => this.#serve(() => orderFor(reach, "cancel", { workflowId, request })),
+      pause: (workflowId, request) => this.#serve(() => orderFor(reach, "pause", { workflowId, request })),
+      resume: (workflowId, request) => this.#serve(() => orderFor(reach, "resume", { workflowId, request })),
       authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
       settled: (workflowId) => this.#settled(workflowId),
       execute: (workflowId) =>
@@ -192,6 +196,7 @@ class RunningKernel {
     | "ask"
     | "ready"
     | "lag"
+    | "holds"
     | "vitals"
     | "system"
     | "lifecycles"
@@ -220,6 +225,7 @@ class RunningKernel {
       ask: (tier, signal) => this.#serve(() => bus.ask(tier, signal)),
       ready: () => this.#serve(ready),
       lag: () => this.#serve(async () => (await store.lag?.()) ?? { rows: 0, transactions: 0, oldest_ms: 0 }),
+      holds: () => this.#serve(() => countHeld(told)),
       vitals: () => ({
         workflows: executor.count(),
         actors: lifecycles.count(),

@@ -153,7 +153,16 @@ export {
   skip,
   validateResult,
 } from "./contract/result.ts";
-export { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "./contract/retry.ts";
+export {
+  CancelRequest,
+  CancelResponse,
+  PauseRequest,
+  PauseResponse,
+  ResumeRequest,
+  ResumeResponse,
+  RetryRequest,
+  RetryResponse,
+} from "./contract/retry.ts";
 export {
   RpcErrorObject,
   RpcErrorResponse,

@@ -37,6 +37,7 @@ export const operations: Declared<Kernel> = {
   redeliver: promised({ notifier: z.string() }),
   ready: promised({}),
   lag: promised({}),
+  holds: promised({}),
   ask: promised({ tier: own, signal: own }),
   of: immediate({ capability: z.looseObject(ofPackage) }),
   findOperator: immediate({ name: z.string(), version: z.string().optional() }),

@@ -6,7 +6,16 @@ import { commandScopes } from "../contract/auth-context.ts";
 import { DelegationRequest, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
 import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
-import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
+import {
+  CancelRequest,
+  CancelResponse,
+  PauseRequest,
+  PauseResponse,
+  ResumeRequest,
+  ResumeResponse,
+  RetryRequest,
+  RetryResponse,
+} from "../contract/retry.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import { type Command, type KernelCommand, promised, type Table, type WorkflowCommand } from "./operation.ts";
 
@@ -52,7 +61,7 @@ export const kernelCommands = {
   },
 } as const satisfies Table<Kernel, KernelCommand>;
 
-type CommandName = "decideGate" | "withdrawVote" | "delegateGate" | "retry" | "cancel";
+type CommandName = "decideGate" | "withdrawVote" | "delegateGate" | "retry" | "cancel" | "pause" | "resume";
 
 /** The members that a declaration adds. The schemas are of the types that the method has. */
 interface Declaring<N extends CommandName> extends Omit<WorkflowCommand, "takes" | "answers" | "run"> {
@@ -126,6 +135,26 @@ export const workflowCommands: Readonly<Record<CommandName, WorkflowCommand>> = 
     request: CancelRequest,
     answer: CancelResponse,
     example: { reason: "asked for by mistake" },
+    isIdempotent: true,
+  }),
+  pause: command("pause", {
+    id: "pauseWorkflow",
+    word: "pause",
+    summary: "Stops a workflow for a while: calls under way end, and nothing new begins until it is resumed",
+    scope: commandScopes.pause,
+    request: PauseRequest,
+    answer: PauseResponse,
+    example: { reason: "the supplier is being checked" },
+    isIdempotent: true,
+  }),
+  resume: command("resume", {
+    id: "resumeWorkflow",
+    word: "resume",
+    summary: "Lets a paused workflow go on",
+    scope: commandScopes.pause,
+    request: ResumeRequest,
+    answer: ResumeResponse,
+    example: { reason: "the supplier is checked" },
     isIdempotent: true,
   }),
 };

@@ -99,6 +99,7 @@ export const withoutScopes = ({ tenant_id, principal }: ScopedCaller): Caller =>
 const widerScopes = {
   "workflow:cancel": "workflow:execute",
   "workflow:retry": "workflow:execute",
+  "workflow:pause": "workflow:execute",
   "gate:settle": "gate:approve",
 } as const satisfies Readonly<Record<string, (typeof publicScopes)[number]>>;
 export type NarrowScope = keyof typeof widerScopes;
@@ -157,6 +158,7 @@ export const commandScopes = {
   delegate: "gate:approve",
   retry: "workflow:retry",
   cancel: "workflow:cancel",
+  pause: "workflow:pause",
   read: "outcome:read",
 } as const satisfies Readonly<Record<string, (typeof publicScopes)[number] | NarrowScope>>;
 

@@ -42,6 +42,8 @@ export const FeedWorkflow = z.object({
   /** The principal who requested the work. */
   principal_id: PrincipalId,
   state: WorkflowStateName,
+  /** Whether a person has paused it; null in a snapshot. */
+  paused: z.boolean().nullable(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
   /** Null in a snapshot, which is taken from the indexes. */

@@ -14,3 +14,9 @@ export function instantText(at: number): string {
   if (last.at !== at) last = { at, text: new Date(at).toISOString() };
   return last.text;
 }
+
+/**
+ * The due time of a workflow that nothing but a person's order, or another event of the ledger, lets go on; epoch ms.
+ * It is the last instant that texts of instants hold.
+ */
+export const neverDue = Date.UTC(9999, 11, 31, 23, 59, 59, 999);

@@ -23,6 +23,8 @@ export const KernelProgress = z.object({
   correlation_id: CorrelationId,
   percent: z.int().min(0).max(100),
   stage: WorkflowStateName,
+  /** Present while a person has paused the workflow. */
+  paused: z.literal(true).optional(),
   current_step: z.object({ step_id: z.string(), name: z.string() }).nullable(),
   sub: z.object({ step_id: z.string(), percent: z.number().min(0).max(100), final: z.literal(false) }).optional(),
 });

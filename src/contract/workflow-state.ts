@@ -7,7 +7,7 @@ import { z } from "zod";
 import { KernelError } from "./error.ts";
 import { Gate } from "./gate.ts";
 import { CorrelationId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
-import { Intent } from "./intent.ts";
+import { Intent, Principal } from "./intent.ts";
 import { Outcome } from "./outcome.ts";
 import { Plan } from "./plan.ts";
 import { KernelProgress, WorkflowStateName } from "./progress.ts";
@@ -52,6 +52,19 @@ export type SkipReason = z.infer<typeof SkipReason>;
 /** The wait of a parked step. `due_at` is the ISO instant at which it is over; null if it has no end of its own. */
 export const ParkedFor = z.object({ source: z.enum(["time"]), due_at: z.string().nullable() }).readonly();
 export type ParkedFor = z.infer<typeof ParkedFor>;
+
+/** A pause that a person ordered. */
+export const Pause = z
+  .object({
+    /** The reason that was given. */
+    reason: z.string(),
+    /** The principal who ordered it. */
+    principal: Principal.readonly(),
+    /** The ISO instant of the order. */
+    at: z.string(),
+  })
+  .readonly();
+export type Pause = z.infer<typeof Pause>;
 
 /** The state of a step. */
 export const StepView = z
@@ -107,6 +120,8 @@ export const WorkflowState = z
     state: WorkflowStateName,
     /** The same state in the terms of traces, in which a refusal is `blocked`. */
     status,
+    /** The pause that holds; null if the workflow is not paused. */
+    paused: Pause.nullable(),
     /** The steps of all plans. */
     steps: z.array(StepView).readonly(),
     /** All of them, open or not. */

@@ -23,6 +23,8 @@ export const WorkflowSummary = z
     intent_id: IntentId,
     intent_type: z.string(),
     state: WorkflowStateName,
+    /** Whether a person has paused it. */
+    paused: z.boolean(),
     progress: z.object({ percent: z.int().min(0).max(100) }).readonly(),
     /** The request's text, or its inputs in short where it came without; one line. */
     title: z.string(),

@@ -24,7 +24,7 @@ import type { WorkflowStateName } from "./progress.ts";
 import type { StepState, StepStatus } from "./step.ts";
 import type { CapabilityUsage, ResourceRequest } from "./token.ts";
 import type { AttemptTrace } from "./trace.ts";
-import { isWorking, type SkipReason, type StepPhase } from "./workflow-state.ts";
+import { isWorking, type Pause, type SkipReason, type StepPhase } from "./workflow-state.ts";
 
 export interface StepRecord {
   readonly step: PlanStep;
@@ -168,6 +168,10 @@ export interface WorkflowRecord {
   budget_refused: KernelError | null;
   /** The principal who cancels it and the reason, once the cancellation is recorded. */
   cancelling: { readonly reason: string; readonly principal: Principal } | null;
+  /** The pause that holds; null if there is none. A cancellation and any end of the workflow end it. */
+  paused: Pause | null;
+  /** Whether it was ever held back: what ends it then also takes it out of the index of holds. */
+  was_held: boolean;
   streamed: number;
   text: string;
   warnings: KernelError[];
@@ -189,11 +193,14 @@ export const isAtRest = (state: WorkflowStateName): boolean =>
   isTerminal(state) || asks.has(state) || state === "waiting";
 const asks: ReadonlySet<WorkflowStateName> = new Set(["waiting_for_user", "cancelling"]);
 /**
- * Returns whether nothing more happens by itself: it has ended, or a person is asked. Between a decision and its
- * consequences, nobody is asked.
+ * Returns whether nothing more happens by itself: it has ended, is paused, or a person is asked. Between a decision and
+ * its consequences, nobody is asked.
  */
-export const isSettled = (state: WorkflowStateName, gates: Iterable<Pick<Gate, "status">>): boolean =>
-  isTerminal(state) || (asks.has(state) && [...gates].some(isOpenGate));
+export const isSettled = ({ state, paused, gates }: Settling): boolean =>
+  isTerminal(state) || paused !== null || (asks.has(state) && [...gates].some(isOpenGate));
+interface Settling extends Pick<WorkflowRecord, "state" | "paused"> {
+  readonly gates: Iterable<Pick<Gate, "status">>;
+}
 /** Returns the steps of the newest plan, in its order. */
 export const stepsOf = ({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">): readonly StepRecord[] =>
   (plan?.steps ?? []).flatMap(({ step_id }) => steps.get(step_id) ?? []);

@@ -90,7 +90,8 @@ const mayRest = ({ isBusy, log }: Mailbox): boolean =>
 const isEnding = (run: Mailbox): boolean =>
   run.log.lost === null && run.log.exists && isTerminal(run.log.record.state) && savedOf(run) === null;
 
-const hasSettled = ({ state, gates }: WorkflowRecord): boolean => isSettled(state, gates.values());
+const hasSettled = ({ state, paused, gates }: WorkflowRecord): boolean =>
+  isSettled({ state, paused, gates: gates.values() });
 
 /** Its record, where the ledger has all of it. */
 function savedOf(run: Mailbox | null): WorkflowRecord | null {

@@ -25,7 +25,16 @@ import type { OutcomesResponse } from "../contract/outcome.ts";
 import type { KernelProgress } from "../contract/progress.ts";
 import type { Replay } from "../contract/replay.ts";
 import type { Result } from "../contract/result.ts";
-import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
+import type {
+  CancelRequest,
+  CancelResponse,
+  PauseRequest,
+  PauseResponse,
+  ResumeRequest,
+  ResumeResponse,
+  RetryRequest,
+  RetryResponse,
+} from "../contract/retry.ts";
 import type { Signal } from "../contract/signal.ts";
 import type { CapabilityEntry, GovernorUsage, TokenEvent } from "../contract/token.ts";
 import type { RequestTrace } from "../contract/trace.ts";
@@ -110,6 +119,13 @@ export interface Kernel extends AsyncDisposable {
   /** Ends a workflow early, as `cancelled`; calls under way receive the abort signal. */
   cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
   /**
+   * Pauses a workflow: calls under way end, and nothing new begins until it is resumed. Gates stay open and decidable.
+   * Repeating it returns the same answer. @throws T4_WORKFLOW_CONFLICT for a workflow that has ended.
+   */
+  pause(workflowId: string, request: PauseRequest): Promise<PauseResponse>;
+  /** Ends the pause of a workflow, which goes on; what fell due meanwhile happens now. Idempotent, as `pause` is. */
+  resume(workflowId: string, request: ResumeRequest): Promise<ResumeResponse>;
+  /**
    * Returns one workflow, whole. @throws T4_WORKFLOW_NOT_FOUND, T4_SEQUENCE_NOT_FOUND for a sequence beyond the ledger.
    */
   workflow(workflowId: string, caller?: Caller, options?: AtSequence): Promise<WorkflowState>;
@@ -151,7 +167,7 @@ export interface Kernel extends AsyncDisposable {
   feed(options?: FeedOptions, caller?: Caller): AsyncGenerator<ToldItem, void, void>;
   /** Rejects unless T5 grants the caller this scope; for edges, whose reads have no command that checks it. */
   authorize(caller: Caller, scope: string): Promise<void>;
-  /** Resolves when the workflow has ended or waits for a person. */
+  /** Resolves when the workflow has ended, is paused, or waits for a person. */
   settled(workflowId: string): Promise<WorkflowState>;
   /** Takes up a workflow from the ledger alone and drives it; resolves when it is parked or has ended. */
   execute(workflowId: string): Promise<WorkflowState>;
@@ -261,6 +277,11 @@ export interface Kernel extends AsyncDisposable {
   ready(): Promise<void>;
   /** Returns how far streams and feeds are behind the ledger; zeros if commits show at once. */
   lag(): Promise<LedgerLag>;
+  /** Returns how much of the ledger begins nothing by an order of a person, over all tenants. */
+  holds(): Promise<{
+    /** Paused workflows. */
+    readonly paused: number;
+  }>;
   /** Returns live counts, for hosts that watch their process. */
   vitals(): {
     readonly workflows: number;

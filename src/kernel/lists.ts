@@ -18,7 +18,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { plainGate } from "../contract/events.ts";
 import { asksRole, type Gate } from "../contract/gate.ts";
 import { GateId, WorkflowId } from "../contract/ids.ts";
-import { instantText } from "../contract/instant.ts";
+import { instantText, neverDue } from "../contract/instant.ts";
 import { withoutUnset } from "../contract/json.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
@@ -141,12 +141,13 @@ function summaryOf(head: ListedHead): WorkflowSummary {
   const { workflow_id, tenant_id, thread_id, correlation_id, intent_id, intent_type, state, open_gates } = head;
   return {
     ...{ workflow_id, tenant_id, thread_id, correlation_id, intent_id, intent_type, state },
+    paused: head.paused,
     progress: { percent: head.percent },
     title: head.title,
     principal: { type: head.principal_type, id: head.principal_id },
     created_at: instantText(head.created_at),
     updated_at: instantText(head.updated_at),
-    due_at: head.due_at === null ? null : instantText(head.due_at),
+    due_at: head.due_at === null || head.due_at === neverDue ? null : instantText(head.due_at),
     open_gates,
   };
 }

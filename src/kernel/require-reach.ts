@@ -1,8 +1,9 @@
 /**
- * Checks who may cancel or continue a workflow: the scope, the requester of the work, and the operators that it uses.
+ * Checks who may cancel, pause or continue a workflow: the scope, the requester of the work, and the operators that it
+ * uses.
  *
- * 1.  `workflow:cancel:own` and `workflow:retry:own` reach the workflows that the principal has requested, under any of
- *     their names.
+ * 1.  `workflow:cancel:own`, `workflow:pause:own` and `workflow:retry:own` reach the workflows that the principal has
+ *     requested, under any of their names.
  * 2.  A role that is restricted to operators, effects or capabilities commands no workflow that uses others, unless its
  *     requester may not use them either.
  */
@@ -30,7 +31,7 @@ export interface ReachParts {
   readonly same: Same;
 }
 
-export type Reaching = "workflow:cancel" | "workflow:retry";
+export type Reaching = "workflow:cancel" | "workflow:retry" | "workflow:pause";
 
 const reachRef = moduleRef(5, "ego", "require_reach");
 

@@ -72,6 +72,23 @@ export interface IndexedCharge {
   readonly within?: Ceiling;
 }
 
+/** The holder of a workflow that a person has paused. */
+export const heldByPause = "pause";
+
+/** A workflow, or one step of it, that begins nothing: by a person's pause, or by the halt with that id. */
+export interface Hold {
+  /** Null for the workflow as a whole. */
+  readonly step_id: string | null;
+  readonly by: string;
+}
+
+/** The holds of one holder: of workflows as a whole, and of single steps of others. */
+export interface HoldCount {
+  readonly holder: string;
+  readonly workflows: number;
+  readonly steps: number;
+}
+
 /** The changes that an append makes to the indexes, beside adding its row. */
 export interface AppendIndexes {
   /** Creates the workflow: inserts its head, held as `claim` states if given (epoch 1). */
@@ -83,6 +100,8 @@ export interface AppendIndexes {
   readonly release?: boolean;
   /** Gates whose record changed; those that are neither open nor suspended leave the index. */
   readonly gates?: readonly Gate[];
+  /** The holds of the workflow from now on, in place of those that the index has. */
+  readonly holds?: readonly Hold[];
   /**
    * Keys that other workflows must find, and the action (for a submit key: the intent) they stand for. The first holder
    * stays; an entry with a `unique` key that another workflow holds is refused (`taken`).
@@ -177,9 +196,10 @@ export interface HeadsFound {
   readonly next: HeadPlace | null;
 }
 
-/** A head with how many gates of its workflow are open. */
+/** A head with how many gates of its workflow are open, and whether a person has paused it. */
 export interface ListedHead extends WorkflowHead {
   readonly open_gates: number;
+  readonly paused: boolean;
 }
 
 export interface GatePlace {
@@ -331,6 +351,8 @@ export interface LedgerStore {
   listGates(page: GatePageFilter): Promise<readonly CutGate[]>;
   /** Counts the gates of a selection. */
   countGates(selection: GateSelection): Promise<number>;
+  /** Returns, for each holder of a tenant (of all tenants without one), how much it holds, by the holder's name. */
+  countHolds(tenantId?: Id): Promise<readonly HoldCount[]>;
   /** Returns the workflow that holds a key shared between workflows, and what the key stands for. */
   findKey(tenantId: Id, key: string): Promise<{ readonly workflow_id: string; readonly action_id: string } | null>;
   /**

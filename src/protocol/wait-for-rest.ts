@@ -1,6 +1,6 @@
 /**
- * Waits until a workflow rests: it has ended, or waits for a person. It follows the workflow's own channel, which ends
- * with the signal. All faces that answer when the work is done use it.
+ * Waits until a workflow rests: it has ended, is paused, or waits for a person. It follows the workflow's own channel,
+ * which ends with the signal. All faces that answer when the work is done use it.
  *
  * 1.  Nothing of a wait is left once it is over, however it ends: no listener, no timer.
  * 2.  The wait ends with the connection or the request; the workflow does not.
@@ -43,14 +43,14 @@ export async function waitForRest(
   { signal, after = -1, onProgress }: Waiting,
 ): Promise<WorkflowState> {
   const read = () => kernel.workflow(workflowId, caller);
-  const isResting = ({ state, gates, sequence }: WorkflowState): boolean => isSettled(state, gates) && sequence > after;
+  const isResting = (state: WorkflowState): boolean => isSettled(state) && state.sequence > after;
   for (let state = await read(); ; state = await read()) {
     signal.throwIfAborted();
     if (isResting(state)) return state;
     const seen = Math.max(after, state.sequence);
     for await (const { item } of kernel.channel("progress", workflowId, { after: seen, signal }, caller)) {
       await onProgress?.(item);
-      if (isAtRest(item.stage)) break;
+      if (isAtRest(item.stage) || item.paused === true) break;
     }
   }
 }

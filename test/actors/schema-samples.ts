@@ -242,6 +242,10 @@ export const samples: Readonly<Record<string, Sample>> = {
   Caller: fields(claim, { principal: 42 }),
   CancelRequest: fields({ ...claim, reason: "enough" }, { reason: 5 }),
   CancelResponse: fields({ workflow_id: wf, status: "cancelled", correlation_id: cor }, { workflow_id: 7 }),
+  PauseRequest: fields({ ...claim, reason: "wait" }, { reason: 5 }),
+  PauseResponse: fields({ workflow_id: wf, status: "paused", correlation_id: cor }, { status: "running" }),
+  ResumeRequest: fields({ ...claim, reason: "go on" }, { principal: 5 }),
+  ResumeResponse: fields({ workflow_id: wf, status: "resumed", correlation_id: cor }, { workflow_id: 7 }),
   CapabilityPackage: fields(
     {
       intentType: "Repo.ReleaseNotes.Draft",

@@ -136,6 +136,7 @@ async function look(store: LedgerStore): Promise<unknown> {
     store.listGates({ tenant_id: 0, limit: 2 }),
     store.countHeads({ states: ["accepted"] }),
     store.countGates({ tenant_id: 1 }),
+    store.countHolds(),
     store.nextDue(),
     ...owners.map((owner) => store.held(owner)),
     ...[0, 1].flatMap((tenant_id) => [

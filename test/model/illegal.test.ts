@@ -84,23 +84,26 @@ const wishes = {
   reject: decide("reject"),
   edit: decide("approve", { edit: { of: "an editor" } }),
   cancel: ({ t, id }: Subject) => t.kernel.cancel(id, testCaller),
+  pause: ({ t, id }: Subject) => t.kernel.pause(id, testCaller),
+  unpause: ({ t, id }: Subject) => t.kernel.resume(id, testCaller),
   resume: retry("resume_failed_steps"),
   regenerate: retry("regenerate"),
 } as const satisfies Readonly<Record<string, Wish>>;
 
 /** What each state lets a person do. Regenerating what has ended begins another workflow and leaves this one alone. */
 const legal: Readonly<Record<State, readonly (keyof typeof wishes)[]>> = {
-  accepted: ["cancel"],
-  planned: ["cancel"],
-  running: ["cancel"],
-  waiting_for_user: ["approve", "reject", "edit", "cancel", "regenerate"],
-  waiting: ["cancel", "regenerate"],
+  accepted: ["cancel", "pause"],
+  planned: ["cancel", "pause"],
+  running: ["cancel", "pause"],
+  waiting_for_user: ["approve", "reject", "edit", "cancel", "pause", "regenerate"],
+  waiting: ["cancel", "pause", "regenerate"],
   completed: [],
   failed: ["resume", "regenerate"],
   cancelling: [],
   cancelled: [],
 };
 const answeredAgain: readonly string[] = [
+  ...["accepted", "planned", "running", "waiting_for_user", "waiting"].map((state) => `${state} unpause`),
   "completed approve",
   "completed regenerate",
   "cancelling cancel",

@@ -131,6 +131,7 @@ describe("the store", () => {
     "gates",
     "listGates",
     "countGates",
+    "countHolds",
     "charges",
     "chargesOf",
     "findKey",

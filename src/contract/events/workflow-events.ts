@@ -46,6 +46,12 @@ export interface WorkflowCancelled {
   readonly duration_ms: number;
 }
 
+/** The reason for a pause, or for its end, and the principal who ordered it. */
+export interface WorkflowPaused {
+  readonly reason: string;
+  readonly principal: Principal;
+}
+
 export const workflowEvents = {
   WORKFLOW_STARTED: event<{ readonly round: number }>({
     from: "t4",
@@ -114,5 +120,9 @@ export const workflowEvents = {
     progress: true,
     transition: "cancelled",
   }),
+  /** A person pauses it: calls under way end, and nothing new begins until it is resumed. */
+  WORKFLOW_PAUSED: event<WorkflowPaused>({ from: "person", to: "workflow", progress: true, transition: "paused" }),
+  /** A person ends the pause. */
+  WORKFLOW_UNPAUSED: event<WorkflowPaused>({ from: "person", to: "workflow", progress: true, transition: "unpaused" }),
   ERROR_ESCALATED: event<{ readonly tier: number; readonly error: KernelError }>({ from: "t4", to: "workflow" }),
 } as const;

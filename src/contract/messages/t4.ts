@@ -4,7 +4,7 @@ import type { KernelError } from "../error.ts";
 import type { GateResponse, ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../gate.ts";
 import type { Intake } from "../intake.ts";
 import type { Principal, Submission, SubmitResponse } from "../intent.ts";
-import type { CancelResponse, RetryResponse } from "../retry.ts";
+import type { CancelResponse, PauseResponse, ResumeResponse, RetryResponse } from "../retry.ts";
 import { messagesOf } from "./message.ts";
 
 const { data, relay, command, relayCommand } = messagesOf(4);
@@ -23,7 +23,8 @@ export interface Activation {
   readonly delegation?: ParsedDelegationRequest;
 }
 
-export interface CancelCommand {
+/** An order of a person on a workflow, with its reason. */
+export interface OrderCommand {
   readonly workflow_id: string;
   readonly auth: AuthContext;
   readonly principal: Principal;
@@ -60,7 +61,9 @@ const loop = (fn: string) => ({ module: "ooda_loop", function: fn });
 export const t4 = {
   /** The answer is a SubmitResponse, a GateResponse, or that of a workflow that was woken. */
   activate: relayCommand<Activation>("activate", loop("act")),
-  cancel: command<CancelCommand, CancelResponse>("abort", "CancelResponse", loop("abort")),
+  cancel: command<OrderCommand, CancelResponse>("abort", "CancelResponse", loop("abort")),
+  pause: command<OrderCommand, PauseResponse>("pause", "PauseResponse", loop("pause")),
+  resume: command<OrderCommand, ResumeResponse>("resume", "ResumeResponse", loop("resume")),
   retry: command<RetryCommand, RetryResponse>("retry", "RetryResponse", loop("retry")),
   pivot: command<{ readonly workflow_id: string; readonly objective: unknown }, unknown>(
     "pivot",

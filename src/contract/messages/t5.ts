@@ -13,7 +13,7 @@ import type { Json } from "../json.ts";
 import type { OperatorMetadata } from "../operator.ts";
 import type { PlanStep } from "../plan.ts";
 import type { PolicyDecision, PolicyQuestion, PolicySubject } from "../policy.ts";
-import type { CancelResponse, RetryResponse } from "../retry.ts";
+import type { CancelResponse, PauseResponse, ResumeResponse, RetryResponse } from "../retry.ts";
 import type { CapabilityUsage, ResourceRequest, TokenBudget } from "../token.ts";
 import { messagesOf } from "./message.ts";
 import type { JudgedChanges } from "./t2.ts";
@@ -179,6 +179,8 @@ export const t5 = {
   ),
   retry: relay<WorkflowRequest, RetryResponse>("RetryRequest", lifecycle("retry", 7)),
   cancel: relay<WorkflowRequest, CancelResponse>("CancelRequest", lifecycle("cancel", 7)),
+  pause: relay<WorkflowRequest, PauseResponse>("PauseRequest", lifecycle("pause", 4)),
+  resume: relay<WorkflowRequest, ResumeResponse>("ResumeRequest", lifecycle("resume", 4)),
   checkPlanningBudget: data<PlanningBudgetQuestion, { readonly left: number | null }>("BudgetCheck", "BudgetLeft", {
     module: "budget",
     function: "check_budget",

@@ -8,6 +8,7 @@ import { addCharge, type Ceiling, chargeFields, noCharge } from "../../contract/
 import type { EventDraft } from "../../contract/event.ts";
 import { factsOf, isHeardBy } from "../../contract/events.ts";
 import { type Gate, gateIdOf, isOpenGate } from "../../contract/gate.ts";
+import { neverDue } from "../../contract/instant.ts";
 import { submissionKey } from "../../contract/intent.ts";
 import { endpointCounter } from "../../contract/model-route.ts";
 import {
@@ -21,7 +22,7 @@ import {
 } from "../../contract/workflow.ts";
 import { isWorking } from "../../contract/workflow-state.ts";
 import { titleOf } from "../../contract/workflow-summary.ts";
-import type { AppendIndexes, IndexedCharge } from "../../ports/ledger-store.ts";
+import { type AppendIndexes, type Hold, heldByPause, type IndexedCharge } from "../../ports/ledger-store.ts";
 
 /** The content of the workflow's head as the writer knows it; null and undefined: not known. */
 export interface KnownHead {
@@ -52,6 +53,7 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
   if (percent !== known.percent) changes.percent = percent;
   if (due !== known.due_at) changes.due_at = due;
   if (release) changes.release = true;
+  if (drafts.some((draft) => touchesHolds(record, draft))) changes.holds = holdsOf(record);
   const gates = gatesOf(record, drafts);
   if (gates.length > 0) changes.gates = gates;
   const keys = gather(drafts, (draft) => keysOf(record, draft));
@@ -60,6 +62,15 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
   if (charges.length > 0) changes.charges = charges.map(leftBehind);
   return addRecords(changes, drafts);
 }
+
+/** Returns whether an event begins or ends a hold; every end of the workflow ends what has ever held it. */
+function touchesHolds({ was_held, state }: WorkflowRecord, { type }: EventDraft): boolean {
+  if (type === "WORKFLOW_PAUSED" || type === "WORKFLOW_UNPAUSED") return true;
+  return was_held && (isTerminal(state) || type === "WORKFLOW_CANCELLING");
+}
+
+const holdsOf = ({ paused }: WorkflowRecord): readonly Hold[] =>
+  paused === null ? none : [{ step_id: null, by: heldByPause }];
 
 /** Collects what `tell` returns for each event. */
 function gather<T>(drafts: readonly EventDraft[], tell: (draft: EventDraft) => readonly T[]): readonly T[] {
@@ -111,9 +122,11 @@ function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendInde
 /**
  * Returns the instant at which a workflow that cannot run on must be looked at again; null for never. A workflow that
  * waits although nothing is left to wait for is due at once: its process ended between a decision and its consequences.
- * A workflow in which a call runs has no due time: recovery takes it over if its process dies.
+ * A workflow in which a call runs has no due time: recovery takes it over if its process dies. A paused workflow is due
+ * at no time that comes.
  */
 export function dueOf(record: WorkflowRecord): number | null {
+  if (record.paused !== null) return neverDue;
   if (record.state === "accepted") return startOf(record);
   if (record.state === "running") return dueAfterPause(record);
   // The process that takes it over asks the outstanding questions, and ends the workflow once none is left: the process

@@ -20,6 +20,7 @@ const told = [
   "gates",
   "listGates",
   "countGates",
+  "countHolds",
   "chargesOf",
   "memory",
 ] as const satisfies readonly (keyof LedgerStore)[];

@@ -18,6 +18,7 @@ import { foldWorkflow } from "../../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type Actor, draft, type EventDraft, type EventPayloads } from "../../contract/event.ts";
+import { neverDue } from "../../contract/instant.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { endOf, type Shared, type StreamEnd, streamStart, system } from "../../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../../contract/workflow.ts";
@@ -110,7 +111,8 @@ export class WorkflowLog {
 
   /** Returns the instant at which something of the parked workflow falls due; epoch ms. */
   get due(): number | null {
-    return this.#record === null ? null : dueOf(this.#record);
+    const due = this.#record === null ? null : dueOf(this.#record);
+    return due === neverDue ? null : due;
   }
 
   /** Returns whether there are events that no row under way holds. */

@@ -6,6 +6,7 @@
  * 1.  Recovery takes only workflows that nobody holds.
  * 2.  `stop` leaves no timer behind.
  */
+import { neverDue } from "../../contract/instant.ts";
 import { callAside } from "../../contract/maybe-promise.ts";
 import { beatMs } from "../../engine/log/own-life.ts";
 import type { Host, HostWork, Rested } from "../../ports/host.ts";
@@ -94,7 +95,8 @@ export class EmbeddedHost implements Host {
    */
   #ahead(due: number | null): number | null {
     const now = this.#work.clock.now();
-    return due === null || due > now ? due : now + this.#work.limits.tailPollMs;
+    if (due === null || due === neverDue) return null;
+    return due > now ? due : now + this.#work.limits.tailPollMs;
   }
 
   /** Arms repeated recovery, because the workflows of a dead process are free only once its lease has run out. */

@@ -210,6 +210,7 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
     ["moveStreams", plan.streams.filter(({ isNew }) => !isNew).map(streamRow)],
     ["insertWorkflows", plan.newWorkflows.map(withTitleText)],
     ["updateWorkflows", plan.changedWorkflows.map(changeRow)],
+    ["insertHolds", plan.holds.flatMap(({ rows }) => rows)],
     ["upsertGates", plan.gates],
     ["deleteGates", plan.closedGates],
     [
@@ -231,7 +232,11 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
     ["upsertDocuments", plan.documents],
     ["bump", plan.counters],
   ];
-  return writes.filter(([, rows]) => rows.length > 0).map(([name, rows]) => over(name, rows));
+  const held = plan.holds.map(({ workflow_id }) => workflow_id);
+  return [
+    ...(held.length === 0 ? [] : [statement("deleteHolds", held)]),
+    ...writes.filter(([, rows]) => rows.length > 0).map(([name, rows]) => over(name, rows)),
+  ];
 }
 
 const streamRow = ({ stream, head: { tenant, last, hash }, position }: BatchPlan["streams"][number]) =>

@@ -7,7 +7,14 @@
 import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
 import { listGate } from "../../contract/listed-gate.ts";
-import type { LedgerStore, ListedHead, MemoryQuery, StoredMemory, WorkflowHead } from "../../ports/ledger-store.ts";
+import type {
+  HoldCount,
+  LedgerStore,
+  ListedHead,
+  MemoryQuery,
+  StoredMemory,
+  WorkflowHead,
+} from "../../ports/ledger-store.ts";
 import {
   type Columns,
   idText,
@@ -65,7 +72,16 @@ async function countOf(on: Runner, query: Query): Promise<number> {
 
 const recordOf = <T>(row: Columns): T => parseCell<T>(row["record"], "record");
 
-type Records = "gates" | "listGates" | "countGates" | "findKey" | "charges" | "chargesOf" | "memory" | "documents";
+type Records =
+  | "gates"
+  | "listGates"
+  | "countGates"
+  | "countHolds"
+  | "findKey"
+  | "charges"
+  | "chargesOf"
+  | "memory"
+  | "documents";
 
 export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "version"> {
   return {
@@ -77,6 +93,11 @@ export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "v
         return isBackward(page) ? gates.reverse() : gates;
       }),
     countGates: (selection) => read("countGates", (on) => countOf(on, gateCountQuery(selection))),
+    countHolds: (tenantId) =>
+      read("countHolds", async (on) => {
+        const tenant = tenantId === undefined ? null : idText(tenantId);
+        return (await rowsOf(on, statement("countHolds", tenant))) as unknown as readonly HoldCount[];
+      }),
     findKey: (tenantId, key) =>
       read("findKey", async (on) => {
         const row = await firstOf(on, statement("findKey", idText(tenantId), digestOf(JSON.stringify(key))));

@@ -16,7 +16,7 @@ import { columnOf, scalar } from "./query.ts";
 const id = 'text COLLATE "C"';
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 10;
+export const schemaVersion = 11;
 
 // Queries in statements.ts repeat the expressions and conditions of indexes word for word, or Postgres would not use
 // them. Tables whose rows are changed often leave room for it on a page.
@@ -93,6 +93,16 @@ const tables = `
   CREATE INDEX gates_newest ON gates (tenant_id, workflow_id DESC, gate_id);
   CREATE INDEX gates_newest_by_operator ON gates (tenant_id, operator, workflow_id DESC, gate_id);
   CREATE INDEX gates_due ON gates (tenant_id, due_at, workflow_id DESC, gate_id) WHERE due_at IS NOT NULL;
+
+  -- The workflows that begin nothing, as a whole (step_id '') or in one step, and who holds them: 'pause', or a halt.
+  CREATE TABLE holds (
+    workflow_id ${id} NOT NULL,
+    step_id ${id} NOT NULL,
+    holder ${id} NOT NULL,
+    tenant_id ${id} NOT NULL,
+    PRIMARY KEY (workflow_id, step_id, holder)
+  );
+  CREATE INDEX holds_by_holder ON holds (tenant_id, holder, workflow_id);
 
   -- digest: an index takes no key of more than some kB.
   CREATE TABLE keys (

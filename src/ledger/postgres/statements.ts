@@ -106,6 +106,8 @@ const texts = {
       due_at = CASE given.is_due_given WHEN 1 THEN given.due_at ELSE workflows.due_at END, owner = given.owner,
       epoch = given.epoch, percent = coalesce(given.percent, workflows.percent)
     FROM ${listOf(changeColumns)} WHERE workflows.workflow_id = given.workflow_id`,
+  deleteHolds: "DELETE FROM holds WHERE workflow_id = ANY($1)",
+  insertHolds: insertInto("holds", "workflow_id text, step_id text, holder text, tenant_id text"),
   upsertGates: insertInto(
     "gates",
     "workflow_id text, gate_id text, tenant_id text, record text, operator text, due_at float8, listed text",
@@ -212,6 +214,9 @@ const texts = {
     SELECT record FROM gates WHERE workflow_id = $1 AND tenant_id = coalesce($2, tenant_id)
     AND (workflow_id, gate_id) > ($3, $4) ORDER BY gate_id LIMIT $5`,
   gatesOfAll: "SELECT record FROM gates WHERE (workflow_id, gate_id) > ($1, $2) ORDER BY workflow_id, gate_id LIMIT $3",
+  countHolds: `
+    SELECT holder, count(*) FILTER (WHERE step_id = '') AS workflows, count(*) FILTER (WHERE step_id <> '') AS steps
+    FROM holds WHERE tenant_id = coalesce($1, tenant_id) GROUP BY holder ORDER BY holder`,
   findKey: "SELECT workflow_id, action_id FROM keys WHERE tenant_id = $1 AND digest = $2",
   chargesOfTenant: `
     SELECT counter, sum(tokens) AS tokens, sum(money)::float8 AS money, sum(invocations) AS invocations,

@@ -68,6 +68,10 @@ function writePlan({ statements, heads }: Connection, plan: BatchPlan, standing:
   for (const row of plan.turns) statements.insertTurn.run(...row);
   for (const row of plan.newWorkflows) statements.insertWorkflow.run(...row);
   for (const change of plan.changedWorkflows) updateWorkflow(statements, change);
+  for (const { workflow_id, rows } of plan.holds) {
+    statements.deleteHolds.run(workflow_id);
+    for (const row of rows) statements.insertHold.run(...row);
+  }
   for (const row of plan.gates) statements.upsertGate.run(...row);
   for (const row of plan.closedGates) statements.deleteGate.run(...row);
   for (const row of plan.keys) statements.insertKey.run(...row);

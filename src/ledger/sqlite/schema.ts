@@ -14,7 +14,7 @@ import { type FailurePlace, ledgerFailure } from "./failure.ts";
 export const applicationId = 0x4353474e;
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 10;
+export const schemaVersion = 11;
 
 // Times are REAL so that an injected clock may have fractions of a millisecond. Queries in statements.ts repeat the
 // expressions and conditions of indexes word for word, or SQLite would not use them.
@@ -93,6 +93,16 @@ const tables = `
   CREATE INDEX gates_newest ON gates (tenant_id, workflow_id DESC, gate_id);
   CREATE INDEX gates_newest_by_operator ON gates (tenant_id, operator, workflow_id DESC, gate_id);
   CREATE INDEX gates_due ON gates (tenant_id, due_at, workflow_id DESC, gate_id) WHERE due_at IS NOT NULL;
+
+  -- The workflows that begin nothing, as a whole (step_id '') or in one step, and who holds them: 'pause', or a halt.
+  CREATE TABLE holds (
+    workflow_id TEXT NOT NULL,
+    step_id TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    tenant_id TEXT NOT NULL,
+    PRIMARY KEY (workflow_id, step_id, holder)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX holds_by_holder ON holds (tenant_id, holder, workflow_id);
 
   CREATE TABLE keys (
     tenant_id TEXT NOT NULL,

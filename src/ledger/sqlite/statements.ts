@@ -93,6 +93,13 @@ const texts = {
   freeHeld: "UPDATE workflows SET owner = NULL WHERE owner = ?",
   freeOrphaned: `UPDATE workflows SET owner = NULL WHERE ${orphaned}`,
 
+  deleteHolds: "DELETE FROM holds WHERE workflow_id = ?",
+  insertHold: "INSERT INTO holds (workflow_id, step_id, holder, tenant_id) VALUES (?, ?, ?, ?)",
+
+  countHolds: `
+    SELECT holder, count(*) FILTER (WHERE step_id = '') AS workflows, count(*) FILTER (WHERE step_id <> '') AS steps
+    FROM holds WHERE tenant_id = coalesce(?1, tenant_id) GROUP BY holder ORDER BY holder`,
+
   upsertGate: `
     INSERT INTO gates (workflow_id, gate_id, tenant_id, record, operator, due_at, listed) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET record = excluded.record, operator = excluded.operator, due_at = excluded.due_at,

@@ -7,7 +7,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
-import type { LedgerStore } from "../../ports/ledger-store.ts";
+import type { HoldCount, LedgerStore } from "../../ports/ledger-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
 import { idText, threadText, toHead } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
@@ -206,6 +206,7 @@ type RecordIndex =
   | "gates"
   | "listGates"
   | "countGates"
+  | "countHolds"
   | "findKey"
   | "charges"
   | "chargesOf"
@@ -219,6 +220,11 @@ function createRecordIndexes(run: Run): Pick<LedgerStore, RecordIndex> {
     gates: (filter) => run("gates", (on) => readGates(on, filter)),
     listGates: (page) => run("listGates", (on) => listGates(on, page)),
     countGates: (selection) => run("countGates", (on) => countGates(on, selection)),
+    countHolds: (tenantId) =>
+      run("countHolds", ({ statements }) => {
+        const tenant = tenantId === undefined ? null : idText(tenantId);
+        return statements.countHolds.all(tenant) as unknown as readonly HoldCount[];
+      }),
     findKey: (tenantId, key) => run("findKey", (on) => readKey(on, tenantId, key)),
     charges: (tenantId, counters) => run("charges", (on) => readCharges(on, tenantId, counters)),
     chargesOf: (tenantId) => run("chargesOf", (on) => readAllCharges(on, tenantId)),

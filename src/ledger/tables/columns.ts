@@ -94,6 +94,8 @@ export function toHead(columns: Columns): WorkflowHead {
 export const toListedHead = (columns: Columns): ListedHead => ({
   ...toHead(columns),
   open_gates: columns["open_gates"] as number,
+  // SQLite has no truth values.
+  paused: Boolean(columns["paused"]),
 });
 
 /** Returns the value of a counter; zero if it was never charged. */

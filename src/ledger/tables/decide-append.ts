@@ -105,8 +105,10 @@ function isOfOneTenant({ tenant_id, row }: Append, { create, gates, memory, docu
 function needsWorkflow({ lease, claim, indexes }: Append): boolean {
   if (lease !== undefined || claim !== undefined) return true;
   if (indexes === undefined) return false;
-  const { state, percent, due_at, release } = indexes;
-  return state !== undefined || percent !== undefined || due_at !== undefined || release === true;
+  const { state, percent, due_at, release, holds } = indexes;
+  return (
+    holds !== undefined || state !== undefined || percent !== undefined || due_at !== undefined || release === true
+  );
 }
 
 function mayWrite({ lease, claim }: Append, { owner, epoch }: Workflow): boolean {

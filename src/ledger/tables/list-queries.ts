@@ -6,7 +6,14 @@
  * 1.  Within a tenant a page of workflows, and one of gates by operator, is read off an index in its own order: only
  *     rows that the other terms exclude are skipped, and nothing is sorted (list-plans.test.ts).
  */
-import type { GatePageFilter, GateSelection, HeadFilter, HeadPage, HeadSelection } from "../../ports/ledger-store.ts";
+import {
+  type GatePageFilter,
+  type GateSelection,
+  type HeadFilter,
+  type HeadPage,
+  type HeadSelection,
+  heldByPause,
+} from "../../ports/ledger-store.ts";
 import { idText } from "./columns.ts";
 
 export type Bound = string | number;
@@ -51,7 +58,9 @@ const countQuery = (table: string, terms: readonly Term[]): Query => ({
 
 const openGates = "(SELECT count(*) FROM gates AS g WHERE g.workflow_id = w.workflow_id) AS open_gates";
 
-export const listedColumns = `w.*, ${openGates}`;
+const paused = `EXISTS (SELECT 1 FROM holds AS h WHERE h.workflow_id = w.workflow_id AND h.holder = '${heldByPause}')`;
+
+export const listedColumns = `w.*, ${openGates}, ${paused} AS paused`;
 
 /**
  * Returns the query of a page. Each of several states is read off the index by itself; the newest of all form the page.

@@ -9,7 +9,7 @@
  */
 import { addCharge, type Charge } from "../../contract/budget.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
-import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
+import type { Append, AppendIndexes, AppendReceipt, Hold } from "../../ports/ledger-store.ts";
 import { gateColumns, idText, payerOf, threadText } from "./columns.ts";
 import {
   frees,
@@ -60,6 +60,8 @@ export interface BatchPlan {
   readonly changedWorkflows: readonly WorkflowChange[];
   /** workflow_id, gate_id, tenant_id, record, operator, due_at, listed */
   readonly gates: readonly Row[];
+  /** The workflows whose holds are written anew, with the columns workflow_id, step_id, holder, tenant_id. */
+  readonly holds: readonly { readonly workflow_id: string; readonly rows: readonly Row[] }[];
   /** workflow_id, gate_id */
   readonly closedGates: readonly Row[];
   /** tenant_id, key, workflow_id, action_id. A key that is held already stays with its holder. */
@@ -113,6 +115,7 @@ class Planning {
   readonly #created = new Map<string, NewWorkflow>();
   readonly #changed = new Map<string, WorkflowChange>();
   readonly #gates = new Map<string, { readonly gate: Gate; readonly tenant: string }>();
+  readonly #holds = new Map<string, BatchPlan["holds"][number]>();
   readonly #keys = new Map<string, BatchPlan["keys"][number]>();
   readonly #charges = new Map<string, BatchPlan["charges"][number]>();
   readonly #memory = new Map<string, BatchPlan["memory"][number]>();
@@ -136,6 +139,7 @@ class Planning {
       closedGates: gates
         .filter(({ gate }) => !isOpenGate(gate))
         .map(({ gate: { workflow_id, gate_id } }) => [workflow_id, gate_id]),
+      holds: sorted(this.#holds),
       keys: [...this.#keys.values()],
       charges: sorted(this.#charges),
       memory: sorted(this.#memory),
@@ -206,8 +210,9 @@ class Planning {
   }
 
   #writeIndexes({ tenant, stream, position, indexes }: IndexWrite): void {
-    const { gates = [], keys = [], charges = [], memory = [], documents = [] } = indexes;
+    const { gates = [], holds, keys = [], charges = [], memory = [], documents = [] } = indexes;
     for (const gate of gates) this.#gates.set(keyOf(gate.workflow_id, gate.gate_id), { gate, tenant });
+    if (holds !== undefined) this.#holds.set(stream, { workflow_id: stream, rows: holdRows(holds, stream, tenant) });
     for (const { key, action_id } of keys) {
       const [text, name] = [JSON.stringify(key), keyOf(tenant, JSON.stringify(key))];
       // The first holder stays.
@@ -280,3 +285,7 @@ function gateRow({ gate, tenant }: { readonly gate: Gate; readonly tenant: strin
   const { operator, due_at, listed } = gateColumns(gate);
   return [gate.workflow_id, gate.gate_id, tenant, JSON.stringify(gate), operator, due_at, listed];
 }
+
+/** Returns the rows of holds. The workflow as a whole has the empty step id, which no step has. */
+const holdRows = (holds: readonly Hold[], workflowId: string, tenant: string): readonly Row[] =>
+  holds.map(({ step_id, by }) => [workflowId, step_id ?? "", by, tenant]);

@@ -43,8 +43,12 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import {
   CancelRequest,
   type CancelResponse,
-  type ParsedCancelRequest,
+  type ParsedOrderRequest,
   type ParsedRetryRequest,
+  PauseRequest,
+  type PauseResponse,
+  ResumeRequest,
+  type ResumeResponse,
   RetryRequest,
   type RetryResponse,
 } from "../../contract/retry.ts";
@@ -71,6 +75,8 @@ export interface Gateway {
   readonly delegateGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly retry: (workflowId: string, request: unknown) => Promise<RetryResponse>;
   readonly cancel: (workflowId: string, request: unknown) => Promise<CancelResponse>;
+  readonly pause: (workflowId: string, request: unknown) => Promise<PauseResponse>;
+  readonly resume: (workflowId: string, request: unknown) => Promise<ResumeResponse>;
   /** Changes of other replicas for a tenant's memory; the embedding host itself names no caller. */
   readonly sync: (request: unknown, caller?: Caller) => Promise<FederatedSyncReport>;
   /** Rejects a caller who lacks the scope; the embedding host itself, which names no caller, has all scopes (null). */
@@ -83,6 +89,13 @@ export type FindOpenGate = (workflowId: string, caller: Caller) => Promise<strin
 export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gateway {
   const atGate = <Request extends GateWish>(asked: RequestAtGate<Request>): Promise<GateResponse> =>
     commandGate(runtime, findOpenGate, asked);
+  const ordering =
+    <Request extends ParsedRetryRequest | ParsedOrderRequest, Answer>(
+      schema: z.ZodType<Request>,
+      message: Message<WorkflowRequest, unknown, Answer>,
+    ) =>
+    async (workflowId: string, raw: unknown): Promise<Answer> =>
+      command(runtime, workflowId, { request: admit(runtime, schema, raw), message });
   const joined = new JoinedSubmits<SubmitResponse>();
   const decide = (workflowId: string, request: ParsedGateRequest): Promise<GateResponse> =>
     atGate({ workflowId, message: t5.decideGate, request });
@@ -104,10 +117,10 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
       atGate({ workflowId, message: t5.withdrawVote, request: admit(runtime, WithdrawalRequest, raw) }),
     delegateGate: async (workflowId, raw) =>
       atGate({ workflowId, message: t5.delegateGate, request: admit(runtime, DelegationRequest, raw) }),
-    retry: (workflowId, request) =>
-      command(runtime, workflowId, { request: admit(runtime, RetryRequest, request), message: t5.retry }),
-    cancel: (workflowId, request) =>
-      command(runtime, workflowId, { request: admit(runtime, CancelRequest, request), message: t5.cancel }),
+    retry: ordering(RetryRequest, t5.retry),
+    cancel: ordering(CancelRequest, t5.cancel),
+    pause: ordering(PauseRequest, t5.pause),
+    resume: ordering(ResumeRequest, t5.resume),
     sync: (request, caller) => sync(runtime, admit(runtime, SyncRequest, request), caller),
     async authorize(caller, needs) {
       const tenant_id = tenantOf(caller);
@@ -370,7 +383,7 @@ function requireWorkflowId(workflowId: string): void {
 }
 
 /** Sends a command to T5 for authority first, with a trace of its own. */
-async function command<Request extends GateWish | ParsedRetryRequest | ParsedCancelRequest, Answer>(
+async function command<Request extends GateWish | ParsedRetryRequest | ParsedOrderRequest, Answer>(
   runtime: Runtime,
   workflowId: string,
   {

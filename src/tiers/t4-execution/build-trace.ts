@@ -49,6 +49,7 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   plan: record.plan,
   state: record.state,
   status: record.status,
+  paused: record.paused,
   error: record.error,
   regenerated_from: record.regenerated_from,
   sequence: record.sequence,

@@ -137,7 +137,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   /** Nothing goes on before a time that is far enough away: it is kept in the ledger, not here. */
   get #rests(): boolean {
     const { due, record } = this.log;
-    if (record.state === "waiting_for_user" || record.state === "cancelling") return true;
+    if (record.paused !== null || record.state === "waiting_for_user" || record.state === "cancelling") return true;
     return due === null ? record.state === "waiting" : due - this.now > this.settings.limits.restAfterMs;
   }
 

@@ -39,6 +39,10 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
       activate: (activation, visit) => activate({ executor, store }, activation, visit),
       cancel: ({ workflow_id, auth, principal, reason = "cancelled by request" }, visit) =>
         commanding(workflow_id, visit, { kind: "cancel", auth, principal, reason: String(reason) }),
+      pause: ({ workflow_id, auth, principal, reason = "paused by request" }, visit) =>
+        commanding(workflow_id, visit, { kind: "pause", auth, principal, reason: String(reason) }),
+      resume: ({ workflow_id, auth, principal, reason = "resumed by request" }, visit) =>
+        commanding(workflow_id, visit, { kind: "resume", auth, principal, reason: String(reason) }),
       retry: ({ workflow_id, auth, principal, mode, step_ids, feedback }, visit) =>
         commanding(workflow_id, visit, { kind: "retry", auth, principal, mode, step_ids, feedback }),
       pivot: ({ workflow_id, objective }, visit) =>
@@ -50,6 +54,8 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
     {
       activate: { check: needsIntakeOrWorkflow },
       cancel: { check: needsWorkflow },
+      pause: { check: needsWorkflow },
+      resume: { check: needsWorkflow },
       retry: { check: needsWorkflow },
       pivot: { check: needsWorkflow },
       sleep: { check: needsWorkflow },

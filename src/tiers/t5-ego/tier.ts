@@ -78,6 +78,8 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
     delegateGate: commanding("gate:approve", "activate", "delegation"),
     retry: commanding(commandScopes.retry, "retry"),
     cancel: commanding(commandScopes.cancel, "abort"),
+    pause: commanding(commandScopes.pause, "pause"),
+    resume: commanding(commandScopes.pause, "resume"),
     checkPlanningBudget: (question, { runtime }) => checkPlanning(question, runtime, options),
     admitStep: (question) => admitStep(question, options),
     admitCall: (question) => answerCall(question, options),
@@ -109,7 +111,7 @@ function admitActivation(intake: Pick<Intake, "auth" | "intent"> | undefined, si
 interface Command {
   readonly authenticator: Authenticator;
   readonly needs: string;
-  readonly action: "activate" | "retry" | "abort";
+  readonly action: "activate" | "retry" | "abort" | "pause" | "resume";
   /** The field of the COMMAND that carries the request onward. */
   readonly about: "decision" | "withdrawal" | "delegation" | null;
 }

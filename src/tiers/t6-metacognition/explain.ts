@@ -74,6 +74,9 @@ const lines: EventReaders<string> = {
     `${type} ${id} ended the workflow: ${reason}; it is cancelled once the end of each call is known that may ` +
     `not be repeated`,
   WORKFLOW_CANCELLED: ({ reason }) => `the workflow was cancelled: ${reason}`,
+  WORKFLOW_PAUSED: ({ reason, principal: { type, id } }) =>
+    `${type} ${id} paused the workflow: ${reason}; nothing begins until it is resumed`,
+  WORKFLOW_UNPAUSED: ({ reason, principal: { type, id } }) => `${type} ${id} resumed the workflow: ${reason}`,
   WORKFLOW_RESTARTED: ({ run, mode }) => `run ${run} began (${mode})`,
 };
 

@@ -15,6 +15,7 @@ import { progressOf } from "./project-progress.ts";
 /** The state of a workflow before a turn, kept because records are changed in place. */
 export interface FeedMark {
   readonly state: string;
+  readonly paused: boolean;
   readonly progress: string;
   readonly gates: ReadonlyMap<string, Gate>;
 }
@@ -22,7 +23,12 @@ export interface FeedMark {
 export const markFeed = (record: WorkflowRecord | null): FeedMark | null =>
   record === null
     ? null
-    : { state: record.state, progress: JSON.stringify(countSteps(record)), gates: new Map(record.gates) };
+    : {
+        state: record.state,
+        paused: record.paused !== null,
+        progress: JSON.stringify(countSteps(record)),
+        gates: new Map(record.gates),
+      };
 
 /** Returns the item of a turn; null if it changed nothing that the feed reports and events are not requested. */
 export function feedAfter(
@@ -31,7 +37,9 @@ export function feedAfter(
 ): FeedWorkflow | null {
   const progress = countSteps(record);
   const gates = changedGates(record.gates, before?.gates ?? new Map());
-  const isSame = before?.state === record.state && before.progress === JSON.stringify(progress);
+  const paused = record.paused !== null;
+  const isAsBefore = before?.state === record.state && before.paused === paused;
+  const isSame = isAsBefore && before.progress === JSON.stringify(progress);
   if (isSame && gates.length === 0 && !isAlwaysTold) return null;
   const { tenant_id, workflow_id, thread_id, correlation_id, intent, state, accepted_at, updated_at } = record;
   return {
@@ -45,6 +53,7 @@ export function feedAfter(
     intent_type: intent.type,
     principal_id: intent.actor.id,
     state,
+    paused,
     created_at: accepted_at,
     updated_at,
     progress,
@@ -66,6 +75,7 @@ export function feedOfHead(head: WorkflowHead, gates: readonly Gate[]): FeedWork
     intent_type,
     principal_id,
     state,
+    paused: null,
     created_at: instantText(head.created_at),
     updated_at: instantText(head.updated_at),
     progress: null,

@@ -21,6 +21,7 @@ export function progressOf(record: WorkflowRecord): KernelProgress {
     correlation_id: record.correlation_id,
     percent: percentOf(record),
     stage: record.state,
+    ...(record.paused !== null && { paused: true }),
     current_step:
       current === undefined || record.finished_at !== null
         ? null

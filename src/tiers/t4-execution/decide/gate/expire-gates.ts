@@ -14,8 +14,8 @@ import { climb } from "./open-gate.ts";
 
 /** Notes what has fallen due, whoever comes next: whatever is said after a gate's time meets its expiry first. */
 export function expireGates(run: Run): void {
-  const { gates } = run.log.record;
-  if (gates.size === 0) return;
+  const { gates, paused } = run.log.record;
+  if (gates.size === 0 || paused !== null) return;
   // A rung that is noted late may leave a gate whose expiry is over as well.
   for (let due = gatesDue(run); due.length > 0; due = gatesDue(run)) for (const gate of due) expire(run, gate, run.now);
   for (const gate of [...gates.values()]) if (remindedAt(gate) <= run.now) remind(run, gate);
@@ -23,10 +23,11 @@ export function expireGates(run: Run): void {
 
 /**
  * When something of the workflow falls due here: a gate's time, the end of a pause or a sleep; epoch ms, infinity for
- * never. A step that waits for an answer since its pause ended goes on with that.
+ * never, as for a paused workflow. A step that waits for an answer since its pause ended goes on with that.
  */
 export function nextDue(run: Run): number {
-  const { gates, steps, standing } = run.log.record;
+  const { gates, steps, standing, paused } = run.log.record;
+  if (paused !== null) return Number.POSITIVE_INFINITY;
   let next =
     gates.size === 0
       ? Number.POSITIVE_INFINITY

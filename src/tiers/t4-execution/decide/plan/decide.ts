@@ -24,6 +24,7 @@ import { toHost } from "../run/intention.ts";
 import { ask, type Commanding, oodaRef, type Run } from "../run/run.ts";
 import { beginCancelling, goOnCancelling } from "./cancel-workflow.ts";
 import { completeWorkflow, failWorkflow } from "./end-workflow.ts";
+import { isHeldBack, pauseWorkflow, resumeWorkflow } from "./pause-workflow.ts";
 import { planWorkflow } from "./plan-workflow.ts";
 import { restartWorkflow } from "./restart-workflow.ts";
 import { mayGoOn, startPlan, workPlan } from "./work-plan.ts";
@@ -109,6 +110,12 @@ function obey(run: Run, command: Command): unknown {
     case "cancel":
       beginCancelling(run, command);
       return { workflow_id, status: run.log.record.state, correlation_id };
+    case "pause":
+      pauseWorkflow(run, command);
+      return { workflow_id, status: "paused", correlation_id };
+    case "resume":
+      resumeWorkflow(run, command);
+      return { workflow_id, status: "resumed", correlation_id };
     case "retry":
       restartWorkflow(run, command);
       return { workflow_id, status: "restarted", correlation_id };
@@ -157,6 +164,8 @@ function endIfDue(run: Run): void {
 
 function goOn(run: Run): void {
   if (run.log.record.state === "cancelling") return goOnCancelling(run);
+  // A plan that was asked for is recorded when it comes.
+  if (isHeldBack(run.log.record)) return void (run.scopes.hasBegun("plan") && plan(run));
   const start = startOf(run.log.record);
   if (start !== null && start > run.now) return;
   // A workflow that is held back begins nothing. The deadlines of its open gates hold all the same.

@@ -63,9 +63,17 @@ export type Word =
   | { readonly kind: "withdrawal"; readonly request: WithdrawalRequest; readonly auth: AuthContext }
   | { readonly kind: "delegation"; readonly request: ParsedDelegationRequest; readonly auth: AuthContext };
 
+/** A person's order on the workflow as a whole, with its reason. */
+export interface Order {
+  readonly kind: "cancel" | "pause" | "resume";
+  readonly reason: string;
+  readonly principal: Principal;
+  readonly auth: AuthContext;
+}
+
 /** What is wanted of the workflow as a whole. Without `auth` it is the kernel's own wish. */
 export type Command =
-  | { readonly kind: "cancel"; readonly reason: string; readonly principal: Principal; readonly auth: AuthContext }
+  | Order
   | {
       readonly kind: "retry";
       readonly mode: "resume_failed_steps" | "regenerate";

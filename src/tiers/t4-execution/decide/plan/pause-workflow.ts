@@ -1,0 +1,39 @@
+/**
+ * Pause and resume: a person stops a workflow for a while.
+ *
+ * 1.  While it is paused nothing is judged, begun or called again. Calls that are under way end and are recorded; what
+ *     follows from them waits.
+ * 2.  Gates stay open and decisions are recorded; what follows from a decision waits.
+ * 3.  Timers keep their due times: what fell due during the pause is noted when the workflow is resumed.
+ * 4.  Pausing a paused workflow, and resuming one that is not paused, changes nothing and has the same answer.
+ */
+import { raise } from "../../../../contract/error.ts";
+import { kernelError } from "../../../../contract/error-codes.ts";
+import { draft } from "../../../../contract/event.ts";
+import { isCancelled, isTerminal, type WorkflowRecord } from "../../../../contract/workflow.ts";
+import type { Order } from "../run/input.ts";
+import { oodaRef, type Run } from "../run/run.ts";
+
+type Why = Pick<Order, "reason" | "principal">;
+
+/** Returns whether the workflow as a whole begins nothing. */
+export const isHeldBack = ({ paused }: WorkflowRecord): boolean => paused !== null;
+
+/** Notes that a person pauses the workflow. @throws KernelErrorException T4_WORKFLOW_CONFLICT if it has ended. */
+export function pauseWorkflow(run: Run, { reason, principal }: Why): void {
+  requireOpen(run, "paused");
+  if (run.log.record.paused === null) run.log.note(draft("WORKFLOW_PAUSED", { reason, principal }));
+}
+
+/** Notes that a person ends the pause. @throws KernelErrorException T4_WORKFLOW_CONFLICT if the workflow has ended. */
+export function resumeWorkflow(run: Run, { reason, principal }: Why): void {
+  requireOpen(run, "resumed");
+  if (run.log.record.paused !== null) run.log.note(draft("WORKFLOW_UNPAUSED", { reason, principal }));
+}
+
+function requireOpen({ log: { record } }: Run, ordered: string): void {
+  const { state } = record;
+  if (!isTerminal(state) && !isCancelled(state)) return;
+  const message = `a ${state} workflow cannot be ${ordered}`;
+  raise(kernelError("T4_WORKFLOW_CONFLICT", message, oodaRef("pause"), { detail: { state } }));
+}
