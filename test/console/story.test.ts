@@ -84,6 +84,25 @@ describe("by keyboard alone", () => {
     expect(visitor.complaints).toEqual([]);
   });
 
+  it("a person pauses a run, sees that it is paused, and has it go on", async () => {
+    await using site = await openStory();
+    const id = await begin(site);
+    await using visitor = await site.enter(ann);
+    const { page } = visitor;
+    await page.goto(site.url + hashOf(id));
+    await press(page, "button", "Pause");
+    await page.locator(".state.held", { hasText: "paused" }).waitFor();
+    await page.getByText("Paused by user ann").waitFor();
+    expect((await site.kernel.workflow(id)).paused?.principal.id).toBe("ann");
+    await page.goto(`${site.url}#/runs`);
+    await page.locator(".state.held", { hasText: "paused" }).waitFor();
+    await page.goto(site.url + hashOf(id));
+    await press(page, "button", "Resume");
+    await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
+    expect((await site.kernel.workflow(id)).paused).toBeNull();
+    expect(visitor.complaints).toEqual([]);
+  });
+
   it("a person rejects with a comment, which is in the record", async () => {
     await using site = await openStory();
     const id = await begin(site);

@@ -12,7 +12,15 @@ const name = "Story_Note_Publish";
 const part = fc.stringMatching(/^[A-Za-z][A-Za-z0-9]{0,40}$/);
 const intentTypes = fc.array(part, { minLength: 2, maxLength: 5 }).map((parts) => parts.join("."));
 const fixed = ["submit-intent", "list-workflows", "read-workflow", "read-outcomes", "explain-workflow"];
-const deciding = ["list-gates", "decide-gate", "decide-gates", "retry-workflow", "cancel-workflow"];
+const deciding = [
+  "list-gates",
+  "decide-gate",
+  "decide-gates",
+  "retry-workflow",
+  "cancel-workflow",
+  "pause-workflow",
+  "resume-workflow",
+];
 
 describe("a tool's name", () => {
   it("is one that clients accept, for every intent type, and no two share one", () => {

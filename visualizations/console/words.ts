@@ -35,11 +35,12 @@ export const tellState = (state: string): string =>
 export const spaced = (word: string): string => word.replaceAll("_", " ");
 
 /** Returns how a state looks: by its outcome, and never by colour alone. */
-export function toneOf(state: string): "good" | "bad" | "wait" | "busy" | "calm" {
+export function toneOf(state: string): "good" | "bad" | "wait" | "held" | "busy" | "calm" {
   if (["completed", "succeeded", "approved"].includes(state)) return "good";
   if (["failed", "rejected", "expired", "in_doubt"].includes(state)) return "bad";
   if (["waiting_for_user", "awaiting_approval", "waiting", "parked", "open", "suspended"].includes(state))
     return "wait";
+  if (state === "paused") return "held";
   return ["running", "planned", "accepted", "cancelling"].includes(state) ? "busy" : "calm";
 }
 

@@ -1,6 +1,6 @@
 /**
- * `approve`, `reject`, `retry` and `cancel`: a person's word on one workflow, which then runs to its next rest here
- * unless another process runs it already.
+ * `approve`, `reject`, `retry`, `pause` and `cancel`: a person's word on one workflow, which then runs to its next rest
+ * here unless another process runs it already.
  *
  * 1.  No other unfinished work of the ledger is taken up.
  * 2.  `--digest` binds a decision to the payload that was looked at; what changed meanwhile is refused. A signature
@@ -37,7 +37,7 @@ interface RetryOptions extends CommonOptions {
   readonly to?: string;
 }
 
-interface CancelOptions extends CommonOptions {
+interface OrderOptions extends CommonOptions {
   readonly reason?: string;
 }
 
@@ -148,7 +148,12 @@ export function addRestarts(program: Command, terminal: Terminal): void {
     .description("end a workflow early")
     .argument("<workflow>", "its id")
     .option("--reason <text>", "kept with the cancellation")
-    .action((workflowId: string, options: CancelOptions) => cancel(workflowId, { options, terminal }));
+    .action((workflowId: string, options: OrderOptions) => order("cancel", workflowId, { options, terminal }));
+  addCommonOptions(program.command("pause"))
+    .description("stop a workflow for a while: calls under way end, and nothing new begins until it is resumed")
+    .argument("<workflow>", "its id")
+    .option("--reason <text>", "kept with the pause")
+    .action((workflowId: string, options: OrderOptions) => order("pause", workflowId, { options, terminal }));
 }
 
 function retry(workflowId: string, session: Session<RetryOptions>): Promise<void> {
@@ -157,10 +162,10 @@ function retry(workflowId: string, session: Session<RetryOptions>): Promise<void
   return moveOn(session, ({ kernel, caller }) => kernel.retry(workflowId, { ...caller, mode, ...named }));
 }
 
-function cancel(workflowId: string, session: Session<CancelOptions>): Promise<void> {
+function order(name: "cancel" | "pause", workflowId: string, session: Session<OrderOptions>): Promise<void> {
   const { reason } = session.options;
   return moveOn(session, ({ kernel, caller }) =>
-    kernel.cancel(workflowId, { ...caller, ...(reason !== undefined && { reason }) }),
+    kernel[name](workflowId, { ...caller, ...(reason !== undefined && { reason }) }),
   );
 }
 

@@ -125,7 +125,11 @@ async function listWorkflows(options: ListOptions, terminal: Terminal): Promise<
 
 const workflowColumns = ({ now }: Terminal): readonly Column<WorkflowSummary>[] => [
   { title: "WORKFLOW", value: (row) => row.workflow_id },
-  { title: "STATE", value: (row) => row.state, style: (row) => styleOfState(row.state) },
+  {
+    title: "STATE",
+    value: (row) => (row.paused ? `${row.state}, paused` : row.state),
+    style: (row) => (row.paused ? "yellow" : styleOfState(row.state)),
+  },
   { title: "INTENT", value: (row) => row.intent_type, shrinks: true, least: 40 },
   { title: "TITLE", value: (row) => row.title, shrinks: true, least: 20 },
   { title: "DONE", value: (row) => `${row.progress.percent} %`, labelled: true },

@@ -4,7 +4,7 @@
  */
 import type { KernelProgress, WorkflowStateName } from "../../contract/progress.ts";
 import type { StepState } from "../../contract/step.ts";
-import { isWorking, type StepView, type WorkflowState } from "../../contract/workflow-state.ts";
+import { isWorking, type Pause, type StepView, type WorkflowState } from "../../contract/workflow-state.ts";
 import { skipWords } from "../../protocol/skip-words.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { type Column, renderTable } from "./render-table.ts";
@@ -36,6 +36,7 @@ export function renderWorkflow(state: WorkflowState, look: Look): string {
   const end = state.finished_at === null ? "" : `, ended ${describeTime(state.finished_at, now())}`;
   const facts = `accepted ${describeTime(state.accepted_at, now())}${end}, by ${state.intent.actor.id}, cost ${state.spent}, ${state.sequence} events`;
   const parts = [head, indent(showLine(facts))];
+  if (state.paused !== null) parts.push(indent(paint("yellow", showLine(describePause(state.paused)))));
   if (state.steps.length > 0) parts.push("", indent(renderSteps(state.steps, { ...look, columns: look.columns - 2 })));
   for (const outcome of state.outcomes) {
     parts.push(
@@ -50,6 +51,8 @@ export function renderWorkflow(state: WorkflowState, look: Look): string {
     parts.push(indent(paint("red", hangLines(`${state.error.code}: ${state.error.message}`, 2))));
   return parts.join("\n");
 }
+
+const describePause = ({ principal, at, reason }: Pause): string => `paused by ${principal.id} at ${at}: ${reason}`;
 
 /** What is done for a step is not told apart here; what it waits for is. */
 const describeStepState = ({ phase, state }: StepView): string => (phase === null || isWorking(phase) ? state : phase);
@@ -88,8 +91,8 @@ export const renderProgressLine = (progress: KernelProgress): string =>
   `${describePercent(progress)}  ${cutLine(describeStage(progress) + describeSub(progress, 25), 200)}`;
 
 const describePercent = ({ percent }: KernelProgress): string => `${String(percent).padStart(3)} %`;
-const describeStage = ({ current_step, stage }: KernelProgress): string =>
-  current_step === null ? stage.replaceAll("_", " ") : current_step.name;
+const describeStage = ({ current_step, stage, paused }: KernelProgress): string =>
+  (current_step === null ? stage.replaceAll("_", " ") : current_step.name) + (paused === true ? ", paused" : "");
 
 /** Returns how far a step says it is, in whole steps of `by` percent; nothing at the beginning and the end. */
 function describeSub({ sub }: KernelProgress, by: number): string {

@@ -41,6 +41,7 @@ interface ReviewOptions extends CommonOptions {
   readonly forRole?: string;
   readonly operator?: string;
   readonly sign?: object | string;
+  readonly reason?: string;
 }
 
 export function addReview(program: Command, terminal: Terminal): void {
@@ -53,8 +54,9 @@ export function addReview(program: Command, terminal: Terminal): void {
     .option("--sign <keyfile>", "sign each decision with this Ed25519 key (JWK or PEM)", readSigningKey)
     .action((options: ReviewOptions) => review({ options, terminal }));
   addCommonOptions(program.command("resume"))
-    .description("go on with a workflow: run what is unfinished, or ask what it waits for")
+    .description("go on with a workflow: end its pause, run what is unfinished, or ask what it waits for")
     .argument("<workflow>", "its id")
+    .option("--reason <text>", "kept with the end of a pause")
     .option("--sign <keyfile>", "sign each decision with this Ed25519 key (JWK or PEM)", readSigningKey)
     .action((workflowId: string, options: ReviewOptions) => resume(workflowId, { options, terminal }));
 }
@@ -214,8 +216,9 @@ function describeLeft(left: number, { options }: Session): string {
 function resume(workflowId: string, session: Session<ReviewOptions>): Promise<void> {
   return withKernel(session, async (context) => {
     const { kernel, caller } = context;
-    const before = await kernel.workflow(workflowId, caller);
+    const found = await kernel.workflow(workflowId, caller);
     const { terminal, options } = session;
+    const before = found.paused === null ? found : await endPause(context, workflowId, options);
     if (isTerminal(before.state)) {
       showResult(session, before);
       if (!options.json) terminal.print(`It is ${before.state}: there is nothing to go on with.`);
@@ -227,6 +230,15 @@ function resume(workflowId: string, session: Session<ReviewOptions>): Promise<vo
     terminal.print(`\n${describeLeft(await reviewGates(context, names, session), session)}`);
     failIfFailed(await kernel.workflow(workflowId, caller));
   });
+}
+
+async function endPause(
+  { kernel, caller }: CommandContext,
+  workflowId: string,
+  { reason }: ReviewOptions,
+): Promise<WorkflowState> {
+  await kernel.resume(workflowId, { ...caller, ...(reason !== undefined && { reason }) });
+  return kernel.workflow(workflowId, caller);
 }
 
 /** Between two tries to get a workflow that another process may hold. */

@@ -54,7 +54,7 @@ export async function lookForRest(kernel: Kernel, workflowId: string, signal: Ab
     // Nobody waits for this any more, and the ledger may be closed.
     if (signal.aborted) return new Promise(() => undefined);
     const state = await kernel.workflow(workflowId);
-    if (isSettled(state.state, state.gates) && state.sequence === before) return state;
+    if (isSettled(state) && state.sequence === before) return state;
     before = state.sequence;
   }
 }

@@ -109,7 +109,7 @@ export const instruments = {
     unit: "1",
     help:
       "What happened to workflows: received, started, waiting, resumed, restarted, completed, failed, " +
-      "cancelling, cancelled",
+      "paused, unpaused, cancelling, cancelled",
     labels: ["transition", "intent"],
   },
   workflowDuration: {
@@ -213,6 +213,13 @@ export const instruments = {
     name: "countersign.submits.waiting",
     unit: "1",
     help: "Submits that wait in this process for a place among limits.maxInFlight",
+    labels: [],
+  },
+  workflowsPaused: {
+    kind: "gauge",
+    name: "countersign.workflows.paused",
+    unit: "1",
+    help: "Workflows of the ledger that a person has paused, over all tenants",
     labels: [],
   },
   listeners: {

@@ -23,12 +23,15 @@ export function observeProcess(
     kernels().reduce((all, kernel) => all + kernel.vitals()[of], 0);
   const readLags = singleFlight(() => Promise.all(kernels().map(readLag)));
   const lagOf = (of: keyof LedgerLag) => async () => Math.max(0, ...(await readLags()).map((lag) => lag?.[of] ?? 0));
+  const readHolds = singleFlight(() => Promise.all(kernels().map(readHeld)));
+  const holdsOf = (of: keyof Held) => async () => Math.max(0, ...(await readHolds()).map((held) => held?.[of] ?? 0));
   const gauges: readonly (readonly [InstrumentName, Read])[] = [
     ["workflowsAwake", () => sum("workflows")],
     ["placesTaken", () => sum("places")],
     ["submitsWaiting", () => sum("submits")],
     ["listeners", () => sum("listeners")],
     ["gatesOpen", () => countGates(kernels(), maxGatesCounted)],
+    ["workflowsPaused", holdsOf("paused")],
     ["leaseAge", () => Math.max(0, ...kernels().map((kernel) => kernel.vitals().lease_age)) / 1000],
     ["lagRows", lagOf("rows")],
     ["lagTransactions", lagOf("transactions")],
@@ -59,6 +62,11 @@ async function readGates(kernel: Kernel, limit: number): Promise<readonly string
 
 /** Returns the lag; null for a kernel that has stopped or whose ledger is unavailable. */
 const readLag = (kernel: Kernel): Promise<LedgerLag | null> => kernel.lag().catch(() => null);
+
+type Held = Awaited<ReturnType<Kernel["holds"]>>;
+
+/** Returns what is held in a kernel's ledger; null as above. Kernels of a process share a ledger as a rule. */
+const readHeld = (kernel: Kernel): Promise<Held | null> => kernel.holds().catch(() => null);
 
 /** Seconds beyond the sampling's own interval, since it was last read. */
 function readDelay(delay: ReturnType<typeof monitorEventLoopDelay>): number {

@@ -11,7 +11,7 @@ interface StateProps {
   readonly phase?: string | null;
 }
 
-const signs = { good: "✓", bad: "✕", wait: "…", busy: "▶", calm: "·" } as const;
+const signs = { good: "✓", bad: "✕", wait: "…", held: "⏸", busy: "▶", calm: "·" } as const;
 
 export function State({ state, phase = null }: StateProps) {
   const tone = toneOf(phase ?? state);

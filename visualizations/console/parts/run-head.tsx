@@ -3,12 +3,15 @@ import type { WorkflowState } from "../../../src/contract/workflow-state.ts";
 import { gateHref, type RunTab, runHref } from "../route.ts";
 import { tellPerson } from "../words.ts";
 import { Ago, State } from "./marks.tsx";
+import { Orders } from "./orders.tsx";
 import { Heading } from "./page.tsx";
 import { Line } from "./shown.tsx";
 
 interface RunHeadProps {
   readonly run: WorkflowState;
   readonly tab: RunTab;
+  /** Whether it is shown as it once was. */
+  readonly isPast?: boolean;
 }
 
 const tabs = [
@@ -21,13 +24,14 @@ const isOpen = (status: string): boolean => status === "open" || status === "sus
 
 export const titleOf = ({ intent }: WorkflowState): string => intent.text || intent.type;
 
-export function RunHead({ run, tab }: RunHeadProps) {
-  const { workflow_id, intent, state, progress, accepted_at, gates, warnings } = run;
+export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
+  const { workflow_id, intent, state, paused, progress, accepted_at, gates, warnings } = run;
   return (
     <>
       <Heading title={titleOf(run)} />
       <p class="chips">
         <State state={state} />
+        {paused !== null && <State state="paused" />}
         <span>{progress.percent} %</span>
         {titleOf(run) !== intent.type && <code>{intent.type}</code>}
         <span>
@@ -35,6 +39,7 @@ export function RunHead({ run, tab }: RunHeadProps) {
         </span>
         <code class="id">{workflow_id}</code>
       </p>
+      {!isPast && <Orders run={run} />}
       {warnings.map(({ code, message }) => (
         <p key={message} class="note wait">
           Warning: <Line text={message} /> <code>{code}</code>

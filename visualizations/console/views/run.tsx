@@ -50,7 +50,7 @@ export function Run({ workflow, at }: RunProps) {
     <Show loaded={loaded}>
       {(run) => (
         <>
-          <RunHead run={run} tab="run" />
+          <RunHead run={run} tab="run" isPast={at !== null} />
           <LostEvents run={read} />
           <Slider events={events.value} at={at} href={runHref(workflow)} />
           <Show loaded={machines}>{({ machines: all }) => <Board run={run} events={past} machines={all} />}</Show>

@@ -147,7 +147,7 @@ const RunTable = ({ runs }: { readonly runs: readonly WorkflowSummary[] }) => (
               )}
             </td>
             <td>
-              <State state={run.state} />
+              <State state={run.state} /> {run.paused && <State state="paused" />}
             </td>
             <td>{run.progress.percent} %</td>
             <td>{tellPerson(run.principal)}</td>

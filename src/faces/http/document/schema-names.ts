@@ -22,6 +22,8 @@ export const inputNames: Names = {
   DelegationRequest: commandBodies.delegateGate,
   RetryRequest: commandBodies.retry,
   CancelRequest: commandBodies.cancel,
+  PauseRequest: commandBodies.pause,
+  ResumeRequest: commandBodies.resume,
   RpcCall,
 };
 

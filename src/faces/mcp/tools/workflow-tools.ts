@@ -269,6 +269,16 @@ const cancelWorkflow = commandTool(workflowCommands.cancel, {
   description: "Ends a workflow early. What has run stays done.",
 });
 
+const pauseWorkflow = commandTool(workflowCommands.pause, {
+  title: "Pause a workflow",
+  description: "Stops a workflow for a while: calls under way end, and nothing new begins until it is resumed.",
+});
+
+const resumeWorkflow = commandTool(workflowCommands.resume, {
+  title: "Resume a workflow",
+  description: "Lets a paused workflow go on; what fell due meanwhile happens now.",
+});
+
 export const workflowTools: readonly McpTool[] = [
   submitIntent,
   listWorkflows,
@@ -280,4 +290,6 @@ export const workflowTools: readonly McpTool[] = [
   decideGates,
   retryWorkflow,
   cancelWorkflow,
+  pauseWorkflow,
+  resumeWorkflow,
 ];
