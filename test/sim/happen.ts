@@ -7,6 +7,7 @@ import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action, Deed } from "./story.ts";
 import { writtenOn } from "./story-masks.ts";
 import { placeOf, remember } from "./story-memory.ts";
+import { order } from "./story-orders.ts";
 import { storyIntent } from "./story-package.ts";
 import { speakTogether } from "./story-throng.ts";
 
@@ -121,6 +122,8 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     const id = at(stage.workflows, of);
     return id === undefined ? undefined : ask(stage, { process, what: "cancel" }, (k) => k.cancel(id, callerOf(by)));
   },
+  hold_work: order("pause"),
+  let_work: order("resume"),
   crash: (stage, { how, by }, process) => {
     if (how % 3 > 0) process.faults.plan("crash", how % 2 === 0 ? "before" : "after", by % 4);
     else crash(stage, process);

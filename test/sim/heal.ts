@@ -10,6 +10,7 @@ import { hearSaid, signingOf, signWith, wordOn } from "./say.ts";
 import { signWord } from "./sign-words.ts";
 import { leaseMs, type SimulatedProcess } from "./simulated-process.ts";
 import { type StoryDeploy, type StoryRelease, wholeOf } from "./story-deploy.ts";
+import { letAllGoOn } from "./story-orders.ts";
 
 /** Whoever there is, and some who have asked for nothing until now. */
 const others = [11, 12, 13, 21, 22].map((id) => ({ type: "user", id, role: id < 20 ? "admin" : "user" }) as const);
@@ -101,6 +102,7 @@ export async function stop(stage: Stage, { kernel, clock, name, crashes }: Simul
 async function seeToTheEnd(stage: Stage, last: SimulatedProcess): Promise<readonly string[]> {
   let wasStuck = false;
   for (let round = 0; round < rounds; round += 1) {
+    await letAllGoOn(last);
     await moveOn(stage, last);
     const { open, stuck } = await decideAll(stage, last, round);
     // What a gate shows may change between one look and another, and stands in the end.

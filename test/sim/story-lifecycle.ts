@@ -1,9 +1,10 @@
 /**
  * Steps that sleep or fail by the plan's choice, conditions, joins that wait for any end, limits of a package. They are
- * drawn from a stream of their own, and for seeds from `firstSeed` on: stories of lower seeds stay as they were.
+ * drawn from a stream of their own, and for seeds from their base on (`draw-bases.ts`).
  */
 import type { Condition } from "../../src/contract/condition.ts";
 import type { Json } from "../../src/contract/json.ts";
+import { drawBases } from "./draw-bases.ts";
 import { type Draw, drawing } from "./drawing.ts";
 import type { Story, StoryStep } from "./story.ts";
 import { weave } from "./story-features.ts";
@@ -45,13 +46,12 @@ const truths: Readonly<Record<StoryWhen["test"], (isThere: boolean) => boolean>>
 export const isTrue = ({ test }: StoryWhen, isThere: boolean): boolean => truths[test](isThere);
 
 const stream = 0x3c6ef372;
-const firstSeed = 900_001;
 const day = 86_400_000;
 const start = Date.UTC(2026, 0, 1);
 
 export function withLifecycle(story: Story): Story {
   const draw = drawing(story.seed ^ stream);
-  if (story.seed < firstSeed || !draw.chance(0.7)) return story;
+  if (story.seed < drawBases.lifecycle || !draw.chance(0.7)) return story;
   const slept = draw.chance(0.7) ? addSleeps(draw, story.steps) : story.steps;
   const joined = draw.chance(0.5) ? slept.map((step) => withSettled(draw, step)) : slept;
   const chosen = draw.chance(0.6) ? joined.map((step) => withCondition(draw, step, joined)) : joined;

@@ -14,6 +14,7 @@ import { type Kind, type StoryWhen, withLifecycle } from "./story-lifecycle.ts";
 import { withMasks } from "./story-masks.ts";
 import { withMemory } from "./story-memory.ts";
 import { withModels } from "./story-models.ts";
+import { withOrders } from "./story-orders.ts";
 import { withPersons } from "./story-persons.ts";
 import { withSiblings } from "./story-siblings.ts";
 import { withSignedWords } from "./story-signed.ts";
@@ -107,6 +108,8 @@ export const deeds = [
   "stop",
   "throng",
   "pass",
+  "hold_work",
+  "let_work",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -178,6 +181,8 @@ const weights: Readonly<Record<Deed, number>> = {
   stop: 0,
   throng: 0,
   pass: 0,
+  hold_work: 0,
+  let_work: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -218,6 +223,7 @@ const layers: readonly ((story: Story) => Story)[] = [
   withMasks,
   withThrongs,
   withLifecycle,
+  withOrders,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {

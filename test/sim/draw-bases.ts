@@ -1,0 +1,11 @@
+/**
+ * The seeds from which on stories draw what was added later: stories of lower seeds stay as they were.
+ *
+ * 1.  What is added takes a base above all seeds that have been played, or shares the newest base until that is played.
+ */
+export const drawBases = {
+  /** Steps that sleep or fail by the plan's choice, conditions, joins that wait for any end, limits of a package. */
+  lifecycle: 900_001,
+  /** Orders on workflows: pause and resume. */
+  orders: 1_000_001,
+} as const;
