@@ -118,6 +118,7 @@ export function newStep(step: StepRecord["step"], planId: string): StepRecord {
     retry_due: null,
     parked: null,
     resumed: null,
+    passed: [],
     output: null,
     output_text: "",
     status: null,

@@ -21,7 +21,7 @@ export function moveTo({ standing }: WorkflowRecord, step: StepRecord, state: St
   if (!standing.places.has(step_id)) standing.total += weight;
 }
 
-const isLeftOut = ({ skip_reason }: StepRecord): boolean => skip_reason === "condition";
+const isLeftOut = ({ skip_reason }: StepRecord): boolean => skip_reason === "condition" || skip_reason === "expired";
 
 /** Leaves a step that was skipped by its condition out of the count. */
 export function countSkip({ standing }: WorkflowRecord, skipped: StepRecord): void {

@@ -213,6 +213,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     const step = moveStep(record, meta, payload);
     if (step !== null) step.resumed = payload;
   },
+  EVENT_PASSED_OVER(record, { event_id }, meta) {
+    record.steps.get(meta.step_id ?? "")?.passed.push(event_id);
+  },
   POLICY_DECIDED(record, payload, meta) {
     const step = record.steps.get(meta.step_id ?? "");
     // At stage gate policy judges the person who decides, which belongs to the approval's own event.

@@ -19,6 +19,7 @@ import type { Kernel } from "./kernel/kernel-interface.ts";
 import { createGateFinder } from "./kernel/open-gate.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/options.ts";
 import { orderFor } from "./kernel/order-workflow.ts";
+import { emitEvent } from "./kernel/outside-events.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
 import { createReadiness } from "./kernel/readiness.ts";
 import { createReads } from "./kernel/reads.ts";
@@ -60,6 +61,7 @@ export async function assembleKernel(
 async function startHost(parts: KernelParts): Promise<void> {
   try {
     await parts.host.start();
+    await parts.waits.start();
   } catch (thrown) {
     await stopParts(parts, { drainMs: 0, serves: () => false });
     throw thrown;
@@ -121,6 +123,7 @@ class RunningKernel {
     | "cancel"
     | "pause"
     | "resume"
+    | "emit"
     | "authorize"
     | "settled"
     | "execute"
@@ -141,6 +144,7 @@ class RunningKernel {
       cancel: (workflowId, request) => this.#serve(() => orderFor(reach, "cancel", { workflowId, request })),
       pause: (workflowId, request) => this.#serve(() => orderFor(reach, "pause", { workflowId, request })),
       resume: (workflowId, request) => this.#serve(() => orderFor(reach, "resume", { workflowId, request })),
+      emit: (request) => this.#serve(async () => emitEvent(this.#parts, await gateway.admitEvent(request))),
       authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
       settled: (workflowId) => this.#settled(workflowId),
       execute: (workflowId) =>

@@ -140,6 +140,7 @@ export {
 } from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
+export { EmitRequest, EmitResponse, type ReceivedEvent } from "./contract/received-event.ts";
 export { type MarkedText, type Ref, type Reference, type ReferenceDefault, ref, text } from "./contract/reference.ts";
 export type { Replay, ReplayDifference } from "./contract/replay.ts";
 export {
@@ -232,13 +233,18 @@ export { describeCapability } from "./define/describe-capability.ts";
 export {
   type AnyStep,
   type CommonDraft,
+  type Duration,
   type FailBuilder,
   type FailDraft,
+  type Otherwise,
   type QuietStep,
   type SettledStep,
   type SleepBuilder,
   type SleepDraft,
   settled,
+  type WaitBuilder,
+  type WaitDraft,
+  type WaitStep,
 } from "./define/quiet-steps.ts";
 export type {
   InputOf,
@@ -314,6 +320,7 @@ export type { SamePerson } from "./ports/same-person.ts";
 export type { SessionRecord, SessionStore } from "./ports/session-store.ts";
 export type { ApproverKeys, SignatureVerifier } from "./ports/signature-verifier.ts";
 export type { Commit, Logger, Telemetry } from "./ports/telemetry.ts";
+export type * from "./ports/wait-store.ts";
 export {
   createErrorResponse,
   createNotification,

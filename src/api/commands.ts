@@ -6,6 +6,7 @@ import { commandScopes } from "../contract/auth-context.ts";
 import { DelegationRequest, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
 import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
+import { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import {
   CancelRequest,
   CancelResponse,
@@ -58,6 +59,21 @@ export const kernelCommands = {
     },
     isIdempotent: true,
     run: (kernel, given) => kernel.decideGates(given as never),
+  },
+  emit: {
+    ...promised({ request }),
+    id: "emitEvent",
+    word: "emit",
+    summary: "Receives an event from outside, for the steps that wait for it",
+    description:
+      "One step that waits for its name and key takes it, or all of them if it says broadcast; until then it is " +
+      "kept. The same event_id again is ignored and gets the same answer.",
+    scope: commandScopes.emit,
+    request: EmitRequest,
+    answer: EmitResponse,
+    example: { name: "contract.signed", key: "c-17", payload: { signed: true }, event_id: "evt-1" },
+    isIdempotent: true,
+    run: (kernel, given) => kernel.emit(given as never),
   },
 } as const satisfies Table<Kernel, KernelCommand>;
 

@@ -9,10 +9,16 @@ import { type ModuleRef, moduleRef } from "./module-ref.ts";
 /**
  * The scopes that public operations require; hosts add scopes of their own (`operator:<name>`, `effect:<effect>`, …).
  */
-export const publicScopes = ["intent:submit", "workflow:execute", "outcome:read", "gate:approve"] as const;
+export const publicScopes = [
+  "intent:submit",
+  "workflow:execute",
+  "outcome:read",
+  "gate:approve",
+  "event:emit",
+] as const;
 
-/** The scopes of an agent's credential: to submit, run and read. Gates are for people. */
-export const agentScopes = publicScopes.filter((scope) => scope !== "gate:approve");
+/** The scopes of an agent's credential: to submit, run and read. Gates are for people, events for their sources. */
+export const agentScopes = publicScopes.filter((scope) => scope !== "gate:approve" && scope !== "event:emit");
 
 /** The scopes of the token of a person who decides on what others submit. */
 export const approverScopes = [
@@ -160,6 +166,7 @@ export const commandScopes = {
   cancel: "workflow:cancel",
   pause: "workflow:pause",
   read: "outcome:read",
+  emit: "event:emit",
 } as const satisfies Readonly<Record<string, (typeof publicScopes)[number] | NarrowScope>>;
 
 /** A scope that an operation of the kernel needs. */

@@ -11,6 +11,7 @@ import { Money } from "./money.ts";
 import { Effect, OperatorName, operatorNamePattern } from "./operator.ts";
 import { Literals } from "./reference.ts";
 import { FailStepDraft, kindNames, SleepStepDraft, stepKinds, stepMembers } from "./step-kinds.ts";
+import { WaitStepDraft } from "./wait-step.ts";
 
 export const RiskLevel = z.enum(["low", "medium", "high"]);
 export type RiskLevel = z.infer<typeof RiskLevel>;
@@ -53,7 +54,7 @@ export const PlanStepDraft = z.strictObject({
 export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
 
 /** A step of any kind, as a planner writes it; one without a `kind` is a call. */
-export const AnyStepDraft = z.discriminatedUnion("kind", [PlanStepDraft, SleepStepDraft, FailStepDraft]);
+export const AnyStepDraft = z.discriminatedUnion("kind", [PlanStepDraft, SleepStepDraft, WaitStepDraft, FailStepDraft]);
 export type AnyStepDraft = z.input<typeof AnyStepDraft>;
 
 /** Returns whether a step calls an operator. */

@@ -11,7 +11,7 @@ import { StepId } from "./ids.ts";
 import { readReference } from "./reference.ts";
 
 /** The kinds of steps: `call` calls an operator, `respond` gives the direct response of a planner. */
-export const stepKinds = ["call", "respond", "sleep", "fail"] as const;
+export const stepKinds = ["call", "respond", "sleep", "wait", "fail"] as const;
 export type StepKind = (typeof stepKinds)[number];
 
 /** Returns whether steps of a kind call an operator, which must be registered where they run. */
@@ -53,7 +53,7 @@ export const stepMembers = {
 const ReferenceText = z.string().refine((text) => readReference(text) !== null);
 
 /** Makes the schema of a value, or of a reference that gives it when the step begins. */
-const referable = <T extends z.ZodType>(schema: T, error: string) =>
+export const referable = <T extends z.ZodType>(schema: T, error: string) =>
   z.union([schema, ReferenceText], { error: `${error}, or a reference such as {{look.output.at}}` });
 
 /** The longest time that a step may sleep, in ms: ten years. */
@@ -110,5 +110,6 @@ export interface FailStepDraft extends z.input<typeof FailStepDraft> {}
 /** The names of the kinds that call no operator, in lists, rules and drawings. */
 export const kindNames: Readonly<Record<Exclude<StepKind, "call" | "respond">, string>> = {
   sleep: "Kernel.Sleep",
+  wait: "Kernel.Wait",
   fail: "Kernel.Fail",
 };

@@ -46,11 +46,26 @@ export const SkipReason = z.enum([
   "rejected",
   "condition",
   "plan_failed",
+  "expired",
 ]);
 export type SkipReason = z.infer<typeof SkipReason>;
 
-/** The wait of a parked step. `due_at` is the ISO instant at which it is over; null if it has no end of its own. */
-export const ParkedFor = z.object({ source: z.enum(["time"]), due_at: z.string().nullable() }).readonly();
+/**
+ * The wait of a parked step: for a time, for an event from outside (its name and its key), or for the end of another
+ * workflow (the name of its capability, and its id as key). `due_at` is the ISO instant at which the wait is over; null
+ * if it has no end of its own.
+ */
+export const ParkedFor = z
+  .discriminatedUnion("source", [
+    z.object({ source: z.literal("time"), due_at: z.string().nullable() }),
+    z.object({
+      source: z.enum(["event", "workflow"]),
+      name: z.string(),
+      key: z.string(),
+      due_at: z.string().nullable(),
+    }),
+  ])
+  .readonly();
 export type ParkedFor = z.infer<typeof ParkedFor>;
 
 /** A pause that a person ordered. */

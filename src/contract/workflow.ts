@@ -43,6 +43,8 @@ export interface StepRecord {
   parked: StepParked | null;
   /** The end of that wait; null before. */
   resumed: StepResumed | null;
+  /** The events from outside that it did not take, because their payloads have another form than it asks. */
+  passed: string[];
   output: Json;
   output_text: string;
   status: StepStatus | null;
@@ -213,8 +215,12 @@ export function parkedSteps({ steps, standing }: Pick<WorkflowRecord, "steps" | 
   }
   return parked;
 }
-/** Returns whether a step was left out by its own condition: those that depend on it go on all the same. */
-export const isLeftOut = (step: StepRecord | undefined): boolean => step?.skip_reason === "condition";
+/**
+ * Returns whether a step was left out by its own condition, or by the end of its wait: those that depend on it go on
+ * all the same.
+ */
+export const isLeftOut = (step: StepRecord | undefined): boolean =>
+  step?.skip_reason === "condition" || step?.skip_reason === "expired";
 /** Returns whether a step is through as those that depend on its success need it: it succeeded, or was left out. */
 export const isThrough = (step: StepRecord | undefined): boolean => step?.state === "succeeded" || isLeftOut(step);
 /**

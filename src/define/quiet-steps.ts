@@ -1,7 +1,17 @@
 /** Builders of the steps that call no operator, as a plan function is given them beside `step`. */
+import type { z } from "zod";
 import type { Condition } from "../contract/condition.ts";
+import { formOf } from "../contract/form.ts";
+import type { Json } from "../contract/json.ts";
 import type { AnyStepDraft, PlanStepDraft } from "../contract/plan.ts";
-import { type MarkedText, outputOf, type Ref, type Reference, writeReferences } from "../contract/reference.ts";
+import {
+  type MarkedText,
+  type OptionalRef,
+  outputOf,
+  type Ref,
+  type Reference,
+  writeReferences,
+} from "../contract/reference.ts";
 
 /** A step that others may wait for, built or plain, also one of an earlier round. */
 export type AnyStep = Pick<PlanStepDraft, "step_id">;
@@ -45,6 +55,55 @@ export type SleepDraft = CommonDraft &
 /** Builds a step that waits for a time, over restarts and for years if need be. */
 export type SleepBuilder = (draft: SleepDraft) => QuietStep<null>;
 
+/** A length of time: the sum of its members. */
+export interface Duration {
+  /** Days of 24 hours. */
+  readonly days?: number;
+  /** Hours. */
+  readonly hours?: number;
+  /** Minutes. */
+  readonly minutes?: number;
+  /** Seconds. */
+  readonly seconds?: number;
+  /** Milliseconds. */
+  readonly ms?: number;
+}
+
+/** The end of a step whose event did not arrive in time. */
+export type Otherwise = "fail" | "skip" | { readonly value: Json };
+
+/** A step that waits for an event from outside, as its author writes it. */
+export interface WaitDraft<S extends z.ZodType, E extends Otherwise | undefined> extends CommonDraft {
+  /** The kind of event, such as `contract.signed`. */
+  readonly event: string;
+  /** The subject of the event, such as the id of a contract; it may refer to the output of an earlier step. */
+  readonly key: string | Reference<string> | Reference<number> | MarkedText;
+  /**
+   * The form of the payload. It must be one that JSON Schema can say, and changes nothing: the step gives the payload
+   * as it was sent. An event whose payload has another form is refused, or passed over, and the wait goes on.
+   */
+  readonly schema?: S;
+  /** The time after which the wait is over; by default it has no end. */
+  readonly within?: Duration;
+  /** The end of the step then: `fail` by default, `skip`, or a value that it gives. */
+  readonly otherwise?: E;
+}
+
+/** A step that waits; `output` refers to the payload, or to the value that stands in for it. */
+export type WaitStep<S extends z.ZodType, E> = Exclude<AnyStepDraft, PlanStepDraft> & {
+  readonly output: [E] extends ["skip"]
+    ? OptionalRef<z.input<S>>
+    : Ref<z.input<S> | (E extends { readonly value: infer V } ? V : never)>;
+};
+
+/** Builds a step that waits for an event from outside, over restarts and for years if need be. */
+export type WaitBuilder = <
+  S extends z.ZodType = z.ZodType<unknown, unknown>,
+  const E extends Otherwise | undefined = undefined,
+>(
+  draft: WaitDraft<S, E>,
+) => WaitStep<S, E>;
+
 /** A step that ends the workflow as failed, as its author writes it. */
 export interface FailDraft extends CommonDraft {
   /** A code of the author's, such as `ORDER_REFUSED`. */
@@ -59,14 +118,27 @@ export type FailBuilder = (draft: FailDraft) => QuietStep<never>;
 /** The builders of steps that call no operator. */
 export interface QuietBuilders {
   readonly sleep: SleepBuilder;
+  readonly wait: WaitBuilder;
   readonly fail: FailBuilder;
 }
 
 export const quietBuilders: QuietBuilders = {
   sleep: ({ ms, until, ...common }) =>
     finishStep({ ...common, kind: "sleep", params: ms === undefined ? { until } : { ms } }),
+  wait: ({ event, key, schema, within, otherwise, ...common }) => {
+    const params = {
+      ...{ event, key },
+      ...(schema !== undefined && { schema: formOf(schema) }),
+      ...(within !== undefined && { within_ms: msOf(within) }),
+      ...(otherwise !== undefined && { otherwise }),
+    };
+    return finishStep({ ...common, kind: "wait", params });
+  },
   fail: ({ code, message, ...common }) => finishStep({ ...common, kind: "fail", params: { code, message } }),
 };
+
+const msOf = ({ days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0 }: Duration): number =>
+  (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms;
 
 interface Written extends CommonDraft {
   readonly params: unknown;

@@ -23,6 +23,7 @@ import type { ListedGate } from "../contract/listed-gate.ts";
 import type { Operator, OperatorMetadata } from "../contract/operator.ts";
 import type { OutcomesResponse } from "../contract/outcome.ts";
 import type { KernelProgress } from "../contract/progress.ts";
+import type { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import type { Replay } from "../contract/replay.ts";
 import type { Result } from "../contract/result.ts";
 import type {
@@ -116,6 +117,11 @@ export interface Kernel extends AsyncDisposable {
   delegateGate(workflowId: string, request: DelegationRequest): Promise<GateResponse>;
   /** Runs failed steps again, or steps anew, or all of it as a linked workflow: see `mode`. */
   retry(workflowId: string, request: RetryRequest): Promise<RetryResponse>;
+  /**
+   * Receives an event from outside, for the steps that wait for it: one of them takes it, or it is kept for
+   * `limits.eventTtlMs`. The same event again gets the same answer. @throws T4_EVENT_INVALID, T4_EVENT_ID_REUSED.
+   */
+  emit(request: EmitRequest): Promise<EmitResponse>;
   /** Ends a workflow early, as `cancelled`; calls under way receive the abort signal. */
   cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
   /**

@@ -42,6 +42,7 @@ import { Places } from "../tiers/t7-orchestration/places.ts";
 import { createHostWork, guardHost, restedOf } from "./host-work.ts";
 import type { KernelLedger, Resolved, TierPatch } from "./options.ts";
 import { createServices, createSettings, defineTiers } from "./tiers.ts";
+import { WaitSweep } from "./wait-sweep.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
@@ -80,6 +81,7 @@ export class KernelParts {
   readonly notices: NoticeDelivery | null;
   readonly supervision: Supervision;
   readonly places = new Places();
+  readonly waits = new WaitSweep(() => this);
   /** The engine, and whether the default rules are part of it. */
   readonly policies: { readonly engine: PolicyEngine; readonly withDefault: boolean };
 
@@ -195,7 +197,10 @@ export class KernelParts {
       tailPollMs: limits.tailPollMs,
       logs: () => this.executor.mailboxes().map(({ log }) => log),
       onUpdate: () => this.watch.wake(),
-      onGone: () => this.host.freed(),
+      onGone: () => {
+        this.host.freed();
+        this.waits.restart();
+      },
       onLeaseLost: (log) => this.executor.mailboxOf(log)?.interrupt(),
     });
   }
@@ -242,6 +247,7 @@ export class KernelParts {
   /** Ends everything but the store. Runs have been interrupted. */
   close(): void {
     this.host.stop();
+    this.waits.stop();
     this.leases.stop();
     this.timers.clear();
     this.lifecycles.clear();
@@ -307,6 +313,7 @@ export async function stopParts(parts: KernelParts, { drainMs, serves }: Stoppin
   parts.places.refuseWaiting(stopped);
   supervision.root.send({ type: "STOP" });
   parts.host.stop();
+  parts.waits.stop();
   await drain(parts, runtime.clock.now() + drainMs);
   const awake = executor.stop();
   await letUnwind(() => !serves() && executor.mailboxes().every(({ isBusy }) => !isBusy));

@@ -33,6 +33,7 @@ import { createMetacognitionTier } from "../tiers/t6-metacognition/tier.ts";
 import type { Places } from "../tiers/t7-orchestration/places.ts";
 import { createOrchestrationTier } from "../tiers/t7-orchestration/tier.ts";
 import type { ReadOptions, Resolved } from "./options.ts";
+import { findEvent } from "./outside-events.ts";
 import { findSharedKey } from "./shared-keys.ts";
 
 export function createSettings(resolved: Resolved, registry: Registry): Settings {
@@ -63,6 +64,7 @@ interface ServiceParts {
 
 export function createServices({ resolved, store, reading, timers }: ServiceParts): Services {
   return {
+    findEvent: (search) => findEvent({ store, now: resolved.clock.now }, search),
     security: resolved.security,
     timers,
     ensureInitialized: createInitializer(resolved),

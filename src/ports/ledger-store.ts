@@ -15,7 +15,9 @@ import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/conte
 import type { Gate } from "../contract/gate.ts";
 import type { CutGate } from "../contract/listed-gate.ts";
 import type { WorkflowStateName } from "../contract/progress.ts";
+import type { ReceivedEvent } from "../contract/received-event.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import type { IndexedWait, WaitStore } from "./wait-store.ts";
 
 type Id = string | number;
 
@@ -115,6 +117,12 @@ export interface AppendIndexes {
   readonly charges?: readonly IndexedCharge[];
   readonly memory?: readonly ParsedMemoryRecord[];
   readonly documents?: readonly ParsedDocumentRecord[];
+  /** Waits of the workflow's steps that began, or (null) ended. */
+  readonly waits?: readonly { readonly step_id: string; readonly wait: IndexedWait | null }[];
+  /** Events from outside that the tenant received. */
+  readonly events?: readonly ReceivedEvent[];
+  /** The ids of events that steps of the workflow have taken from others. */
+  readonly taken?: readonly string[];
 }
 
 /** One row with its index entries, and the sequence that it expects. */
@@ -272,7 +280,7 @@ export interface LedgerLag {
 }
 
 /** A store of turns with its indexes; `ledgerStoreSuite` tests the required behaviour. */
-export interface LedgerStore {
+export interface LedgerStore extends WaitStore {
   /** A name for messages, such as a file's base name. */
   readonly name: string;
   /** Opens the store, creating it if it is not there; called once before anything else. */

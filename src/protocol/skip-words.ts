@@ -11,4 +11,5 @@ export const skipWords: Readonly<Record<SkipReason, string>> = {
   rejected: "a person rejected what the workflow depends on, or nobody decided in time",
   condition: "its condition does not hold",
   plan_failed: "another step ended the workflow, as the plan chose",
+  expired: "the event that it waited for did not arrive in time",
 };

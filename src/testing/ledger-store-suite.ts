@@ -2,7 +2,8 @@
  * The one suite that every ledger store passes (LED-09), for any runner that has describe, it and expect.
  *
  * Owns: the opening and closing around each test, and what the life of a store promises. The rest of the port's
- * promises are in ledger-log-suite.ts, ledger-lease-suite.ts and ledger-index-suite.ts.
+ * promises are in ledger-log-suite.ts, ledger-lease-suite.ts, ledger-index-suite.ts and
+ * ledger-wait-suite.ts.
  * Never: imports a runner, sleeps, or looks behind the port.
  * 1.  Each test opens a store of its own with `create` and closes it.
  */
@@ -13,6 +14,7 @@ import { addListTests } from "./ledger-list-suite.ts";
 import { addLogTests } from "./ledger-log-suite.ts";
 import { judge, type LedgerSuiteRunner, me, type SuiteParts } from "./ledger-suite-parts.ts";
 import { firstTurn, nextTurn, testStream } from "./ledger-turns.ts";
+import { addWaitTests } from "./ledger-wait-suite.ts";
 
 /** The runner's functions, and how a store is opened. */
 export interface LedgerStoreSuite extends LedgerSuiteRunner {
@@ -32,6 +34,7 @@ export function ledgerStoreSuite(suite: LedgerStoreSuite): void {
     addLeaseTests({ test, expect });
     addIndexTests({ test, expect });
     addListTests({ test, expect });
+    addWaitTests({ test, expect });
     addLifeTests({ test, expect });
     if (suite.createTwo !== undefined) addReopenTest(suite, suite.createTwo);
   });

@@ -53,6 +53,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   pause: () => [unknownWorkflow, who],
   resume: () => [unknownWorkflow, who],
   holds: () => [],
+  emit: () => [{ ...who, name: "order.paid", key: "o-1", payload: {} }],
   workflow: () => [id, who, { at: 1 }],
   workflows: () => [{}, who],
   gates: () => [{}, who],

@@ -72,6 +72,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   pause: () => [unknownWorkflow, { ...who, reason: "no" }],
   resume: () => [unknownWorkflow, { ...who, reason: "no" }],
   holds: () => [],
+  emit: () => [{ ...who, name: "order.paid", key: "o-1", payload: free({}), event_id: "e-1", broadcast: false }],
   workflow: () => [id, who, { at: 1 }],
   workflows: () => [{ ...page, text: "a" }, who],
   gates: () => [{ ...page, mine: true }, who],

@@ -129,7 +129,7 @@ describe("the rows of a category are alike, but for those that are named here", 
       ],
       "413": ["T0_VALIDATION_PAYLOAD_TOO_LARGE"],
       "415": ["T0_HTTP_CONTENT_ENCODING", "T0_HTTP_MEDIA_TYPE"],
-      "422": ["T4_IDEMPOTENCY_PAYLOAD_MISMATCH", "T5_EDIT_WITHOUT_EFFECT"],
+      "422": ["T4_EVENT_ID_REUSED", "T4_EVENT_INVALID", "T4_IDEMPOTENCY_PAYLOAD_MISMATCH", "T5_EDIT_WITHOUT_EFFECT"],
       "431": ["T0_HTTP_HEADERS_TOO_LARGE"],
       "503": [
         "T0_HTTP_ADDRESS_UNAVAILABLE",

@@ -172,6 +172,7 @@ describe("/rpc", () => {
       const gate_id = "gate-publish";
       const params: Readonly<Record<string, object>> = {
         "kernel/submit": hint,
+        "kernel/emit": { name: "order.paid", key: "o-1" },
         "kernel/gates": {},
         "kernel/workflows": {},
         "kernel/gate": { workflow_id, gate_id, decision: "reject" },

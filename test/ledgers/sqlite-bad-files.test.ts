@@ -230,6 +230,6 @@ describe("a ledger file that fails in use", () => {
 /** Overwrites the pages after the first few with noise. */
 function damage(path: string): void {
   const bytes = Buffer.from(bytesOf(path), "base64");
-  bytes.fill(0xa5, 8192 * 20, 8192 * 40);
+  bytes.fill(0xa5, 8192 * 60, 8192 * 80);
   writeFileSync(path, bytes);
 }

@@ -25,11 +25,22 @@ export interface StepStreamed {
 }
 
 /** The wait of a step. */
-export interface StepParked extends ParkedFor {}
+export type StepParked = ParkedFor;
 
-/** The end of the wait of a step. */
-export interface StepResumed {
-  readonly by: "time";
+/** The event from outside that a step took. A `broadcast` event is not taken from others. */
+export interface TakenEvent {
+  readonly event_id: string;
+  readonly payload: Json;
+  readonly broadcast?: true;
+}
+
+/** The end of the wait of a step: its time was over, or the event that it waited for arrived. */
+export type StepResumed = { readonly by: "time" } | { readonly by: "event"; readonly event: TakenEvent };
+
+/** An event from outside that a waiting step did not take, because its payload does not have the form that it asks. */
+export interface EventPassedOver {
+  readonly event_id: string;
+  readonly problem: string;
 }
 
 /** A version of an outcome. */
@@ -78,6 +89,7 @@ export const stepEvents = {
   }),
   STEP_PARKED: event<StepParked>({ from: "workflow", to: "step", charts: ["step"], progress: true }),
   STEP_RESUMED: event<StepResumed>({ from: "workflow", to: "step", charts: ["step"], progress: true }),
+  EVENT_PASSED_OVER: event<EventPassedOver>({ from: "t4", to: "step" }),
   STEP_STREAMED: event<StepStreamed>({ from: "operator", to: "step", progress: true }),
   OUTCOME_DRAFTED: event<OutcomeRecorded>({ from: "step", to: "workflow" }),
   OUTCOME_FINALIZED: event<OutcomeRecorded>({ from: "step", to: "workflow" }),

@@ -40,6 +40,18 @@ export interface RetryCommand {
   readonly feedback?: string;
 }
 
+/** Hands an event from outside to a workflow that may wait for it. */
+export interface DeliverCommand {
+  readonly workflow_id: string;
+  readonly event: { readonly name: string; readonly key: string; readonly event_id: string };
+}
+
+/** The steps of the workflow that took the event. */
+export interface DeliverAnswer {
+  readonly workflow_id: string;
+  readonly resumed: readonly string[];
+}
+
 export interface SubmissionQuery {
   readonly tenant_id: string | number;
   readonly principal: Principal;
@@ -71,6 +83,7 @@ export const t4 = {
     loop("pivot"),
   ),
   sleep: command<{ readonly workflow_id: string }, unknown>("sleep", "Asleep", loop("sleep")),
+  deliver: data<DeliverCommand, DeliverAnswer>("EventDelivery", "EventDelivered", loop("deliver")),
   recallSubmission: data<SubmissionQuery, { readonly first: SubmitResponse | null }>(
     "SubmissionQuery",
     "SubmissionAnswer",

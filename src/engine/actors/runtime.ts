@@ -132,6 +132,8 @@ export interface Limits {
   readonly restAfterMs: number;
   /** The interval at which a workflow's owner looks for appends of other processes. */
   readonly tailPollMs: number;
+  /** The time for which an event from outside is kept for a step that does not wait for it yet. */
+  readonly eventTtlMs: number;
   /** The time before a gate falls due at which people are reminded, at the earliest when half of its time is over. */
   readonly dueSoonMs: number;
   /** The time that a notifier may take over one notice. */
@@ -197,6 +199,7 @@ export const defaultLimits: Limits = Object.freeze({
   leaseMs: 30_000,
   restAfterMs: 2_000,
   tailPollMs: 250,
+  eventTtlMs: 604_800_000,
   dueSoonMs: 3_600_000,
   deliveryTimeoutMs: 10_000,
   maxDeliveryAttempts: 30,

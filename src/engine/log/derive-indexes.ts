@@ -11,6 +11,7 @@ import { type Gate, gateIdOf, isOpenGate } from "../../contract/gate.ts";
 import { neverDue } from "../../contract/instant.ts";
 import { submissionKey } from "../../contract/intent.ts";
 import { endpointCounter } from "../../contract/model-route.ts";
+import { eventClaim } from "../../contract/received-event.ts";
 import {
   isRunnable,
   isTerminal,
@@ -60,6 +61,10 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
   if (keys.length > 0) changes.keys = keys;
   const charges = gather(drafts, (draft) => chargesOf(record, draft));
   if (charges.length > 0) changes.charges = charges.map(leftBehind);
+  const waits = waitsOf(record, drafts, now);
+  if (waits.length > 0) changes.waits = waits;
+  const taken = gather(drafts, takenBy);
+  if (taken.length > 0) changes.taken = taken;
   return addRecords(changes, drafts);
 }
 
@@ -108,7 +113,7 @@ function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes[
   };
 }
 
-/** Returns the memory records and documents of events, in a workflow's log or in a tenant's own. */
+/** Returns the memory records, documents and events from outside of a row, in a workflow's log or in a tenant's own. */
 export const recordsOf = (drafts: readonly EventDraft[]): AppendIndexes => addRecords({}, drafts);
 
 function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendIndexes {
@@ -116,6 +121,8 @@ function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendInde
   const documents = gather(drafts, (d) => (d.type === "DOCUMENT_RECORDED" ? [d.payload.record] : none));
   if (memory.length > 0) changes.memory = memory;
   if (documents.length > 0) changes.documents = documents;
+  const events = gather(drafts, (d) => (d.type === "EVENT_RECEIVED" ? [d.payload] : none));
+  if (events.length > 0) changes.events = events;
   return changes;
 }
 
@@ -258,16 +265,48 @@ function routeCharge({ routes }: WorkflowRecord, { type, payload }: EventDraft):
   return { counter: endpointCounter(model), amounts: { ...noCharge, tokens: used, money: cost?.total ?? 0 } };
 }
 
+type IndexedWaits = NonNullable<AppendIndexes["waits"]>;
+
+/**
+ * Returns the waits that these events began or ended. A workflow that ends waits for nothing; one that begins anew
+ * waits for what its steps were parked for.
+ */
+function waitsOf(record: WorkflowRecord, drafts: readonly EventDraft[], now: number): IndexedWaits {
+  const changed = new Set(gather(drafts, ({ type, step_id }) => (movesWait(type) ? [step_id as string] : none)));
+  if (isTerminal(record.state) || drafts.some(({ type }) => type === "WORKFLOW_RESTARTED"))
+    for (const { step } of parkedSteps(record)) changed.add(step.step_id);
+  return [...changed].flatMap((step_id): IndexedWaits => {
+    const step = record.steps.get(step_id);
+    if (step?.parked == null || step.parked.source === "time") return none;
+    const { source, name, key } = step.parked;
+    const isParked = step.phase === "parked" && !isTerminal(record.state);
+    return [{ step_id, wait: isParked ? { source, name, key, since: now } : null }];
+  });
+}
+
+const movesWait = (type: EventDraft["type"]): boolean =>
+  type === "STEP_PARKED" || type === "STEP_RESUMED" || type === "STEP_SKIPPED" || type === "STEP_FAILED";
+
+/** Returns the events that a step took from others. */
+const takenBy = ({ type, payload }: EventDraft): readonly string[] =>
+  type === "STEP_RESUMED" && payload.by === "event" && payload.event.broadcast !== true
+    ? [payload.event.event_id]
+    : none;
+
 type SharedKeys = NonNullable<AppendIndexes["keys"]>;
 
 /**
  * Returns the keys that other workflows must find: those of calls that they could make as well, and that of the
  * request.
  */
-function keysOf({ intent, keys }: WorkflowRecord, { type, payload }: EventDraft): SharedKeys {
+function keysOf({ intent, keys }: WorkflowRecord, { type, payload, step_id }: EventDraft): SharedKeys {
   if (type === "INTENT_RECEIVED" && payload.submission !== undefined) {
     const key = submissionKey(intent.actor, payload.submission.key);
     return [{ key, action_id: intent.intent_id, unique: true }];
+  }
+  if (type === "STEP_RESUMED") {
+    const taken = takenBy({ type, payload } as EventDraft);
+    return taken.map((id) => ({ key: eventClaim(id), action_id: String(step_id), unique: true }));
   }
   if (type !== "ACTION_STARTED") return none;
   const { key, action_id, claim, token } = payload;

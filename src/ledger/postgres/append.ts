@@ -230,6 +230,10 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
       plan.memory.map(([tenant, thread, key, ...rest]) => [tenant, thread, digestOf(key), key, ...rest]),
     ],
     ["upsertDocuments", plan.documents],
+    ["upsertWaits", plan.waits],
+    ["deleteWaits", plan.endedWaits],
+    ["insertEvents", plan.events],
+    ["takeEvents", plan.takenEvents],
     ["bump", plan.counters],
   ];
   const held = plan.holds.map(({ workflow_id }) => workflow_id);

@@ -36,6 +36,12 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
     ["tenant_id", "key", "thread_id"],
     "SELECT tenant_id, thread_id, key, position, ordinal, record FROM memory",
   ],
+  [
+    "received_events",
+    ["tenant_id", "event_id"],
+    "SELECT tenant_id, event_id, name, key, record, expires_at, position, taken_by FROM received_events",
+  ],
+  ["waits", ["workflow_id", "step_id"], "SELECT workflow_id, step_id, tenant_id, source, name, key, since FROM waits"],
   ["workflows", ["workflow_id"], `SELECT ${heads} FROM workflows`],
   // The owners of the streams; a stream whose head does not match its rows is missing here.
   [

@@ -137,6 +137,35 @@ const tables = `
     PRIMARY KEY (tenant_id, document_id)
   );
 
+  -- What parked steps wait for: the event of a name and a key, or the workflow whose id is the key.
+  CREATE TABLE waits (
+    workflow_id ${id} NOT NULL,
+    step_id ${id} NOT NULL,
+    tenant_id ${id} NOT NULL,
+    source ${id} NOT NULL,
+    name ${id} NOT NULL,
+    key ${id} NOT NULL,
+    since float8 NOT NULL,
+    PRIMARY KEY (workflow_id, step_id)
+  );
+  CREATE INDEX waits_by_key ON waits (tenant_id, source, name, key, since);
+  CREATE INDEX waits_by_source ON waits (source, since);
+
+  -- Events from outside, and the workflow whose step took one.
+  CREATE TABLE received_events (
+    tenant_id ${id} NOT NULL,
+    event_id ${id} NOT NULL,
+    name ${id} NOT NULL,
+    key ${id} NOT NULL,
+    record text NOT NULL,
+    expires_at float8 NOT NULL,
+    position bigint NOT NULL,
+    taken_by ${id},
+    PRIMARY KEY (tenant_id, event_id)
+  );
+  CREATE INDEX received_by_key ON received_events (tenant_id, name, key, position) WHERE taken_by IS NULL;
+  CREATE INDEX received_kept ON received_events (expires_at) WHERE taken_by IS NULL;
+
   -- The changes that a context of this tenant (thread_id '') or thread depends on: the last write's position, and
   -- their number.
   CREATE TABLE counters (

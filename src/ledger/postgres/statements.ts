@@ -136,6 +136,22 @@ const texts = {
     `ON CONFLICT (tenant_id, document_id) DO UPDATE SET position = excluded.position, record = excluded.record
       WHERE documents.position <= excluded.position`,
   ),
+  upsertWaits: insertInto(
+    "waits",
+    "workflow_id text, step_id text, tenant_id text, source text, name text, key text, since float8",
+    `ON CONFLICT (workflow_id, step_id) DO UPDATE SET source = excluded.source, name = excluded.name,
+      key = excluded.key, since = excluded.since`,
+  ),
+  deleteWaits: `DELETE FROM waits USING ${listOf("workflow_id text, step_id text")}
+    WHERE waits.workflow_id = given.workflow_id AND waits.step_id = given.step_id`,
+  insertEvents: insertInto(
+    "received_events",
+    "tenant_id text, event_id text, name text, key text, record text, expires_at float8, position bigint",
+    "ON CONFLICT DO NOTHING",
+  ),
+  takeEvents: `UPDATE received_events SET taken_by = given.taken_by
+    FROM ${listOf("tenant_id text, event_id text, taken_by text")}
+    WHERE received_events.tenant_id = given.tenant_id AND received_events.event_id = given.event_id`,
   bump: insertInto(
     "counters",
     "tenant_id text, thread_id text, position bigint, changes bigint",
@@ -234,6 +250,20 @@ const texts = {
     SELECT document_id, record FROM documents WHERE tenant_id = $1 AND document_id = ANY($2)`,
   version: `
     SELECT coalesce(sum(changes), 0)::bigint AS changes FROM counters WHERE tenant_id = $1 AND thread_id IN ('', $2)`,
+
+  findEvent: "SELECT tenant_id, record, taken_by FROM received_events WHERE tenant_id = $1 AND event_id = $2",
+  eventsOfKey: `
+    SELECT tenant_id, record, taken_by FROM received_events
+    WHERE tenant_id = $1 AND name = $2 AND key = $3 AND taken_by IS NULL AND expires_at > $4
+    ORDER BY position, event_id LIMIT $5`,
+  overdueByEvent: `
+    SELECT w.workflow_id, w.step_id, w.tenant_id, w.source, e.event_id FROM received_events AS e
+    JOIN waits AS w ON w.tenant_id = e.tenant_id AND w.source = 'event' AND w.name = e.name AND w.key = e.key
+    WHERE e.taken_by IS NULL AND e.expires_at > $1 ORDER BY e.expires_at, w.since LIMIT $2`,
+  overdueByWorkflow: `
+    SELECT w.workflow_id, w.step_id, w.tenant_id, w.source, NULL AS event_id FROM waits AS w
+    JOIN workflows AS c ON c.workflow_id = w.key::json #>> '{}' AND c.tenant_id = w.tenant_id
+    WHERE w.source = 'workflow' AND c.state IN ('completed', 'failed', 'cancelled') ORDER BY w.since LIMIT $1`,
 
   insertSession: `
     INSERT INTO sessions (name, kind, holder, caller, born_at, used_at, ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,

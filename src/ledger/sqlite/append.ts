@@ -77,6 +77,10 @@ function writePlan({ statements, heads }: Connection, plan: BatchPlan, standing:
   for (const row of plan.keys) statements.insertKey.run(...row);
   for (const row of plan.memory) statements.upsertMemory.run(...row);
   for (const [tenant, id, , record] of plan.documents) statements.upsertDocument.run(tenant, id, record);
+  for (const row of plan.waits) statements.upsertWait.run(...row);
+  for (const row of plan.endedWaits) statements.deleteWait.run(...row);
+  for (const row of plan.events) statements.insertEvent.run(...row);
+  for (const row of plan.takenEvents) statements.takeEvent.run(...row);
   for (const [tenant, thread, position] of plan.counters) statements.bump.run(tenant, thread, position);
   for (const { payer, counter, amounts } of plan.charges) {
     const { tokens, money, invocations, wall_ms } = addCharge(standing.totalOf(payer, counter), amounts);

@@ -133,6 +133,35 @@ const tables = `
     PRIMARY KEY (tenant_id, document_id)
   ) STRICT, WITHOUT ROWID;
 
+  -- What parked steps wait for: the event of a name and a key, or the workflow whose id is the key.
+  CREATE TABLE waits (
+    workflow_id TEXT NOT NULL,
+    step_id TEXT NOT NULL,
+    tenant_id TEXT NOT NULL,
+    source TEXT NOT NULL,
+    name TEXT NOT NULL,
+    key TEXT NOT NULL,
+    since REAL NOT NULL,
+    PRIMARY KEY (workflow_id, step_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX waits_by_key ON waits (tenant_id, source, name, key, since);
+  CREATE INDEX waits_by_source ON waits (source, since);
+
+  -- Events from outside, and the workflow whose step took one.
+  CREATE TABLE received_events (
+    tenant_id TEXT NOT NULL,
+    event_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    key TEXT NOT NULL,
+    record TEXT NOT NULL,
+    expires_at REAL NOT NULL,
+    position INTEGER NOT NULL,
+    taken_by TEXT,
+    PRIMARY KEY (tenant_id, event_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX received_by_key ON received_events (tenant_id, name, key, position) WHERE taken_by IS NULL;
+  CREATE INDEX received_kept ON received_events (expires_at) WHERE taken_by IS NULL;
+
   -- The position of the last write that a context built for this tenant (thread_id '') or thread could notice.
   CREATE TABLE counters (
     tenant_id TEXT NOT NULL,

@@ -143,6 +143,30 @@ const texts = {
     ON CONFLICT DO UPDATE SET record = excluded.record`,
   document: "SELECT record FROM documents WHERE tenant_id = ? AND document_id = ?",
 
+  upsertWait: `
+    INSERT INTO waits (workflow_id, step_id, tenant_id, source, name, key, since) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET source = excluded.source, name = excluded.name, key = excluded.key,
+      since = excluded.since`,
+  deleteWait: "DELETE FROM waits WHERE workflow_id = ? AND step_id = ?",
+  insertEvent: `
+    INSERT INTO received_events (tenant_id, event_id, name, key, record, expires_at, position)
+    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  takeEvent: "UPDATE received_events SET taken_by = ?3 WHERE tenant_id = ?1 AND event_id = ?2",
+  findEvent: "SELECT tenant_id, record, taken_by FROM received_events WHERE tenant_id = ? AND event_id = ?",
+  eventsOfKey: `
+    SELECT tenant_id, record, taken_by FROM received_events
+    WHERE tenant_id = ? AND name = ? AND key = ? AND taken_by IS NULL AND expires_at > ?
+    ORDER BY position, event_id LIMIT ?`,
+  // Few events are kept, many steps may wait: the events are read first.
+  overdueByEvent: `
+    SELECT w.workflow_id, w.step_id, w.tenant_id, w.source, e.event_id FROM received_events AS e CROSS JOIN waits AS w
+    WHERE e.taken_by IS NULL AND e.expires_at > ? AND w.tenant_id = e.tenant_id AND w.source = 'event'
+      AND w.name = e.name AND w.key = e.key ORDER BY e.expires_at LIMIT ?`,
+  overdueByWorkflow: `
+    SELECT w.workflow_id, w.step_id, w.tenant_id, w.source, NULL AS event_id FROM waits AS w CROSS JOIN workflows AS c
+    WHERE w.source = 'workflow' AND c.workflow_id = json_extract(w.key, '$') AND c.tenant_id = w.tenant_id
+      AND c.state IN ('completed', 'failed', 'cancelled') ORDER BY w.since LIMIT ?`,
+
   // Among entries of equal age the one that came first is dropped.
   insertSession: `
     INSERT INTO sessions (name, kind, holder, caller, born_at, used_at, ends_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,

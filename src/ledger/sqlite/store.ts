@@ -20,6 +20,7 @@ import { markProcess } from "./process-mark.ts";
 import { countGates, countHeads, defineSearch, listGates, listHeads, readHeads, searchHeads } from "./read-lists.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
 import { readTurn } from "./read-turns.ts";
+import { createWaitReads } from "./read-waits.ts";
 import { watchFile } from "./same-file.ts";
 import { createSessionTable } from "./session-table.ts";
 import { prepareStatements } from "./statements.ts";
@@ -45,6 +46,7 @@ export function createStore(path: string, connect: Connect): SqliteLedger {
     ...createLog(run, path),
     ...createWorkflowIndex(path, run),
     ...createRecordIndexes(run),
+    ...createWaitReads(run),
     sessions: createSessionTable(run),
     deliveries: createDeliveryTable(run),
   };

@@ -14,6 +14,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { WorkflowStateName } from "../../contract/progress.ts";
 import type { TurnRow } from "../../contract/turn.ts";
 import type { IndexedCharge, ListedHead, WorkflowHead } from "../../ports/ledger-store.ts";
+import type { OverdueWait, StoredEvent, StoredWait, WaitSource } from "../../ports/wait-store.ts";
 
 /** A row as the driver gives it. */
 export type Columns = Readonly<Record<string, unknown>>;
@@ -114,3 +115,27 @@ export function gateColumns(gate: Gate) {
     listed: listed.truncated ? JSON.stringify(listed) : null,
   };
 }
+
+export const toWait = (columns: Columns): StoredWait => ({
+  workflow_id: columns["workflow_id"] as string,
+  step_id: columns["step_id"] as string,
+  tenant_id: parseCell(columns["tenant_id"], "tenant_id"),
+  source: columns["source"] as WaitSource,
+  name: columns["name"] as string,
+  key: parseCell(columns["key"], "key"),
+  since: columns["since"] as number,
+});
+
+export const toStoredEvent = (columns: Columns): StoredEvent => ({
+  ...parseCell<Omit<StoredEvent, "tenant_id" | "taken_by">>(columns["record"], "record"),
+  tenant_id: parseCell(columns["tenant_id"], "tenant_id"),
+  taken_by: columns["taken_by"] as string | null,
+});
+
+export const toOverdueWait = (columns: Columns): OverdueWait => ({
+  workflow_id: columns["workflow_id"] as string,
+  tenant_id: parseCell(columns["tenant_id"], "tenant_id"),
+  step_id: columns["step_id"] as string,
+  source: columns["source"] as WaitSource,
+  event_id: columns["event_id"] as string | null,
+});

@@ -14,6 +14,7 @@ import {
   type HeadSelection,
   heldByPause,
 } from "../../ports/ledger-store.ts";
+import type { WaitQuery } from "../../ports/wait-store.ts";
 import { idText } from "./columns.ts";
 
 export type Bound = string | number;
@@ -132,6 +133,21 @@ function* gateCursors({ after, before }: GatePageFilter): Generator<Term> {
       before.workflow_id,
       before.gate_id,
     ];
+}
+
+/** Returns the query of waits, in the order in which they began. */
+export function waitQuery(query: WaitQuery): Query {
+  const terms = [...selectionOfWaits(query)];
+  const text = `SELECT * FROM waits ${where(terms)} ORDER BY since, workflow_id, step_id LIMIT ?`;
+  return { text, values: [...valuesOf(terms), query.limit] };
+}
+
+function* selectionOfWaits({ tenant_id, workflow_id, source, name, key }: WaitQuery): Generator<Term> {
+  if (tenant_id !== undefined) yield ["tenant_id = ?", idText(tenant_id)];
+  if (workflow_id !== undefined) yield ["workflow_id = ?", workflow_id];
+  if (source !== undefined) yield ["source = ?", source];
+  if (name !== undefined) yield ["name = ?", name];
+  if (key !== undefined) yield ["key = ?", JSON.stringify(key)];
 }
 
 const where = (terms: readonly Term[]): string =>

@@ -71,6 +71,14 @@ export interface BatchPlan {
   readonly memory: readonly (readonly [tenant: string, thread: string, key: string, ...Cell[]])[];
   /** tenant_id, document_id, position, record */
   readonly documents: readonly (readonly [tenant: string, document: string, position: number, record: string])[];
+  /** workflow_id, step_id, tenant_id, source, name, key, since */
+  readonly waits: readonly Row[];
+  /** workflow_id, step_id */
+  readonly endedWaits: readonly Row[];
+  /** tenant_id, event_id, name, key, record, expires_at, position */
+  readonly events: readonly Row[];
+  /** tenant_id, event_id, taken_by */
+  readonly takenEvents: readonly Row[];
   /** tenant_id, thread_id, position, and the number of changes */
   readonly counters: readonly (readonly [tenant: string, thread: string, position: number, changes: number])[];
 }
@@ -121,6 +129,9 @@ class Planning {
   readonly #memory = new Map<string, BatchPlan["memory"][number]>();
   readonly #documents = new Map<string, BatchPlan["documents"][number]>();
   readonly #counters = new Map<string, BatchPlan["counters"][number]>();
+  readonly #waits = new Map<string, { readonly place: Row; readonly rest: Row | null }>();
+  readonly #events = new Map<string, Row>();
+  readonly #taken = new Map<string, Row>();
 
   constructor(standing: Standing) {
     this.#standing = standing;
@@ -145,6 +156,7 @@ class Planning {
       memory: sorted(this.#memory),
       documents: sorted(this.#documents),
       counters: sorted(this.#counters),
+      ...this.#plannedWaits(),
     };
   }
 
@@ -209,7 +221,9 @@ class Planning {
     return { thread, ...holder };
   }
 
-  #writeIndexes({ tenant, stream, position, indexes }: IndexWrite): void {
+  #writeIndexes(write: IndexWrite): void {
+    const { tenant, stream, position, indexes } = write;
+    this.#writeWaits(write);
     const { gates = [], holds, keys = [], charges = [], memory = [], documents = [] } = indexes;
     for (const gate of gates) this.#gates.set(keyOf(gate.workflow_id, gate.gate_id), { gate, tenant });
     if (holds !== undefined) this.#holds.set(stream, { workflow_id: stream, rows: holdRows(holds, stream, tenant) });
@@ -233,6 +247,29 @@ class Planning {
       this.#documents.set(keyOf(tenant, id), [tenant, id, position, JSON.stringify(record)]);
     }
     if (memory.length + documents.length > 0) this.#touch(tenant, "", position);
+  }
+
+  #writeWaits({ tenant, stream, position, indexes }: IndexWrite): void {
+    for (const { step_id, wait } of indexes.waits ?? []) {
+      const rest = wait === null ? null : [tenant, wait.source, wait.name, JSON.stringify(wait.key), wait.since];
+      this.#waits.set(keyOf(stream, step_id), { place: [stream, step_id], rest });
+    }
+    for (const event of indexes.events ?? []) {
+      const { event_id, name, key, expires_at } = event;
+      const row = [name, JSON.stringify(key), JSON.stringify(event), Date.parse(expires_at), position];
+      this.#events.set(keyOf(tenant, event_id), [tenant, event_id, ...row]);
+    }
+    for (const id of indexes.taken ?? []) this.#taken.set(keyOf(tenant, id), [tenant, id, stream]);
+  }
+
+  #plannedWaits(): Pick<BatchPlan, "waits" | "endedWaits" | "events" | "takenEvents"> {
+    const waits = sorted(this.#waits);
+    return {
+      waits: waits.flatMap(({ place, rest }) => (rest === null ? [] : [[...place, ...rest]])),
+      endedWaits: waits.filter(({ rest }) => rest === null).map(({ place }) => place),
+      events: sorted(this.#events),
+      takenEvents: sorted(this.#taken),
+    };
   }
 
   #touch(tenant: string, thread: string, position: number): void {

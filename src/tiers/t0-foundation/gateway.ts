@@ -9,10 +9,9 @@
  */
 
 import type { z } from "zod";
-import { type AuthContext, type Caller, tenantOf } from "../../contract/auth-context.ts";
+import { type AuthContext, type Caller, commandScopes, tenantOf } from "../../contract/auth-context.ts";
 import { digest } from "../../contract/digest.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
-import { kernelError } from "../../contract/error-codes.ts";
 import { type FederatedSyncReport, requireFewChanges, SyncRequest } from "../../contract/federation.ts";
 import {
   DelegationRequest,
@@ -33,13 +32,13 @@ import {
   submissionKey,
 } from "../../contract/intent.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
-import { readRequest } from "../../contract/known-keys.ts";
 import type { Message } from "../../contract/messages/message.ts";
 import { type Perceived, t1 } from "../../contract/messages/t1.ts";
 import { t4 } from "../../contract/messages/t4.ts";
 import { type AuthorizeQuestion, t5, type WorkflowRequest } from "../../contract/messages/t5.ts";
 import { t7 } from "../../contract/messages/t7.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import { EmitRequest, type ParsedEmitRequest } from "../../contract/received-event.ts";
 import {
   CancelRequest,
   type CancelResponse,
@@ -55,7 +54,7 @@ import {
 import { workflowNotFound } from "../../contract/workflow.ts";
 import { askTier, finalOf, sendQuestion } from "../../engine/actors/ask-tier.ts";
 import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
-import { takeJson } from "../../engine/actors/take-json.ts";
+import { admit, copy, readCopy } from "./admit-request.ts";
 import { decideGates } from "./decide-gates.ts";
 import { type Begun, JoinedSubmits } from "./join-submits.ts";
 import type { Lineage, SubmitMore } from "./lineage.ts";
@@ -77,6 +76,8 @@ export interface Gateway {
   readonly cancel: (workflowId: string, request: unknown) => Promise<CancelResponse>;
   readonly pause: (workflowId: string, request: unknown) => Promise<PauseResponse>;
   readonly resume: (workflowId: string, request: unknown) => Promise<ResumeResponse>;
+  /** Reads an event from outside. @throws KernelErrorException as submit; T5_AUTHZ_FORBIDDEN without the scope. */
+  readonly admitEvent: (request: unknown) => Promise<ParsedEmitRequest>;
   /** Changes of other replicas for a tenant's memory; the embedding host itself names no caller. */
   readonly sync: (request: unknown, caller?: Caller) => Promise<FederatedSyncReport>;
   /** Rejects a caller who lacks the scope; the embedding host itself, which names no caller, has all scopes (null). */
@@ -121,6 +122,13 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
     cancel: ordering(CancelRequest, t5.cancel),
     pause: ordering(PauseRequest, t5.pause),
     resume: ordering(ResumeRequest, t5.resume),
+    async admitEvent(raw) {
+      const request = admit(runtime, EmitRequest, raw);
+      const { principal, tenant_id } = request;
+      const question = { principal, tenant_id, scope: null, intent_hint: null, needs: commandScopes.emit };
+      await authorize(runtime, question, runtime.ids.next("correlation"));
+      return request;
+    },
     sync: (request, caller) => sync(runtime, admit(runtime, SyncRequest, request), caller),
     async authorize(caller, needs) {
       const tenant_id = tenantOf(caller);
@@ -130,37 +138,6 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
     },
   };
 }
-
-/** Reads a request. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T0_VALIDATION_PAYLOAD_TOO_LARGE. */
-const admit = <S extends z.ZodType>(runtime: Runtime, schema: S, raw: unknown): z.output<S> =>
-  readCopy(runtime, schema, copy(runtime, raw));
-
-function readCopy<S extends z.ZodType>(runtime: Runtime, schema: S, plain: Json): z.output<S> {
-  const { maxRequestChars, maxTextChars } = runtime.limits;
-  const size = JSON.stringify(plain).length;
-  if (size > maxRequestChars)
-    raise(
-      kernelError(
-        "T0_VALIDATION_PAYLOAD_TOO_LARGE",
-        `the request has ${size} characters, more than limits.maxRequestChars = ${maxRequestChars}`,
-        gatewayRef,
-      ),
-    );
-  const parsed = readRequest(schema, plain, { what: "request", source: gatewayRef });
-  const text = (parsed as { readonly input?: { readonly text?: string } }).input?.text ?? "";
-  if (text.length > maxTextChars)
-    raise(
-      kernelError(
-        "T0_VALIDATION_PAYLOAD_TOO_LARGE",
-        `input.text has ${text.length} characters, more than limits.maxTextChars = ${maxTextChars}`,
-        gatewayRef,
-      ),
-    );
-  return parsed;
-}
-
-const copy = ({ limits: { maxDepth } }: Runtime, raw: unknown): Json =>
-  takeJson(raw, { what: "request", source: gatewayRef, maxDepth });
 
 async function submit(
   { runtime, joined }: Submitting,

@@ -45,16 +45,14 @@ export function requireEarlier(steps: readonly Draft[], completed: readonly stri
  */
 export function requireGiven(steps: readonly Draft[]): void {
   // Every other plan gives whatever it refers to; its params are not walked.
-  if (steps.every(({ when, settled }) => when === undefined && settled === undefined)) return;
+  if (steps.every((step) => step.when === undefined && step.settled === undefined && !isSkippable(step))) return;
   const named = new Map(steps.map((step) => [step.step_id, step]));
-  const conditionOf = (step: Draft): string | null => (step.when === undefined ? null : digest(step.when as Json));
   for (const step of steps)
     for (const { stepId, or, written } of referencesIn(step.params, step.literals)) {
       const source = named.get(stepId);
       if (source === undefined || or !== undefined) continue;
-      const isAny = step.settled?.includes(stepId) === true;
-      if (!isAny && (source.when === undefined || conditionOf(source) === conditionOf(step))) continue;
-      const why = isAny ? "is waited for however it ends" : "has a condition";
+      const why = whyNothing(source, step);
+      if (why === null) continue;
       const message = `step ${step.step_id}: ${written} may give nothing, because step ${stepId} ${why}`;
       refuse("T3_PLAN_INVALID", `${message}; give it a default (ref(…, { or }))`, {
         step_id: step.step_id,
@@ -62,3 +60,15 @@ export function requireGiven(steps: readonly Draft[]): void {
       });
     }
 }
+
+/** Returns why a step may give nothing to another that refers to it; null if it gives its output. */
+function whyNothing(source: Draft, step: Draft): string | null {
+  if (step.settled?.includes(source.step_id) === true) return "is waited for however it ends";
+  if (isSkippable(source)) return "is left out if its event does not arrive in time";
+  return source.when === undefined || conditionOf(source) === conditionOf(step) ? null : "has a condition";
+}
+
+const conditionOf = ({ when }: Draft): string | null => (when === undefined ? null : digest(when as Json));
+
+/** Returns whether a step is left out at the end of its wait. */
+const isSkippable = (step: Draft): boolean => step.kind === "wait" && step.params.otherwise === "skip";

@@ -47,6 +47,7 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
         commanding(workflow_id, visit, { kind: "retry", auth, principal, mode, step_ids, feedback }),
       pivot: ({ workflow_id, objective }, visit) =>
         commanding(workflow_id, visit, { kind: "pivot", objective: String(objective) }),
+      deliver: ({ workflow_id, event }, visit) => commanding(workflow_id, visit, { kind: "deliver", event }),
       sleep: ({ workflow_id }, visit) => commanding(workflow_id, visit, { kind: "sleep" }),
       recallSubmission: async (query) => ({ first: await recallFirst(store, query) }),
       rejectIntent: (rejected, visit) => rejectIntent(writer, rejected, visit),
@@ -58,6 +59,7 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
       resume: { check: needsWorkflow },
       retry: { check: needsWorkflow },
       pivot: { check: needsWorkflow },
+      deliver: { check: needsData },
       sleep: { check: needsWorkflow },
       rejectIntent: { check: needsData },
     },
@@ -74,7 +76,7 @@ const needsWorkflow = (body: Signal["body"]): string | null =>
   typeof body["workflow_id"] === "string" ? null : "the command names no workflow_id";
 
 const needsData = ({ data }: Signal["body"]): string | null =>
-  typeof data === "object" && data !== null ? null : "no rejection";
+  typeof data === "object" && data !== null ? null : "no data";
 
 type Started = Omit<ExecutionTierOptions, "writer">;
 

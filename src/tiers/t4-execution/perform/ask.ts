@@ -112,6 +112,7 @@ const hostAnswers: HostAnswers = {
   hook: (of, at) => drop(callHook(at, of)),
   saved: (_of, at) => at.saved(),
   shared_key: ({ key }, at) => at.services.findSharedKey(sharing(at, key)),
+  find_event: (of, at) => at.services.findEvent({ ...of, tenant_id: at.run.log.record.tenant_id }),
   draft: ({ workflow_id, step_id }, { services }) => services.findDraft(workflow_id, step_id),
 };
 

@@ -4,8 +4,13 @@ import type { Runtime } from "../../../engine/actors/runtime.ts";
 import type { Timers } from "../../../engine/actors/timers.ts";
 import { callWithin } from "../../../engine/actors/within.ts";
 import type { Security } from "../../../ports/perception.ts";
-import type { SharedKey } from "../decide/run/intention.ts";
+import type { FoundEvent, HostQuestions, SharedKey } from "../decide/run/intention.ts";
 import { oodaRef, type Run } from "../decide/run/run.ts";
+
+/** A search for an event of a tenant. */
+export interface EventSearch extends Readonly<HostQuestions["find_event"]["of"]> {
+  readonly tenant_id: string | number;
+}
 
 export interface Services {
   readonly security: Security;
@@ -23,6 +28,8 @@ export interface Services {
     readonly regenerated_from: string | null;
     readonly knows: (actionId: string) => boolean;
   }) => Promise<SharedKey>;
+  /** Finds an event from outside that a step may take, among those that the tenant received. */
+  readonly findEvent: (question: EventSearch) => Promise<FoundEvent>;
   /** The newest draft that a step made in the workflow whose work is made again. */
   readonly findDraft: (workflowId: string, stepId: string) => Promise<Outcome | null>;
 }

@@ -22,6 +22,7 @@ import { findOperator } from "../payload/prepare-step.ts";
 import type { Command, Input, Word } from "../run/input.ts";
 import { toHost } from "../run/intention.ts";
 import { ask, type Commanding, oodaRef, type Run } from "../run/run.ts";
+import { deliverEvent } from "../step/wait-step.ts";
 import { beginCancelling, goOnCancelling } from "./cancel-workflow.ts";
 import { completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { isHeldBack, pauseWorkflow, resumeWorkflow } from "./pause-workflow.ts";
@@ -119,6 +120,8 @@ function obey(run: Run, command: Command): unknown {
     case "retry":
       restartWorkflow(run, command);
       return { workflow_id, status: "restarted", correlation_id };
+    case "deliver":
+      return { workflow_id, resumed: deliverEvent(run, command.event) };
     case "pivot":
       run.objective = command.objective;
       return { workflow_id, objective: run.objective };

@@ -39,6 +39,7 @@ import { capabilityOf, hasGoneThrough, oodaRef, type Run, scopeOf, stepOf } from
 import { beginStep, driveStep } from "../step/drive-step.ts";
 import { kindOf } from "../step/kinds.ts";
 import { type Phase, phaseOf } from "../step/read-phase.ts";
+import { noteResumed } from "../step/resume-parked.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
 import { warnOfLoop } from "./plan-workflow.ts";
 import { endedBy, stopOthers } from "./stop-by-plan.ts";
@@ -131,17 +132,6 @@ function resumeIfRunnable(run: Run): void {
   if (!waitingStates.has(record.state) || run.asleep) return;
   const ready = [...record.steps.values()].find((s) => isRunnable(record, s) || phaseOf(run, s) === "waking");
   if (ready !== undefined) noteResumed(run, ready.step.step_id);
-}
-
-const noteResumed = (run: Run, step_id: string | null): void =>
-  run.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(run.log.record), step_id }));
-
-/** What made a waiting workflow go on: the gate that was decided last, which need not be the one that opened last. */
-function lastDecidedGate({ gates }: WorkflowRecord): string | null {
-  let [last, at]: [string | null, string] = [null, ""];
-  for (const { gate_id, decision } of gates.values())
-    if (decision !== null && decision.at >= at) [last, at] = [gate_id, decision.at];
-  return last;
 }
 
 /** What depends, however far, on a step that did not succeed will not run; what came to a gate since is looked at each time. */
@@ -279,6 +269,7 @@ const tooManyRounds = ({ settings: { limits }, log: { record } }: Run) =>
 const finalCodes: ReadonlySet<string> = new Set([
   "T5_HUMAN_DENIED",
   "T5_GATE_EXPIRED",
+  "T4_WAIT_EXPIRED",
   "T4_ACTION_IN_DOUBT",
   "T4_IDEMPOTENCY_PAYLOAD_MISMATCH",
 ]);

@@ -83,6 +83,10 @@ export type Command =
       readonly principal: Principal | null;
       readonly auth: AuthContext;
     }
+  | {
+      readonly kind: "deliver";
+      readonly event: { readonly name: string; readonly key: string; readonly event_id: string };
+    }
   | { readonly kind: "sleep" }
   | { readonly kind: "activate" }
   | { readonly kind: "pivot"; readonly objective: string };

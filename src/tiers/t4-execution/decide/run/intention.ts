@@ -4,6 +4,7 @@
  */
 import type { Basis } from "../../../../contract/basis.ts";
 import type { KernelError } from "../../../../contract/error.ts";
+import type { EventPassedOver, TakenEvent } from "../../../../contract/events/step-events.ts";
 import type { Json, JsonObject } from "../../../../contract/json.ts";
 import type { Message, TierNumber } from "../../../../contract/messages/message.ts";
 import type { Outcome } from "../../../../contract/outcome.ts";
@@ -76,6 +77,21 @@ export interface HostQuestions {
   /** Answered once everything noted is in the ledger. */
   readonly saved: { readonly of: object; readonly answer: unknown };
   readonly shared_key: { readonly of: { readonly key: string }; readonly answer: SharedKey };
+  /**
+   * Finds an event from outside that a step may take: the oldest of this name and key, or the one that is named. Events
+   * that the step has passed over are left out.
+   */
+  readonly find_event: {
+    readonly of: {
+      readonly name: string;
+      readonly key: string;
+      /** The form of the payload, as a JSON Schema; null where any will do. */
+      readonly form: JsonObject | null;
+      readonly event_id: string | null;
+      readonly passed: readonly string[];
+    };
+    readonly answer: FoundEvent;
+  };
   readonly draft: {
     readonly of: { readonly workflow_id: string; readonly step_id: string };
     readonly answer: Outcome | null;
@@ -119,6 +135,12 @@ export const toEscalation = (
   to: TierNumber,
   of: { readonly fn: string; readonly error: KernelError },
 ): Asked<{ readonly data?: unknown } | null> => ({ question: { ask: "error", to, ...of } });
+
+/** An event that a step may take, and those that it passes over because their payloads have another form. */
+export interface FoundEvent {
+  readonly event: TakenEvent | null;
+  readonly passed: readonly EventPassedOver[];
+}
 
 /** The verdict of `security.validateParams`. */
 export type Verdict = { readonly ok: boolean; readonly reason?: string } | null;

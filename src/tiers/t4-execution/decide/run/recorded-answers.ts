@@ -8,7 +8,7 @@
  */
 import type { Json } from "../../../../contract/json.ts";
 import type { SchemaReading } from "../../../../contract/schema-reading.ts";
-import type { Question } from "./intention.ts";
+import type { FoundEvent, Question } from "./intention.ts";
 
 export type QuestionOf<A extends Question["ask"]> = Extract<Question, { readonly ask: A }>;
 
@@ -61,6 +61,11 @@ const checked: Recording<QuestionOf<"check">, { readonly ok: boolean } | null> =
   isUsual: (verdict) => verdict?.ok === true,
 };
 
+const foundEvent: Recording<QuestionOf<"find_event">, FoundEvent> = {
+  usual: () => ({ event: null, passed: [] }),
+  isUsual: ({ event, passed }) => event === null && passed.length === 0,
+};
+
 const checkedOutcome: Recording<QuestionOf<"check_outcome">, string | null> = {
   usual: () => null,
   isUsual: (problem) => problem === null,
@@ -104,6 +109,7 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
   derive: {},
   saved: onlyFailure,
   shared_key: shared,
+  find_event: foundEvent,
   draft: { usual: () => null, isUsual: (outcome) => outcome === null },
 };
 

@@ -96,6 +96,8 @@ export class RunMemory {
   readonly contexts = new Map<string, SkillExecutionContext>();
   /** Commands that wait for an answer, by who waits for theirs. */
   readonly commands = new Map<number, Commanding>();
+  /** Parked steps of which this process has asked whether what they wait for is there. */
+  readonly looked = new Set<string>();
   /** What of the plan is ready. */
   readonly ready = new ReadySteps();
   /** A pivot's word to the next planning. */
@@ -113,6 +115,7 @@ export class RunMemory {
   forgetUndecided(): void {
     this.admissions.clear();
     this.commands.clear();
+    this.looked.clear();
     this.ending = null;
   }
 }

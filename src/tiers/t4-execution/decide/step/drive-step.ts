@@ -19,7 +19,15 @@ import { openDoubtGate } from "./settle-failure.ts";
 
 const phaseNow = (run: Run, stepId: string): Phase => phaseOf(run, stepOf(run, stepId));
 
-const moving: ReadonlySet<Phase> = new Set(["judging", "revising", "lost", "finishing", "settling", "waking"]);
+const moving: ReadonlySet<Phase> = new Set([
+  "judging",
+  "revising",
+  "lost",
+  "finishing",
+  "settling",
+  "looking",
+  "waking",
+]);
 
 /** Takes a running step on as far as it goes. */
 export function driveStep(run: Run, stepId: string): void {

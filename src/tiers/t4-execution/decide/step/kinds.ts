@@ -10,6 +10,7 @@ import type { Run } from "../run/run.ts";
 import { callStep } from "./call-step.ts";
 import { failingStep } from "./failing-step.ts";
 import { sleepStep } from "./sleep-step.ts";
+import { waitStep } from "./wait-step.ts";
 
 export interface StepKindRow {
   /** Returns why a step that depends on nothing more may not begin, or null where it may. Nothing else of the plan begins then. */
@@ -32,6 +33,7 @@ const kinds: Readonly<Record<StepKind, StepKindRow>> = {
   // A direct response is spoken by a call of the built-in operator, so that it is judged, recorded and screened like any other.
   respond: callStep,
   sleep: sleepStep,
+  wait: waitStep,
   fail: failingStep,
 };
 

@@ -8,8 +8,9 @@ import { type StepRecord, unmetOf } from "../../../../contract/workflow.ts";
 import { type Run, showsNewest } from "../run/run.ts";
 
 /**
- * The next action of a running step; `waiting` before it has begun, `over` once it has ended, `waking` once the time
- * for which it was parked has come.
+ * The next action of a running step; `waiting` before it has begun, `over` once it has ended. A parked step is
+ * `waking` once the time of its wait is over, and `looking` until this process has asked whether what it waits for is
+ * there already.
  */
 export type Phase =
   | "waiting"
@@ -22,6 +23,7 @@ export type Phase =
   | "settling"
   | "backing_off"
   | "parked"
+  | "looking"
   | "waking"
   | "over";
 
@@ -33,11 +35,16 @@ export function phaseOf(run: Run, step: StepRecord): Phase {
   if (step.phase === "awaiting_approval") return phaseAtGate(run, step);
   if (step.phase === "calling") return run.calls.has(step.step.step_id) ? "calling" : "lost";
   if (step.phase === "backing_off") return isDue(run, step) ? "judging" : "backing_off";
-  if (step.phase === "parked") return isOver(run, step) ? "waking" : "parked";
+  if (step.phase === "parked") return phaseOfWait(run, step);
   return step.phase ?? "judging";
 }
 
 const isDue = (run: Run, { retry_due }: StepRecord): boolean => retry_due === null || Date.parse(retry_due) <= run.now;
+
+function phaseOfWait(run: Run, step: StepRecord): Phase {
+  if (isOver(run, step)) return "waking";
+  return step.parked?.source === "time" || run.looked.has(step.step.step_id) ? "parked" : "looking";
+}
 
 /** Returns whether the time for which a step was parked has come. */
 const isOver = (run: Run, { parked }: StepRecord): boolean =>

@@ -11,6 +11,7 @@ import { type Run, stepOf } from "../run/run.ts";
 import type { StepKindRow } from "./kinds.ts";
 import { quietStep, readQuietParams, succeedQuietly } from "./quiet-step.ts";
 import { phaseOf } from "./read-phase.ts";
+import { resumeParked } from "./resume-parked.ts";
 
 /** The row of the kind `sleep`. */
 export const sleepStep: StepKindRow = {
@@ -20,7 +21,7 @@ export const sleepStep: StepKindRow = {
       case "judging":
         return run.log.note(draft("STEP_PARKED", { source: "time", due_at: wakingTime(run, stepId) }, stepId));
       case "waking":
-        return run.log.note(draft("STEP_RESUMED", { by: "time" }, stepId));
+        return resumeParked(run, stepId, { by: "time" });
       default:
         return succeedQuietly(run, stepId, null);
     }

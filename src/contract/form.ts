@@ -1,0 +1,30 @@
+/**
+ * Forms: JSON Schemas for values that come from outside into a plan, such as the payload of an event.
+ *
+ * Owns: the check of a form, and reading a value by one. A plan is data, so that it holds no zod schema.
+ */
+import { z } from "zod";
+import { JsonObject } from "./json.ts";
+import { readWith, type SchemaReading } from "./schema-reading.ts";
+
+type Written = Parameters<typeof z.fromJSONSchema>[0];
+
+const toSchema = (form: JsonObject): z.ZodType => z.fromJSONSchema(form as Written);
+
+function isReadable(form: JsonObject): boolean {
+  try {
+    toSchema(form);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A JSON Schema that the kernel can read. */
+export const Form = JsonObject.refine(isReadable, "must be a JSON Schema");
+
+/** Returns the form of what a zod schema takes. @throws Error for a schema that JSON Schema cannot say. */
+export const formOf = (schema: z.ZodType): JsonObject => z.toJSONSchema(schema, { io: "input" }) as JsonObject;
+
+/** Reads a value by a form. The value itself is what is read: a form changes nothing. */
+export const readForm = (form: JsonObject, value: unknown): SchemaReading => readWith(toSchema(form), value);
