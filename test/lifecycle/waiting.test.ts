@@ -235,6 +235,18 @@ describe("the end of a wait", () => {
   });
 });
 
+it("a paused workflow takes no event; one that came meanwhile is found when it is resumed", async () => {
+  await using t = await createTestKernel({ capabilities: [closing()] });
+  const id = await begin(t);
+  await t.kernel.pause(id, { ...as });
+  expect(await t.kernel.emit({ ...signed, payload: ada })).toMatchObject({ status: "kept" });
+  await t.clock.settle();
+  expect(await count(t, id, "STEP_RESUMED")).toBe(0);
+  await t.kernel.resume(id, { ...as });
+  expect((await t.rest(id)).state).toBe("completed");
+  expect(await replays(t, id)).toBe(true);
+});
+
 describe("plans with waits", () => {
   it("are refused where a reference to a wait that may be left out has no default", async () => {
     const capability = deal(({ step, wait }) => {
@@ -259,4 +271,53 @@ describe("plans with waits", () => {
     await using t = await createTestKernel({ capabilities: [capability] });
     expect(await t.run("Deal.Close")).toMatchObject({ state: "failed", error: { code: "T3_PLAN_INVALID" } });
   });
+});
+
+describe("a crash between the commit of an event and its delivery", () => {
+  /** A tier whose workflows are told of no event while `isDeaf` says so. */
+  const deaf =
+    (isDeaf: () => boolean): NonNullable<Parameters<typeof createTestKernel>[0]>["patchTier"] =>
+    (definition) => {
+      const door = definition.doors["data:EventDelivery"];
+      if (door === undefined) return definition;
+      const handle: typeof door.handle = (signal, runtime) => {
+        if (isDeaf()) throw new Error("the process died here");
+        return door.handle(signal, runtime);
+      };
+      return { ...definition, doors: { ...definition.doors, "data:EventDelivery": { ...door, handle } } };
+    };
+
+  it("is made good by the next process when it starts", async () => {
+    const ledger = memoryLedger();
+    const capability = closing();
+    const first = await createTestKernel({ capabilities: [capability], ledger, seed: 1, patchTier: deaf(() => true) });
+    const id = await begin(first);
+    expect(await first.kernel.emit({ ...signed, payload: ada })).toMatchObject({ status: "kept" });
+    const clock = createVirtualClock(first.clock.now() + day);
+    await using t = await createTestKernel({ capabilities: [capability], ledger, clock, seed: 2 });
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(await replays(t, id)).toBe(true);
+    await first[Symbol.asyncDispose]();
+  });
+
+  it("is made good at the next heartbeat by a process that goes on", async () => {
+    let isDeaf = true;
+    await using t = await createTestKernel({ capabilities: [closing()], patchTier: deaf(() => isDeaf) });
+    const id = await begin(t);
+    expect(await t.kernel.emit({ ...signed, payload: ada })).toMatchObject({ status: "kept" });
+    isDeaf = false;
+    await t.clock.advance(10_000);
+    expect((await t.kernel.workflow(id)).state).toBe("completed");
+    expect(await count(t, id, "STEP_RESUMED")).toBe(1);
+  });
+});
+
+it("an explanation says what a step waits for, and which event ended its wait", async () => {
+  await using t = await createTestKernel({ capabilities: [closing({ days: 3 })] });
+  const id = await begin(t);
+  await t.kernel.emit({ ...signed, payload: ada, event_id: "e-1" });
+  await t.rest(id);
+  const told = JSON.stringify(await t.kernel.explain(id));
+  expect(told).toContain("waits for the event contract.signed of c-1 until");
+  expect(told).toContain("the event e-1 arrived, and it went on");
 });

@@ -8,4 +8,6 @@ export const drawBases = {
   lifecycle: 900_001,
   /** Orders on workflows: pause and resume. */
   orders: 1_000_001,
+  /** Steps that wait for events from outside, and events before, during and after their waits. */
+  waits: 1_000_001,
 } as const;

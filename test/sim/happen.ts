@@ -10,6 +10,7 @@ import { placeOf, remember } from "./story-memory.ts";
 import { order } from "./story-orders.ts";
 import { storyIntent } from "./story-package.ts";
 import { speakTogether } from "./story-throng.ts";
+import { emit } from "./story-waits.ts";
 
 const spans = [1, 50, 300, 1_000, 1_000, 3_000, 5_000, 11_000, 25_000] as const;
 const jumps = [-20_000, -900, 900, 15_000, 120_000] as const;
@@ -124,6 +125,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   },
   hold_work: order("pause"),
   let_work: order("resume"),
+  emit,
   crash: (stage, { how, by }, process) => {
     if (how % 3 > 0) process.faults.plan("crash", how % 2 === 0 ? "before" : "after", by % 4);
     else crash(stage, process);

@@ -59,13 +59,14 @@ function judgeEvent(story: Story, event: LedgerEvent, record: WorkflowRecord): s
   }
 }
 
-function judgeWaking({ timestamp }: LedgerEvent, step: StepRecord | undefined): string | null {
+function judgeWaking(event: LedgerEvent, step: StepRecord | undefined): string | null {
   if (step?.phase !== "parked" || step.resumed !== null) return "sleep: it wakes without sleeping, or twice";
-  const due = step.parked?.due_at ?? null;
-  return due !== null && Date.parse(timestamp) < Date.parse(due) ? `sleep: it wakes before ${due}` : null;
+  const due = payloadOf(event, "STEP_RESUMED").by === "time" ? (step.parked?.due_at ?? null) : null;
+  return due !== null && Date.parse(event.timestamp) < Date.parse(due) ? `sleep: it wakes before ${due}` : null;
 }
 
-const isThrough = ({ state, skip_reason }: StepRecord): boolean => state === "succeeded" || skip_reason === "condition";
+const isThrough = ({ state, skip_reason }: StepRecord): boolean =>
+  state === "succeeded" || skip_reason === "condition" || skip_reason === "expired";
 
 /** The dependency that a step waits for; undefined if it waits for none. */
 function waitedFor({ steps }: WorkflowRecord, { step: { depends_on, settled = [] } }: StepRecord): string | undefined {

@@ -17,6 +17,7 @@ import { judgeModels } from "./judge-models.ts";
 import { judgeOrders } from "./judge-orders.ts";
 import { judgeReplay } from "./judge-replay.ts";
 import { judgeTimes } from "./judge-times.ts";
+import { judgeWaits } from "./judge-waits.ts";
 import type { Stage } from "./play-story.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import { mayRepeat } from "./story.ts";
@@ -35,7 +36,7 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
   failures.push(...judgeCalls(stage.story, stage.world), ...judgeTimes(stage.story, stage.world));
   failures.push(...judgeMemory(stage.story, stage.world), ...judgeModels(stage.story, stage.world));
   failures.push(...judgeLifecycle(stage.story, stage.world));
-  failures.push(...judgeOrders(stage.world));
+  failures.push(...judgeOrders(stage.world), ...judgeWaits(stage.world, stage.sent));
   failures.push(...judgeMasks(stage.story, stage.world));
   await stop(stage, last);
   // What else is wrong is told before what is only replayed otherwise.

@@ -36,6 +36,8 @@ export class Stage {
   /** Live processes, paused ones among them. */
   processes: SimulatedProcess[] = [];
   readonly workflows: string[] = [];
+  /** The ids of events from outside that were answered. */
+  readonly sent: string[] = [];
   /** What a person asked of a process and has no answer to. */
   readonly asked = new Map<Promise<unknown>, { readonly what: string; readonly process: SimulatedProcess }>();
   readonly broken: string[] = [];

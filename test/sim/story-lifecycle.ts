@@ -15,7 +15,7 @@ export interface StoryWhen {
   readonly test: keyof typeof tests;
 }
 
-export type Kind = "sleep" | "fail";
+export type Kind = "sleep" | "wait" | "fail";
 
 const tests = {
   exists: (value: Json): Condition => ({ value, exists: true }),
@@ -68,7 +68,11 @@ const drawLimits = (draw: Draw): Story["packageLimits"] => ({
 const quiet = { operator: -1, gate: null, outcome: false, applies: null, behaviours: [] } as const;
 
 /** A step is put in at a place: what comes before may be what it waits for, and what comes after may wait for it. */
-function putIn(draw: Draw, steps: readonly StoryStep[], made: Pick<StoryStep, "id" | "kind" | "params">): StoryStep[] {
+export function putIn(
+  draw: Draw,
+  steps: readonly StoryStep[],
+  made: Pick<StoryStep, "id" | "kind" | "params">,
+): StoryStep[] {
   const place = draw.upTo(steps.length + 1);
   const before = steps.slice(0, place);
   const depends_on = before.map(({ id }) => id).filter(() => draw.chance(Math.min(0.5, 1.5 / steps.length)));

@@ -4,6 +4,7 @@
  * left out.
  */
 import type { GateSpec } from "../../src/contract/gate-spec.ts";
+import type { Json } from "../../src/contract/json.ts";
 import type { Effect } from "../../src/contract/operator.ts";
 import { drawGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
@@ -19,6 +20,7 @@ import { withPersons } from "./story-persons.ts";
 import { withSiblings } from "./story-siblings.ts";
 import { withSignedWords } from "./story-signed.ts";
 import { withThrongs } from "./story-throng.ts";
+import { withWaits } from "./story-waits.ts";
 
 /** What one call does. `sent` calls have taken effect before they throw, hang or are refused. */
 export type Behaviour =
@@ -72,7 +74,7 @@ export interface StoryStep {
   readonly behaviours: readonly Behaviour[];
   /** The kind of a step that calls no operator, and its params. */
   readonly kind?: Kind;
-  readonly params?: Readonly<Record<string, string | number>>;
+  readonly params?: Readonly<Record<string, Json>>;
   readonly when?: StoryWhen;
   /** The dependencies that it waits for however they end. */
   readonly settled?: readonly string[];
@@ -110,6 +112,7 @@ export const deeds = [
   "pass",
   "hold_work",
   "let_work",
+  "emit",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -183,6 +186,7 @@ const weights: Readonly<Record<Deed, number>> = {
   pass: 0,
   hold_work: 0,
   let_work: 0,
+  emit: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -224,6 +228,7 @@ const layers: readonly ((story: Story) => Story)[] = [
   withThrongs,
   withLifecycle,
   withOrders,
+  withWaits,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {

@@ -5,6 +5,7 @@ import { describeCarriers, gateIdOf } from "../../contract/gate.ts";
 import type { PolicyLift, PolicyStage } from "../../contract/policy.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
+import type { ParkedFor } from "../../contract/workflow-state.ts";
 import { describeChange, describeComment } from "../../protocol/describe-edits.ts";
 import { nameAsked } from "../../protocol/name-moment.ts";
 import { skipWords } from "../../protocol/skip-words.ts";
@@ -155,8 +156,12 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
     error.code === "T4_PLAN_FAILED"
       ? `the plan chose to fail with ${error.detail["code"]}: ${error.message}`
       : `${blocked ? "blocked" : "failed"}: ${error.message}`,
-  STEP_PARKED: ({ due_at }) => `waits${due_at === null ? "" : ` until ${due_at}`}`,
-  STEP_RESUMED: () => "its time had come, and it went on",
+  STEP_PARKED: (parked) => `waits${waitOf(parked)}${parked.due_at === null ? "" : ` until ${parked.due_at}`}`,
+  STEP_RESUMED: (resumed) =>
+    resumed.by === "time"
+      ? "its time had come, and it went on"
+      : `the event ${resumed.event.event_id} arrived, and it went on`,
+  EVENT_PASSED_OVER: ({ event_id, problem }) => `did not take the event ${event_id}: ${problem}`,
   STEP_SKIPPED: ({ reason }) => `skipped: ${skipWords[reason]}`,
   ROUTE_DECIDED: ({ decision, refusal, request }) => {
     if (decision === null) return `no model: ${refusal.message}`;
@@ -166,6 +171,13 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
     return `model ${endpoint.name} chosen (${why}${failed})`;
   },
 };
+
+/** Says what a parked step waits for; nothing for one that waits for a time. */
+function waitOf(parked: ParkedFor): string {
+  if (parked.source === "time") return "";
+  const { source, name, key } = parked;
+  return source === "event" ? ` for the event ${name} of ${key}` : ` for the workflow ${key}`;
+}
 
 function lineOf(event: LedgerEvent, record: WorkflowRecord): string[] {
   const line = readEvent(lines, event);

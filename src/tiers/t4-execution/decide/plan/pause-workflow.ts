@@ -4,7 +4,8 @@
  * 1.  While it is paused nothing is judged, begun or called again. Calls that are under way end and are recorded; what
  *     follows from them waits.
  * 2.  Gates stay open and decisions are recorded; what follows from a decision waits.
- * 3.  Timers keep their due times: what fell due during the pause is noted when the workflow is resumed.
+ * 3.  Timers keep their due times: what fell due during the pause is noted when the workflow is resumed. So is an event
+ *     from outside: it is kept, for this workflow or for another that waits for it.
  * 4.  Pausing a paused workflow, and resuming one that is not paused, changes nothing and has the same answer.
  */
 import { raise } from "../../../../contract/error.ts";
@@ -28,7 +29,10 @@ export function pauseWorkflow(run: Run, { reason, principal }: Why): void {
 /** Notes that a person ends the pause. @throws KernelErrorException T4_WORKFLOW_CONFLICT if the workflow has ended. */
 export function resumeWorkflow(run: Run, { reason, principal }: Why): void {
   requireOpen(run, "resumed");
-  if (run.log.record.paused !== null) run.log.note(draft("WORKFLOW_UNPAUSED", { reason, principal }));
+  if (run.log.record.paused === null) return;
+  run.log.note(draft("WORKFLOW_UNPAUSED", { reason, principal }));
+  // What its steps wait for may have come meanwhile: each looks again.
+  run.looked.clear();
 }
 
 function requireOpen({ log: { record } }: Run, ordered: string): void {

@@ -111,11 +111,11 @@ export interface DeliveredEvent {
 
 /**
  * Hands an event to the steps that wait for it: one of them takes it, or all if it is broadcast. Returns their ids;
- * none where another workflow has taken it, or its form is not what they ask. @throws pending
+ * none where another workflow has taken it, its form is not what they ask, or the workflow is paused. @throws pending
  */
 export function deliverEvent(run: Run, { name, key, event_id }: DeliveredEvent): readonly string[] {
   const { record } = run.log;
-  if (isTerminal(record.state) || isCancelled(record.state)) return [];
+  if (isTerminal(record.state) || isCancelled(record.state) || record.paused !== null) return [];
   const resumed: string[] = [];
   for (const step of parkedSteps(record)) {
     const { parked } = step;
