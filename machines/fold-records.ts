@@ -45,6 +45,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     intent: p.intent,
     auth: p.auth,
     regenerated_from,
+    parent: p.parent ?? null,
     knowsLineage: regenerated_from === null || p.requesters !== undefined,
     requesters: withPerson(p.requesters ?? [], p.intent.actor),
     pipeline: p.pipeline ?? "standard",
@@ -52,6 +53,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     accepted_at: event.timestamp,
     start_at: p.start_at ?? null,
     run_began_at: event.timestamp,
+    restarted_by: null,
     feedback: p.feedback ?? null,
     spent_calls: p.spent_calls ?? [],
     plan_id: p.plan_id,
@@ -71,7 +73,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     actions: new Map(),
     keys: new Map(),
     outcomes: new Map(),
-    spent: 0,
+    spent: p.parent?.spent ?? 0,
     routes: [],
     // The Perception token: taking the request in was the first piece of work.
     tokens: 1,
@@ -119,6 +121,7 @@ export function newStep(step: StepRecord["step"], planId: string): StepRecord {
     parked: null,
     resumed: null,
     passed: [],
+    child: null,
     output: null,
     output_text: "",
     status: null,
@@ -184,7 +187,7 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
   record.standing.running.delete(stepId);
   record.standing.moved.push(stepId);
   const fresh = newStep(step.step, step.plan_id);
-  const { attempts, policy_events, approval_events, doubts, action_id, input, checkpoint, unresolved } = step;
+  const { attempts, policy_events, approval_events, doubts, action_id, input, checkpoint, unresolved, child } = step;
   record.steps.set(stepId, {
     ...fresh,
     attempts,
@@ -195,6 +198,7 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
     input,
     checkpoint,
     unresolved,
+    child,
     run: step.run + 1,
   });
 }

@@ -4,6 +4,7 @@
  * 1.  A token's id is its index among the workflow's tokens, in the order in which the ledger schedules them.
  * 2.  Counters rise with each call that is made, and with nothing else; they never fall.
  */
+import type { ChildEnd } from "../src/contract/child.ts";
 import type { EventPayloads } from "../src/contract/event.ts";
 import type { StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 
@@ -56,4 +57,11 @@ export function chargeCapability(record: WorkflowRecord, name: string, cost: num
   const { invocations, tokens } = record.used.capabilities.get(name) ?? { invocations: 0, tokens: 0 };
   record.used.capabilities.set(name, { invocations: invocations + 1, tokens: tokens + cost });
   record.admitted += 1;
+}
+
+/** Charges what a child has spent since its parent knew of it last, and keeps its end. */
+export function chargeChild(record: WorkflowRecord, step: StepRecord, end: ChildEnd): void {
+  const before = step.child?.workflow_id === end.workflow_id ? (step.child.end?.spent ?? 0) : 0;
+  record.spent = addCost(record.spent, end.spent - before);
+  step.child = { workflow_id: end.workflow_id, end };
 }

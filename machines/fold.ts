@@ -27,7 +27,15 @@ import {
   updateAction,
 } from "./fold-records.ts";
 import { countAgain, countSkip } from "./fold-standing.ts";
-import { addCost, chargeCall, chargeCapability, scheduleAttempt, scheduleToken, startToken } from "./fold-usage.ts";
+import {
+  addCost,
+  chargeCall,
+  chargeCapability,
+  chargeChild,
+  scheduleAttempt,
+  scheduleToken,
+  startToken,
+} from "./fold-usage.ts";
 import type { ChartEvent } from "./table.ts";
 
 /** The members that records of schema version 1.0 may lack (SCH-06): the schemas' defaults, without their parsing. */
@@ -123,6 +131,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     addRequester(record, principal);
     record.run = run;
     record.run_began_at = at;
+    record.restarted_by = principal;
     record.feedback = feedback ?? null;
     record.status = "running";
     record.error = null;
@@ -207,11 +216,16 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   STEP_PARKED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
-    if (step !== null) step.parked = payload;
+    if (step === null) return;
+    step.parked = payload;
+    if (payload.source === "workflow" && step.child?.workflow_id !== payload.key)
+      step.child = { workflow_id: payload.key, end: null };
   },
   STEP_RESUMED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
-    if (step !== null) step.resumed = payload;
+    if (step === null) return;
+    step.resumed = payload;
+    if (payload.by === "workflow" && payload.end !== null) chargeChild(record, step, payload.end);
   },
   EVENT_PASSED_OVER(record, { event_id }, meta) {
     record.steps.get(meta.step_id ?? "")?.passed.push(event_id);

@@ -72,10 +72,10 @@ export const workflowMachine = setup({
     },
     waiting: {
       description: "Nothing can go on before a time, an event or another workflow has come.",
-      on: { WORKFLOW_RESUMED: "running", ...ends },
+      on: { WORKFLOW_RESUMED: "running", ...cancelled, ...ends },
     },
     cancelling: {
-      description: "A person has ended it; what became of a call is not known yet.",
+      description: "A person has ended it; what became of a call is not known yet, or a child has not ended.",
       on: { USER_APPROVED: {}, USER_REJECTED: {}, WORKFLOW_CANCELLED: "cancelled" },
     },
     completed: { description: "All is done.", type: "final" },

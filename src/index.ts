@@ -246,6 +246,7 @@ export {
   type WaitDraft,
   type WaitStep,
 } from "./define/quiet-steps.ts";
+export type { ChildOutcome, ChildOutput, RunBuilder, RunDraft } from "./define/run-step.ts";
 export type {
   InputOf,
   OperatorNames,

@@ -211,6 +211,13 @@ export const errorCodes = Object.freeze({
   T4_EVENT_INVALID: input("Send the payload in the form that the detail names; the wait goes on.", { http: 422 }),
   T4_EVENT_ID_REUSED: input("Give another event an id of its own, or send the first one again.", { http: 422 }),
   T4_PLAN_FAILED: processing("Read the code in the detail and the message: the plan chose to end the workflow so."),
+  T4_CHILD_FAILED: processing(
+    "Read the cause, and the child in the detail; retry the workflow (resume_failed_steps) once the cause is removed.",
+  ),
+  T4_CHILD_CANCELLED: processing("Read who ended the child and why; retry the workflow to begin another child."),
+  T4_CHILD_TOO_DEEP: resource(
+    "Let the plan do the work itself, or raise the limit maxChildDepth; a capability that runs itself needs an end.",
+  ),
   T4_OPERATOR_BUG: processing("Repair the operator; the cause is the error that it threw."),
   T4_IDEMPOTENCY_KEY_MISSING: input("Give the call an idempotency key."),
   T4_IDEMPOTENCY_PAYLOAD_MISMATCH: input("Use a new key for a new payload, or send the first payload.", { http: 422 }),

@@ -10,7 +10,7 @@ import { isPlainObject, JsonObject } from "./json.ts";
 import { Money } from "./money.ts";
 import { Effect, OperatorName, operatorNamePattern } from "./operator.ts";
 import { Literals } from "./reference.ts";
-import { FailStepDraft, kindNames, SleepStepDraft, stepKinds, stepMembers } from "./step-kinds.ts";
+import { FailStepDraft, kindNames, RunStepDraft, SleepStepDraft, stepKinds, stepMembers } from "./step-kinds.ts";
 import { WaitStepDraft } from "./wait-step.ts";
 
 export const RiskLevel = z.enum(["low", "medium", "high"]);
@@ -54,7 +54,13 @@ export const PlanStepDraft = z.strictObject({
 export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
 
 /** A step of any kind, as a planner writes it; one without a `kind` is a call. */
-export const AnyStepDraft = z.discriminatedUnion("kind", [PlanStepDraft, SleepStepDraft, WaitStepDraft, FailStepDraft]);
+export const AnyStepDraft = z.discriminatedUnion("kind", [
+  PlanStepDraft,
+  SleepStepDraft,
+  WaitStepDraft,
+  FailStepDraft,
+  RunStepDraft,
+]);
 export type AnyStepDraft = z.input<typeof AnyStepDraft>;
 
 /** Returns whether a step calls an operator. */
@@ -148,6 +154,8 @@ export const PlanStep = z.object({
   when: Condition.optional(),
   /** The places in the condition whose text is no reference, although it reads like one; absent if there are none. */
   when_literals: Literals.optional(),
+  /** The reason for which policy demands an approval before the first steps of the child; absent if none. */
+  approval: z.string().optional(),
   outcome: z.string().nullable().default(null),
   applies: StepId.nullable().default(null),
   outputs: z.array(z.string()),

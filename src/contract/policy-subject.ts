@@ -2,25 +2,42 @@
  * The subjects that policy judges at each stage, made in one place, so that a decision and its later re-evaluation use
  * the same values.
  */
+import { depthOf, type ParentLink, rootOf } from "./child.ts";
 import type { Gate } from "./gate.ts";
 import type { PrincipalRef } from "./gate-vote.ts";
 import type { Json } from "./json.ts";
 import type { PlanStep } from "./plan.ts";
 import type { PolicySubject } from "./policy.ts";
 
+/** Returns a subject with the parent of the work, if the work is that of a child. */
+export const withParent = (subject: PolicySubject, parent: ParentLink | null): PolicySubject =>
+  parent === null
+    ? subject
+    : {
+        ...subject,
+        parent: {
+          workflow_id: parent.workflow_id,
+          step_id: parent.step_id,
+          root_workflow_id: rootOf(parent.workflow_id, parent),
+          depth: depthOf(parent),
+        },
+      };
+
 /** The part of a planned step that a policy on the plan sees. */
-export type PlannedStep = Pick<PlanStep, "step_id" | "operator" | "policy_tags" | "risk_level">;
+export type PlannedStep = Pick<PlanStep, "step_id" | "operator" | "policy_tags" | "risk_level" | "kind" | "params">;
+
+/** Returns the capability that a step runs as a child; nothing for any other step. */
+const childOf = ({ kind, params }: PlannedStep): { readonly runs?: Json } =>
+  kind === "run" ? { runs: params["intent"] as Json } : {};
 
 export const planSubject = (planId: string, steps: readonly PlannedStep[]): PolicySubject => ({
   name: planId,
   tags: [...new Set(steps.flatMap((step) => step.policy_tags))],
   payload: {
-    steps: steps.map(({ step_id, operator, policy_tags, risk_level }) => ({
-      step_id,
-      operator,
-      policy_tags,
-      risk_level,
-    })),
+    steps: steps.map((step) => {
+      const { step_id, operator, policy_tags, risk_level } = step;
+      return { step_id, operator, policy_tags, risk_level, ...childOf(step) };
+    }),
   },
 });
 

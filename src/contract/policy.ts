@@ -98,6 +98,20 @@ export interface PolicySubject {
   readonly applies?: string | null;
   /** Whether a person has approved it. */
   readonly approved?: boolean;
+  /** The step that began the workflow as its child; absent if a request did, and for a decision at a gate. */
+  readonly parent?: SubjectParent;
+}
+
+/** The parent of the work that is judged. */
+export interface SubjectParent {
+  /** The parent. */
+  readonly workflow_id: string;
+  /** Its step that runs this work. */
+  readonly step_id: string;
+  /** The workflow at the top of the tree. */
+  readonly root_workflow_id: string;
+  /** The number of workflows above this one. */
+  readonly depth: number;
 }
 
 /** The question to a rule. */

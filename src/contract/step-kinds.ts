@@ -8,10 +8,11 @@
 import { z } from "zod";
 import { Condition } from "./condition.ts";
 import { StepId } from "./ids.ts";
+import { JsonObject } from "./json.ts";
 import { readReference } from "./reference.ts";
 
 /** The kinds of steps: `call` calls an operator, `respond` gives the direct response of a planner. */
-export const stepKinds = ["call", "respond", "sleep", "wait", "fail"] as const;
+export const stepKinds = ["call", "respond", "sleep", "wait", "fail", "run"] as const;
 export type StepKind = (typeof stepKinds)[number];
 
 /** Returns whether steps of a kind call an operator, which must be registered where they run. */
@@ -107,9 +108,36 @@ export const FailStepDraft = z.strictObject({
 });
 export interface FailStepDraft extends z.input<typeof FailStepDraft> {}
 
+/** The capability that a step runs: its intent type, and with `@major.minor` its version. */
+const ChildIntent = z
+  .string()
+  .max(300)
+  .regex(/^[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9]*)+(@\d+\.\d+)?$/, "must be an intent type such as Shop.Refund");
+
+/** The params of a step that runs a child workflow. */
+export const RunParams = z.strictObject({
+  /** The intent type of the capability, with or without its version; a plan fixes the newest one. */
+  intent: ChildIntent,
+  /** The inputs of the child: data, and references such as `{{look.output.card}}`. */
+  inputs: JsonObject.default({}),
+  /** The child outlives its parent: the step ends once the child is accepted. */
+  detached: z.boolean().default(false),
+});
+
+/** A step that runs another capability as a child workflow. It gives the result of the child. */
+export const RunStepDraft = z.strictObject({
+  ...stepMembers,
+  /** The kind of the step: it runs a child workflow. */
+  kind: z.literal("run"),
+  /** The capability and its inputs. */
+  params: RunParams,
+});
+export interface RunStepDraft extends z.input<typeof RunStepDraft> {}
+
 /** The names of the kinds that call no operator, in lists, rules and drawings. */
 export const kindNames: Readonly<Record<Exclude<StepKind, "call" | "respond">, string>> = {
   sleep: "Kernel.Sleep",
   wait: "Kernel.Wait",
   fail: "Kernel.Fail",
+  run: "Kernel.Run",
 };

@@ -4,6 +4,7 @@
  * Owns: the shape. `viewWorkflow` of T4 fills it from the folded record (workflow.ts).
  */
 import { z } from "zod";
+import { ParentLink } from "./child.ts";
 import { KernelError } from "./error.ts";
 import { Gate } from "./gate.ts";
 import { CorrelationId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
@@ -98,6 +99,8 @@ export const StepView = z
     phase: StepPhase.nullable(),
     /** The wait of a parked step; null for any other. */
     waits_for: ParkedFor.nullable(),
+    /** The child workflow of its last run; null if there is none. */
+    child: WorkflowId.nullable(),
     /** Attempts on record, of all its runs. */
     attempts: z.int().nonnegative(),
     /** The number of times that the step was started again. */
@@ -153,6 +156,8 @@ export const WorkflowState = z
     error: KernelError.nullable(),
     /** The workflow whose work this one repeats; null if there is none. */
     regenerated_from: z.string().nullable(),
+    /** The step that began this workflow as its child; null if a request did. */
+    parent: ParentLink.nullable(),
     /** The sequence of its last event. */
     sequence: z.int().nonnegative(),
     /** The part of its request's `maxCost` that is spent. */

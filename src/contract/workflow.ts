@@ -7,6 +7,7 @@
  */
 import type { ActionRecord } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
+import type { ChildEnd, ParentLink } from "./child.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import { kernelError } from "./error-codes.ts";
@@ -45,6 +46,8 @@ export interface StepRecord {
   resumed: StepResumed | null;
   /** The events from outside that it did not take, because their payloads have another form than it asks. */
   passed: string[];
+  /** The child workflow of its last run, and its end if that is known; null if there is none. */
+  child: { readonly workflow_id: string; readonly end: ChildEnd | null } | null;
   output: Json;
   output_text: string;
   status: StepStatus | null;
@@ -120,6 +123,8 @@ export interface WorkflowRecord {
   readonly spent_calls: readonly string[];
   /** The workflow whose work this one repeats; null if there is none. */
   readonly regenerated_from: string | null;
+  /** The step that began the workflow as its child; null if a request did. */
+  readonly parent: ParentLink | null;
   /** Whether its first event names those who requested the work that it repeats. */
   readonly knowsLineage: boolean;
   /**
@@ -136,6 +141,8 @@ export interface WorkflowRecord {
   /** The start of this run: the request, or the retry that began it. */
   run_began_at: string;
   /** The feedback of a retry on the repeated work. */
+  /** The principal who asked for the last restart, until one is recorded; null before. */
+  restarted_by: Principal | null;
   feedback: string | null;
   plan_id: string;
   sequence: number;

@@ -1,5 +1,6 @@
 /** Builders of the steps that call no operator, as a plan function is given them beside `step`. */
 import type { z } from "zod";
+import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
 import type { Condition } from "../contract/condition.ts";
 import { formOf } from "../contract/form.ts";
 import type { Json } from "../contract/json.ts";
@@ -12,6 +13,7 @@ import {
   type Reference,
   writeReferences,
 } from "../contract/reference.ts";
+import type { RunBuilder } from "./run-step.ts";
 
 /** A step that others may wait for, built or plain, also one of an earlier round. */
 export type AnyStep = Pick<PlanStepDraft, "step_id">;
@@ -117,12 +119,19 @@ export type FailBuilder = (draft: FailDraft) => QuietStep<never>;
 
 /** The builders of steps that call no operator. */
 export interface QuietBuilders {
+  readonly run: RunBuilder;
   readonly sleep: SleepBuilder;
   readonly wait: WaitBuilder;
   readonly fail: FailBuilder;
 }
 
 export const quietBuilders: QuietBuilders = {
+  run: ({ capability, input, detached, ...common }) =>
+    finishStep({
+      ...common,
+      kind: "run",
+      params: { intent: nameOf(capability), inputs: input, ...(detached && { detached }) },
+    }),
   sleep: ({ ms, until, ...common }) =>
     finishStep({ ...common, kind: "sleep", params: ms === undefined ? { until } : { ms } }),
   wait: ({ event, key, schema, within, otherwise, ...common }) => {
@@ -139,6 +148,8 @@ export const quietBuilders: QuietBuilders = {
 
 const msOf = ({ days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0 }: Duration): number =>
   (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms;
+const nameOf = (capability: CapabilityDefinition | string): string =>
+  typeof capability === "string" ? capability : capabilityRef(capability.intentType, capability.version);
 
 interface Written extends CommonDraft {
   readonly params: unknown;

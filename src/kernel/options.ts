@@ -55,6 +55,7 @@ export type KernelLedger = LedgerStore & Partial<KeepsDeliveries>;
 const limitsThatMayBeNone: readonly (keyof Limits)[] = [
   ...([
     "maxReplans",
+    "maxChildDepth",
     "maxRecentEvents",
     "maxMemoryRecords",
     "maxSyncChanges",

@@ -175,6 +175,7 @@ export class KernelParts {
       goesOn: this.host.dispatch === undefined,
       settings: createSettings(resolved, registry),
       services: createServices({ resolved, store, reading, timers }),
+      readRecord: (workflowId) => reading.readWorkflowState(workflowId),
       onCommitted: (log, events, own) => {
         runtime.telemetry.committed?.({ events, record: log.exists ? log.record : null, own });
         this.feed.announce(log.identity.workflow_id);

@@ -62,7 +62,8 @@ interface ServiceParts {
   readonly timers: Services["timers"];
 }
 
-export function createServices({ resolved, store, reading, timers }: ServiceParts): Services {
+export function createServices(parts: ServiceParts): Omit<Services, "children"> {
+  const { resolved, store, reading, timers } = parts;
   return {
     findEvent: (search) => findEvent({ store, now: resolved.clock.now }, search),
     security: resolved.security,

@@ -71,7 +71,8 @@ export interface WaitStore {
   events(query: EventQuery): Promise<readonly StoredEvent[]>;
   /**
    * Returns waits whose end is in the ledger: an event that expires after `after` and has not been taken, or the end of
-   * the other workflow. A process died between the commit of that end and its delivery, or it is under way.
+   * the other workflow; and those of a workflow that is cancelling, whose child may not know of that. A process died
+   * between the commit of that end and its delivery, or it is under way.
    */
   overdueWaits(after: number, limit: number): Promise<readonly OverdueWait[]>;
 }

@@ -18,6 +18,7 @@ import {
   outcomeSubject,
   type PlannedStep,
   planSubject,
+  withParent,
 } from "../contract/policy-subject.ts";
 import { readWith } from "../contract/schema-reading.ts";
 import { toStepResult } from "../contract/step.ts";
@@ -48,7 +49,7 @@ export function pastQuestion(past: PastDecision): PolicyQuestion | string {
   if (typeof subject === "string") return subject;
   return deepFreeze({
     stage: decided.stage,
-    subject,
+    subject: decided.stage === "gate" ? subject : withParent(subject, record.parent),
     auth: decided.stage === "gate" ? (deciderOf(past)?.auth ?? record.auth) : record.auth,
     intent: record.intent,
     context: record.bundle,

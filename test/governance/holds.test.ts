@@ -21,7 +21,7 @@ function limiterOf(...asked: readonly object[]) {
     holdMs: 1000,
   });
   const ask = (hold: string, tokens: number, tenant_id = 1) => {
-    const who = { tenant_id, principal: 1, workflow: "wf", operator: "Probe.Work", at: time.now };
+    const who = { tenant_id, principal: 1, above: [], workflow: "wf", operator: "Probe.Work", at: time.now };
     return limiter.reserve(hold, who, { ...noCharge, tokens });
   };
   const reserve = async (...asking: Parameters<typeof ask>) => {

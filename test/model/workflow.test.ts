@@ -8,7 +8,7 @@ import type { AnyStepDraft } from "../../src/contract/plan.ts";
 import { createCommandSignal } from "../../src/index.ts";
 import { createCoverage, type Driver, titleOf, walkPath } from "./driver.ts";
 import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.ts";
-import { step } from "./scripted.ts";
+import { intent, step } from "./scripted.ts";
 import { Subject } from "./subject.ts";
 
 const model = createModel(workflowMachine);
@@ -26,12 +26,14 @@ const isLost = (route: readonly ChartEvent[]): boolean =>
 const isParked = (route: readonly ChartEvent[]): boolean =>
   route.some(({ type, gates }) => type === "WORKFLOW_WAITING" && gates?.length === 0);
 const rest: AnyStepDraft = { step_id: "rest", name: "rest", kind: "sleep", params: { ms: hour }, depends_on: ["work"] };
+/** It waits for a child, which is cancelled first. */
+const child: AnyStepDraft = { step_id: "child", name: "child", kind: "run", params: { intent }, depends_on: ["work"] };
 /** It is cancelled at once: its call has no effect. */
 const isHarmless = (route: readonly ChartEvent[]): boolean =>
   has(route, "WORKFLOW_CANCELLED") && !has(route, "WORKFLOW_CANCELLING");
 
 function planFor(route: readonly ChartEvent[]): readonly AnyStepDraft[] {
-  if (isParked(route)) return [step("work", "Model.Read"), rest];
+  if (isParked(route)) return [step("work", "Model.Read"), has(route, "WORKFLOW_CANCELLING") ? child : rest];
   const decides = has(route, "WORKFLOW_WAITING", "USER_APPROVED", "USER_REJECTED", "GATE_EXPIRED");
   const asks = decides && !has(route, "WORKFLOW_CANCELLING") && !isLost(route);
   const gate = { expiry: { after_ms: hour, action: "allow" as const } };

@@ -10,4 +10,6 @@ export const drawBases = {
   orders: 1_000_001,
   /** Steps that wait for events from outside, and events before, during and after their waits. */
   waits: 1_000_001,
+  /** Steps that run a child workflow. */
+  children: 1_000_001,
 } as const;

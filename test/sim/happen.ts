@@ -5,6 +5,7 @@ import type { Stage } from "./play-story.ts";
 import { findGate, foretell, otherWordOn, sayAgain, sayAt, wordOn } from "./say.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action, Deed } from "./story.ts";
+import { endChild, retryChild } from "./story-children.ts";
 import { writtenOn } from "./story-masks.ts";
 import { placeOf, remember } from "./story-memory.ts";
 import { order } from "./story-orders.ts";
@@ -140,6 +141,8 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     faults.plan("fail", how % 4 > 0 ? "before" : "after", by % 3);
     return undefined;
   },
+  end_child: endChild,
+  retry_child: retryChild,
   cut: (stage) => stage.cut(),
   stop: leave,
   report: (stage, { of, how }, process) => {

@@ -58,6 +58,8 @@ const refuserOf = ({ payload }: LedgerEvent): string | null => refusedIn(JSON.st
 function blameOf(event: LedgerEvent): readonly string[] {
   if (event.event_type !== "STEP_FAILED" && event.event_type !== "ACTION_FAILED") return [];
   const refused = refuserOf(event);
+  // A step that ran a child fails with what the child failed with.
+  if ((event.payload["error"] as { readonly code?: unknown } | undefined)?.code === "T4_CHILD_FAILED") return [];
   return refused === null || refused === event.step_id ? [] : [`blamed: ${told(event)} is what ${refused} was refused`];
 }
 

@@ -42,6 +42,8 @@ function judgeEvent(story: Story, event: LedgerEvent, record: WorkflowRecord): s
     case "STEP_STARTED":
       return step === undefined ? null : (judgeEnded(record) ?? judgeBegin(story, record, step));
     case "ACTION_STARTED":
+      // Without a token a call that goes on is waited for once more.
+      return event.payload["token"] === undefined ? null : judgeEnded(record);
     case "PLAN_CREATED":
       return judgeEnded(record);
     case "STEP_PARKED":

@@ -10,6 +10,7 @@ import { viewWorkflow } from "../../src/tiers/t4-execution/build-trace.ts";
 import { progressOf } from "../../src/tiers/t6-metacognition/project-progress.ts";
 import { stop } from "./heal.ts";
 import { judgeCalls } from "./judge-calls.ts";
+import { judgeChildren } from "./judge-children.ts";
 import { judgeLifecycle } from "./judge-lifecycle.ts";
 import { judgeMasks } from "./judge-masks.ts";
 import { judgeMemory } from "./judge-memory.ts";
@@ -35,7 +36,7 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
   if (stage.story.budgets !== null) failures.push(...(await judgeBudgets(kernel)));
   failures.push(...judgeCalls(stage.story, stage.world), ...judgeTimes(stage.story, stage.world));
   failures.push(...judgeMemory(stage.story, stage.world), ...judgeModels(stage.story, stage.world));
-  failures.push(...judgeLifecycle(stage.story, stage.world));
+  failures.push(...judgeLifecycle(stage.story, stage.world), ...judgeChildren(stage.world));
   failures.push(...judgeOrders(stage.world), ...judgeWaits(stage.world, stage.sent));
   failures.push(...judgeMasks(stage.story, stage.world));
   await stop(stage, last);

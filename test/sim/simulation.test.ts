@@ -17,11 +17,12 @@ const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
  * workflow together some were told of decisions that were never written (38, 83, 114); the live gate of a call in doubt
  * outlived its step, which was skipped (537); of two steps that shared a call one was asked about it while the other
  * called again, and a cancel waited for ever (3698); a step began, or was called again, after another had failed by the
- * plan's choice, and a regeneration of a workflow that had ended so did nothing (from 900001 on).
+ * plan's choice, and a regeneration of a workflow that had ended so did nothing (from 900001 on); a parent that was
+ * cancelled waited for ever for a child that had ended meanwhile (1000068, 1000198).
  */
 const found = [
   38, 83, 114, 119, 537, 936, 3698, 7695, 22_291, 23_190, 26_960, 30_048, 30_491, 44_272, 45_514, 50_626, 52_511,
-  700_333, 900_027, 900_076, 900_215, 900_234, 900_240,
+  700_333, 900_027, 900_076, 900_215, 900_234, 900_240, 1_000_003, 1_000_068, 1_000_198,
 ];
 
 /**

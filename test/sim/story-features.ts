@@ -70,6 +70,8 @@ export interface Features {
   readonly masks: readonly StoryMask[];
   /** The limits that the package sets for its own workflows. */
   readonly packageLimits: { readonly maxSteps?: number; readonly maxReplans?: number };
+  /** The steps of the children that its steps run; none if none does. */
+  readonly childSteps: readonly StoryStep[];
 }
 
 export const noFeatures: Features = {
@@ -87,6 +89,7 @@ export const noFeatures: Features = {
   models: null,
   masks: [],
   packageLimits: {},
+  childSteps: [],
 };
 
 /** Those that a story has. */

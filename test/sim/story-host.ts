@@ -13,11 +13,12 @@ import type { Planner } from "../../src/ports/planner.ts";
 import { type OutsideWorld, unanswered } from "./outside-world.ts";
 import { publicKeyOf } from "./sign-words.ts";
 import type { Story } from "./story.ts";
+import { childIntent } from "./story-children.ts";
 import type { StoryRelease } from "./story-deploy.ts";
 import type { Verdict as Judges, Manner, Shows, StoryHooks } from "./story-features.ts";
 import { maskRules } from "./story-masks.ts";
 import { samePersonIn } from "./story-persons.ts";
-import { nameOf, plainOf, planOf } from "./story-plan.ts";
+import { nameOf, plainOf, planOf, planOfChild } from "./story-plan.ts";
 
 /** Whose hands: the process that makes the call. */
 export interface Hands {
@@ -110,11 +111,13 @@ export function storyPlanner(hands: Hands): Planner | null {
   const { planner } = hands.story;
   if (planner === null) return null;
   return {
-    plan({ situation, intent: { intent_id } }) {
+    plan({ situation, intent: { intent_id, type, inputs } }) {
       const how = nextOf(hands, `planner ${intent_id}`, planner);
       if (how === "nonsense") return { plan: { nonsense: true }, usage: { total_cost: -1 } } as never;
       return answerAs(how, hands, () => ({
-        plan: planOf(hands.story, situation.round, hands.release) as never,
+        plan: (type === childIntent
+          ? planOfChild(hands.story, Number(inputs["depth"]), hands.release)
+          : planOf(hands.story, situation.round, hands.release)) as never,
         usage: { total_cost: situation.round },
       }));
     },

@@ -15,7 +15,7 @@ export interface StoryWhen {
   readonly test: keyof typeof tests;
 }
 
-export type Kind = "sleep" | "wait" | "fail";
+export type Kind = "sleep" | "wait" | "fail" | "run";
 
 const tests = {
   exists: (value: Json): Condition => ({ value, exists: true }),
@@ -65,7 +65,7 @@ const drawLimits = (draw: Draw): Story["packageLimits"] => ({
   ...(draw.chance(0.4) ? { maxSteps: 3 + draw.upTo(60) } : {}),
 });
 
-const quiet = { operator: -1, gate: null, outcome: false, applies: null, behaviours: [] } as const;
+export const quiet = { operator: -1, gate: null, outcome: false, applies: null, behaviours: [] } as const;
 
 /** A step is put in at a place: what comes before may be what it waits for, and what comes after may wait for it. */
 export function putIn(

@@ -8,10 +8,11 @@ import { StepResult } from "../../src/contract/step.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, operatorError } from "../../src/define/define-operator.ts";
 import type { Behaviour, Story, StoryOperator } from "./story.ts";
+import { childIntent } from "./story-children.ts";
 import type { StoryRelease } from "./story-deploy.ts";
 import { checkAs, type Hands, showAs } from "./story-host.ts";
 import { askModel, asksModel } from "./story-models.ts";
-import { baseOf, findStep, nameOf, planOf } from "./story-plan.ts";
+import { baseOf, findStep, nameOf, planOf, planOfChild } from "./story-plan.ts";
 
 export const storyIntent = "Story.Sim.Play";
 const timeout = 5;
@@ -34,7 +35,8 @@ export function storyPackages(hands: Hands) {
   const own = storyPackage([storyIntent, version], packageLimits, known, (round, context) =>
     knowing(story, planOf(story, round, release), context),
   );
-  if (!pins) return [own];
+  const child = childPackage(hands, known);
+  if (!pins) return [own, ...child];
   const isShared = (i: number): boolean => story.operators[i]?.version !== "2.0" && !lacks.includes(i);
   const older = first.operators.map(
     (one, i) => (isShared(i) ? operators[i] : undefined) ?? storyOperator(hands, i, one),
@@ -47,7 +49,17 @@ export function storyPackages(hands: Hands) {
     storyPackage([intentType, "1.0"], packageLimits, older, (round, context) =>
       knowing(first, planOf(first, round, null), context),
     ),
+    ...child,
   ];
+}
+
+/** The package of the children, which all releases have in one version; none where no step runs any. */
+function childPackage({ story, release }: Hands, operators: Operators) {
+  if (story.childSteps.length === 0) return [];
+  const { packageLimits } = story;
+  const plan = (_round: number, _context: ContextBundle, input: Readonly<Record<string, unknown>>) =>
+    planOfChild(story, Number(input["depth"]), release);
+  return [storyPackage([childIntent, "1.0"], packageLimits, operators, plan)];
 }
 
 /** A plan says what its author was told. */
@@ -58,7 +70,7 @@ const storyPackage = (
   [intentType, version]: readonly [string, string],
   limits: Story["packageLimits"],
   operators: Operators,
-  plan: (round: number, context: ContextBundle) => ExecutionPlan,
+  plan: (round: number, context: ContextBundle, input: Readonly<Record<string, unknown>>) => ExecutionPlan,
 ) =>
   defineCapability({
     intentType,
@@ -67,7 +79,7 @@ const storyPackage = (
     operators,
     limits,
     outcomes: { "Story.Draft": z.unknown() },
-    plan: ({ situation, context }) => plan(situation.round, context),
+    plan: ({ situation, context, input }) => plan(situation.round, context, input),
   });
 
 function storyOperator(hands: Hands, index: number, operator: StoryOperator) {

@@ -1,6 +1,7 @@
 /** The plan of a story, round by round, and the names of what stands in it. */
 import type { AnyStepDraft, ExecutionPlan } from "../../src/contract/plan.ts";
 import type { Story, StoryStep } from "./story.ts";
+import { stepsOfChild } from "./story-children.ts";
 import { type StoryRelease, templateOf } from "./story-deploy.ts";
 import { conditionOf } from "./story-lifecycle.ts";
 
@@ -11,8 +12,8 @@ export const baseOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
 /** The id as the story has it, whichever round it is of. */
 export const plainOf = (stepId: string): string => baseOf(stepId).replace(/^q\d+/, "");
 
-export const findStep = ({ steps }: Story, stepId: string): StoryStep | undefined =>
-  steps.find(({ id }) => id === plainOf(stepId));
+export const findStep = ({ steps, childSteps }: Story, stepId: string): StoryStep | undefined =>
+  [...steps, ...childSteps].find(({ id }) => id === plainOf(stepId));
 
 type Named = (id: string) => string;
 
@@ -28,6 +29,16 @@ export function planOf(story: Story, round: number, release: StoryRelease | null
   const steps = template.steps.map((step) => draftOf(template, step, named));
   const plan = { reasoning: "as the story has it", steps };
   return round < story.rounds ? { ...plan, continues: true } : plan;
+}
+
+/** The plan of a child with so many levels of children below it. */
+export function planOfChild(story: Story, depth: number, release: StoryRelease | null): ExecutionPlan {
+  const whole = { ...story, steps: stepsOfChild(story, depth) };
+  const template = { ...whole, steps: templateOf(whole, release) };
+  return {
+    reasoning: "as its parent has it",
+    steps: template.steps.map((step) => draftOf(template, step, (id) => id)),
+  };
 }
 
 /** The step as whose call a step's call is made: its own, or that of a sibling. */

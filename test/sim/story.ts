@@ -8,6 +8,7 @@ import type { Json } from "../../src/contract/json.ts";
 import type { Effect } from "../../src/contract/operator.ts";
 import { drawGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
+import { withChildren } from "./story-children.ts";
 import { withContests } from "./story-contest.ts";
 import { type StoryDeploy, withDeploy } from "./story-deploy.ts";
 import { type Features, type Manner, type Shows, withFeatures } from "./story-features.ts";
@@ -113,6 +114,8 @@ export const deeds = [
   "hold_work",
   "let_work",
   "emit",
+  "end_child",
+  "retry_child",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -187,6 +190,8 @@ const weights: Readonly<Record<Deed, number>> = {
   hold_work: 0,
   let_work: 0,
   emit: 0,
+  end_child: 0,
+  retry_child: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -229,6 +234,7 @@ const layers: readonly ((story: Story) => Story)[] = [
   withLifecycle,
   withOrders,
   withWaits,
+  withChildren,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {

@@ -1,5 +1,6 @@
 /** Events of requests, their context and their plans. */
 import type { AuthContext } from "../auth-context.ts";
+import type { ParentLink } from "../child.ts";
 import type { ContextBundle } from "../context-bundle.ts";
 import type { KernelError } from "../error.ts";
 import type { PrincipalRef } from "../gate-vote.ts";
@@ -28,6 +29,8 @@ export interface IntentReceived {
   readonly submission?: Submission;
   /** The ISO instant before which the work does not begin; absent if it begins at once. */
   readonly start_at?: string;
+  /** The step that began the workflow as its child; absent if a request did. */
+  readonly parent?: ParentLink;
   /** The keys of calls of the repeated work that succeeded with an unusable result, as known at the request. */
   readonly spent_calls?: readonly string[];
 }

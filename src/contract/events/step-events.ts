@@ -1,4 +1,5 @@
 /** Events of steps and of their results. */
+import type { ChildEnd } from "../child.ts";
 import type { KernelError } from "../error.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../outcome.ts";
@@ -34,8 +35,14 @@ export interface TakenEvent {
   readonly broadcast?: true;
 }
 
-/** The end of the wait of a step: its time was over, or the event that it waited for arrived. */
-export type StepResumed = { readonly by: "time" } | { readonly by: "event"; readonly event: TakenEvent };
+/**
+ * The end of the wait of a step: its time was over, the event that it waited for arrived, or its child has ended; `end`
+ * is null if the step does not wait for its child.
+ */
+export type StepResumed =
+  | { readonly by: "time" }
+  | { readonly by: "event"; readonly event: TakenEvent }
+  | { readonly by: "workflow"; readonly end: ChildEnd | null };
 
 /** An event from outside that a waiting step did not take, because its payload does not have the form that it asks. */
 export interface EventPassedOver {

@@ -2,6 +2,7 @@
 import type { Signing } from "../approval-claims.ts";
 import type { AuthContext, Caller } from "../auth-context.ts";
 import type { BoundReservation, Charge } from "../budget.ts";
+import type { ParentLink } from "../child.ts";
 import type { ContextBundle } from "../context-bundle.ts";
 import type { KernelError } from "../error.ts";
 import type { FederatedSyncReport, SyncRequest } from "../federation.ts";
@@ -51,6 +52,8 @@ export interface ChargedTo {
   readonly tenant_id: string | number;
   readonly principal: string | number;
   readonly workflow: string;
+  /** The workflows above it, whose budgets count the charge as well. */
+  readonly above: readonly string[];
   readonly operator: string;
   /** Epoch ms. */
   readonly at: number;
@@ -85,6 +88,7 @@ export interface StepQuestion {
   readonly auth: AuthContext;
   readonly intent: Intent;
   readonly bundle: ContextBundle | null;
+  readonly parent: ParentLink | null;
   readonly spent: number;
   readonly work: WorkQuestion;
   /** ISO instant. */

@@ -11,6 +11,8 @@ export interface Running {
   readonly workflow_id: string;
   readonly tenant_id: string | number;
   readonly principal: PrincipalRef | null;
+  /** A child gets a place at once: its parent, which waits for it, would otherwise keep the one that it needs. */
+  readonly isChild?: boolean;
 }
 
 const orchestrator = (fn: string) => ({ module: "team_orchestrator", function: fn });

@@ -28,7 +28,9 @@ export interface Limits {
   readonly maxReplans: number;
   /** The number of plans of one workflow, after failures and continuations alike. */
   readonly maxRounds: number;
-  /** Workflows that run at once; parked ones do not count. */
+  /** Levels of children below a workflow that a request began. */
+  readonly maxChildDepth: number;
+  /** Workflows that run at once; parked ones do not count. A child gets its place in any case. */
   readonly maxInFlight: number;
   /** The share of `maxInFlight` that one tenant may use, in percent; with 100 it may use all. */
   readonly inFlightTenantPercent: number;
@@ -158,6 +160,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxConcurrentSteps: 5,
   maxReplans: 2,
   maxRounds: 32,
+  maxChildDepth: 8,
   maxInFlight: 1024,
   inFlightTenantPercent: 75,
   inFlightPrincipalPercent: 50,

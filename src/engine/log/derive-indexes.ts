@@ -137,9 +137,11 @@ export function dueOf(record: WorkflowRecord): number | null {
   if (record.state === "accepted") return startOf(record);
   if (record.state === "running") return dueAfterPause(record);
   // The process that takes it over asks the outstanding questions, and ends the workflow once none is left: the process
-  // that waited is gone.
-  if (record.state === "cancelling")
-    return isAnyUnasked(record) || openGates(record).length === 0 ? Date.parse(record.updated_at) : null;
+  // that waited is gone. Children hand over their ends.
+  if (record.state === "cancelling") {
+    const waits = openGates(record).length + parkedSteps(record).length > 0;
+    return isAnyUnasked(record) || !waits ? Date.parse(record.updated_at) : null;
+  }
   if (record.state !== "waiting_for_user" && record.state !== "waiting") return null;
   const open = openGates(record);
   const parked = parkedSteps(record);
@@ -168,7 +170,7 @@ const isAnyRunnable = (record: WorkflowRecord): boolean =>
   [...record.steps.values()].some((step) => isRunnable(record, step));
 
 const isAnyUnasked = ({ steps }: WorkflowRecord): boolean =>
-  [...steps.values()].some(({ state, phase }) => state === "running" && phase !== "in_doubt");
+  [...steps.values()].some(({ state, phase }) => state === "running" && phase !== "in_doubt" && phase !== "parked");
 
 const timesOf = (gates: readonly Gate[]): number[] =>
   gates.flatMap(({ status, due_at, reminder }) => [

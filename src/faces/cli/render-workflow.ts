@@ -2,6 +2,7 @@
  * Workflows as text: the list, one with its steps, its open gates and its outcomes, the progress bar.
  * Owns: which colour a state has. Never: decides anything by a state.
  */
+import type { ParentLink } from "../../contract/child.ts";
 import type { KernelProgress, WorkflowStateName } from "../../contract/progress.ts";
 import type { StepState } from "../../contract/step.ts";
 import { isWorking, type Pause, type StepView, type WorkflowState } from "../../contract/workflow-state.ts";
@@ -36,6 +37,7 @@ export function renderWorkflow(state: WorkflowState, look: Look): string {
   const end = state.finished_at === null ? "" : `, ended ${describeTime(state.finished_at, now())}`;
   const facts = `accepted ${describeTime(state.accepted_at, now())}${end}, by ${state.intent.actor.id}, cost ${state.spent}, ${state.sequence} events`;
   const parts = [head, indent(showLine(facts))];
+  if (state.parent !== null) parts.push(indent(describeParent(state.parent)));
   if (state.paused !== null) parts.push(indent(paint("yellow", showLine(describePause(state.paused)))));
   if (state.steps.length > 0) parts.push("", indent(renderSteps(state.steps, { ...look, columns: look.columns - 2 })));
   for (const outcome of state.outcomes) {
@@ -53,6 +55,8 @@ export function renderWorkflow(state: WorkflowState, look: Look): string {
 }
 
 const describePause = ({ principal, at, reason }: Pause): string => `paused by ${principal.id} at ${at}: ${reason}`;
+const describeParent = ({ workflow_id, step_id, detached }: ParentLink): string =>
+  `${detached === true ? "detached child" : "child"} of step ${step_id} of ${workflow_id}`;
 
 /** What is done for a step is not told apart here; what it waits for is. */
 const describeStepState = ({ phase, state }: StepView): string => (phase === null || isWorking(phase) ? state : phase);
@@ -69,6 +73,7 @@ export const renderSteps = (steps: readonly StepView[], look: Look): string => r
 
 function describeStep(step: StepView): string {
   if (step.error !== null) return `${step.error.code}: ${step.error.message}`;
+  if (step.child !== null) return `${step.name}: child ${step.child}`;
   const due = step.waits_for?.due_at ?? null;
   if (due !== null) return `${step.name}, until ${due}`;
   return step.skip_reason === null ? step.name : `${step.name}: ${skipWords[step.skip_reason]}`;

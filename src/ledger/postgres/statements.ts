@@ -263,7 +263,9 @@ const texts = {
   overdueByWorkflow: `
     SELECT w.workflow_id, w.step_id, w.tenant_id, w.source, NULL AS event_id FROM waits AS w
     JOIN workflows AS c ON c.workflow_id = w.key::json #>> '{}' AND c.tenant_id = w.tenant_id
-    WHERE w.source = 'workflow' AND c.state IN ('completed', 'failed', 'cancelled') ORDER BY w.since LIMIT $1`,
+    WHERE w.source = 'workflow' AND (c.state IN ('completed', 'failed', 'cancelled') OR EXISTS (
+      SELECT 1 FROM workflows AS p WHERE p.workflow_id = w.workflow_id AND p.state = 'cancelling'))
+    ORDER BY w.since LIMIT $1`,
 
   insertSession: `
     INSERT INTO sessions (name, kind, holder, caller, born_at, used_at, ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,

@@ -165,7 +165,9 @@ const texts = {
   overdueByWorkflow: `
     SELECT w.workflow_id, w.step_id, w.tenant_id, w.source, NULL AS event_id FROM waits AS w CROSS JOIN workflows AS c
     WHERE w.source = 'workflow' AND c.workflow_id = json_extract(w.key, '$') AND c.tenant_id = w.tenant_id
-      AND c.state IN ('completed', 'failed', 'cancelled') ORDER BY w.since LIMIT ?`,
+      AND (c.state IN ('completed', 'failed', 'cancelled') OR EXISTS (
+        SELECT 1 FROM workflows AS p WHERE p.workflow_id = w.workflow_id AND p.state = 'cancelling'))
+    ORDER BY w.since LIMIT ?`,
 
   // Among entries of equal age the one that came first is dropped.
   insertSession: `

@@ -6,7 +6,7 @@
  */
 import { isOpenGate } from "../../contract/gate.ts";
 import { type ExecutionPlan, isCallDraft, operatorOf, type PlanStep } from "../../contract/plan.ts";
-import { idOfDependency } from "../../contract/step-kinds.ts";
+import { idOfDependency, type StepKind } from "../../contract/step-kinds.ts";
 import type { WorkflowState } from "../../contract/workflow-state.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { linesOfGate, linesOfSpec } from "./gate-lines.ts";
@@ -20,6 +20,8 @@ export interface PlanModel {
 
 export interface PlanNode {
   readonly id: string;
+  /** Whether it runs a child workflow: it has a shape of its own. */
+  readonly runs: boolean;
   readonly dependsOn: readonly string[];
   /** Its id and name, in lines. */
   readonly head: readonly string[];
@@ -37,7 +39,8 @@ export function readPlan(title: string, plan: ExecutionPlan, effectOf: (operator
     const gates = call?.gate == null ? [] : linesOfSpec(call.gate);
     const operator = operatorOf(step);
     const { step_id, name, depends_on = [] } = step;
-    const shown = { step_id, name, operator, depends_on: depends_on.map(idOfDependency) };
+    const kind = call === null ? step.kind : "call";
+    const shown = { step_id, name, operator, kind, depends_on: depends_on.map(idOfDependency) };
     const about = aboutStep({ ...call, ...step }, call === null ? null : effectOf(operator));
     return nodeOf(shown, { about, gates, mark: null });
   });
@@ -60,7 +63,8 @@ export function readRun(state: WorkflowState): PlanModel {
     const asking = state.gates.filter(({ step_id }) => step_id === view.step_id);
     const declared = step?.gate == null ? [] : linesOfSpec(step.gate);
     const gates = asking.length === 0 ? declared : asking.flatMap(linesOfGate);
-    return nodeOf(view, { about: [stands, ...about], gates, mark });
+    const child = view.child === null ? [] : [`child ${view.child}`];
+    return nodeOf(view, { about: [stands, ...about, ...child], gates, mark });
   });
   return { title: showLine(state.intent.type), subtitle: describeRun(state), nodes };
 }
@@ -69,7 +73,10 @@ const describeRun = ({ workflow_id, state, accepted_at, finished_at }: WorkflowS
   `${workflow_id} ${state.replaceAll("_", " ")}, accepted at ` +
   `${accepted_at}${finished_at === null ? "" : `, ended at ${finished_at}`}`;
 
-type Shown = Pick<PlanStep, "step_id" | "name" | "operator"> & { readonly depends_on: readonly string[] };
+type Shown = Pick<PlanStep, "step_id" | "name" | "operator"> & {
+  readonly kind?: StepKind | undefined;
+  readonly depends_on: readonly string[];
+};
 
 interface Told {
   readonly about: readonly string[];
@@ -78,9 +85,10 @@ interface Told {
   readonly mark: string | null;
 }
 
-function nodeOf({ step_id, name, operator, depends_on }: Shown, { about, gates, mark }: Told): PlanNode {
+function nodeOf({ step_id, name, operator, kind, depends_on }: Shown, { about, gates, mark }: Told): PlanNode {
   return {
     id: step_id,
+    runs: kind === "run",
     dependsOn: depends_on,
     head: wrapText(`${step_id}: ${showLine(name)}`, most),
     lines: [
@@ -96,13 +104,17 @@ const wrapGateLine = (line: string): readonly string[] =>
   wrapText(line, most + 8).map((part, at) => (at === 0 ? part : `↳ ${part}`));
 
 interface About {
+  readonly kind?: StepKind | undefined;
+  readonly params?: object | undefined;
   readonly outcome?: string | null | undefined;
   readonly applies?: string | null | undefined;
 }
 
 /** Describes what a step does beside its call. */
-function aboutStep({ outcome, applies }: About, effect: string | null) {
+function aboutStep({ kind, params, outcome, applies }: About, effect: string | null) {
+  const { intent } = (params ?? {}) as { readonly intent?: unknown };
   return [
+    ...(kind === "run" ? [`runs ${intent}`] : []),
     ...(effect === null || effect === "none" ? [] : [`effect ${effect}`]),
     ...(outcome == null ? [] : [`drafts ${outcome}`]),
     ...(applies == null ? [] : [`applies what ${applies} drafted`]),

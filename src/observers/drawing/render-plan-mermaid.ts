@@ -6,7 +6,7 @@ export function renderPlanMermaid({ title, subtitle, nodes }: PlanModel): string
   const lines = [
     `%% ${escapeWords(title)}: ${escapeWords(subtitle)}`,
     "flowchart TD",
-    ...nodes.map((node) => `  ${names.get(node.id)}["${wordsOf(node)}"]${node.mark === null ? "" : `:::${node.mark}`}`),
+    ...nodes.map((node) => `  ${names.get(node.id)}${shapeOf(node)}${node.mark === null ? "" : `:::${node.mark}`}`),
     ...nodes.flatMap((node) =>
       node.dependsOn.filter((id) => names.has(id)).map((id) => `  ${names.get(id)} --> ${names.get(node.id)}`),
     ),
@@ -14,6 +14,9 @@ export function renderPlanMermaid({ title, subtitle, nodes }: PlanModel): string
   ];
   return `${lines.join("\n")}\n`;
 }
+
+/** Returns a box with its words; one with double sides for a step that runs a child workflow. */
+const shapeOf = (node: PlanNode): string => (node.runs ? `[["${wordsOf(node)}"]]` : `["${wordsOf(node)}"]`);
 
 const wordsOf = ({ head, lines }: PlanNode): string => [head.join(" "), ...lines].map(escapeWords).join("<br/>");
 

@@ -1,7 +1,7 @@
 /** A plan or a run as a picture: a box a step, below those that it waits for. The layout is that of layout-plan.ts. */
 import { layoutPlan, type PlanBox, planMetrics } from "./layout-plan.ts";
 import type { PlanModel } from "./plan-model.ts";
-import { group, type Place, picture, rect, text } from "./svg.ts";
+import { type Area, group, type Place, picture, rect, text } from "./svg.ts";
 import { textWidth } from "./text-size.ts";
 
 const margin = 24;
@@ -32,10 +32,15 @@ function drawBox({ node, x, y, width, height }: PlanBox): string[] {
   const top = y + head * node.head.length;
   return [
     rect({ x, y, width, height }, `box${node.mark === null ? "" : ` ${node.mark}`}`),
+    ...(node.runs ? [sides({ x, y, width, height })] : []),
     ...node.head.map((line, at) => text({ x: x + pad, y: y + head * at + 18 }, line, "name")),
     ...node.lines.map((line, at) => text({ x: x + pad, y: top + row * at + 10 }, line, at === 0 ? "" : "note")),
   ];
 }
+
+/** Draws the second sides of a step that runs a child workflow. */
+const sides = ({ x, y, width, height }: Area): string =>
+  `<path class="end" d="M${x + 5},${y}V${y + height}M${x + width - 5},${y}V${y + height}"/>`;
 
 /** Draws a line straight down past its row, and over to the next one in the space between the two. */
 function drawLine(places: readonly Place[]): string {

@@ -10,7 +10,6 @@
 
 import type { z } from "zod";
 import { type AuthContext, type Caller, commandScopes, tenantOf } from "../../contract/auth-context.ts";
-import { digest } from "../../contract/digest.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { type FederatedSyncReport, requireFewChanges, SyncRequest } from "../../contract/federation.ts";
 import {
@@ -31,8 +30,8 @@ import {
   type SubmitResponse,
   submissionKey,
 } from "../../contract/intent.ts";
-import type { Json, JsonObject } from "../../contract/json.ts";
 import type { Message } from "../../contract/messages/message.ts";
+import type { ChildRequest } from "../../contract/messages/t0.ts";
 import { type Perceived, t1 } from "../../contract/messages/t1.ts";
 import { t4 } from "../../contract/messages/t4.ts";
 import { type AuthorizeQuestion, t5, type WorkflowRequest } from "../../contract/messages/t5.ts";
@@ -57,8 +56,9 @@ import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
 import { admit, copy, readCopy } from "./admit-request.ts";
 import { decideGates } from "./decide-gates.ts";
 import { type Begun, JoinedSubmits } from "./join-submits.ts";
-import type { Lineage, SubmitMore } from "./lineage.ts";
+import type { ChildOrigin, Lineage, SubmitMore } from "./lineage.ts";
 import { requireOneStart, startOf } from "./start-time.ts";
+import { type Admitted, submissionOf } from "./submission.ts";
 
 const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
 const user = Object.freeze({ source_type: "user" });
@@ -139,10 +139,14 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
   };
 }
 
+/** Begins a child: a submit by the workflow that its parent belongs to. @throws what a submit is refused with. */
+export const beginChild = (submitting: Submitting, { request, ...child }: ChildRequest): Promise<SubmitResponse> =>
+  submit(submitting, request, { child });
+
 async function submit(
   { runtime, joined }: Submitting,
   raw: unknown,
-  { lineage, signal }: SubmitMore,
+  { lineage, child, signal }: SubmitMore,
 ): Promise<SubmitResponse> {
   const { request, plain } = admitSubmit(runtime, raw);
   requireOneStart(request);
@@ -150,17 +154,17 @@ async function submit(
     workflow_id: runtime.ids.next("workflow"),
     intent_id: lineage?.intent_id ?? runtime.ids.next("intent"),
     plan_id: runtime.ids.next("plan"),
-    correlation_id: lineage?.correlation_id ?? runtime.ids.next("correlation"),
+    correlation_id: (lineage ?? child)?.correlation_id ?? runtime.ids.next("correlation"),
   };
   const auth = await identify(runtime, request, ids.correlation_id).catch((thrown: unknown) =>
     rejectIntent(runtime, { request, ids, thrown }),
   );
-  const submission = submissionOf({ request, plain, lineage });
-  const entry = { request, auth, ids, lineage, submission };
+  const submission = submissionOf({ request, plain, lineage, child });
+  const entry = { request, auth, ids, lineage, child, submission };
   return joined.join(joinedName(entry), signal, () => begin(runtime, entry));
 }
 
-interface Submitting {
+export interface Submitting {
   readonly runtime: Runtime;
   readonly joined: JoinedSubmits<SubmitResponse>;
 }
@@ -198,28 +202,6 @@ async function recallOrEnter(runtime: Runtime, entry: Entry): Promise<SubmitResp
   } catch (thrown) {
     return rejectIntent(runtime, { request, ids, thrown });
   }
-}
-
-/** A request as it was read, and the copy that it was read from. */
-interface Admitted {
-  readonly request: ParsedSubmitRequest;
-  readonly plain: Json;
-}
-
-interface Submitted extends Admitted {
-  readonly lineage: Lineage | undefined;
-}
-
-/**
- * Returns the key of a request and the digest of the request as it was sent, so that a later release's defaults do not
- * change it. A key for repeating a workflow is counted for that workflow.
- */
-function submissionOf({ request: { idempotency_key: key }, plain, lineage }: Submitted): Submission | null {
-  if (key === undefined) return null;
-  const { idempotency_key: _key, tenant_id: _tenant, principal: _by, ...rest } = plain as JsonObject;
-  if (lineage === undefined) return { key, digest: digest(rest) };
-  const { requesters: _people, spent_calls: _calls, ...again } = lineage;
-  return { key: `${lineage.regenerated_from} ${key}`, digest: digest({ ...rest, lineage: again }) };
 }
 
 /** Returns the earlier answer to the key, from this process or another. */
@@ -266,11 +248,13 @@ interface Entry {
   readonly auth: AuthContext;
   readonly ids: Ids;
   readonly lineage: Lineage | undefined;
+  readonly child: ChildOrigin | undefined;
   readonly submission: Submission | null;
 }
 
 /** Admits a request. A message is perceived first; then the request is normalised and routed: T1 → T6 → T5 → T4. */
-async function enter(runtime: Runtime, { request, auth, ids, lineage, submission }: Entry): Promise<SubmitResponse> {
+async function enter(runtime: Runtime, entry: Entry): Promise<SubmitResponse> {
+  const { request, auth, ids, lineage, child, submission } = entry;
   const { correlation_id, workflow_id, plan_id, intent_id } = ids;
   const spoken =
     request.input.text === ""
@@ -283,7 +267,8 @@ async function enter(runtime: Runtime, { request, auth, ids, lineage, submission
           runtime.logger.warn({ error }, "perceived with low confidence"),
         );
   const again: Partial<Lineage> = lineage ?? {};
-  const { regenerated_from = null, draft_version = 1, regenerate = [], spent_calls = [], requesters, feedback } = again;
+  const { regenerated_from = null, draft_version = 1, regenerate = [], spent_calls = [], feedback } = again;
+  const { requesters } = lineage ?? child ?? {};
   const begun: BegunIntake = {
     auth,
     workflow_id,
@@ -296,6 +281,7 @@ async function enter(runtime: Runtime, { request, auth, ids, lineage, submission
     ...(spent_calls.length === 0 ? {} : { spent_calls }),
     ...(submission === null ? {} : { submission }),
     ...startOf(request, runtime.clock.now()),
+    ...(child === undefined ? {} : { parent: child.parent }),
   };
   const question = { ...begun, request, perceived, intent_id };
   const by = { ...askedBy(correlation_id), parentId: spoken?.id ?? null };

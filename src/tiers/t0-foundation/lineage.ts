@@ -1,6 +1,7 @@
 /** The origin of a workflow that repeats the work of another, as its request carries it. */
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { SubmitOptions } from "../../contract/intent.ts";
+import type { ChildRequest } from "../../contract/messages/t0.ts";
 
 /** The origin of a regenerated workflow. */
 export interface Lineage {
@@ -21,4 +22,9 @@ export interface Lineage {
 /** The origin of a request, and the signal that ends its waiting. */
 export interface SubmitMore extends SubmitOptions {
   readonly lineage?: Lineage;
+  /** The step whose child the request begins. */
+  readonly child?: ChildOrigin;
 }
+
+/** The parent of a child, and what the child has of it. */
+export type ChildOrigin = Omit<ChildRequest, "request">;

@@ -1,5 +1,6 @@
 /**
- * T0, foundation: the connection to tools. A DATA Signal becomes a request, and the answer becomes Signals again.
+ * T0, foundation: the connection to tools. A DATA Signal becomes a request, and the answer becomes Signals again. It
+ * takes in the requests that begin children as well.
  *
  * Owns: the pool of received answers, matched by id. Never: repairs a request (T2), retries it (T4).
  * 1.  An answer belongs to the request with its id, in whatever order answers arrive.
@@ -7,6 +8,7 @@
 import { z } from "zod";
 import { createError, type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import type { SubmitResponse } from "../../contract/intent.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { t0 } from "../../contract/messages/t0.ts";
 import { t1 } from "../../contract/messages/t1.ts";
@@ -30,6 +32,8 @@ import {
 } from "../../protocol/envelope.ts";
 import { signalToToolCall } from "../../protocol/signal-to-tool-call.ts";
 import { toolResultToSignal } from "../../protocol/tool-result-to-signal.ts";
+import { beginChild } from "./gateway.ts";
+import { JoinedSubmits } from "./join-submits.ts";
 
 const bridgeRef = moduleRef(0, "bridge", "call_tool");
 
@@ -43,12 +47,16 @@ export interface FoundationTierOptions {
 
 export function createFoundationTier({ client, artifacts, holdsAnswers }: FoundationTierOptions): TierDefinition {
   const pool: RpcMessage[] = [];
+  const joined = new JoinedSubmits<SubmitResponse>();
   return {
     tier: 0,
     name: "foundation",
     doors: answerMessages(
       t0,
-      { callTool: (_arguments, { signal, runtime }) => callTool({ client, artifacts, pool }, signal, runtime) },
+      {
+        callTool: (_arguments, { signal, runtime }) => callTool({ client, artifacts, pool }, signal, runtime),
+        beginChild: (asked, { runtime }) => beginChild({ runtime, joined }, asked),
+      },
       { callTool: { held: holdsAnswers } },
     ),
   };

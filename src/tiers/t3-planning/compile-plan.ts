@@ -28,6 +28,7 @@ import {
   type CallDraft,
   type Draft,
   isCall,
+  pinCapability,
   type QuietDraft,
   refuse,
   requireEarlier,
@@ -275,7 +276,7 @@ function requireSatisfiable({ step_id, gate }: CallDraft, { requesters, same, ta
 }
 
 const compileStep = (step: Draft, request: CompileRequest): PlanStep =>
-  isCall(step) ? compileCall(step, request) : compileQuiet(step, request);
+  isCall(step) ? compileCall(step, request) : compileQuiet(pinCapability(step, request), request);
 
 /** Compiles a step that calls no operator: it costs nothing and has no effect of its own. */
 function compileQuiet(step: QuietDraft, { capability: { policyTags, weights }, regenerate }: CompileRequest): PlanStep {

@@ -1,5 +1,6 @@
 /** Steps of a plan as they were written, and what the compiler asks of their references. */
 import type { z } from "zod";
+import { capabilityRef } from "../../contract/capability.ts";
 import { digest } from "../../contract/digest.ts";
 import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
@@ -7,6 +8,8 @@ import type { Json, JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { AnyStepDraft, PlanStep, PlanStepDraft } from "../../contract/plan.ts";
 import { referencesIn } from "../../contract/reference.ts";
+import { readWith } from "../../contract/schema-reading.ts";
+import type { Registry } from "../../engine/actors/registry.ts";
 
 /** A step as it was written, with its dependencies by their ids. */
 export type Draft<S = z.output<typeof AnyStepDraft>> = S extends object
@@ -72,3 +75,26 @@ const conditionOf = ({ when }: Draft): string | null => (when === undefined ? nu
 
 /** Returns whether a step is left out at the end of its wait. */
 const isSkippable = (step: Draft): boolean => step.kind === "wait" && step.params.otherwise === "skip";
+/**
+ * Fixes the version of the capability that a step runs, and checks its inputs if none of them is a reference.
+ * @throws KernelErrorException T3_PLAN_INVALID.
+ */
+export function pinCapability(
+  step: QuietDraft,
+  { registry }: { readonly registry: Pick<Registry, "capabilities" | "getCapability"> },
+): QuietDraft {
+  if (step.kind !== "run") return step;
+  const { intent, inputs } = step.params;
+  const [type, version] = intent.split("@") as [string, string?];
+  const isKnown = registry
+    .capabilities()
+    .some((one) => one.intentType === type && (version === undefined || one.version === version));
+  const at = { step_id: step.step_id, intent };
+  if (!isKnown) return refuse("T3_PLAN_INVALID", `step ${step.step_id} runs ${intent}, which is not registered`, at);
+  const capability = registry.getCapability(type, version);
+  const isWhole = referencesIn(step.params, step.literals).length === 0;
+  const reading = isWhole ? readWith(capability.input, inputs) : null;
+  if (reading?.ok === false)
+    return refuse("T3_PLAN_INVALID", `step ${step.step_id}: inputs of ${intent}: ${reading.problem}`, at);
+  return { ...step, params: { ...step.params, intent: capabilityRef(type, capability.version) } };
+}

@@ -12,6 +12,7 @@
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
+import { typesWhere } from "../../contract/events.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { currentContext, outside } from "../../engine/actors/async-context.ts";
 import type { LifecycleHost } from "../../engine/actors/lifecycle-host.ts";
@@ -27,6 +28,7 @@ import { notFound } from "./decide/plan/decide.ts";
 import type { Input } from "./decide/run/input.ts";
 import { oodaRef, type Settings } from "./decide/run/run.ts";
 import { Mailbox, type MailboxHost, type Origin } from "./mailbox.ts";
+import { Children } from "./perform/children.ts";
 import type { Services } from "./perform/services.ts";
 
 export interface ExecutorOptions {
@@ -34,7 +36,9 @@ export interface ExecutorOptions {
   readonly writer: LedgerWriter;
   readonly runtime: Runtime;
   readonly settings: Settings;
-  readonly services: Services;
+  readonly services: Omit<Services, "children">;
+  /** Reads the record of a workflow as it is committed. */
+  readonly readRecord: (workflowId: string) => Promise<WorkflowRecord>;
   readonly lifecycles: LifecycleHost;
   readonly life: OwnLife;
   /** Whether this process goes on with what is said to a workflow that nobody drives; else its host says where. */
@@ -55,6 +59,7 @@ export class Executor {
   readonly #options: ExecutorOptions;
   readonly #services: LogServices;
   readonly #host: MailboxHost;
+  readonly #children: Children;
   readonly #awake = new Map<string, Mailbox>();
   readonly #resting: RestingLogs;
   readonly #waking = new Map<string, Promise<Mailbox>>();
@@ -64,10 +69,16 @@ export class Executor {
     this.#options = options;
     const { runtime, settings, services, store, writer, life } = options;
     this.#resting = new RestingLogs(runtime.limits.maxRestingEvents);
+    this.#children = new Children({
+      store,
+      runtime,
+      read: options.readRecord,
+      command: (workflowId, make) => outside(() => this.command(workflowId, null, make)),
+    });
     this.#host = {
       runtime,
       settings,
-      services,
+      services: { ...services, children: this.#children },
       isStopping: () => this.#isStopping,
       onOver: (mailbox) => this.#tellOver(mailbox),
       onRest: (mailbox) => this.#rest(mailbox),
@@ -199,6 +210,7 @@ export class Executor {
     const { workflow_id } = log.identity;
     if (this.#awake.get(workflow_id)?.log === log) lifecycles.deliver(workflow_id, events);
     onCommitted(log, events, own);
+    if (own && events.some(({ event_type }) => ends.has(event_type))) this.#children.ended(log.record);
   }
 
   #rest(mailbox: Mailbox): void {
@@ -287,6 +299,9 @@ export class Executor {
     return { record: record ?? raise(notFound(workflowId)), end, events };
   }
 }
+
+/** The types of the events that end a workflow. */
+const ends = typesWhere((facts) => facts.ends === "workflow");
 
 interface Handed<T> {
   readonly mailbox: Mailbox;

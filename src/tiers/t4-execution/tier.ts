@@ -108,7 +108,8 @@ async function startWorkflow(
   const { workflow_id, tenant_id, thread_id, ...known } = intake;
   const { plan_id, intent, submission } = known;
   const { id: parentId, trace_id: traceId } = signal;
-  const running = { workflow_id, tenant_id, principal: refOf(intent.actor) };
+  const isChild = intake.parent !== undefined;
+  const running = { workflow_id, tenant_id, principal: refOf(intent.actor), isChild };
   const by = { source: oodaRef("act"), traceId, parentId };
   const ids = { workflow_id, intent_id: intent.intent_id, plan_id, correlation_id: traceId };
   const facts = { ...known, pipeline: String(pipeline), complexity: signal.tags["complexity"] ?? "simple" };

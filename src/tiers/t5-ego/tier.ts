@@ -24,7 +24,7 @@ import {
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { PlanStep } from "../../contract/plan.ts";
 import type { PolicyQuestion } from "../../contract/policy.ts";
-import { actionSubject } from "../../contract/policy-subject.ts";
+import { actionSubject, withParent } from "../../contract/policy-subject.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { escalateFrom } from "../../engine/actors/answer.ts";
@@ -191,7 +191,8 @@ function answerCall(
   });
 }
 
-function actionQuestion({ step, metadata, payload, auth, intent, bundle, now }: StepQuestion): PolicyQuestion {
-  const subject = actionSubject(step, metadata.effect, payload);
+function actionQuestion(question: StepQuestion): PolicyQuestion {
+  const { step, metadata, payload, auth, intent, bundle, now, parent } = question;
+  const subject = withParent(actionSubject(step, metadata.effect, payload), parent);
   return { stage: "action", subject, auth, intent, context: bundle, now };
 }

@@ -1,4 +1,5 @@
 /** Explains a workflow: its causal chain, from its ledger events and nothing else. */
+import type { ParentLink } from "../../contract/child.ts";
 import { type EventPayloads, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { Explanation, StepExplanation } from "../../contract/explanation.ts";
 import { describeCarriers, gateIdOf } from "../../contract/gate.ts";
@@ -60,11 +61,17 @@ const listed = (policies: readonly string[]): string => policies.join(", ");
 const describeLifts = (lifts: readonly PolicyLift[]): string =>
   lifts.map(({ rule, by }) => `; ${by} lifted ${rule}`).join("");
 
+const describeParent = (parent: ParentLink | undefined): string => {
+  if (parent === undefined) return "";
+  const { workflow_id, step_id, detached } = parent;
+  return `, as a ${detached === true ? "detached " : ""}child of step ${step_id} of ${workflow_id}`;
+};
+
 /** The lines about the workflow. */
 const lines: EventReaders<string> = {
-  INTENT_RECEIVED: ({ intent: { actor, type, version }, complexity, pipeline }) =>
-    `${actor.type} ${actor.id} asked for ${type}@${version}; its complexity was rated ${complexity}, and the ` +
-    `${pipeline} pipeline runs it`,
+  INTENT_RECEIVED: ({ intent: { actor, type, version }, complexity, pipeline, parent }) =>
+    `${actor.type} ${actor.id} asked for ${type}@${version}${describeParent(parent)}; its complexity was rated ` +
+    `${complexity}, and the ${pipeline} pipeline runs it`,
   PLAN_CREATED: ({ plan, cause }) => `plan ${plan.plan_id} (${cause}, ${plan.steps.length} steps): ${plan.reasoning}`,
   PLAN_TRUNCATED: ({ dropped }) => `the plan was cut: ${listed(dropped)} dropped`,
   PLAN_REJECTED: ({ error }) => `there is no plan: ${error.message}`,
@@ -113,6 +120,8 @@ const describeRevision: NonNullable<EventReaders<string, [WorkflowRecord]>["GATE
   return [`${principal.type} ${principal.id} edited it`, ...told].join("; ");
 };
 
+const childEnds = { completed: "has completed", failed: "has failed", cancelled: "was cancelled" } as const;
+
 /** The lines about a step, or about the plan as a whole. */
 const stepLines: EventReaders<string, [WorkflowRecord]> = {
   POLICY_DECIDED: (decided) => {
@@ -156,11 +165,17 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
     error.code === "T4_PLAN_FAILED"
       ? `the plan chose to fail with ${error.detail["code"]}: ${error.message}`
       : `${blocked ? "blocked" : "failed"}: ${error.message}`,
-  STEP_PARKED: (parked) => `waits${waitOf(parked)}${parked.due_at === null ? "" : ` until ${parked.due_at}`}`,
-  STEP_RESUMED: (resumed) =>
-    resumed.by === "time"
-      ? "its time had come, and it went on"
-      : `the event ${resumed.event.event_id} arrived, and it went on`,
+  STEP_PARKED: (parked) =>
+    parked.source === "workflow"
+      ? `runs ${parked.name} as the child ${parked.key}`
+      : `waits${waitOf(parked)}${parked.due_at === null ? "" : ` until ${parked.due_at}`}`,
+  STEP_RESUMED: (resumed) => {
+    if (resumed.by === "time") return "its time had come, and it went on";
+    if (resumed.by === "event") return `the event ${resumed.event.event_id} arrived, and it went on`;
+    if (resumed.end === null) return "its child goes on by itself";
+    const { workflow_id, state, error } = resumed.end;
+    return `its child ${workflow_id} ${childEnds[state]}${error === null ? "" : `: ${error.message}`}`;
+  },
   EVENT_PASSED_OVER: ({ event_id, problem }) => `did not take the event ${event_id}: ${problem}`,
   STEP_SKIPPED: ({ reason }) => `skipped: ${skipWords[reason]}`,
   ROUTE_DECIDED: ({ decision, refusal, request }) => {

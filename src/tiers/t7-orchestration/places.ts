@@ -3,7 +3,8 @@
  *
  * Owns: `limits.maxInFlight` with the shares of it, and the refusal beyond. Never: runs a workflow.
  * 1.  A submit that finds a place takes it at once: those who wait could not take that one.
- * 2.  A submit whose caller has left gets no place, whether it waits already or asks for its place later.
+ * 2.  A child gets its place at once, above the limit if need be: its parent holds one until the child is accepted.
+ * 3.  A submit whose caller has left gets no place, whether it waits already or asks for its place later.
  */
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -68,7 +69,7 @@ export class Places {
 
   #take(one: Running, limits: Limits): Reached | null {
     if (this.#running.has(one.workflow_id)) return null;
-    const reached = this.#running.reachedBy(one, sharesOf(limits));
+    const reached = one.isChild === true ? null : this.#running.reachedBy(one, sharesOf(limits));
     if (reached === null) this.#running.add(one);
     return reached;
   }

@@ -25,7 +25,7 @@ const isOpen = (status: string): boolean => status === "open" || status === "sus
 export const titleOf = ({ intent }: WorkflowState): string => intent.text || intent.type;
 
 export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
-  const { workflow_id, intent, state, paused, progress, accepted_at, gates, warnings } = run;
+  const { workflow_id, intent, state, paused, progress, accepted_at, gates, warnings, parent } = run;
   return (
     <>
       <Heading title={titleOf(run)} />
@@ -40,6 +40,11 @@ export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
         <code class="id">{workflow_id}</code>
       </p>
       {!isPast && <Orders run={run} />}
+      {parent !== null && (
+        <p>
+          Child of step {parent.step_id} of <a href={runHref(parent.workflow_id)}>{parent.workflow_id}</a>
+        </p>
+      )}
       {warnings.map(({ code, message }) => (
         <p key={message} class="note wait">
           Warning: <Line text={message} /> <code>{code}</code>

@@ -4,7 +4,7 @@ import type { StepView, WorkflowState } from "../../../src/contract/workflow-sta
 import { linesOfGate } from "../../../src/observers/drawing/gate-lines.ts";
 import { nameAsked } from "../../../src/protocol/name-moment.ts";
 import { skipWords } from "../../../src/protocol/skip-words.ts";
-import { gateHref } from "../route.ts";
+import { gateHref, runHref } from "../route.ts";
 import { spaced, tellDecided, tellDuration } from "../words.ts";
 import { Fact, Facts, State } from "./marks.tsx";
 import { Block, Line } from "./shown.tsx";
@@ -33,6 +33,13 @@ export function StepDetail({ run, step, events }: StepDetailProps) {
         <Fact name="Attempts">{step.attempts}</Fact>
         {step.depends_on.length > 0 && <Fact name="After">{step.depends_on.join(", ")}</Fact>}
         {step.waits_for?.due_at != null && <Fact name="Waits until">{step.waits_for.due_at}</Fact>}
+        {step.child !== null && (
+          <Fact name="Child">
+            <a href={runHref(step.child)}>
+              <code class="id">{step.child}</code>
+            </a>
+          </Fact>
+        )}
         {step.skip_reason !== null && <Fact name="Skipped because">{skipWords[step.skip_reason]}</Fact>}
       </Facts>
       {step.error !== null && (

@@ -114,6 +114,11 @@ const hostAnswers: HostAnswers = {
   shared_key: ({ key }, at) => at.services.findSharedKey(sharing(at, key)),
   find_event: (of, at) => at.services.findEvent({ ...of, tenant_id: at.run.log.record.tenant_id }),
   draft: ({ workflow_id, step_id }, { services }) => services.findDraft(workflow_id, step_id),
+  begin_child: (of, at) => at.services.children.begin(at, of),
+  find_child: ({ step_id }, at) => at.services.children.find(at, step_id),
+  child_end: ({ child }, { services }) => services.children.endOf(child),
+  has_no_parent: (_of, { run, services }) =>
+    run.log.record.parent === null ? false : services.children.hasNoParent(run.log.record.parent),
 };
 
 const askHost = ({ ask: name, ...of }: HostQuestion, at: Asking): unknown => hostAnswers[name](of as never, at);

@@ -48,6 +48,8 @@ export class Performer {
     switch (intention.do) {
       case "abort":
         return this.abort(intention.reason);
+      case "order_child":
+        return this.#at.services.children.order(this.#at, intention);
       case "tell":
         return this.#tell(intention);
       case "stream":

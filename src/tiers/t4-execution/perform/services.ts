@@ -6,6 +6,7 @@ import { callWithin } from "../../../engine/actors/within.ts";
 import type { Security } from "../../../ports/perception.ts";
 import type { FoundEvent, HostQuestions, SharedKey } from "../decide/run/intention.ts";
 import { oodaRef, type Run } from "../decide/run/run.ts";
+import type { Children } from "./children.ts";
 
 /** A search for an event of a tenant. */
 export interface EventSearch extends Readonly<HostQuestions["find_event"]["of"]> {
@@ -30,6 +31,8 @@ export interface Services {
   }) => Promise<SharedKey>;
   /** Finds an event from outside that a step may take, among those that the tenant received. */
   readonly findEvent: (question: EventSearch) => Promise<FoundEvent>;
+  /** The ways between children and their parents. */
+  readonly children: Children;
   /** The newest draft that a step made in the workflow whose work is made again. */
   readonly findDraft: (workflowId: string, stepId: string) => Promise<Outcome | null>;
 }

@@ -66,7 +66,7 @@ export function createBudgetLimiter({ limits, ...parts }: BudgetLimiterParts): B
   return {
     isEmpty: limits.length === 0,
     reserve(hold, who, amounts) {
-      const concerned = limits.flatMap((limit) => counterOf(limit, who));
+      const concerned = limits.flatMap((limit) => countersOf(limit, who));
       if (concerned.length === 0) return null;
       const asking = { hold, who, concerned, amounts };
       // A repeated request was not written: the store's values differ from the known ones.
@@ -126,19 +126,25 @@ interface Concerned {
   readonly limit: ParsedBudgetLimit;
 }
 
-/** Returns the counter of a limit for this call; none if the limit concerns another entity. */
-function counterOf(limit: ParsedBudgetLimit, who: ChargedTo): readonly Concerned[] {
-  const id = idIn(limit.scope, who);
-  if (limit.id !== undefined && limit.id !== id) return [];
+/**
+ * Returns the counters of a limit for this call: one, or of a limit on workflows one for each workflow above as well;
+ * none if the limit concerns another entity.
+ */
+function countersOf(limit: ParsedBudgetLimit, who: ChargedTo): readonly Concerned[] {
   if (limit.tenant_id !== undefined && limit.tenant_id !== who.tenant_id) return [];
-  return [{ counter: nameCounter(limit.scope, id, windowOf(limit.window, who.at)), limit }];
+  return idsIn(limit.scope, who)
+    .filter((id) => limit.id === undefined || limit.id === id)
+    .map((id) => ({ counter: nameCounter(limit.scope, id, windowOf(limit.window, who.at)), limit }));
 }
 
 /** Returns a counter's name. A tenant's own counter has no id, because counters belong to the tenant. */
 export const nameCounter = (scope: BudgetScope, id: Id, window: string): string =>
   `${scope === "tenant" ? scope : `${scope}:${JSON.stringify(id)}`}${window}`;
 
-const idIn = (scope: BudgetScope, who: ChargedTo): Id => (scope === "tenant" ? who.tenant_id : who[scope]);
+function idsIn(scope: BudgetScope, who: ChargedTo): readonly Id[] {
+  if (scope === "tenant") return [who.tenant_id];
+  return scope === "workflow" ? [who.workflow, ...who.above] : [who[scope]];
+}
 
 const windowLength = { total: 0, month: 7, day: 10, hour: 13 } as const;
 

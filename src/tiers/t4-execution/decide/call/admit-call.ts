@@ -8,6 +8,7 @@
  */
 import type { Usage } from "../../../../contract/action.ts";
 import { type BoundReservation, type Charge, checkBudget } from "../../../../contract/budget.ts";
+import { pathTo } from "../../../../contract/child.ts";
 import { raise } from "../../../../contract/error.ts";
 import { draft } from "../../../../contract/event.ts";
 import { type AdmissionAnswer, t5, type WorkQuestion } from "../../../../contract/messages/t5.ts";
@@ -70,9 +71,10 @@ function isAdmitted(run: Run, stepId: string): boolean {
  */
 export function admitCall(run: Run, { step, operator }: Prepared, timeoutMs: number): BoundReservation | null {
   if (isAdmitted(run, step.step_id)) return null;
-  const { admitted, tenant_id, auth, workflow_id } = run.log.record;
+  const { admitted, tenant_id, auth, workflow_id, parent } = run.log.record;
   const { metadata } = operator;
-  const who = { tenant_id, principal: auth.principal_id, workflow: workflow_id, operator: metadata.name };
+  const above = pathTo(parent).map((one) => one.workflow_id);
+  const who = { tenant_id, principal: auth.principal_id, workflow: workflow_id, above, operator: metadata.name };
   const amounts: Charge = {
     tokens: metadata.resources.tokens,
     money: step.estimated_cost,

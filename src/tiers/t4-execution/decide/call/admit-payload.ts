@@ -6,7 +6,7 @@ import { deepFreeze, type Json } from "../../../../contract/json.ts";
 import { type ShownCall, type StepQuestion, t5 } from "../../../../contract/messages/t5.ts";
 import { moduleRef } from "../../../../contract/module-ref.ts";
 import type { PolicyDecision, PolicyMoment } from "../../../../contract/policy.ts";
-import { actionSubject } from "../../../../contract/policy-subject.ts";
+import { actionSubject, withParent } from "../../../../contract/policy-subject.ts";
 import { redact } from "../../../../contract/redact.ts";
 import { type Prepared, parseParams } from "../payload/prepare-step.ts";
 import { askPolicy, requireAllowed } from "../run/note-decision.ts";
@@ -41,10 +41,10 @@ export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew 
 
 /** Returns what policy is asked about the payload that a gate shows, at this ISO instant: rules may read the time. */
 export function shownCall(run: Run, { step, operator, payload }: Prepared, now: string): ShownCall {
-  const { auth, intent, bundle } = run.log.record;
+  const { auth, intent, bundle, parent } = run.log.record;
   const redacted = stepOf(run, step.step_id).decision?.redactions ?? [];
   return {
-    subject: actionSubject(step, operator.metadata.effect, payload),
+    subject: withParent(actionSubject(step, operator.metadata.effect, payload), parent),
     auth,
     intent,
     context: bundle,
@@ -106,12 +106,12 @@ const isChanging = ({ transform, redactions }: PolicyDecision): boolean => trans
 
 /** What T5 is asked of a step's payload, at an ISO instant. */
 export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | "payload">, now: string): StepQuestion {
-  const { auth, intent, bundle, spent } = run.log.record;
+  const { auth, intent, bundle, spent, parent } = run.log.record;
   const { step, payload } = of;
   const { metadata } = of.operator;
   const work = callWorkOf(run, step.step_id, metadata);
   const redacted = stepOf(run, step.step_id).decision?.redactions ?? [];
-  return { step, metadata, payload, redacted, auth, intent, bundle, spent, now, work };
+  return { step, metadata, payload, redacted, auth, intent, bundle, parent, spent, now, work };
 }
 
 function admit(

@@ -22,9 +22,10 @@ import { findOperator } from "../payload/prepare-step.ts";
 import type { Command, Input, Word } from "../run/input.ts";
 import { toHost } from "../run/intention.ts";
 import { ask, type Commanding, oodaRef, type Run } from "../run/run.ts";
+import { takeChildEnd } from "../step/run-step.ts";
 import { deliverEvent } from "../step/wait-step.ts";
 import { beginCancelling, goOnCancelling } from "./cancel-workflow.ts";
-import { completeWorkflow, failWorkflow } from "./end-workflow.ts";
+import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { isHeldBack, pauseWorkflow, resumeWorkflow } from "./pause-workflow.ts";
 import { planWorkflow } from "./plan-workflow.ts";
 import { restartWorkflow } from "./restart-workflow.ts";
@@ -122,6 +123,9 @@ function obey(run: Run, command: Command): unknown {
       return { workflow_id, status: "restarted", correlation_id };
     case "deliver":
       return { workflow_id, resumed: deliverEvent(run, command.event) };
+    case "child_ended":
+      takeChildEnd(run, command);
+      return { workflow_id };
     case "pivot":
       run.objective = command.objective;
       return { workflow_id, objective: run.objective };
@@ -171,6 +175,7 @@ function goOn(run: Run): void {
   if (isHeldBack(run.log.record)) return void (run.scopes.hasBegun("plan") && plan(run));
   const start = startOf(run.log.record);
   if (start !== null && start > run.now) return;
+  if (run.log.record.state === "accepted" && !hasParent(run)) return;
   // A workflow that is held back begins nothing. The deadlines of its open gates hold all the same.
   if (run.asleep) expireGates(run);
   if (!initialize(run)) return;
@@ -180,6 +185,23 @@ function goOn(run: Run): void {
     if (run.log.record.state === "planned" && !startPlanned(run)) return;
     if (!workPlan(run)) return;
   }
+}
+
+/**
+ * Looks once whether the parent of a child still stands: a parent that is cancelled looks for its children from then
+ * on. A child without one is cancelled before anything of it begins.
+ */
+function hasParent(run: Run): boolean {
+  const { parent } = run.log.record;
+  if (parent === null || parent.detached === true || run.initialized) return true;
+  if (run.scopes.waits("parent")) return false;
+  let isLeft = false;
+  const through = run.scopes.pass("parent", () => {
+    isLeft = ask(run, "has_no_parent", toHost("has_no_parent", {}));
+  });
+  if (isLeft)
+    cancelWorkflow(run, { reason: `its parent ${parent.workflow_id} has ended`, error: null, principal: null });
+  return through && !isLeft;
 }
 
 /** The host's own initialisation comes before anything of the workflow is done here (LIF-04). */

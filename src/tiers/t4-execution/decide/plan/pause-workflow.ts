@@ -6,7 +6,8 @@
  * 2.  Gates stay open and decisions are recorded; what follows from a decision waits.
  * 3.  Timers keep their due times: what fell due during the pause is noted when the workflow is resumed. So is an event
  *     from outside: it is kept, for this workflow or for another that waits for it.
- * 4.  Pausing a paused workflow, and resuming one that is not paused, changes nothing and has the same answer.
+ * 4.  The children that it waits for are paused and resumed with it.
+ * 5.  Pausing a paused workflow, and resuming one that is not paused, changes nothing and has the same answer.
  */
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
@@ -14,6 +15,7 @@ import { draft } from "../../../../contract/event.ts";
 import { isCancelled, isTerminal, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import type { Order } from "../run/input.ts";
 import { oodaRef, type Run } from "../run/run.ts";
+import { orderChildren } from "../step/run-step.ts";
 
 type Why = Pick<Order, "reason" | "principal">;
 
@@ -24,11 +26,13 @@ export const isHeldBack = ({ paused }: WorkflowRecord): boolean => paused !== nu
 export function pauseWorkflow(run: Run, { reason, principal }: Why): void {
   requireOpen(run, "paused");
   if (run.log.record.paused === null) run.log.note(draft("WORKFLOW_PAUSED", { reason, principal }));
+  orderChildren(run, { kind: "pause", reason, principal });
 }
 
 /** Notes that a person ends the pause. @throws KernelErrorException T4_WORKFLOW_CONFLICT if the workflow has ended. */
 export function resumeWorkflow(run: Run, { reason, principal }: Why): void {
   requireOpen(run, "resumed");
+  orderChildren(run, { kind: "resume", reason, principal });
   if (run.log.record.paused === null) return;
   run.log.note(draft("WORKFLOW_UNPAUSED", { reason, principal }));
   // What its steps wait for may have come meanwhile: each looks again.

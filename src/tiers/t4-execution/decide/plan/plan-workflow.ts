@@ -131,27 +131,32 @@ function changeOf(record: WorkflowRecord, { step, action_id, input, policy_event
 
 type PolicyEvent = Pick<EventPayloads["POLICY_DECIDED"], "stage" | "decision" | "reason">;
 
-/** Policy at stage plan; a demand for approval becomes a gate on the plan's first steps. */
+/**
+ * Judges the plan by policy; a demand for approval becomes a gate on the plan's first steps. Such a demand on the plan
+ * of its parent holds for a child that the first step of that plan runs.
+ */
 function judgePlan(run: Run, plan: Plan): Plan {
   const asked = { key: "judge", stage: "plan", subject: plan.plan_id, step_id: null, keep: true } as const;
   const decision = judgeSubject(run, planSubject(plan.plan_id, plan.steps), asked);
   requireAllowed(decision, { otherwise: "the plan was denied by policy", source: planRef });
-  return decision.decision === "REQUIRE_HUMAN_APPROVAL" ? gateFirstSteps(plan, decision.reason) : plan;
+  if (decision.decision === "REQUIRE_HUMAN_APPROVAL") return gateFirstSteps(plan, decision.reason);
+  const { approval } = run.log.record.parent ?? {};
+  return approval === undefined ? plan : gateFirstSteps(plan, approval);
 }
 
 /**
- * Adds a gate to the first steps: the calls that come after no other call of this plan. Steps of an earlier round do
- * not count.
+ * Adds a gate to the first steps: the calls and children that come after no other of this plan. Steps of an earlier
+ * round do not count. The demand on a step that runs a child is passed to that child.
  */
 function gateFirstSteps(plan: Plan, reason: string): Plan {
   const after = new Set<string>();
   const gated = (step: PlanStep): PlanStep => {
-    const calls = callsOperator(step);
+    const acts = callsOperator(step) || step.kind === "run";
     const isFirst = !step.depends_on.some((id) => after.has(id));
-    if (calls || !isFirst) after.add(step.step_id);
-    return !calls || !isFirst || step.gate !== null
-      ? step
-      : { ...step, gate: { reason: reason || "policy asks for approval of the plan" } };
+    if (acts || !isFirst) after.add(step.step_id);
+    if (!acts || !isFirst || step.gate !== null) return step;
+    const why = reason || "policy asks for approval of the plan";
+    return step.kind === "run" ? { ...step, approval: why } : { ...step, gate: { reason: why } };
   };
   const steps = plan.steps.map(gated);
   return { ...plan, steps, gates: gatesIn(steps) };

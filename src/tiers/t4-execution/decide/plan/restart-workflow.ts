@@ -8,7 +8,8 @@
  *     had succeeded, is parked, or was left out by its condition is done again under a new id `_rN`; any other keeps its
  *     id and follows the new inputs.
  * 3.  Keys of what is done again change with the draft version; all others stay.
- * 4.  A step whose call is in doubt is not done again before a person has said what became of that call.
+ * 4.  A step whose child goes on is not done again before that child has ended.
+ * 5.  A step whose call is in doubt is not done again before a person has said what became of that call.
  */
 import type { Condition } from "../../../../contract/condition.ts";
 import { raise } from "../../../../contract/error.ts";
@@ -107,6 +108,7 @@ function regenerate(run: Run, request: Restart): void {
     return conflict(`a ${record.state} workflow cannot be regenerated in place`, record);
   const affected = affectedSteps(record, plan, step_ids);
   requireNoDoubt(record, affected);
+  requireNoChild(record, affected);
   requireNoEnd(record, affected);
   leaveToOthers(run, principal, affected);
   const next = regeneratedPlan(run, plan, affected);
@@ -127,6 +129,15 @@ function requireNoDoubt(record: WorkflowRecord, affected: ReadonlySet<string>): 
   const doubted = [...affected].find((id) => record.steps.get(id)?.phase === "in_doubt");
   if (doubted !== undefined)
     conflict(`whether the call of step ${doubted} took effect is asked at its gate: answer that first`, record);
+}
+
+/** Refuses to make a step anew whose child goes on: what the child does would be done twice. */
+function requireNoChild(record: WorkflowRecord, affected: ReadonlySet<string>): void {
+  for (const id of affected) {
+    const step = record.steps.get(id);
+    if (step?.phase === "parked" && step.parked?.source === "workflow")
+      conflict(`step ${id} waits for its child ${step.parked.key}: cancel the child first`, record);
+  }
 }
 
 /** Refuses to go on with what a step has ended by the plan's choice, unless that step is evaluated again. */

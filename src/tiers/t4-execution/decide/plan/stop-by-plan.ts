@@ -2,7 +2,8 @@
  * Stops the other steps of a plan once a step has failed by the plan's choice: nothing more begins.
  *
  * 1.  A call that is under way is waited for, and an end that nobody knows is asked of a person first. Neither is
- *     called again. All other steps are skipped at once, with the gates that they held.
+ *     called again. The children of steps are cancelled, and waited for. All other steps are skipped at once, with
+ *     the gates that they held.
  */
 import { draft } from "../../../../contract/event.ts";
 import type { Plan } from "../../../../contract/plan.ts";
@@ -10,6 +11,7 @@ import { isStepDone, type StepRecord, stepsOf, type WorkflowRecord } from "../..
 import type { StepPhase } from "../../../../contract/workflow-state.ts";
 import type { Run } from "../run/run.ts";
 import { kindOf } from "../step/kinds.ts";
+import { stopChildren } from "../step/run-step.ts";
 
 /** The steps of a plan by which it may end its workflow, found once for each plan. */
 const failingSteps = new WeakMap<Plan, readonly string[]>();
@@ -33,6 +35,7 @@ export function endedBy({ plan, steps }: WorkflowRecord): StepRecord | undefined
 export function stopOthers(run: Run): void {
   const { record } = run.log;
   if (endedBy(record) === undefined) return;
+  stopChildren(run);
   for (const step of stepsOf(record)) {
     if (isStepDone(step.state) || isUnderWay(run, step)) continue;
     run.log.note(draft("STEP_SKIPPED", { reason: "plan_failed", because: null }, step.step.step_id));

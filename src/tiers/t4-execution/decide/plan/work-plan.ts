@@ -40,6 +40,7 @@ import { beginStep, driveStep } from "../step/drive-step.ts";
 import { kindOf } from "../step/kinds.ts";
 import { type Phase, phaseOf } from "../step/read-phase.ts";
 import { noteResumed } from "../step/resume-parked.ts";
+import { stopChildren } from "../step/run-step.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
 import { warnOfLoop } from "./plan-workflow.ts";
 import { endedBy, stopOthers } from "./stop-by-plan.ts";
@@ -211,6 +212,7 @@ function checkStart(run: Run, step: PlanStep): boolean {
 /** Nothing runs and nothing is ready. True when another plan is to be made. */
 function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   const { record } = run.log;
+  if (record.budget_refused !== null && stopChildren(run)) return park(run);
   if (record.budget_refused !== null) return endWith(run, { how: "fail", error: record.budget_refused });
   if (steps.some((step) => waitingPhases.has(phaseOf(run, step)))) return park(run);
   const chosen = endedBy(record)?.error;
@@ -271,6 +273,8 @@ const finalCodes: ReadonlySet<string> = new Set([
   "T5_GATE_EXPIRED",
   "T4_WAIT_EXPIRED",
   "T4_ACTION_IN_DOUBT",
+  "T4_CHILD_FAILED",
+  "T4_CHILD_CANCELLED",
   "T4_IDEMPOTENCY_PAYLOAD_MISMATCH",
 ]);
 

@@ -3,6 +3,7 @@
  */
 import type { Usage } from "../../../../contract/action.ts";
 import type { AuthContext } from "../../../../contract/auth-context.ts";
+import type { ChildEnd } from "../../../../contract/child.ts";
 import type { KernelError } from "../../../../contract/error.ts";
 import type { EventDraft, EventPayloads } from "../../../../contract/event.ts";
 import type { ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../../../../contract/gate.ts";
@@ -87,6 +88,8 @@ export type Command =
       readonly kind: "deliver";
       readonly event: { readonly name: string; readonly key: string; readonly event_id: string };
     }
+  /** A child has ended; its result is that of a child that completed, else null. */
+  | { readonly kind: "child_ended"; readonly step_id: string; readonly end: ChildEnd; readonly result: Json }
   | { readonly kind: "sleep" }
   | { readonly kind: "activate" }
   | { readonly kind: "pivot"; readonly objective: string };

@@ -3,13 +3,14 @@
  * holds what was decided before them is committed. Plain data.
  */
 import type { Basis } from "../../../../contract/basis.ts";
+import type { ChildEnd } from "../../../../contract/child.ts";
 import type { KernelError } from "../../../../contract/error.ts";
 import type { EventPassedOver, TakenEvent } from "../../../../contract/events/step-events.ts";
 import type { Json, JsonObject } from "../../../../contract/json.ts";
 import type { Message, TierNumber } from "../../../../contract/messages/message.ts";
 import type { Outcome } from "../../../../contract/outcome.ts";
 import type { SchemaReading } from "../../../../contract/schema-reading.ts";
-import type { CallOf } from "./input.ts";
+import type { CallOf, Order } from "./input.ts";
 
 /** A question to a tier, which travels as a Signal. */
 export type TierQuestion =
@@ -96,6 +97,38 @@ export interface HostQuestions {
     readonly of: { readonly workflow_id: string; readonly step_id: string };
     readonly answer: Outcome | null;
   };
+  /**
+   * The child of a step is begun, or that of an earlier run is retried. The kernel itself answers, under a key of the
+   * step's run: to ask again finds the same child.
+   */
+  readonly begin_child: {
+    readonly of: {
+      readonly step_id: string;
+      readonly params: ChildParams;
+      /** The failed child of the step's earlier run; null if there is none. */
+      readonly failed: Pick<ChildEnd, "workflow_id" | "sequence"> | null;
+    };
+    readonly answer: { readonly workflow_id: string };
+  };
+  /** The end of a child, with its result if it has completed; null while it goes on. */
+  readonly child_end: {
+    readonly of: { readonly child: string };
+    readonly answer: { readonly end: ChildEnd; readonly result: Json } | null;
+  };
+  /** Whether the workflow's parent has ended, or ends. */
+  readonly has_no_parent: { readonly of: object; readonly answer: boolean };
+  /** The child that a step has begun, if it has come to that; none is begun. */
+  readonly find_child: {
+    readonly of: { readonly step_id: string };
+    readonly answer: { readonly workflow_id: string } | null;
+  };
+}
+
+/** What a step asks its child to do. */
+export interface ChildParams {
+  readonly intent: string;
+  readonly inputs: JsonObject;
+  readonly detached: boolean;
 }
 
 export type HostQuestion = {
@@ -190,6 +223,8 @@ export type Intention =
   /** Another attempt waits for a call that is under way. */
   | ({ readonly do: "join"; readonly key: string; readonly timeout_ms: number } & CallOf)
   | { readonly do: "abort"; readonly reason: string }
+  /** Passes an order on the workflow on to a child. */
+  | ({ readonly do: "order_child"; readonly child: string } & Omit<Order, "auth">)
   | {
       readonly do: "tell";
       readonly to: TierNumber;

@@ -17,6 +17,7 @@ import type { Message } from "../../../../contract/messages/message.ts";
 import { t5 } from "../../../../contract/messages/t5.ts";
 import type { ModuleRef } from "../../../../contract/module-ref.ts";
 import type { PolicyDecision, PolicyMoment, PolicyStage, PolicySubject } from "../../../../contract/policy.ts";
+import { withParent } from "../../../../contract/policy-subject.ts";
 import { redact } from "../../../../contract/redact.ts";
 import { isTerminal } from "../../../../contract/workflow.ts";
 import { toTier } from "./intention.ts";
@@ -74,9 +75,10 @@ export function judgeSubject(
   subject: PolicySubject,
   asked: Pick<Asked, "stage" | "subject" | "step_id" | "keep" | "hash"> & { readonly key: string },
 ): PolicyDecision {
-  const { auth, intent, bundle } = run.log.record;
+  const { auth, intent, bundle, parent } = run.log.record;
   const { stage } = asked;
-  const data = (now: string) => ({ stage, subject, auth, intent, context: bundle, now });
+  const judged = withParent(subject, parent);
+  const data = (now: string) => ({ stage, subject: judged, auth, intent, context: bundle, now });
   const read = (decision: PolicyDecision): PolicyDecision => decision;
   const { payload } = subject;
   return askPolicy(run, { ...asked, payload }, { message: t5.evaluatePolicy, fn: stage, data, read }).answer;

@@ -111,6 +111,10 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
   shared_key: shared,
   find_event: foundEvent,
   draft: { usual: () => null, isUsual: (outcome) => outcome === null },
+  begin_child: {},
+  find_child: {},
+  child_end: { usual: () => null, isUsual: (answer) => answer === null },
+  has_no_parent: { usual: () => false, isUsual: (answer) => answer === false },
 };
 
 const recordingOf = (question: Question): Recording<Question, unknown> =>

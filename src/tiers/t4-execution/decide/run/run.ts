@@ -98,6 +98,8 @@ export class RunMemory {
   readonly commands = new Map<number, Commanding>();
   /** Parked steps of which this process has asked whether what they wait for is there. */
   readonly looked = new Set<string>();
+  /** Children whose end this run has asked for. */
+  readonly cancelled = new Set<string>();
   /** What of the plan is ready. */
   readonly ready = new ReadySteps();
   /** A pivot's word to the next planning. */
@@ -114,6 +116,7 @@ export class RunMemory {
   /** What was asked and decided on a record that no longer stands. */
   forgetUndecided(): void {
     this.admissions.clear();
+    this.cancelled.clear();
     this.commands.clear();
     this.looked.clear();
     this.ending = null;

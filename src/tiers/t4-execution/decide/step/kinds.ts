@@ -9,6 +9,7 @@ import type { StepRecord } from "../../../../contract/workflow.ts";
 import type { Run } from "../run/run.ts";
 import { callStep } from "./call-step.ts";
 import { failingStep } from "./failing-step.ts";
+import { runStep } from "./run-step.ts";
 import { sleepStep } from "./sleep-step.ts";
 import { waitStep } from "./wait-step.ts";
 
@@ -35,6 +36,7 @@ const kinds: Readonly<Record<StepKind, StepKindRow>> = {
   sleep: sleepStep,
   wait: waitStep,
   fail: failingStep,
+  run: runStep,
 };
 
 /** Returns the row of the step's kind. */

@@ -1,0 +1,233 @@
+/**
+ * The children of the workflows that this process drives: begins them, hands their ends to their parents, and ends them
+ * with their parents.
+ *
+ * Owns: the ways between a child and its parent. Never: decides what a child's end means for its parent.
+ * 1.  Whatever passes between the two is a command that the other's log takes in, whichever process drives it.
+ * 2.  To begin a child again, to hand over an end again, or to cancel a child again changes nothing.
+ * 3.  What cannot be handed over now is logged; the sweep over parked steps hands it over later.
+ */
+import { type ChildEnd, type ChildResult, childKey, type ParentLink, pathTo } from "../../../contract/child.ts";
+import { KernelErrorException, raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { submissionKey } from "../../../contract/intent.ts";
+import type { Json } from "../../../contract/json.ts";
+import { t0 } from "../../../contract/messages/t0.ts";
+import { addMoney } from "../../../contract/money.ts";
+import { isCancelled, isTerminal, stepsOf, type WorkflowRecord } from "../../../contract/workflow.ts";
+import { askTier } from "../../../engine/actors/ask-tier.ts";
+import type { Runtime } from "../../../engine/actors/runtime.ts";
+import type { LedgerStore } from "../../../ports/ledger-store.ts";
+import type { Command, Input } from "../decide/run/input.ts";
+import type { HostQuestions, IntentionOf } from "../decide/run/intention.ts";
+import { oodaRef, stepOf } from "../decide/run/run.ts";
+import type { Asking } from "./services.ts";
+
+export interface ChildrenParts {
+  readonly store: Pick<LedgerStore, "findKey" | "head">;
+  readonly runtime: Pick<Runtime, "logger">;
+  /** Reads the record of a workflow as it is committed. */
+  readonly read: (workflowId: string) => Promise<WorkflowRecord>;
+  /** Hands a workflow a command, in whichever process it is driven. */
+  readonly command: (workflowId: string, make: (re: number) => Input) => Promise<unknown>;
+}
+
+type Begun = HostQuestions["begin_child"]["answer"];
+
+const childRef = oodaRef("run_child");
+const firstPauseMs = 1_000;
+
+export class Children {
+  readonly #parts: ChildrenParts;
+  /** Children that are being begun here, by their keys. */
+  readonly #beginning = new Map<string, Promise<unknown>>();
+
+  constructor(parts: ChildrenParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins the child of a step, or retries that of its earlier run. @throws KernelErrorException what refuses it. */
+  async begin(at: Asking, of: HostQuestions["begin_child"]["of"]): Promise<Begun> {
+    const key = keyOf(at, of.step_id);
+    const begun = this.#beginOrRetry(at, of);
+    const known = begun.catch(() => undefined);
+    this.#beginning.set(key, known);
+    try {
+      return await begun;
+    } finally {
+      if (this.#beginning.get(key) === known) this.#beginning.delete(key);
+    }
+  }
+
+  /** Finds the child that a step has begun; null if there is none. */
+  async find(at: Asking, stepId: string): Promise<Begun | null> {
+    const key = keyOf(at, stepId);
+    await this.#beginning.get(key);
+    const { tenant_id, intent } = at.run.log.record;
+    const holder = await this.#parts.store.findKey(tenant_id, submissionKey(intent.actor, key));
+    return holder === null ? null : { workflow_id: holder.workflow_id };
+  }
+
+  /** Returns whether the parent of a child has ended, or ends: the child is not to begin then. */
+  async hasNoParent({ workflow_id }: ParentLink): Promise<boolean> {
+    const head = await this.#parts.store.head(workflow_id);
+    return head === null || isCancelled(head.state) || isTerminal(head.state);
+  }
+
+  /** Returns the end of a child; null while it goes on. */
+  async endOf(child: string): Promise<Ended | null> {
+    const head = await this.#parts.store.head(child);
+    return head !== null && isTerminal(head.state) ? endOf(await this.#parts.read(child)) : null;
+  }
+
+  /** Hands the end of a child to its parent, which waits for it. */
+  ended(child: WorkflowRecord): void {
+    if (child.parent !== null && child.parent.detached !== true)
+      this.#attempt(child.workflow_id, () => this.#handOver(child));
+  }
+
+  /** Gives a child an order that its parent was given. One that has ended already hands over its end. */
+  order({ run }: Pick<Asking, "run">, { child, kind, reason, principal }: IntentionOf<"order_child">): void {
+    const command: Command = { kind, reason, principal, auth: run.log.record.auth };
+    this.#attempt(child, async () => {
+      await this.#parts
+        .command(child, (re) => ({ type: "commanded", command, re }))
+        .catch((thrown: unknown) => {
+          if (!isConflict(thrown)) throw thrown;
+        });
+      const record = await this.#parts.read(child);
+      if (isTerminal(record.state)) await this.#handOver(record);
+    });
+  }
+
+  async #handOver(record: WorkflowRecord): Promise<void> {
+    const { parent } = record;
+    const ended = endOf(record);
+    if (parent === null || ended === null) return;
+    const { step_id, workflow_id } = parent;
+    const head = await this.#parts.store.head(workflow_id);
+    if (head === null || isTerminal(head.state)) return;
+    const command: Command = { kind: "child_ended", step_id, ...ended };
+    await this.#parts.command(workflow_id, (re) => ({ type: "commanded", command, re }));
+  }
+
+  #attempt(child: string, work: () => Promise<void>): void {
+    const { logger } = this.#parts.runtime;
+    const failed = (error: unknown): void =>
+      logger.warn({ error, workflow_id: child }, "a child and its parent could not be told of each other");
+    work().catch(failed);
+  }
+
+  async #beginOrRetry(at: Asking, { step_id, params, failed }: HostQuestions["begin_child"]["of"]): Promise<Begun> {
+    if (failed !== null && (await this.#goesOn(at, failed))) return { workflow_id: failed.workflow_id };
+    const accepted = await untilAnswered(at, () => submitChild(at, step_id, params));
+    return { workflow_id: accepted.workflow_id };
+  }
+
+  /** Retries a failed child, unless somebody has done so since. False where nothing of it may run again. */
+  async #goesOn(at: Asking, { workflow_id, sequence }: Pick<ChildEnd, "workflow_id" | "sequence">): Promise<boolean> {
+    const { state, sequence: now } = await this.#parts.read(workflow_id);
+    if (now > sequence || state !== "failed") return state !== "cancelled";
+    const { auth, intent, restarted_by, feedback } = at.run.log.record;
+    const command: Command = {
+      kind: "retry",
+      mode: "resume_failed_steps",
+      step_ids: undefined,
+      feedback: feedback ?? undefined,
+      principal: restarted_by ?? intent.actor,
+      auth,
+    };
+    try {
+      await untilAnswered(at, () => this.#parts.command(workflow_id, (re) => ({ type: "commanded", command, re })));
+      return true;
+    } catch (thrown) {
+      if (isConflict(thrown)) return false;
+      throw thrown;
+    }
+  }
+}
+
+const keyOf = ({ run }: Pick<Asking, "run">, step_id: string): string =>
+  childKey({ workflow_id: run.log.identity.workflow_id, step_id }, stepOf(run, step_id).run);
+
+const isConflict = (thrown: unknown): boolean =>
+  thrown instanceof KernelErrorException && thrown.error.code === "T4_WORKFLOW_CONFLICT";
+
+/** Tries again what another attempt may answer, for as long as the workflow goes on here. */
+async function untilAnswered<T>({ runtime, services, signal }: Asking, work: () => Promise<T>): Promise<T> {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, runtime.limits.foldAgainMs)) {
+    try {
+      return await work();
+    } catch (thrown) {
+      const mayHelp = thrown instanceof KernelErrorException && thrown.error.retry_eligible;
+      if (!mayHelp || signal.aborted) throw thrown;
+    }
+    await services.timers.until(runtime.clock.now() + pauseMs, signal);
+    if (signal.aborted)
+      raise(kernelError("T4_WORKFLOW_CONFLICT", "the workflow ended before its child began", childRef));
+  }
+}
+
+/** Submits the child on behalf of the principal of its parent, with the parent's scope, thread and constraints. */
+function submitChild(at: Asking, step_id: string, { intent, inputs, detached }: ChildStart) {
+  const { run, runtime, parentId } = at;
+  const { record } = run.log;
+  const { actor, scope, constraints, context_refs, source } = record.intent;
+  const { document_ids, ...refs } = context_refs;
+  const { approval } = stepOf(run, step_id).step;
+  const request = {
+    source,
+    tenant_id: record.tenant_id,
+    principal: actor,
+    thread_id: record.thread_id,
+    scope,
+    constraints,
+    context_refs: refs,
+    input: {
+      mode: "data" as const,
+      attachments: { document_ids: (document_ids as (string | number)[] | undefined) ?? [] },
+    },
+    intent_hint: { intent_type: intent, inputs },
+    idempotency_key: keyOf(at, step_id),
+  };
+  const parent: ParentLink = {
+    workflow_id: record.workflow_id,
+    step_id,
+    above: pathTo(record.parent),
+    spent: record.spent,
+    ...(detached && { detached: true as const }),
+    ...(approval !== undefined && { approval }),
+  };
+  const { correlation_id, requesters } = record;
+  const by = { source: childRef, traceId: correlation_id, parentId };
+  return askTier(runtime, t0.beginChild, { request, parent, correlation_id, requesters }, by);
+}
+
+type ChildStart = HostQuestions["begin_child"]["of"]["params"];
+
+type Ended = NonNullable<HostQuestions["child_end"]["answer"]>;
+
+/** Returns the end of a workflow, and its result if it has completed; null if it has not ended. */
+function endOf(record: WorkflowRecord): Ended | null {
+  const { workflow_id, state, sequence, error } = record;
+  const spent = addMoney(record.spent, record.parent?.spent ?? 0, -1);
+  if (state !== "completed" && state !== "failed" && state !== "cancelled") return null;
+  const isCompleted = state === "completed";
+  return {
+    end: { workflow_id, state, sequence, spent, error: isCompleted ? null : error },
+    result: isCompleted ? (resultOf(record) as unknown as Json) : null,
+  };
+}
+
+function resultOf(record: WorkflowRecord): ChildResult {
+  const { workflow_id, text, plan, outcomes } = record;
+  const steps = stepsOf(record).filter(({ state }) => state === "succeeded");
+  const needed = new Set(steps.flatMap(({ step }) => step.depends_on));
+  const [last, ...others] = steps.filter(({ step }) => !needed.has(step.step_id));
+  return {
+    workflow_id,
+    text: text || (plan?.direct_response ?? ""),
+    result: others.length === 0 ? (last?.output ?? null) : null,
+    outcome: [...outcomes.values()].at(-1)?.at(-1)?.content ?? null,
+  };
+}
