@@ -134,6 +134,20 @@ describe("a step that waits for an event", () => {
     for (const id of ids) expect(await replays(t, id)).toBe(true);
   });
 
+  it("gives an event that came before to one of two that look for it at the same moment", async () => {
+    await using t = await createTestKernel({ capabilities: [closing()] });
+    await t.kernel.emit({ ...signed, payload: ada });
+    const ids = await Promise.all([t.submit("Deal.Close"), t.submit("Deal.Close")]);
+    await t.clock.settle();
+    const states = await Promise.all(ids.map(async (id) => (await t.kernel.workflow(id)).state));
+    expect(states.toSorted()).toEqual(["completed", "waiting"]);
+    await t.kernel.emit({ ...signed, payload: { by: "bo" } });
+    for (const id of ids) {
+      expect((await t.rest(id)).state).toBe("completed");
+      expect(await replays(t, id)).toBe(true);
+    }
+  });
+
   it("refuses a payload of another form to its sender, and goes on waiting", async () => {
     await using t = await createTestKernel({ capabilities: [closing()] });
     const id = await begin(t);
