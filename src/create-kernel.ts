@@ -26,6 +26,9 @@ import { createReads } from "./kernel/reads.ts";
 import { createRecords } from "./kernel/records.ts";
 import { requireRuntime } from "./kernel/require-runtime.ts";
 import { retryOrBeginAgain } from "./kernel/retry.ts";
+import { createScheduleCommands } from "./kernel/schedules/schedule-commands.ts";
+import { ScheduleDriver } from "./kernel/schedules/schedule-driver.ts";
+import { createScheduleReads } from "./kernel/schedules/schedule-reads.ts";
 import { refuseStopped, tellStopped } from "./kernel/tell-stopped.ts";
 import { createTokenView } from "./kernel/token-view.ts";
 import { replayTurns } from "./replay/replay.ts";
@@ -51,9 +54,12 @@ export async function assembleKernel(
   const store = resolved.options.ledger ?? (await openMemoryLedger());
   const parts = new KernelParts(resolved, store, { ...fillRegistry(resolved), patchTier });
   await openParts(parts);
-  const { kernel } = new RunningKernel(parts);
+  const { kernel, schedules } = new RunningKernel(parts);
   parts.notices?.start();
-  if (resolved.options.recover) await startHost(parts);
+  if (resolved.options.recover) {
+    await startHost(parts);
+    schedules.start();
+  }
   return kernel;
 }
 
@@ -73,6 +79,7 @@ class RunningKernel {
   readonly #parts: KernelParts;
   readonly #gateway: Gateway;
   readonly kernel: Kernel;
+  readonly schedules: ScheduleDriver;
   #stopping: Promise<void> | null = null;
   #closed = false;
   /** The number of callers that wait for an answer. */
@@ -89,6 +96,7 @@ class RunningKernel {
       return found;
     });
     const { authorize } = this.#gateway;
+    this.schedules = this.#createSchedules();
     const reads = createReads({ ...parts, store: parts.told, same: parts.resolved.same, authorize });
     this.kernel = checkArguments(
       {
@@ -96,6 +104,7 @@ class RunningKernel {
         tokens: createTokenView({ ...parts, store: parts.told }),
         ...this.#commands(),
         ...this.#records(),
+        ...this.#scheduling(),
         ...this.#insights(),
       },
       () => this.#closed && refuseStopped(),
@@ -155,6 +164,35 @@ class RunningKernel {
       stop: ({ drainMs = 5_000 } = {}) => this.#stop(drainMs),
       [Symbol.asyncDispose]: () => this.#stop(5_000),
     };
+  }
+
+  #createSchedules(): ScheduleDriver {
+    const driver = new ScheduleDriver({
+      ...this.#parts,
+      submit: (request, schedule) => this.#serve(() => this.#gateway.submit(request, { schedule })),
+      cancel: (workflowId, tenant_id, principal) => {
+        const reason = "a later instant of its schedule takes its place";
+        return this.#serve(() => this.#gateway.cancel(workflowId, { tenant_id, principal, reason }));
+      },
+    });
+    this.#parts.lookAtSchedules = () => driver.wake();
+    return driver;
+  }
+
+  #scheduling() {
+    const parts = { ...this.#parts, gateway: this.#gateway, driver: this.schedules, same: this.#parts.resolved.same };
+    const commands = createScheduleCommands(parts);
+    const reads = createScheduleReads({ ...parts, store: this.#parts.told });
+    return {
+      setSchedule: (request) => this.#serve(() => commands.setSchedule(request)),
+      pauseSchedule: (request) => this.#serve(() => commands.pauseSchedule(request)),
+      resumeSchedule: (request) => this.#serve(() => commands.resumeSchedule(request)),
+      triggerSchedule: (request) => this.#serve(() => commands.triggerSchedule(request)),
+      backfillSchedule: (request) => this.#serve(() => commands.backfillSchedule(request)),
+      deleteSchedule: (request) => this.#serve(() => commands.deleteSchedule(request)),
+      schedules: (filter, caller) => this.#serve(() => reads.schedules(filter, caller)),
+      schedule: (question, caller) => this.#serve(() => reads.schedule(question, caller)),
+    } satisfies Partial<Kernel>;
   }
 
   #records(): Pick<
@@ -250,6 +288,7 @@ class RunningKernel {
   }
 
   #stop(drainMs: number): Promise<void> {
+    this.schedules.stop();
     this.#stopping ??= stopParts(this.#parts, { drainMs, serves: () => this.#served > 0 }).finally(() => {
       this.#closed = true;
     });

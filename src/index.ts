@@ -9,7 +9,6 @@ export { seededRandom } from "./adapters/seeded-random.ts";
 export { type SignatureCheck, verifySignatures } from "./adapters/verify-signatures.ts";
 export { wallClock } from "./adapters/wall-clock.ts";
 export { ActionRecord, type OperatorResult, Usage } from "./contract/action.ts";
-// Tokens
 export type {
   Admission,
   AdmissionRefusal,
@@ -172,6 +171,7 @@ export {
   RpcRequest,
   RpcSuccess,
 } from "./contract/rpc.ts";
+export { ScheduleEntry, ScheduleHistory, ScheduleRequest, ScheduleView } from "./contract/schedule.ts";
 // Signals, results, errors
 export {
   createCommandSignal,

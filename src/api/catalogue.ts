@@ -10,6 +10,7 @@ import { kernelCommands, submit, workflowCommands } from "./commands.ts";
 import { lists } from "./lists.ts";
 import { type Declared, immediate, lasting, promised } from "./operation.ts";
 import { channels, reads, searches, tokens, views } from "./reads.ts";
+import { scheduleList, scheduleRead } from "./schedules.ts";
 
 const caller = Caller.optional();
 const named = { workflowId: z.string() };
@@ -46,6 +47,8 @@ export const operations: Declared<Kernel> = {
   registerOperator: immediate({ operator: own }),
   capabilities: immediate({}),
   machines: immediate({}),
+  schedules: scheduleList,
+  schedule: scheduleRead,
   vitals: immediate({}),
   lifecycles: immediate(named),
 };

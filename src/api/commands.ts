@@ -19,6 +19,7 @@ import {
 } from "../contract/retry.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import { type Command, type KernelCommand, promised, type Table, type WorkflowCommand } from "./operation.ts";
+import { scheduleCommands } from "./schedules.ts";
 
 /** The gateway copies a request as plain JSON and reads it with its schema, so the check of arguments skips it. */
 const request = z.unknown();
@@ -75,6 +76,7 @@ export const kernelCommands = {
     isIdempotent: true,
     run: (kernel, given) => kernel.emit(given as never),
   },
+  ...scheduleCommands,
 } as const satisfies Table<Kernel, KernelCommand>;
 
 type CommandName = "decideGate" | "withdrawVote" | "delegateGate" | "retry" | "cancel" | "pause" | "resume";

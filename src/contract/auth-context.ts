@@ -107,6 +107,8 @@ const widerScopes = {
   "workflow:retry": "workflow:execute",
   "workflow:pause": "workflow:execute",
   "gate:settle": "gate:approve",
+  "schedule:read": "outcome:read",
+  "schedule:write": "intent:submit",
 } as const satisfies Readonly<Record<string, (typeof publicScopes)[number]>>;
 export type NarrowScope = keyof typeof widerScopes;
 
@@ -167,6 +169,8 @@ export const commandScopes = {
   pause: "workflow:pause",
   read: "outcome:read",
   emit: "event:emit",
+  readSchedules: "schedule:read",
+  schedule: "schedule:write",
 } as const satisfies Readonly<Record<string, (typeof publicScopes)[number] | NarrowScope>>;
 
 /** A scope that an operation of the kernel needs. */

@@ -321,6 +321,14 @@ export const errorCodes = Object.freeze({
   T7_ROUTE_NO_ENDPOINT: resource("Configure a model endpoint with the capabilities named in the detail.", {
     http: 503,
   }),
+  T7_SCHEDULE_INVALID: input("Name a cron expression that has a next instant and an IANA time zone, or every_ms."),
+  T7_SCHEDULE_NOT_FOUND: input("List the schedules of the tenant, and use a name of the list.", { http: 404 }),
+  T7_SCHEDULE_OVERLAP: input("Wait until the workflow that the schedule began has ended, or change its overlap.", {
+    http: 409,
+  }),
+  T7_SCHEDULE_BACKFILL: input("Name a span in the past with fewer instants, once the backfill before it is through.", {
+    http: 409,
+  }),
 
   // One hop of escalation each: the code names the tier that received an error it could not handle either.
   T1_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),

@@ -9,6 +9,7 @@ import type { ChartName, EventRow } from "./events/event-row.ts";
 import { gateEvents } from "./events/gate-events.ts";
 import { planEvents } from "./events/plan-events.ts";
 import { recordEvents } from "./events/record-events.ts";
+import { scheduleEvents } from "./events/schedule-events.ts";
 import { stepEvents } from "./events/step-events.ts";
 import { workflowEvents } from "./events/workflow-events.ts";
 
@@ -22,6 +23,7 @@ export const eventCatalogue = {
   ...actionEvents,
   ...gateEvents,
   ...recordEvents,
+  ...scheduleEvents,
 } as const;
 
 /** All types of events. */

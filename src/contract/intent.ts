@@ -116,6 +116,25 @@ export interface Submission {
 export const submissionKey = ({ type, id }: Principal, key: string): string =>
   `submit:${JSON.stringify([type, id, key])}`;
 
+/** The schedule and the instant that began a workflow. */
+export const ScheduleOrigin = z.object({
+  /** The name of the schedule. */
+  name: z.string(),
+  /** The instant, as ISO text in UTC. */
+  instant: z.string(),
+});
+export type ScheduleOrigin = z.infer<typeof ScheduleOrigin>;
+
+/** Returns the idempotency key of the submit of a schedule's instant. */
+export const firingKey = ({ name, instant }: ScheduleOrigin): string => `schedule:${name}:${instant}`;
+
+/**
+ * Returns the name of a request's key among the keys that a tenant's workflows share. The key of a schedule's instant
+ * is no principal's: whoever the schedule belongs to meanwhile, the instant is one workflow.
+ */
+export const requestKey = (principal: Principal, { key }: Submission, schedule?: ScheduleOrigin): string =>
+  schedule === undefined ? submissionKey(principal, key) : firingKey(schedule);
+
 /** A request whose intent type is known and whose inputs are checked. */
 export const Intent = z.object({
   intent_id: IntentId,
@@ -128,5 +147,7 @@ export const Intent = z.object({
   context_refs: JsonObject,
   text: z.string().default(""),
   source: z.enum(["chat", "api", "webhook"]).default("api"),
+  /** Absent where a request began the work. */
+  schedule: ScheduleOrigin.optional(),
 });
 export type Intent = z.infer<typeof Intent>;

@@ -23,6 +23,8 @@ export const WorkflowFilter = z.strictObject({
   thread_id: ThreadId.optional(),
   /** The intent type of a listed workflow. */
   intent_type: z.string().optional(),
+  /** The name of the schedule that began a listed workflow. */
+  schedule: z.string().max(100).optional(),
   /** The id of the requesting principal. */
   principal: PrincipalId.optional().describe("The id of who asked for the work."),
   /** A text in the title, the intent type or the id, in any case. */

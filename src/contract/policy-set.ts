@@ -99,6 +99,8 @@ export const PolicyConditions = z.strictObject({
   /** Names, or the beginning of names: `Mail.*`. */
   operators: Names.optional(),
   intents: Names.optional(),
+  /** Names of schedules, or the beginning of names: work that was submitted by one of them. */
+  schedules: Names.optional(),
   roles: WordChoice.optional(),
   risk: z.array(RiskLevel).min(1).optional(),
   amounts: Amounts.optional(),

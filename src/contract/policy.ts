@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
-import type { Intent } from "./intent.ts";
+import type { Intent, ScheduleOrigin } from "./intent.ts";
 import { type Json, JsonValue } from "./json.ts";
 
 /** The stage at which a rule is asked. */
@@ -98,6 +98,8 @@ export interface PolicySubject {
   readonly applies?: string | null;
   /** Whether a person has approved it. */
   readonly approved?: boolean;
+  /** The schedule that submitted the work, and for which instant; absent if a request did. */
+  readonly schedule?: ScheduleOrigin;
   /** The step that began the workflow as its child; absent if a request did, and for a decision at a gate. */
   readonly parent?: SubjectParent;
 }

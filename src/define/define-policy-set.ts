@@ -136,6 +136,10 @@ const judgeMakers: {
     (wanted) =>
     ({ intent }) =>
       fitsName(wanted, intent.type),
+  schedules:
+    (wanted) =>
+    ({ intent }) =>
+      intent.schedule !== undefined && fitsName(wanted, intent.schedule.name),
   roles:
     (wanted) =>
     ({ auth }) =>

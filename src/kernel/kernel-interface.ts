@@ -36,6 +36,19 @@ import type {
   RetryRequest,
   RetryResponse,
 } from "../contract/retry.ts";
+import type {
+  ScheduleAnswer,
+  ScheduleBackfill,
+  ScheduleCommand,
+  ScheduleDeleted,
+  ScheduleFilter,
+  ScheduleHistory,
+  SchedulePause,
+  ScheduleQuestion,
+  ScheduleRequest,
+  ScheduleTriggered,
+  ScheduleView,
+} from "../contract/schedule.ts";
 import type { Signal } from "../contract/signal.ts";
 import type { CapabilityEntry, GovernorUsage, TokenEvent } from "../contract/token.ts";
 import type { RequestTrace } from "../contract/trace.ts";
@@ -131,6 +144,31 @@ export interface Kernel extends AsyncDisposable {
   pause(workflowId: string, request: PauseRequest): Promise<PauseResponse>;
   /** Ends the pause of a workflow, which goes on; what fell due meanwhile happens now. Idempotent, as `pause` is. */
   resume(workflowId: string, request: ResumeRequest): Promise<ResumeResponse>;
+  /**
+   * Makes a schedule, or changes the one of this name; resolves once it is in the ledger. Its work begins on behalf of
+   * the principal. @throws T7_SCHEDULE_INVALID, T1_NORMALIZE_UNKNOWN_INTENT, T1_NORMALIZE_INPUTS_INVALID.
+   */
+  setSchedule(request: ScheduleRequest): Promise<ScheduleAnswer>;
+  /** Pauses a schedule; what it began goes on. @throws T7_SCHEDULE_NOT_FOUND. */
+  pauseSchedule(request: SchedulePause): Promise<ScheduleAnswer>;
+  /** Resumes a schedule with the next instant; those of the pause are left out. @throws T7_SCHEDULE_NOT_FOUND. */
+  resumeSchedule(request: ScheduleCommand): Promise<ScheduleAnswer>;
+  /**
+   * Begins the work of a schedule now, whether or not it is paused; resolves once that was accepted or refused, or
+   * waits for its turn. @throws T7_SCHEDULE_NOT_FOUND, T7_SCHEDULE_OVERLAP.
+   */
+  triggerSchedule(request: ScheduleCommand): Promise<ScheduleTriggered>;
+  /**
+   * Begins the instants of a span in the past, one after another; one that had begun work stands for that work.
+   * @throws T7_SCHEDULE_NOT_FOUND, T7_SCHEDULE_BACKFILL.
+   */
+  backfillSchedule(request: ScheduleBackfill): Promise<ScheduleAnswer>;
+  /** Deletes a schedule; its history and what it began stay. @throws T7_SCHEDULE_NOT_FOUND. */
+  deleteSchedule(request: ScheduleCommand): Promise<ScheduleDeleted>;
+  /** Lists schedules of a tenant in the order of their names; the embedding host names the tenant in the filter. */
+  schedules(filter?: ScheduleFilter, caller?: Caller): Promise<readonly ScheduleView[]>;
+  /** Returns a schedule with a page of its history, newest first. @throws T7_SCHEDULE_NOT_FOUND. */
+  schedule(question: ScheduleQuestion, caller?: Caller): Promise<ScheduleHistory>;
   /**
    * Returns one workflow, whole. @throws T4_WORKFLOW_NOT_FOUND, T4_SEQUENCE_NOT_FOUND for a sequence beyond the ledger.
    */

@@ -82,6 +82,8 @@ export class KernelParts {
   readonly supervision: Supervision;
   readonly places = new Places();
   readonly waits = new WaitSweep(() => this);
+  /** Looks at the schedules; called when work of one has ended. */
+  lookAtSchedules: () => void = () => undefined;
   /** The engine, and whether the default rules are part of it. */
   readonly policies: { readonly engine: PolicyEngine; readonly withDefault: boolean };
 
@@ -181,6 +183,8 @@ export class KernelParts {
         this.feed.announce(log.identity.workflow_id);
         if (events.some((e) => e.event_type === "INTENT_RECEIVED")) lifecycles.wake(log.record);
         this.leases.watch();
+        if (own && log.exists && log.record.intent.schedule !== undefined && isTerminal(log.record.state))
+          this.lookAtSchedules();
         if (own && log.foreign && !isTerminal(log.record.state))
           this.host.dispatch?.(log.identity.workflow_id, log.confirmed);
       },

@@ -17,6 +17,7 @@ import type { CutGate } from "../contract/listed-gate.ts";
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { ReceivedEvent } from "../contract/received-event.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import type { IndexedSchedule, ScheduleIndex } from "./schedule-index.ts";
 import type { IndexedWait, WaitStore } from "./wait-store.ts";
 
 type Id = string | number;
@@ -47,6 +48,8 @@ export interface WorkflowHead {
   readonly state: WorkflowStateName;
   readonly created_at: number;
   readonly updated_at: number;
+  /** The name of the schedule that began it; null if a request did. */
+  readonly schedule: string | null;
   /** The instant at which something of a resting workflow falls due (a retry, a gate's expiry); epoch ms. */
   readonly due_at: number | null;
   /** The process that holds the workflow; one that has died holds it until another process looks. */
@@ -123,6 +126,8 @@ export interface AppendIndexes {
   readonly events?: readonly ReceivedEvent[];
   /** The ids of events that steps of the workflow have taken from others. */
   readonly taken?: readonly string[];
+  /** Changes of the tenant's schedules, in the order of their events. */
+  readonly schedules?: readonly IndexedSchedule[];
 }
 
 /** One row with its index entries, and the sequence that it expects. */
@@ -175,6 +180,7 @@ export interface HeadSelection {
   readonly states?: readonly WorkflowStateName[];
   readonly thread_id?: Id;
   readonly intent_type?: string;
+  readonly schedule?: string;
   readonly principal_id?: Id;
   readonly since?: number;
   readonly until?: number;
@@ -280,7 +286,7 @@ export interface LedgerLag {
 }
 
 /** A store of turns with its indexes; `ledgerStoreSuite` tests the required behaviour. */
-export interface LedgerStore extends WaitStore {
+export interface LedgerStore extends WaitStore, ScheduleIndex {
   /** A name for messages, such as a file's base name. */
   readonly name: string;
   /** Opens the store, creating it if it is not there; called once before anything else. */

@@ -8,6 +8,7 @@ import { faceSamples } from "./face-samples.ts";
 import { gateSamples } from "./gate-samples.ts";
 import { reportSamples } from "./report-samples.ts";
 import { routeSamples } from "./route-samples.ts";
+import { scheduleSamples } from "./schedule-samples.ts";
 import { tokenSamples } from "./token-samples.ts";
 
 export interface Sample {
@@ -225,6 +226,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   ...reportSamples,
   ...routeSamples,
   ...gateSamples,
+  ...scheduleSamples,
   ...tokenSamples,
   ActionRecord: fields(action, { status: 1 }),
   AttemptTrace: fields(attempt, { attempt: "1" }),

@@ -148,10 +148,14 @@ describe("/rpc", () => {
 
   it("every command and view of a workflow is a method, under the scope that its address asks for", async () => {
     await using edge = await openEdge();
+    const ones = [
+      ["/workflows/:id", "workflow"],
+      ["/schedules/:name", "schedule"],
+    ] as const;
     const byName = new Map(
       edge.app.routes.flatMap(({ path, needs }) => {
-        const [, name = path.endsWith("/workflows/:id") ? "workflow" : null] =
-          /^\/v1\/kernel\/(?:workflows\/:id\/)?(\w+)$/.exec(path) ?? [];
+        const [, name = ones.find(([end]) => path.endsWith(end))?.[1] ?? null] =
+          /^\/v1\/kernel\/(?:workflows\/:id\/)?((?:schedules\/)?\w+)$/.exec(path) ?? [];
         // A job is a submit whose answer waits; a method's does not, and neither streams nor is long.
         return name === null ||
           ["capabilities", "machines", "jobs", "evidence", "replay", "whatif", "doctor"].includes(name)
@@ -179,6 +183,14 @@ describe("/rpc", () => {
         "kernel/decisions": {
           decisions: [{ workflow_id, decision: "reject", payload: { payload_digest: "of nothing" } }],
         },
+        "kernel/schedules": {},
+        "kernel/schedule": { name: "tea" },
+        "kernel/schedules/set": { name: "tea", every_ms: 60_000, intent_type: "none" },
+        "kernel/schedules/pause": { name: "tea" },
+        "kernel/schedules/resume": { name: "tea" },
+        "kernel/schedules/trigger": { name: "tea" },
+        "kernel/schedules/delete": { name: "tea" },
+        "kernel/schedules/backfill": { name: "tea", from: "2025-01-01T00:00:00Z", until: "2025-01-01T01:00:00Z" },
         "kernel/withdraw": { workflow_id, gate_id },
         "kernel/delegate": { workflow_id, gate_id, to: { id: "bo" }, expires_at: "2030-01-31T12:00:00.000Z" },
       };

@@ -1,7 +1,7 @@
 /** The planner that both stores share, on its own: it judges an entry by what the batch left before it. */
 import { describe, expect, it } from "vitest";
 import { noCharge } from "../../src/contract/budget.ts";
-import { planBatch, type Standing } from "../../src/ledger/tables/plan-batch.ts";
+import { planBatch, type Standing, workflowColumns } from "../../src/ledger/tables/plan-batch.ts";
 import type { Append } from "../../src/ports/ledger-store.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 
@@ -41,6 +41,6 @@ describe("planBatch", () => {
     const both = planBatch([two.entry, three.entry], known).changedWorkflows;
     expect(both).toMatchObject([{ percent: 20, due_at: 5, state: null, isProgress: false }]);
     const all = planBatch([first.entry, two.entry], nothing);
-    expect([all.newWorkflows[0]?.at(-1), all.changedWorkflows]).toEqual([10, []]);
+    expect([all.newWorkflows[0]?.[workflowColumns.indexOf("percent")], all.changedWorkflows]).toEqual([10, []]);
   });
 });

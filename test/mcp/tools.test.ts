@@ -21,6 +21,10 @@ const deciding = [
   "pause-workflow",
   "resume-workflow",
 ];
+const scheduling = [
+  ...["list-schedules", "read-schedule", "set-schedule", "pause-schedule", "resume-schedule"],
+  ...["trigger-schedule", "backfill-schedule", "delete-schedule"],
+];
 
 describe("a tool's name", () => {
   it("is one that clients accept, for every intent type, and no two share one", () => {
@@ -29,7 +33,7 @@ describe("a tool's name", () => {
       fc.property(intentTypes, (intentType) => {
         const made = toolNameOf(intentType);
         expect(made).toMatch(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/);
-        expect([...fixed, ...deciding]).not.toContain(made);
+        expect([...fixed, ...deciding, ...scheduling]).not.toContain(made);
         expect(seen.get(made) ?? intentType).toBe(intentType);
         seen.set(made, intentType);
       }),
@@ -77,7 +81,7 @@ describe("what a tool says of itself", () => {
     const client = await face.connect();
     const { tools } = await client.listTools();
     expect(tools.find((one) => one.name === name)?.inputSchema).toEqual({ type: "object" });
-    expect(tools).toHaveLength(fixed.length + deciding.length + 1);
+    expect(tools).toHaveLength(fixed.length + deciding.length + scheduling.length + 1);
     expect((await call(client, name, { one: 1 })).isError).toBe(true);
     expect(workflowOf(await call(client, name, { one: "a", two: "b" })).state).toBe("completed");
   });
@@ -104,7 +108,7 @@ describe("what a tool says of itself", () => {
       required: ["to"],
     });
     expect(tool).toMatchObject({ execution: { taskSupport: "optional" }, outputSchema: { type: "object" } });
-    expect(tools.map((one) => one.name)).toEqual([...fixed, ...deciding, name]);
+    expect(tools.map((one) => one.name)).toEqual([...fixed, ...deciding, ...scheduling, name]);
     for (const { title, description, outputSchema } of tools) {
       expect([title, description].every((text) => (text ?? "").length > 3)).toBe(true);
       expect(outputSchema?.["anyOf"]).toContainEqual({ required: ["error"] });
@@ -124,7 +128,7 @@ describe("the list of tools", () => {
       names.push(...page.tools.map((tool) => tool.name));
       cursor = page.nextCursor;
     } while (cursor !== undefined);
-    expect(names).toEqual([...fixed, ...deciding]);
+    expect(names).toEqual([...fixed, ...deciding, ...scheduling]);
   });
 
   it("that a capability was added to is told to clients who know the old one", async () => {

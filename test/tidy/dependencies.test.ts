@@ -22,7 +22,7 @@ const core = ["xstate", "zod", "rxjs", "ulid"] as const;
  * The root verifies signed approvals with the first; the program `countersign` reads its words and prints with the
  * others.
  */
-const alsoInstalled = ["jose", "commander", "fast-wrap-ansi"] as const;
+const alsoInstalled = ["croner", "jose", "commander", "fast-wrap-ansi"] as const;
 
 /** The first column of the table headed `| Dependency |`, with its reason. */
 function dependencyTable(): ReadonlyMap<string, string> {

@@ -170,7 +170,7 @@ export const ladder: readonly Floor[] = [
   { room: "define", may: ["contract"], packages: ["zod"], builtins: [] },
   // Old spellings are read through schemas before they become Signals, hence zod.
   // YAML is read for HTTP and the command line alike, and loaded when there is some.
-  { room: "protocol", may: ["contract"], packages: ["zod", "yaml"], builtins: [] },
+  { room: "protocol", may: ["contract"], packages: ["zod", "yaml", "croner"], builtins: [] },
   { room: "ports", may: ["contract"], packages: [], builtins: [] },
   {
     // The event catalogue says which charts an event is for. It loads no package, so the machines still load xstate
@@ -193,6 +193,7 @@ export const onlyIn: readonly (readonly [string, string, string])[] = [
   ["contract", "node:crypto", "src/contract/digest.ts"],
   ["contract", "ulid", "src/contract/ids.ts"],
   ["protocol", "yaml", "src/protocol/read-yaml.ts"],
+  ["protocol", "croner", "src/protocol/schedule-instants.ts"],
 ];
 
 /** The room of a file: `tiers/t4-execution`, `contract`, `index`, `machines`. */

@@ -1,7 +1,7 @@
 /** The messages that T1, perception, answers. */
 import type { KernelError } from "../error.ts";
 import type { BegunIntake, Intake } from "../intake.ts";
-import type { ParsedSubmitRequest, SubmitResponse } from "../intent.ts";
+import type { ParsedSubmitRequest, ScheduleOrigin, SubmitResponse } from "../intent.ts";
 import type { RpcMessage } from "../rpc.ts";
 import { messagesOf } from "./message.ts";
 
@@ -22,6 +22,8 @@ export interface NormalizeQuestion extends BegunIntake {
   readonly request: ParsedSubmitRequest;
   readonly perceived: Perceived | null;
   readonly intent_id: string;
+  /** The schedule whose instant begins the work; absent if a request does. */
+  readonly schedule?: ScheduleOrigin;
 }
 
 /** A call of something outside that failed, or a message of its that is malformed. */

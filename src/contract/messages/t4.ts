@@ -3,7 +3,7 @@ import type { AuthContext } from "../auth-context.ts";
 import type { KernelError } from "../error.ts";
 import type { GateResponse, ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../gate.ts";
 import type { Intake } from "../intake.ts";
-import type { Principal, Submission, SubmitResponse } from "../intent.ts";
+import type { Principal, ScheduleOrigin, Submission, SubmitResponse } from "../intent.ts";
 import type { CancelResponse, PauseResponse, ResumeResponse, RetryResponse } from "../retry.ts";
 import { messagesOf } from "./message.ts";
 
@@ -56,6 +56,7 @@ export interface SubmissionQuery {
   readonly tenant_id: string | number;
   readonly principal: Principal;
   readonly submission: Submission | undefined;
+  readonly schedule?: ScheduleOrigin | undefined;
 }
 
 export interface RejectedIntent {

@@ -136,6 +136,13 @@ export interface Limits {
   readonly tailPollMs: number;
   /** The time for which an event from outside is kept for a step that does not wait for it yet. */
   readonly eventTtlMs: number;
+  /**
+   * The age of a schedule's instant, beyond its jitter, at which it has been missed: its `catch_up` says whether it is
+   * begun.
+   */
+  readonly missedAfterMs: number;
+  /** The instants that one backfill of a schedule may name. */
+  readonly maxBackfill: number;
   /** The time before a gate falls due at which people are reminded, at the earliest when half of its time is over. */
   readonly dueSoonMs: number;
   /** The time that a notifier may take over one notice. */
@@ -203,6 +210,8 @@ export const defaultLimits: Limits = Object.freeze({
   restAfterMs: 2_000,
   tailPollMs: 250,
   eventTtlMs: 604_800_000,
+  missedAfterMs: 60_000,
+  maxBackfill: 10_000,
   dueSoonMs: 3_600_000,
   deliveryTimeoutMs: 10_000,
   maxDeliveryAttempts: 30,

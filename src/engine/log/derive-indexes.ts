@@ -6,12 +6,15 @@
 import { claimedKey } from "../../contract/action.ts";
 import { addCharge, type Ceiling, chargeFields, noCharge } from "../../contract/budget.ts";
 import type { EventDraft } from "../../contract/event.ts";
+import { scheduleEvents } from "../../contract/events/schedule-events.ts";
 import { factsOf, isHeardBy } from "../../contract/events.ts";
 import { type Gate, gateIdOf, isOpenGate } from "../../contract/gate.ts";
 import { neverDue } from "../../contract/instant.ts";
-import { submissionKey } from "../../contract/intent.ts";
+import { requestKey } from "../../contract/intent.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import { endpointCounter } from "../../contract/model-route.ts";
 import { eventClaim } from "../../contract/received-event.ts";
+import type { ScheduleDefinition, ScheduleEntry, ScheduleStanding } from "../../contract/schedule.ts";
 import {
   isRunnable,
   isTerminal,
@@ -24,6 +27,7 @@ import {
 import { isWorking } from "../../contract/workflow-state.ts";
 import { titleOf } from "../../contract/workflow-summary.ts";
 import { type AppendIndexes, type Hold, heldByPause, type IndexedCharge } from "../../ports/ledger-store.ts";
+import type { IndexedSchedule } from "../../ports/schedule-index.ts";
 
 /** The content of the workflow's head as the writer knows it; null and undefined: not known. */
 export interface KnownHead {
@@ -109,11 +113,12 @@ function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes[
     state,
     created_at: now,
     updated_at: now,
+    schedule: intent.schedule?.name ?? null,
     due_at: null,
   };
 }
 
-/** Returns the memory records, documents and events from outside of a row, in a workflow's log or in a tenant's own. */
+/** Returns the memory, documents, events from outside and schedules of a row, of a workflow or of a tenant. */
 export const recordsOf = (drafts: readonly EventDraft[]): AppendIndexes => addRecords({}, drafts);
 
 function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendIndexes {
@@ -123,7 +128,27 @@ function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendInde
   if (documents.length > 0) changes.documents = documents;
   const events = gather(drafts, (d) => (d.type === "EVENT_RECEIVED" ? [d.payload] : none));
   if (events.length > 0) changes.events = events;
+  const schedules = drafts.flatMap((one, ordinal) => schedulesOf(one, ordinal));
+  if (schedules.length > 0) changes.schedules = schedules;
   return changes;
+}
+
+/** Returns the change of a schedule by an event, and its entry in the history. */
+function schedulesOf({ type, payload }: EventDraft, ordinal: number): readonly IndexedSchedule[] {
+  if (!Object.hasOwn(scheduleEvents, type)) return none;
+  const { name, by = null, standing = null, ...facts } = payload as unknown as ScheduleFacts;
+  const { definition, ...rest } = facts;
+  const detail = definition === undefined ? rest : { ...rest, definition };
+  const entry = { event_type: type, by, detail: detail as JsonObject };
+  return [{ name, ...(definition !== undefined && { definition }), standing, ordinal, entry }];
+}
+
+/** The members of the events of schedules. */
+interface ScheduleFacts {
+  readonly name: string;
+  readonly by?: ScheduleEntry["by"];
+  readonly standing?: ScheduleStanding;
+  readonly definition?: ScheduleDefinition;
 }
 
 /**
@@ -303,7 +328,7 @@ type SharedKeys = NonNullable<AppendIndexes["keys"]>;
  */
 function keysOf({ intent, keys }: WorkflowRecord, { type, payload, step_id }: EventDraft): SharedKeys {
   if (type === "INTENT_RECEIVED" && payload.submission !== undefined) {
-    const key = submissionKey(intent.actor, payload.submission.key);
+    const key = requestKey(intent.actor, payload.submission, intent.schedule);
     return [{ key, action_id: intent.intent_id, unique: true }];
   }
   if (type === "STEP_RESUMED") {

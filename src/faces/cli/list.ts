@@ -30,6 +30,7 @@ interface PageOptions extends CommonOptions {
 interface ListOptions extends PageOptions {
   readonly state?: readonly WorkflowStateName[];
   readonly intent?: string;
+  readonly schedule?: string;
   readonly by?: string | number;
   readonly text?: string;
   readonly since?: string;
@@ -50,6 +51,7 @@ export function addLists(program: Command, terminal: Terminal): void {
     .description("list the workflows, newest first")
     .addOption(states)
     .option("--intent <type>", "only those of this intent type")
+    .option("--schedule <name>", "only those that this schedule began")
     .option("--by <principal>", "only those that this principal asked for", readId)
     .option("--text <text>", "only those with this in title, intent type or id")
     .option(
@@ -105,11 +107,12 @@ const pageOf = ({ after, before, limit, total }: PageOptions) => ({
 
 async function listWorkflows(options: ListOptions, terminal: Terminal): Promise<void> {
   const session = { terminal, options };
-  const { state, intent, by, text, since, until } = options;
+  const { state, intent, schedule, by, text, since, until } = options;
   const filter = {
     ...pageOf(options),
     ...(state !== undefined && { states: state }),
     ...(intent !== undefined && { intent_type: intent }),
+    ...(schedule !== undefined && { schedule }),
     ...(by !== undefined && { principal: by }),
     ...(text !== undefined && { text }),
     ...(since !== undefined && { since }),

@@ -28,6 +28,7 @@ import { reportError } from "./report-error.ts";
 import { addReview } from "./review.ts";
 import { addRoles } from "./roles.ts";
 import { addRun } from "./run.ts";
+import { addSchedules } from "./schedules.ts";
 import { addServe } from "./serve.ts";
 import { guardTerminal, openTerminal, type Terminal } from "./terminal.ts";
 import { addVerify } from "./verify.ts";
@@ -80,7 +81,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     addBackup,
     addRoles,
   ];
-  const begins = [addDemo, addCreate, addRun, addLists];
+  const begins = [addDemo, addCreate, addRun, addLists, addSchedules];
   for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion, addCompleteIds]) {
     add(program, terminal);
   }

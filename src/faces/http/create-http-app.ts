@@ -47,6 +47,7 @@ import { addProof } from "./routes/proof.ts";
 import { addReads } from "./routes/reads.ts";
 import { addRegistry } from "./routes/registry.ts";
 import { addRpc } from "./routes/rpc.ts";
+import { addSchedules } from "./routes/schedules.ts";
 import { addLogin, addSession, type Door, doorOf, loginPath } from "./routes/session.ts";
 import { addStreams } from "./routes/streams.ts";
 import { addWhatIf } from "./routes/what-if.ts";
@@ -124,6 +125,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addReads(edge);
   addProof(edge);
   addBudgets(edge);
+  addSchedules(edge);
   addRegistry(edge);
   addStreams(edge);
   addWhatIf(edge);

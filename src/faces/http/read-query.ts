@@ -14,6 +14,7 @@ import { nearestOf } from "../../contract/known-keys.ts";
 import { type GateFilter, Instant, type WorkflowFilter } from "../../contract/list-filter.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { WorkflowStateName } from "../../contract/progress.ts";
+import { type ScheduleFilter, ScheduleName } from "../../contract/schedule.ts";
 import { GateCursor } from "../../protocol/query-values.ts";
 import type { Call } from "./edge.ts";
 
@@ -48,6 +49,7 @@ export const workflowQuery = (most: number) =>
     state: states.optional().describe("Of these states; several are repeated or joined by commas."),
     thread_id: hostId.optional(),
     intent_type: intentType.optional(),
+    schedule: ScheduleName.optional().describe("The schedule that began it."),
     principal: hostId.optional().describe("The id of who asked for the work."),
     text: z.string().max(200).optional().describe("In title, intent type or id, whatever the case."),
     since: Instant.optional().describe("Created at this instant or day, or later."),
@@ -65,6 +67,21 @@ export const gateQuery = (most: number) =>
     due_before: Instant.optional().describe("Due before this instant or day."),
     ...pageOf(most, GateCursor),
   } satisfies QueryOf<GateFilter>);
+/** Makes the query of schedules, whose pages hold at most `most` items. */
+export const scheduleQuery = (most: number) =>
+  z.object({
+    intent_type: intentType.optional(),
+    after: ScheduleName.optional().describe("The cursor of a page: what the one before it called `next`."),
+    limit: pageSize(most).optional().describe("Items of the page."),
+  } satisfies QueryOf<Omit<ScheduleFilter, "tenant_id">>);
+export const scheduleHistoryQuery = (most: number) =>
+  z.object({
+    before: z
+      .preprocess(digits, z.int().min(1))
+      .optional()
+      .describe("The cursor of older entries: what the page before it called `next`."),
+    limit: pageSize(Math.min(most, 1_000)).optional().describe("Entries of the history."),
+  });
 const after = wholeNumber.optional().describe("The sequence of the last event that the reader has.");
 export const eventQuery = (most: number) =>
   z.object({ after, limit: pageSize(most).optional().describe("Items of the page.") });

@@ -9,6 +9,7 @@ import { kernelCommands, submit, workflowCommands } from "../../api/commands.ts"
 import { lists } from "../../api/lists.ts";
 import type { View } from "../../api/operation.ts";
 import { readScope, tokens, views } from "../../api/reads.ts";
+import { scheduleList, scheduleRead } from "../../api/schedules.ts";
 import type { Caller } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { PrincipalId, ThreadId } from "../../contract/ids.ts";
@@ -16,11 +17,13 @@ import type { JsonObject } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { readRequest } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import { ScheduleName } from "../../contract/schedule.ts";
 import type { Edge } from "./edge.ts";
 import type { HttpCaller } from "./http-options.ts";
 import { inNameOf, runCommand, runSubmit, submitInNameOf } from "./kernel-commands.ts";
-import { atQuery, eventQuery, gateQuery, workflowQuery } from "./read-query.ts";
+import { atQuery, eventQuery, gateQuery, scheduleHistoryQuery, scheduleQuery, workflowQuery } from "./read-query.ts";
 import { listEvents, listGates, listWorkflows, requireMayRead } from "./routes/reads.ts";
+import { listSchedules, readSchedule } from "./routes/schedules.ts";
 
 /** The caller, the request's id, and the signal that aborts when the client has disconnected. */
 export interface Asker {
@@ -102,6 +105,21 @@ const listMethods: Readonly<Record<string, RpcMethod>> = {
   }),
 };
 
+const scheduleMethods: Readonly<Record<string, RpcMethod>> = {
+  [`kernel/${scheduleList.word}`]: {
+    needs: scheduleList.scope,
+    run: async (edge, params, { caller }) =>
+      listSchedules(edge, caller, takeParams(scheduleQuery(edge.options.limits.maxPage), params)),
+  },
+  [`kernel/${scheduleRead.word}`]: {
+    needs: scheduleRead.scope,
+    run: async (edge, params, { caller }) => {
+      const query = scheduleHistoryQuery(edge.options.limits.maxPage).extend({ name: ScheduleName });
+      return readSchedule(edge, caller, takeParams(query, params));
+    },
+  },
+};
+
 const budgetsMethod = reading(async ({ kernel }, { caller }, params) => {
   takeParams(z.object({}), params);
   return { budgets: await kernel.tokens.budgets(caller.tenant_id, caller) };
@@ -113,6 +131,7 @@ export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([
   ...commandMethods,
   ...viewMethods,
   ...Object.entries(listMethods),
+  ...Object.entries(scheduleMethods),
   [`kernel/${tokens.budgets.word}`, budgetsMethod],
 ]);
 

@@ -18,6 +18,7 @@ import { answersGates, isGranted, type McpContext } from "./mcp-context.ts";
 import { errorOf, orProtocolError } from "./mcp-error.ts";
 import { readQuestionState } from "./question-state.ts";
 import { capabilityTools } from "./tools/capability-tools.ts";
+import { scheduleTools } from "./tools/schedule-tools.ts";
 import { type McpTool, refusal, type ToolAnswer } from "./tools/tool.ts";
 import { decideGate, decideGates, workflowTools } from "./tools/workflow-tools.ts";
 
@@ -28,8 +29,12 @@ export const listTools = async (context: McpContext): Promise<readonly McpTool[]
   ...(await capabilityTools(context.kernel)),
 ];
 
-const ownTools = (context: McpContext): readonly McpTool[] =>
-  answersGates(context) ? workflowTools : workflowTools.filter((tool) => tool !== decideGate && tool !== decideGates);
+const ownTools = (context: McpContext): readonly McpTool[] => [
+  ...(answersGates(context)
+    ? workflowTools
+    : workflowTools.filter((tool) => tool !== decideGate && tool !== decideGates)),
+  ...scheduleTools,
+];
 
 /** Finds a tool. @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */
 export async function findTool(context: McpContext, name: string): Promise<McpTool> {

@@ -234,6 +234,10 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
     ["deleteWaits", plan.endedWaits],
     ["insertEvents", plan.events],
     ["takeEvents", plan.takenEvents],
+    ["upsertSchedules", plan.schedules],
+    ["moveSchedules", plan.movedSchedules],
+    ["deleteSchedules", plan.deletedSchedules],
+    ["insertScheduleEntries", plan.scheduleEntries],
     ["bump", plan.counters],
   ];
   const held = plan.holds.map(({ workflow_id }) => workflow_id);

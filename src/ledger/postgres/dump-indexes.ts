@@ -13,7 +13,7 @@ import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
 
 const heads =
   "workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state, created_at, " +
-  "updated_at, due_at, principal_type, title, percent";
+  "updated_at, due_at, principal_type, title, percent, schedule";
 
 const tables: readonly (readonly [name: string, key: readonly string[], text: string])[] = [
   [
@@ -42,6 +42,16 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
     "SELECT tenant_id, event_id, name, key, record, expires_at, position, taken_by FROM received_events",
   ],
   ["waits", ["workflow_id", "step_id"], "SELECT workflow_id, step_id, tenant_id, source, name, key, since FROM waits"],
+  [
+    "schedule_entries",
+    ["tenant_id", "name", "sequence"],
+    "SELECT tenant_id, name, sequence, at, record FROM schedule_entries",
+  ],
+  [
+    "schedules",
+    ["tenant_id", "name"],
+    "SELECT tenant_id, name, intent_type, due_at, awaits, definition, standing FROM schedules",
+  ],
   ["workflows", ["workflow_id"], `SELECT ${heads} FROM workflows`],
   // The owners of the streams; a stream whose head does not match its rows is missing here.
   [

@@ -64,7 +64,8 @@ const tables = `
     epoch bigint NOT NULL,
     principal_type text NOT NULL,
     title text NOT NULL,
-    percent bigint NOT NULL
+    percent bigint NOT NULL,
+    schedule ${id}
   ) WITH (fillfactor = 60);
   CREATE INDEX workflows_by_tenant ON workflows (tenant_id, workflow_id);
   CREATE INDEX workflows_by_thread ON workflows (tenant_id, thread_id, workflow_id) WHERE thread_id IS NOT NULL;
@@ -73,6 +74,8 @@ const tables = `
   CREATE INDEX workflows_newest_by_state ON workflows (tenant_id, state, created_at, workflow_id);
   CREATE INDEX workflows_newest_by_type ON workflows (tenant_id, intent_type, created_at, workflow_id);
   CREATE INDEX workflows_newest_by_principal ON workflows (tenant_id, principal_id, created_at, workflow_id);
+  CREATE INDEX workflows_newest_by_schedule ON workflows (tenant_id, schedule, created_at, workflow_id)
+    WHERE schedule IS NOT NULL;
   CREATE INDEX workflows_held ON workflows (owner, workflow_id) WHERE owner IS NOT NULL;
   CREATE INDEX workflows_due ON workflows (due_at, workflow_id)
     WHERE owner IS NULL AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled');
@@ -165,6 +168,30 @@ const tables = `
   );
   CREATE INDEX received_by_key ON received_events (tenant_id, name, key, position) WHERE taken_by IS NULL;
   CREATE INDEX received_kept ON received_events (expires_at) WHERE taken_by IS NULL;
+
+  -- Where each schedule stands, and the workflow whose end it awaits.
+  CREATE TABLE schedules (
+    tenant_id ${id} NOT NULL,
+    name ${id} NOT NULL,
+    intent_type ${id} NOT NULL,
+    due_at float8,
+    awaits ${id},
+    definition text NOT NULL,
+    standing text NOT NULL,
+    PRIMARY KEY (tenant_id, name)
+  ) WITH (fillfactor = 60);
+  CREATE INDEX schedules_due ON schedules (due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX schedules_awaiting ON schedules (awaits) WHERE awaits IS NOT NULL;
+
+  -- The events of each schedule, by their sequence in the log of its tenant.
+  CREATE TABLE schedule_entries (
+    tenant_id ${id} NOT NULL,
+    name ${id} NOT NULL,
+    sequence bigint NOT NULL,
+    at float8 NOT NULL,
+    record text NOT NULL,
+    PRIMARY KEY (tenant_id, name, sequence)
+  );
 
   -- The changes that a context of this tenant (thread_id '') or thread depends on: the last write's position, and
   -- their number.

@@ -14,6 +14,8 @@ const turn = "stream, first_sequence, last_sequence, envelope, body, body_hash, 
 
 const schemaOf = "(SELECT value::bigint FROM meta WHERE name = 'schema_version')";
 
+const schedule = "tenant_id, name, definition, standing";
+
 const free = "owner IS NULL";
 const due = `${free} AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')`;
 const abandoned = `${free} AND state IN ('accepted', 'planned', 'running')`;
@@ -56,7 +58,7 @@ function insertInto(table: string, columns: string, conflict = ""): string {
 const headColumns =
   "workflow_id text, tenant_id text, thread_id text, principal_id text, intent_id text, intent_type text, " +
   "correlation_id text, state text, created_at float8, updated_at float8, due_at float8, owner text, epoch bigint, " +
-  "principal_type text, title text, percent bigint";
+  "principal_type text, title text, percent bigint, schedule text";
 const changeColumns =
   "workflow_id text, updated_at float8, state text, is_due_given smallint, due_at float8, owner text, epoch bigint, " +
   "percent bigint";
@@ -152,6 +154,22 @@ const texts = {
   takeEvents: `UPDATE received_events SET taken_by = given.taken_by
     FROM ${listOf("tenant_id text, event_id text, taken_by text")}
     WHERE received_events.tenant_id = given.tenant_id AND received_events.event_id = given.event_id`,
+  upsertSchedules: insertInto(
+    "schedules",
+    "tenant_id text, name text, intent_type text, due_at float8, awaits text, definition text, standing text",
+    `ON CONFLICT (tenant_id, name) DO UPDATE SET intent_type = excluded.intent_type, due_at = excluded.due_at,
+      awaits = excluded.awaits, definition = excluded.definition, standing = excluded.standing`,
+  ),
+  moveSchedules: `
+    UPDATE schedules SET due_at = given.due_at, awaits = given.awaits, standing = given.standing
+    FROM ${listOf("tenant_id text, name text, due_at float8, awaits text, standing text")}
+    WHERE schedules.tenant_id = given.tenant_id AND schedules.name = given.name`,
+  deleteSchedules: `DELETE FROM schedules USING ${listOf("tenant_id text, name text")}
+    WHERE schedules.tenant_id = given.tenant_id AND schedules.name = given.name`,
+  insertScheduleEntries: insertInto(
+    "schedule_entries",
+    "tenant_id text, name text, sequence bigint, at float8, record text",
+  ),
   bump: insertInto(
     "counters",
     "tenant_id text, thread_id text, position bigint, changes bigint",
@@ -266,6 +284,21 @@ const texts = {
     WHERE w.source = 'workflow' AND (c.state IN ('completed', 'failed', 'cancelled') OR EXISTS (
       SELECT 1 FROM workflows AS p WHERE p.workflow_id = w.workflow_id AND p.state = 'cancelling'))
     ORDER BY w.since LIMIT $1`,
+  schedulesNamed: `
+    SELECT ${schedule} FROM schedules WHERE tenant_id = $1 AND name = ANY($2) ORDER BY name`,
+  schedulesDue: `
+    SELECT ${schedule} FROM schedules WHERE due_at IS NOT NULL AND due_at <= $1 AND intent_type = ANY($2)
+    ORDER BY due_at LIMIT $3`,
+  schedulesFreed: `
+    SELECT s.tenant_id, s.name, s.definition, s.standing FROM schedules AS s
+    JOIN workflows AS w ON w.workflow_id = s.awaits
+    WHERE s.awaits IS NOT NULL AND w.state IN ('completed', 'failed', 'cancelled') AND s.intent_type = ANY($1)
+    LIMIT $2`,
+  nextScheduleDue: `
+    SELECT due_at AS at FROM schedules WHERE due_at IS NOT NULL AND intent_type = ANY($1) ORDER BY due_at LIMIT 1`,
+  scheduleEntries: `
+    SELECT sequence, at, record FROM schedule_entries WHERE tenant_id = $1 AND name = $2 AND sequence < $3
+    ORDER BY sequence DESC LIMIT $4`,
 
   insertSession: `
     INSERT INTO sessions (name, kind, holder, caller, born_at, used_at, ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,

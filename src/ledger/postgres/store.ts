@@ -21,6 +21,7 @@ import { createOwners, type Entered } from "./owners.ts";
 import { channelOf, Presence } from "./presence.ts";
 import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
 import { createHeadReads, createRecordReads } from "./read-records.ts";
+import { createScheduleReads } from "./read-schedules.ts";
 import { createWaitReads } from "./read-waits.ts";
 import { openSchema, requireKnownSchema } from "./schema.ts";
 import { createSessionTable } from "./session-table.ts";
@@ -67,6 +68,7 @@ export function createStore(options: ConnectOptions): PostgresLedger {
     ...createHeadReads(session),
     ...createRecordReads(session),
     ...createWaitReads(session),
+    ...createScheduleReads(session),
     sessions: createSessionTable(session),
     deliveries: createDeliveryTable(session),
   };

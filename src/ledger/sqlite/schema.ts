@@ -59,7 +59,8 @@ const tables = `
     -- Lists show these three.
     principal_type TEXT NOT NULL,
     title TEXT NOT NULL,
-    percent INTEGER NOT NULL
+    percent INTEGER NOT NULL,
+    schedule TEXT
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX workflows_by_tenant ON workflows (tenant_id, workflow_id);
   CREATE INDEX workflows_by_thread ON workflows (tenant_id, thread_id, workflow_id) WHERE thread_id IS NOT NULL;
@@ -69,6 +70,8 @@ const tables = `
   CREATE INDEX workflows_newest_by_state ON workflows (tenant_id, state, created_at, workflow_id);
   CREATE INDEX workflows_newest_by_type ON workflows (tenant_id, intent_type, created_at, workflow_id);
   CREATE INDEX workflows_newest_by_principal ON workflows (tenant_id, principal_id, created_at, workflow_id);
+  CREATE INDEX workflows_newest_by_schedule ON workflows (tenant_id, schedule, created_at, workflow_id)
+    WHERE schedule IS NOT NULL;
   CREATE INDEX workflows_held ON workflows (owner) WHERE owner IS NOT NULL;
   CREATE INDEX workflows_due ON workflows (due_at)
     WHERE owner IS NULL AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled');
@@ -161,6 +164,30 @@ const tables = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX received_by_key ON received_events (tenant_id, name, key, position) WHERE taken_by IS NULL;
   CREATE INDEX received_kept ON received_events (expires_at) WHERE taken_by IS NULL;
+
+  -- Where each schedule stands, and the workflow whose end it awaits.
+  CREATE TABLE schedules (
+    tenant_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    intent_type TEXT NOT NULL,
+    due_at REAL,
+    awaits TEXT,
+    definition TEXT NOT NULL,
+    standing TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX schedules_due ON schedules (due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX schedules_awaiting ON schedules (awaits) WHERE awaits IS NOT NULL;
+
+  -- The events of each schedule, by their sequence in the log of its tenant.
+  CREATE TABLE schedule_entries (
+    tenant_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    at REAL NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, name, sequence)
+  ) STRICT, WITHOUT ROWID;
 
   -- The position of the last write that a context built for this tenant (thread_id '') or thread could notice.
   CREATE TABLE counters (

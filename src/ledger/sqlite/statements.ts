@@ -13,6 +13,8 @@ const sequences = ["first_sequence", "last_sequence"].map(
 );
 const turn = `position, stream, ${sequences.join()}, envelope, body, body_hash, prev_hash, hash`;
 
+const schedule = "tenant_id, name, definition, standing";
+
 const free = "owner IS NULL";
 const due = `${free} AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')`;
 const abandoned = `${free} AND state IN ('accepted', 'planned', 'running')`;
@@ -60,8 +62,8 @@ const texts = {
   insertWorkflow: `
     INSERT INTO workflows (workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type,
       correlation_id, state,
-      created_at, updated_at, due_at, owner, epoch, principal_type, title, percent)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      created_at, updated_at, due_at, owner, epoch, principal_type, title, percent, schedule)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   // ?2 state or NULL to keep it; ?3 whether ?4 is the new due time. The holder is known from the stream's head.
   updateWorkflow: `
     UPDATE workflows SET updated_at = ?1, state = coalesce(?2, state), due_at = iif(?3, ?4, due_at),
@@ -224,6 +226,31 @@ const texts = {
   forgetDeliveries: `
     DELETE FROM deliveries WHERE notifier = ? AND state = 'delivered' AND settled_at < ? AND receipt IS NULL`,
 
+  upsertSchedule: `
+    INSERT INTO schedules (tenant_id, name, intent_type, due_at, awaits, definition, standing)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET intent_type = excluded.intent_type, due_at = excluded.due_at, awaits = excluded.awaits,
+      definition = excluded.definition, standing = excluded.standing`,
+  moveSchedule: "UPDATE schedules SET due_at = ?3, awaits = ?4, standing = ?5 WHERE tenant_id = ?1 AND name = ?2",
+  deleteSchedule: "DELETE FROM schedules WHERE tenant_id = ? AND name = ?",
+  insertScheduleEntry: `
+    INSERT INTO schedule_entries (tenant_id, name, sequence, at, record) VALUES (?, ?, ?, ?, ?)`,
+  schedulesNamed: `
+    SELECT ${schedule} FROM schedules WHERE tenant_id = ? AND name IN (SELECT value FROM json_each(?)) ORDER BY name`,
+  schedulesDue: `
+    SELECT ${schedule} FROM schedules WHERE due_at IS NOT NULL AND due_at <= ?
+      AND intent_type IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT ?`,
+  // Few schedules wait at a time.
+  schedulesFreed: `
+    SELECT s.tenant_id, s.name, s.definition, s.standing FROM schedules AS s CROSS JOIN workflows AS w
+    WHERE s.awaits IS NOT NULL AND w.workflow_id = s.awaits AND w.state IN ('completed', 'failed', 'cancelled')
+      AND s.intent_type IN (SELECT value FROM json_each(?)) LIMIT ?`,
+  nextScheduleDue: `
+    SELECT due_at AS at FROM schedules WHERE due_at IS NOT NULL
+      AND intent_type IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT 1`,
+  scheduleEntries: `
+    SELECT sequence, at, record FROM schedule_entries WHERE tenant_id = ? AND name = ? AND sequence < ?
+    ORDER BY sequence DESC LIMIT ?`,
   bump: `
     INSERT INTO counters (tenant_id, thread_id, position) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET position = excluded.position`,

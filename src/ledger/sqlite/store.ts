@@ -19,6 +19,7 @@ import { beatOwner, claimLease, releaseLease, takeUp } from "./leases.ts";
 import { markProcess } from "./process-mark.ts";
 import { countGates, countHeads, defineSearch, listGates, listHeads, readHeads, searchHeads } from "./read-lists.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
+import { createScheduleReads } from "./read-schedules.ts";
 import { readTurn } from "./read-turns.ts";
 import { createWaitReads } from "./read-waits.ts";
 import { watchFile } from "./same-file.ts";
@@ -47,6 +48,7 @@ export function createStore(path: string, connect: Connect): SqliteLedger {
     ...createWorkflowIndex(path, run),
     ...createRecordIndexes(run),
     ...createWaitReads(run),
+    ...createScheduleReads(run),
     sessions: createSessionTable(run),
     deliveries: createDeliveryTable(run),
   };

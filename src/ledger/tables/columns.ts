@@ -9,9 +9,11 @@ import { type Charge, noCharge } from "../../contract/budget.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Gate } from "../../contract/gate.ts";
+import { instantText } from "../../contract/instant.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { WorkflowStateName } from "../../contract/progress.ts";
+import type { ScheduleEntry, StoredSchedule } from "../../contract/schedule.ts";
 import type { TurnRow } from "../../contract/turn.ts";
 import type { IndexedCharge, ListedHead, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { OverdueWait, StoredEvent, StoredWait, WaitSource } from "../../ports/wait-store.ts";
@@ -86,11 +88,25 @@ export function toHead(columns: Columns): WorkflowHead {
     state: columns["state"] as WorkflowStateName,
     created_at: columns["created_at"] as number,
     updated_at: columns["updated_at"] as number,
+    schedule: columns["schedule"] as string | null,
     due_at: columns["due_at"] as number | null,
     owner: columns["owner"] as string | null,
     epoch: columns["epoch"] as number,
   };
 }
+
+export const toSchedule = (columns: Columns): StoredSchedule => ({
+  tenant_id: parseCell(columns["tenant_id"], "tenant_id"),
+  name: columns["name"] as string,
+  definition: parseCell(columns["definition"], "definition"),
+  standing: parseCell(columns["standing"], "standing"),
+});
+
+export const toScheduleEntry = (columns: Columns): ScheduleEntry => ({
+  sequence: columns["sequence"] as number,
+  at: instantText(columns["at"] as number),
+  ...parseCell<Pick<ScheduleEntry, "event_type" | "by" | "detail">>(columns["record"], "record"),
+});
 
 export const toListedHead = (columns: Columns): ListedHead => ({
   ...toHead(columns),

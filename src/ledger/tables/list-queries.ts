@@ -14,6 +14,7 @@ import {
   type HeadSelection,
   heldByPause,
 } from "../../ports/ledger-store.ts";
+import type { SchedulePageQuery } from "../../ports/schedule-index.ts";
 import type { WaitQuery } from "../../ports/wait-store.ts";
 import { idText } from "./columns.ts";
 
@@ -83,10 +84,11 @@ export function headPageQuery(page: HeadPage, columns = listedColumns, more: rea
 }
 
 function* selectionOfHeads(selection: HeadSelection): Generator<Term> {
-  const { tenant_id, thread_id, intent_type, principal_id, since, until } = selection;
+  const { tenant_id, thread_id, intent_type, schedule, principal_id, since, until } = selection;
   if (tenant_id !== undefined) yield ["tenant_id = ?", idText(tenant_id)];
   if (thread_id !== undefined) yield ["thread_id = ?", idText(thread_id)];
   if (intent_type !== undefined) yield ["intent_type = ?", intent_type];
+  if (schedule !== undefined) yield ["schedule = ?", schedule];
   if (principal_id !== undefined) yield ["principal_id = ?", idText(principal_id)];
   if (since !== undefined) yield ["created_at >= ?", since];
   if (until !== undefined) yield ["created_at < ?", until];
@@ -148,6 +150,15 @@ function* selectionOfWaits({ tenant_id, workflow_id, source, name, key }: WaitQu
   if (source !== undefined) yield ["source = ?", source];
   if (name !== undefined) yield ["name = ?", name];
   if (key !== undefined) yield ["key = ?", JSON.stringify(key)];
+}
+
+/** Returns the query of a page of schedules. */
+export function schedulePageQuery({ tenant_id, intent_type, after, limit }: SchedulePageQuery): Query {
+  const terms: Term[] = [["tenant_id = ?", idText(tenant_id)]];
+  if (intent_type !== undefined) terms.push(["intent_type = ?", intent_type]);
+  if (after !== undefined) terms.push(["name > ?", after]);
+  const text = `SELECT tenant_id, name, definition, standing FROM schedules ${where(terms)} ORDER BY name LIMIT ?`;
+  return { text, values: [...valuesOf(terms), limit] };
 }
 
 const where = (terms: readonly Term[]): string =>

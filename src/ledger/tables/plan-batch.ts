@@ -20,6 +20,7 @@ import {
   type StreamHead,
   type Workflow,
 } from "./decide-append.ts";
+import { PlannedSchedules } from "./plan-schedules.ts";
 
 /** The state of the tables before the batch. */
 export interface Standing {
@@ -32,8 +33,8 @@ export interface Standing {
   readonly totalOf: (payer: string, counter: string) => Charge;
 }
 
-type Cell = string | number | null;
-type Row = readonly Cell[];
+export type Cell = string | number | null;
+export type Row = readonly Cell[];
 
 /** The change of a workflow's row. A state or percentage of null, and a due time of undefined, stay as they are. */
 export interface WorkflowChange {
@@ -79,6 +80,14 @@ export interface BatchPlan {
   readonly events: readonly Row[];
   /** tenant_id, event_id, taken_by */
   readonly takenEvents: readonly Row[];
+  /** tenant_id, name, intent_type, due_at, awaits, definition, standing */
+  readonly schedules: readonly Row[];
+  /** tenant_id, name, due_at, awaits, standing: of a schedule whose definition stays */
+  readonly movedSchedules: readonly Row[];
+  /** tenant_id, name */
+  readonly deletedSchedules: readonly Row[];
+  /** tenant_id, name, sequence, at, record */
+  readonly scheduleEntries: readonly Row[];
   /** tenant_id, thread_id, position, and the number of changes */
   readonly counters: readonly (readonly [tenant: string, thread: string, position: number, changes: number])[];
 }
@@ -109,6 +118,7 @@ export const workflowColumns = [
   "principal_type",
   "title",
   "percent",
+  "schedule",
 ] as const;
 
 export const planBatch = (batch: readonly Append[], standing: Standing): BatchPlan =>
@@ -128,6 +138,7 @@ class Planning {
   readonly #charges = new Map<string, BatchPlan["charges"][number]>();
   readonly #memory = new Map<string, BatchPlan["memory"][number]>();
   readonly #documents = new Map<string, BatchPlan["documents"][number]>();
+  readonly #schedules = new PlannedSchedules();
   readonly #counters = new Map<string, BatchPlan["counters"][number]>();
   readonly #waits = new Map<string, { readonly place: Row; readonly rest: Row | null }>();
   readonly #events = new Map<string, Row>();
@@ -157,6 +168,7 @@ class Planning {
       documents: sorted(this.#documents),
       counters: sorted(this.#counters),
       ...this.#plannedWaits(),
+      ...this.#schedules.rows(),
     };
   }
 
@@ -177,6 +189,7 @@ class Planning {
     const isNew = this.#streams.get(stream)?.isNew ?? before === undefined;
     this.#streams.set(stream, { stream, head: { last: last_sequence, hash, tenant, workflow }, position, isNew });
     if (indexes !== undefined) this.#writeIndexes({ stream, tenant, position, indexes });
+    for (const change of indexes?.schedules ?? []) this.#schedules.take(entry, tenant, change);
     if (workflow !== null && workflow.thread !== null) this.#touch(tenant, workflow.thread, position);
     return { ok: true, position, epoch: claim === undefined ? null : (workflow?.epoch ?? null) };
   }

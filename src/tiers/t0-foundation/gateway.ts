@@ -25,10 +25,11 @@ import { WorkflowId } from "../../contract/ids.ts";
 import type { BegunIntake } from "../../contract/intake.ts";
 import {
   type ParsedSubmitRequest,
+  requestKey,
+  type ScheduleOrigin,
   type Submission,
   SubmitRequest,
   type SubmitResponse,
-  submissionKey,
 } from "../../contract/intent.ts";
 import type { Message } from "../../contract/messages/message.ts";
 import type { ChildRequest } from "../../contract/messages/t0.ts";
@@ -146,7 +147,7 @@ export const beginChild = (submitting: Submitting, { request, ...child }: ChildR
 async function submit(
   { runtime, joined }: Submitting,
   raw: unknown,
-  { lineage, child, signal }: SubmitMore,
+  { lineage, child, schedule, signal }: SubmitMore,
 ): Promise<SubmitResponse> {
   const { request, plain } = admitSubmit(runtime, raw);
   requireOneStart(request);
@@ -160,7 +161,7 @@ async function submit(
     rejectIntent(runtime, { request, ids, thrown }),
   );
   const submission = submissionOf({ request, plain, lineage, child });
-  const entry = { request, auth, ids, lineage, child, submission };
+  const entry = { request, auth, ids, lineage, child, schedule, submission };
   return joined.join(joinedName(entry), signal, () => begin(runtime, entry));
 }
 
@@ -170,10 +171,10 @@ export interface Submitting {
 }
 
 /** Returns the name of a request among those that are joined: one key of one principal and one content have one. */
-const joinedName = ({ request: { tenant_id, principal }, ids, submission }: Entry): string =>
+const joinedName = ({ request: { tenant_id, principal }, ids, schedule, submission }: Entry): string =>
   submission === null
     ? ids.workflow_id
-    : JSON.stringify([tenant_id, submissionKey(principal, submission.key), submission.digest]);
+    : JSON.stringify([tenant_id, requestKey(principal, submission, schedule), submission.digest]);
 
 function begin(runtime: Runtime, entry: Entry): Begun<SubmitResponse> {
   const { workflow_id, correlation_id } = entry.ids;
@@ -194,10 +195,10 @@ function begin(runtime: Runtime, entry: Entry): Begun<SubmitResponse> {
 }
 
 async function recallOrEnter(runtime: Runtime, entry: Entry): Promise<SubmitResponse> {
-  const { request, ids, submission } = entry;
+  const { request, ids, schedule, submission } = entry;
   try {
     const first =
-      submission === null ? null : await recall(runtime, request, { submission, trace: ids.correlation_id });
+      submission === null ? null : await recall(runtime, request, { submission, schedule, trace: ids.correlation_id });
     return first ?? (await enter(runtime, entry));
   } catch (thrown) {
     return rejectIntent(runtime, { request, ids, thrown });
@@ -208,9 +209,9 @@ async function recallOrEnter(runtime: Runtime, entry: Entry): Promise<SubmitResp
 async function recall(
   runtime: Runtime,
   { tenant_id, principal }: ParsedSubmitRequest,
-  { submission, trace }: { readonly submission: Submission; readonly trace: string },
+  { trace, ...asked }: Pick<Entry, "schedule"> & { readonly submission: Submission; readonly trace: string },
 ): Promise<SubmitResponse | null> {
-  const query = { tenant_id, principal, submission };
+  const query = { tenant_id, principal, ...asked };
   return (await askTier(runtime, t4.recallSubmission, query, askedBy(trace))).first;
 }
 
@@ -249,12 +250,13 @@ interface Entry {
   readonly ids: Ids;
   readonly lineage: Lineage | undefined;
   readonly child: ChildOrigin | undefined;
+  readonly schedule: ScheduleOrigin | undefined;
   readonly submission: Submission | null;
 }
 
 /** Admits a request. A message is perceived first; then the request is normalised and routed: T1 → T6 → T5 → T4. */
 async function enter(runtime: Runtime, entry: Entry): Promise<SubmitResponse> {
-  const { request, auth, ids, lineage, child, submission } = entry;
+  const { request, auth, ids, lineage, child, schedule, submission } = entry;
   const { correlation_id, workflow_id, plan_id, intent_id } = ids;
   const spoken =
     request.input.text === ""
@@ -283,7 +285,7 @@ async function enter(runtime: Runtime, entry: Entry): Promise<SubmitResponse> {
     ...startOf(request, runtime.clock.now()),
     ...(child === undefined ? {} : { parent: child.parent }),
   };
-  const question = { ...begun, request, perceived, intent_id };
+  const question = { ...begun, request, perceived, intent_id, ...(schedule !== undefined && { schedule }) };
   const by = { ...askedBy(correlation_id), parentId: spoken?.id ?? null };
   return finalOf(t1.normalize, await sendQuestion(runtime, t1.normalize, question, by));
 }

@@ -1,6 +1,6 @@
 /** The origin of a workflow that repeats the work of another, as its request carries it. */
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
-import type { SubmitOptions } from "../../contract/intent.ts";
+import type { ScheduleOrigin, SubmitOptions } from "../../contract/intent.ts";
 import type { ChildRequest } from "../../contract/messages/t0.ts";
 
 /** The origin of a regenerated workflow. */
@@ -24,6 +24,8 @@ export interface SubmitMore extends SubmitOptions {
   readonly lineage?: Lineage;
   /** The step whose child the request begins. */
   readonly child?: ChildOrigin;
+  /** The schedule whose instant begins the work. */
+  readonly schedule?: ScheduleOrigin;
 }
 
 /** The parent of a child, and what the child has of it. */

@@ -17,7 +17,7 @@ const ref = moduleRef(1, "normalizer", "normalize");
  * T1_CLASSIFY_LOW_CONFIDENCE.
  */
 export function normalizeIntent(registry: Registry, question: NormalizeQuestion): Intent {
-  const { request, perceived, intent_id, regenerated_from } = question;
+  const { request, perceived, intent_id, regenerated_from, schedule } = question;
   const wanted = request.intent_hint?.intent_type ?? perceived?.intent_type ?? null;
   if (wanted === null)
     raise(
@@ -44,6 +44,7 @@ export function normalizeIntent(registry: Registry, question: NormalizeQuestion)
         : context_refs,
     text: input.text,
     source,
+    ...(schedule !== undefined && { schedule }),
   };
 }
 

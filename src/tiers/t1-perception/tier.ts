@@ -96,7 +96,7 @@ function normalize(options: PerceptionTierOptions, question: NormalizeQuestion, 
 }
 
 function takeIn({ registry }: PerceptionTierOptions, question: NormalizeQuestion): Reply<Intake> {
-  const { request, perceived, intent_id: _id, ...begun } = question;
+  const { request, perceived, intent_id: _id, schedule: _origin, ...begun } = question;
   const { tenant_id, thread_id } = request;
   const intent = normalizeIntent(registry, question);
   const domain = perceived?.domain ?? (intent.type.split(".")[0] ?? "general").toLowerCase();

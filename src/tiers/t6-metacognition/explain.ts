@@ -69,7 +69,8 @@ const describeParent = (parent: ParentLink | undefined): string => {
 
 /** The lines about the workflow. */
 const lines: EventReaders<string> = {
-  INTENT_RECEIVED: ({ intent: { actor, type, version }, complexity, pipeline, parent }) =>
+  INTENT_RECEIVED: ({ intent: { actor, type, version, schedule }, complexity, pipeline, parent }) =>
+    `${schedule === undefined ? "" : `the schedule ${schedule.name} began it for the instant ${schedule.instant}: `}` +
     `${actor.type} ${actor.id} asked for ${type}@${version}${describeParent(parent)}; its complexity was rated ` +
     `${complexity}, and the ${pipeline} pipeline runs it`,
   PLAN_CREATED: ({ plan, cause }) => `plan ${plan.plan_id} (${cause}, ${plan.steps.length} steps): ${plan.reasoning}`,

@@ -24,6 +24,9 @@ export const inputNames: Names = {
   CancelRequest: commandBodies.cancel,
   PauseRequest: commandBodies.pause,
   ResumeRequest: commandBodies.resume,
+  ScheduleRequest: commandBodies.setSchedule,
+  SchedulePause: commandBodies.pauseSchedule,
+  ScheduleBackfill: commandBodies.backfillSchedule,
   RpcCall,
 };
 

@@ -31,9 +31,9 @@ import {
   termsOf,
 } from "./tool.ts";
 
-const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
+export const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 
-const hintsOf = ({ isIdempotent = false }: Command): ToolAnnotations => ({
+export const hintsOf = ({ isIdempotent = false }: Command): ToolAnnotations => ({
   readOnlyHint: false,
   destructiveHint: true,
   idempotentHint: isIdempotent,
@@ -55,7 +55,7 @@ interface Spec<S extends z.ZodType> extends Told {
   readonly begin?: (context: McpContext, args: z.output<S>, terms: CallTerms) => Promise<string>;
 }
 
-function makeTool<S extends z.ZodType>({ operation, input, output, run, begin, ...told }: Spec<S>): McpTool {
+export function makeTool<S extends z.ZodType>({ operation, input, output, run, begin, ...told }: Spec<S>): McpTool {
   return {
     name: operation.id.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
     ...told,

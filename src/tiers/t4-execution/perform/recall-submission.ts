@@ -8,7 +8,7 @@
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { payloadOf } from "../../../contract/event.ts";
-import { type SubmitResponse, submissionKey } from "../../../contract/intent.ts";
+import { requestKey, type SubmitResponse } from "../../../contract/intent.ts";
 import type { SubmissionQuery } from "../../../contract/messages/t4.ts";
 import { openTurns } from "../../../contract/turn.ts";
 import type { LedgerStore } from "../../../ports/ledger-store.ts";
@@ -33,10 +33,10 @@ export function acceptedOf({ workflow_id, intent_id, plan_id, correlation_id }: 
 /** Null where nothing came under the key, or there is none. @throws T4_IDEMPOTENCY_PAYLOAD_MISMATCH. */
 export async function recallFirst(
   store: SubmissionStore,
-  { tenant_id, principal, submission }: SubmissionQuery,
+  { tenant_id, principal, submission, schedule }: SubmissionQuery,
 ): Promise<SubmitResponse | null> {
   if (submission === undefined) return null;
-  const holder = await store.findKey(tenant_id, submissionKey(principal, submission.key));
+  const holder = await store.findKey(tenant_id, requestKey(principal, submission, schedule));
   const rows = holder === null ? [] : await store.read(holder.workflow_id, 0, 1);
   const [received] = openTurns(rows);
   if (received === undefined) return null;

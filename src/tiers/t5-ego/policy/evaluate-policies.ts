@@ -44,7 +44,13 @@ export function evaluatePolicies(
     raise(
       kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no policy stage ${String(question.stage)}`, engineRef),
     );
-  return judgeOnward(engine, question, { changes: [], inForce });
+  return judgeOnward(engine, withSchedule(question), { changes: [], inForce });
+}
+
+/** Adds the schedule that submitted the work to the subject, at every stage. */
+function withSchedule(question: PolicyQuestion): PolicyQuestion {
+  const { schedule } = question.intent;
+  return schedule === undefined ? question : { ...question, subject: { ...question.subject, schedule } };
 }
 
 interface Progress {

@@ -1,0 +1,47 @@
+/** Samples of what is said about schedules, as schema-samples.ts holds them of the other records. */
+import type { Sample } from "./schema-samples.ts";
+
+const wf = "wf_01KDVDNA0047C4FEZDQK8YZG0N";
+const at = "2026-01-01T09:00:00.000Z";
+const later = "2026-01-02T09:00:00.000Z";
+const principal = { type: "user", id: 42, role: "admin" };
+const named = { tenant_id: "acme", principal, name: "weekly-report" };
+const chosen = {
+  time_zone: "Europe/Berlin",
+  intent_type: "Report.Weekly",
+  inputs: { region: "north" },
+  overlap: "queue",
+  catch_up: "all",
+  catch_up_window_ms: 60_000,
+  jitter_ms: 500,
+};
+const definition = { cron: "0 9 * * *", every_ms: null, principal, ...chosen };
+const counts = { fired: 1, missed: 0, skipped: 0, refused: 1 };
+const shared = {
+  next: later,
+  backfill: { next: at, until: later },
+  last: { instant: at, workflow_id: wf, at, cancelled: false },
+  refusal: { instant: at, code: "T5_AUTHZ_FORBIDDEN", message: "no" },
+  refused_in_row: 1,
+  ...counts,
+};
+const view = {
+  name: named.name,
+  tenant_id: "acme",
+  ...definition,
+  ...shared,
+  state: "failing",
+  waiting: 1,
+  fires_here: true,
+};
+const entry = { sequence: 7, event_type: "SCHEDULE_SET", at, by: { type: "user", id: 42 }, detail: { definition } };
+
+/** A sample with one member of another type. */
+const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ...sample, ...wrong } });
+
+export const scheduleSamples: Readonly<Record<string, Sample>> = {
+  ScheduleEntry: fields(entry, { sequence: "7" }),
+  ScheduleHistory: fields({ schedule: view, history: [entry], next: 7 }, { next: "7" }),
+  ScheduleRequest: fields({ ...named, cron: "0 9 * * *", ...chosen }, { every_ms: 5 }),
+  ScheduleView: fields(view, { waiting: [] }),
+};
