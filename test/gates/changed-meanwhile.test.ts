@@ -75,6 +75,23 @@ describe("what changes while somebody is asked about it", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
+  it("[GAT-07] a decision on a gate that escalates while policy looks at it counts only if it is given again", async () => {
+    const send = counted("Note.Send");
+    const gate = { roles: ["user"], escalation: [{ after_ms: 500, role: "user", replace: true }] };
+    const policy = slowly("gate-s1", "gate", null);
+    const rows = [step("s1", send, { gate })];
+    await using t = await createTestKernel({ capabilities: [story([send], rows)], policies: [policy.rule] });
+    const { workflow_id } = await t.run(intent);
+    const deciding = t.kernel.decideGate(workflow_id, { ...byAnn, gate_id: "gate-s1" });
+    const refused = expect(deciding).rejects.toMatchObject({ error: { code: "T5_GATE_CONFLICT" } });
+    await t.clock.advance(500);
+    policy.finish();
+    await t.clock.settle();
+    await refused;
+    expect((await t.kernel.decideGate(workflow_id, { ...byAnn, gate_id: "gate-s1" })).status).toBe("resumed");
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+  });
+
   it("a payload passes validateParams that an edit made of it while policy looked at the one before", async () => {
     const { tell, capability } = toldBeside();
     const policy = slowly("Note.Tell", "action", null);

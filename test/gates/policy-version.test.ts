@@ -143,6 +143,32 @@ describe("what would be approved without a word", () => {
   });
 });
 
+describe("a rejection after the time of a gate that then lets its step go on", () => {
+  it("meets the policy of now and the expiry first, and does not count", async () => {
+    const hour = 3_600_000;
+    const made = gated({ expiry: { after_ms: 24 * hour + hour, action: "allow" } });
+    const ledger = memoryLedger();
+    const first = await createTestKernel({ capabilities: [made.capability], ledger: kept(ledger), policyVersion: "1" });
+    const id = await waiting(first);
+    await first.kernel.stop({ drainMs: 0 });
+    const clock = createVirtualClock(Date.UTC(2026, 0, 2));
+    let slept = 0;
+    // The machine was asleep: its clock has moved, and no timer of the kernel has fired yet.
+    const leaping = { ...clock, now: () => clock.now() + slept };
+    const changes = rule(() => ({ decision: "TRANSFORM", reason: "shorter", transform: { id: "short" } }));
+    const capabilities = [made.capability];
+    const second = { capabilities, ledger, policies: [changes], policyVersion: "2", seed: 2, clock: leaping };
+    const t = await createTestKernel(second);
+    slept = 2 * hour;
+    expect((await refusalOf(reject(t, id, ann))).code).toBe("T5_GATE_CONFLICT");
+    await t.rest(id);
+    const said = ["GATE_REVISED", "GATE_EXPIRED", "USER_REJECTED"];
+    expect(await steps(t, id, said)).toEqual(["GATE_REVISED:s1", "GATE_EXPIRED:s1"]);
+    expect("send" in made && made.send.calls.map(({ input }) => input)).toEqual([{ id: "short" }]);
+    await t.kernel.stop({ drainMs: 0 });
+  });
+});
+
 describe("two gates that would be approved without a word", () => {
   it("are put to the policy of now each for itself, though they show the same", async () => {
     const hour = 3_600_000;

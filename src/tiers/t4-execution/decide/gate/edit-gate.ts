@@ -171,7 +171,8 @@ export function reviseOutdated(run: Run): boolean {
   return gate !== undefined;
 }
 
-const goesOnByItself = (gate: Gate, now: number): boolean =>
+/** Returns whether the time of a gate is over that lets its step go on if nobody has decided. */
+export const goesOnByItself = (gate: Gate, now: number): boolean =>
   gate.expiry_action === "allow" && gate.due_at !== null && Date.parse(gate.due_at) <= now;
 
 /** The gate shows what the policy of now lets through; what it is kept from by such an error denies its step. */

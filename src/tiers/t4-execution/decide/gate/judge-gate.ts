@@ -27,7 +27,7 @@ import { ask, gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from
 import { castVote, endIfRejected } from "./cast-vote.ts";
 import { requireNamedBasis, requireSameBasis, requireSameJudgement } from "./check-basis.ts";
 import { isPlainRejection, isRegistered, requireRunnable } from "./check-runnable.ts";
-import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
+import { goesOnByItself, prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
 import { judgeDecision, type Question } from "./judge-decision.ts";
 import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
 import { gateMet, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
@@ -46,8 +46,10 @@ export function decideGate(run: Run, word: DecisionWord): GateResponse {
   if (answered !== null) return answered;
   const first = run.scopes.keep("first", () => standing);
   const ready = requireRunnable(run, standing, request);
-  // A rejection runs nothing: it is taken under every policy, and by a process that could not run what it is of.
-  if (!isPlainRejection(request) && isOutdated(run, standing) && isRegistered(run))
+  // A rejection runs nothing: it is taken under every policy, and by a process that could not run what it rejects. After
+  // the time of a gate that then lets its step go on, the gate is put to the policy of now first.
+  const isTimely = !goesOnByItself(standing, run.now);
+  if (!(isPlainRejection(request) && isTimely) && isOutdated(run, standing) && isRegistered(run))
     return reviseForPolicy(run, standing);
   if (ready !== null && hasSameBasis(first, standing)) requireSameBasis(run, standing, ready);
   const ofNow = ready === null ? null : judgementOfNow(run, ready);
@@ -171,9 +173,9 @@ function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: Judge
   if (whoDecides(still) !== whoDecides(standing)) refuseAt(gate_id, `${gate_id} asks others meanwhile; look again`);
 }
 
-/** Whom a gate asks, and for whom, to be compared. */
-export const whoDecides = ({ roles, approvers, added_roles = [], delegations, requesters }: Gate): string =>
-  JSON.stringify([roles, approvers, added_roles, delegations, requesters]);
+/** Returns as text whom a gate asks, and for whom, after which of its escalations, to be compared. */
+export const whoDecides = ({ roles, approvers, added_roles = [], ladder, delegations, requesters }: Gate): string =>
+  JSON.stringify([roles, approvers, added_roles, ladder.length, delegations, requesters]);
 
 /** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
 function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {
