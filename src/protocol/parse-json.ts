@@ -2,7 +2,8 @@
  * JSON text as the value that its writer meant, for every face and for what models write.
  *
  * 1. An object that names a member twice is refused: JSON.parse would keep the last, another reader the first.
- * 2. A value that a store would change is refused (`requireSafeJson`).
+ * 2. A value that a store would change is refused (`requireSafeJson`), and so is a number that is too small for a
+ *    double and would be read as 0, such as 1e-400.
  */
 import { NotJson, requireSafeJson } from "../contract/json.ts";
 
@@ -11,9 +12,24 @@ import { NotJson, requireSafeJson } from "../contract/json.ts";
  */
 export function parseSafeJson(text: string, maxDepth?: number): unknown {
   const value: unknown = JSON.parse(text);
+  if (mayVanish.test(text)) requireNonzero(text);
   requireSafeJson(value, maxDepth);
   if (countMembers(value) !== countColons(text)) throw new NotJson("an object names a member twice", "");
   return value;
+}
+
+/** Matches what a number must hold to be read as 0 although it is not: a long negative exponent, or many zeros. */
+const mayVanish = /[eE]-\d{2}|0{200}/;
+
+/** @throws NotJson for a number that is not 0 and is read as 0. */
+function requireNonzero(text: string): void {
+  const read = (key: string, value: unknown, { source = "" }: { readonly source?: string }): unknown => {
+    if (value === 0 && /[1-9]/.test(source.replace(/[eE].*/, "")))
+      throw new NotJson(`the number ${source.slice(0, 40)} is too small to be kept, and would become 0`, key);
+    return value;
+  };
+  // The type of the third argument is younger than the library of types.
+  JSON.parse(text, read as Parameters<typeof JSON.parse>[1]);
 }
 
 /** Members of all objects of a tree. */

@@ -75,7 +75,7 @@ describe("what changes while somebody is asked about it", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
-  it("[GAT-07] a decision on a gate that escalates while policy looks at it counts only if it is given again", async () => {
+  it("[GAT-07] a decision on a gate that escalates while policy looks at it must be given again", async () => {
     const send = counted("Note.Send");
     const gate = { roles: ["user"], escalation: [{ after_ms: 500, role: "user", replace: true }] };
     const policy = slowly("gate-s1", "gate", null);
