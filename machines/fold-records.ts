@@ -50,6 +50,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     requesters: withPerson(p.requesters ?? [], p.intent.actor),
     pipeline: p.pipeline ?? "standard",
     regenerate: p.regenerate ?? [],
+    kept_drafts: p.kept_drafts ?? null,
     accepted_at: event.timestamp,
     start_at: p.start_at ?? null,
     run_began_at: event.timestamp,

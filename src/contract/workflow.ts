@@ -17,6 +17,7 @@ import { type Gate, isOpenGate } from "./gate.ts";
 import type { PrincipalRef } from "./gate-vote.ts";
 import type { Intent, Principal } from "./intent.ts";
 import type { Json } from "./json.ts";
+import type { KeptDrafts } from "./kept-draft.ts";
 import type { ModuleRef } from "./module-ref.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Plan, PlanStep } from "./plan.ts";
@@ -135,6 +136,8 @@ export interface WorkflowRecord {
   readonly pipeline: string;
   /** The steps that are made anew, in a workflow that repeats another one's work. */
   readonly regenerate: readonly string[];
+  /** The versions of steps that the repeated work has made; null if none is repeated, and in older ledgers. */
+  readonly kept_drafts: KeptDrafts | null;
   readonly accepted_at: string;
   /** The ISO instant before which the work does not begin; null if it begins at once. */
   readonly start_at: string | null;

@@ -7,14 +7,17 @@ import { capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
 import type { JsonObject } from "../contract/json.ts";
+import type { KeptDraft, KeptDrafts } from "../contract/kept-draft.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { PlanStep } from "../contract/plan.ts";
 import { RetryRequest } from "../contract/retry.ts";
 import { isSpent } from "../contract/spent-call.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import { takeJson } from "../engine/actors/take-json.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import { adoptInputs } from "../tiers/t1-perception/normalize-intent.ts";
+import { findBegin } from "../tiers/t4-execution/decide/call/find-work.ts";
 import { affectedSteps } from "../tiers/t4-execution/decide/plan/restart-workflow.ts";
 import { baseIdOf } from "../tiers/t4-execution/decide/run/run.ts";
 import type { Kernel } from "./kernel-interface.ts";
@@ -160,18 +163,50 @@ function spentIn({ spent_calls, actions }: WorkflowRecord): readonly string[] {
 interface Versions {
   readonly draft_version: number;
   readonly regenerate: readonly string[];
+  readonly kept_drafts: KeptDrafts;
 }
 
-/** Returns the draft versions that the workflow began with, so that every key stays. */
-const sameVersions = ({ plans, regenerate }: WorkflowRecord): Versions => ({
-  draft_version: Math.max(1, ...(plans[0]?.steps ?? []).map((step) => step.draft_version)),
-  regenerate,
-});
+/** Returns the draft versions that the workflow has by now, so that every key stays. */
+function sameVersions(record: WorkflowRecord): Versions {
+  const { plans, regenerate, draft_version, kept_drafts } = record;
+  const began = plans[0];
+  if (began === undefined) return { draft_version, regenerate, kept_drafts: kept_drafts ?? {} };
+  return {
+    draft_version: Math.max(1, ...began.steps.map((step) => step.draft_version)),
+    regenerate,
+    kept_drafts: keepDrafts(record, []),
+  };
+}
 
-const nextVersions = (record: WorkflowRecord, named: readonly string[] | undefined): Versions => ({
-  draft_version: record.draft_version + 1,
-  regenerate: stepsToRegenerate(record, named),
-});
+/** Returns a new version for the steps to repeat; each other step keeps the one that it has by now. */
+function nextVersions(record: WorkflowRecord, named: readonly string[] | undefined): Versions {
+  const regenerate = stepsToRegenerate(record, named);
+  return { draft_version: record.draft_version + 1, regenerate, kept_drafts: keepDrafts(record, regenerate) };
+}
+
+/** Returns the versions that are not the first of all steps but those that are made anew, and where they began. */
+function keepDrafts(record: WorkflowRecord, anew: readonly string[]): KeptDrafts {
+  const newest = new Map([...record.steps.values()].map(({ step }) => [baseIdOf(step.step_id), step] as const));
+  const kept = [...newest].filter(([base, { draft_version }]) => draft_version > 1 && !anew.includes(base));
+  return Object.fromEntries(kept.map(([, step]) => keepDraft(record, step)));
+}
+
+function keepDraft(record: WorkflowRecord, step: PlanStep): readonly [string, KeptDraft] {
+  const base = baseIdOf(step.step_id);
+  const { step_id, workflow_id } = findBegin(record, firstOfCall(record, step));
+  const renamed = step_id === base ? {} : { step_id };
+  return [
+    base,
+    { draft_version: step.draft_version, ...renamed, ...(workflow_id === undefined ? {} : { workflow_id }) },
+  ];
+}
+
+/** Returns the step that made this step's call first: the step of a later plan that repeats a call has its key. */
+function firstOfCall({ steps }: WorkflowRecord, step: PlanStep): PlanStep {
+  const called = steps.get(step.step_id)?.action_id ?? null;
+  const first = called === null ? undefined : [...steps.values()].find(({ action_id }) => action_id === called);
+  return first?.step ?? step;
+}
 
 /** Returns the base ids of the steps to repeat; the others keep their keys and are answered from the record. */
 function stepsToRegenerate(record: WorkflowRecord, named: readonly string[] | undefined): readonly string[] {

@@ -355,7 +355,7 @@ async function planOf(t: TestKernel, { intentType: type, version }: CapabilityDe
     plan_id: fixedPlan,
     parent_plan_id: null,
     used_step_ids: [],
-    regenerate: { steps: [], draft_version: 1 },
+    regenerate: { steps: [], draft_version: 1, kept: null },
     situation: { round: 0, completed: [], failed: [], objective: null },
   };
   const answer = await t.kernel.ask(3, createDataSignal(data, "PlanRequest", moduleRef(4, "test", "plan"), "cor_test"));

@@ -59,6 +59,26 @@ it("a step that failed once another retry's call had begun is not planned anew",
   expect(judgeTold([...retried, called("one"), plannedAnew, called("two", "s_r1")])).toEqual(twice);
 });
 
+it("each order to make a step anew is a call of its own, whoever else ordered the same, and a replay is none", () => {
+  const ordered = (workflow: string, more: object): Told => [
+    workflow,
+    "INTENT_RECEIVED",
+    { regenerated_from: "root", draft_version: 2, regenerate: ["s"], ...more },
+  ];
+  const both = (more: object) =>
+    judgeTold([
+      begun("root", null),
+      ordered("one", more),
+      ordered("two", more),
+      called("one"),
+      failed,
+      plannedAnew,
+      called("two", "s_r1"),
+    ]);
+  expect(both({ kept_drafts: {} })).toEqual([]);
+  expect(both({ kept_drafts: { s: { draft_version: 2, workflow_id: "zero" } } })).toHaveLength(1);
+});
+
 const restarted: Told = ["root", "WORKFLOW_RESTARTED"];
 
 it.each([

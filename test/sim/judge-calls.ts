@@ -4,6 +4,7 @@
  */
 import { digest } from "../../src/contract/digest.ts";
 import { payloadOf } from "../../src/contract/event.ts";
+import type { IntentReceived } from "../../src/contract/events/plan-events.ts";
 import { isHarmless } from "../../src/contract/operator.ts";
 import { judgeBlame } from "./judge-blame.ts";
 import type { Called, Durable, OutsideWorld } from "./outside-world.ts";
@@ -167,10 +168,17 @@ function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean
   const [own, other] = [begunAs(durable, call), begunAs(durable, before)];
   if (own.regenerated_from === null) return isRestarted(durable, call);
   if (own.draft_version !== other.draft_version || !isReplanned(durable, call)) return true;
+  if (isAskedAnew(own, call) || isAskedAnew(other, before)) return true;
   if (!hadMet(durable, { before, call })) return true;
   if (digest(call.input as never) !== digest(before.input as never)) return true;
   const outcome = approvedBefore(durable, call);
   return outcome !== null && outcome !== approvedBefore(durable, before);
+}
+
+/** Whether the person who began the workflow asked for the step to be made anew: each such order is a call of its own. */
+function isAskedAnew({ regenerate = [], kept_drafts = {} }: IntentReceived, { step_id }: Called): boolean {
+  const base = baseOf(step_id);
+  return regenerate.includes(base) && !Object.hasOwn(kept_drafts, base);
 }
 
 /**

@@ -5,6 +5,7 @@ import type { ContextBundle } from "../context-bundle.ts";
 import type { KernelError } from "../error.ts";
 import type { PrincipalRef } from "../gate-vote.ts";
 import type { Intent, Submission } from "../intent.ts";
+import type { KeptDrafts } from "../kept-draft.ts";
 import type { Plan, PlanStep } from "../plan.ts";
 import { event } from "./event-row.ts";
 
@@ -21,6 +22,11 @@ export interface IntentReceived {
   readonly regenerated_from: string | null;
   readonly draft_version: number;
   readonly regenerate?: readonly string[];
+  /**
+   * The versions of steps that the repeated work has made and that are kept, where they are not the first. Absent if no
+   * work is repeated, and in older ledgers.
+   */
+  readonly kept_drafts?: KeptDrafts;
   /** The principals who requested the work that is repeated; absent if none is. */
   readonly requesters?: readonly PrincipalRef[];
   /** The feedback of the person who had the work repeated. */

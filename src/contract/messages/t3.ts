@@ -4,10 +4,20 @@ import type { PlanningSituation } from "../capability.ts";
 import type { ContextBundle } from "../context-bundle.ts";
 import type { PrincipalRef } from "../gate-vote.ts";
 import type { Intent } from "../intent.ts";
+import type { KeptDrafts } from "../kept-draft.ts";
 import type { Plan } from "../plan.ts";
 import { messagesOf } from "./message.ts";
 
 const { data } = messagesOf(3);
+
+/** The steps that other workflows have made before, and the versions that they get here. */
+export interface RegeneratedSteps {
+  /** The base ids of the steps that are made anew, with `draft_version`. */
+  readonly steps: readonly string[];
+  readonly draft_version: number;
+  /** The versions of steps that are kept as they are; others have the first. */
+  readonly kept: KeptDrafts | null;
+}
 
 export interface PlanQuestion {
   readonly intent: Intent;
@@ -18,8 +28,7 @@ export interface PlanQuestion {
   readonly plan_id: string;
   readonly parent_plan_id: string | null;
   readonly used_step_ids: readonly string[];
-  /** Steps that another workflow has made before: these get the draft version, and with it keys of their own. */
-  readonly regenerate: { readonly steps: readonly string[]; readonly draft_version: number };
+  readonly regenerate: RegeneratedSteps;
   readonly situation: PlanningSituation;
   readonly requesters: readonly PrincipalRef[];
 }

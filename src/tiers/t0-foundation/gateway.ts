@@ -269,7 +269,8 @@ async function enter(runtime: Runtime, entry: Entry): Promise<SubmitResponse> {
           runtime.logger.warn({ error }, "perceived with low confidence"),
         );
   const again: Partial<Lineage> = lineage ?? {};
-  const { regenerated_from = null, draft_version = 1, regenerate = [], spent_calls = [], feedback } = again;
+  const { regenerated_from = null, draft_version = 1, regenerate = [], spent_calls = [] } = again;
+  const { feedback, kept_drafts } = again;
   const { requesters } = lineage ?? child ?? {};
   const begun: BegunIntake = {
     auth,
@@ -278,6 +279,7 @@ async function enter(runtime: Runtime, entry: Entry): Promise<SubmitResponse> {
     regenerated_from,
     draft_version,
     ...(regenerate.length === 0 ? {} : { regenerate }),
+    ...(kept_drafts === undefined ? {} : { kept_drafts }),
     ...(requesters === undefined ? {} : { requesters }),
     ...(feedback === undefined ? {} : { feedback }),
     ...(spent_calls.length === 0 ? {} : { spent_calls }),

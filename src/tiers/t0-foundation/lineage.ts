@@ -1,6 +1,7 @@
 /** The origin of a workflow that repeats the work of another, as its request carries it. */
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { ScheduleOrigin, SubmitOptions } from "../../contract/intent.ts";
+import type { KeptDrafts } from "../../contract/kept-draft.ts";
 import type { ChildRequest } from "../../contract/messages/t0.ts";
 
 /** The origin of a regenerated workflow. */
@@ -8,6 +9,8 @@ export interface Lineage {
   readonly regenerated_from: string;
   readonly intent_id: string;
   readonly draft_version: number;
+  /** The versions of other steps that are kept. */
+  readonly kept_drafts: KeptDrafts;
   /** Steps that are made again; the others keep their keys. */
   readonly regenerate: readonly string[];
   readonly correlation_id: string;

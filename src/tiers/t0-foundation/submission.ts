@@ -36,6 +36,6 @@ export function submissionOf({
     return { key, digest: digest({ ...rest, parent: { workflow_id, step_id } }) };
   }
   if (lineage === undefined) return { key, digest: digest(rest) };
-  const { requesters: _people, spent_calls: _calls, ...again } = lineage;
+  const { requesters: _people, spent_calls: _calls, kept_drafts: _drafts, ...again } = lineage;
   return { key: `${lineage.regenerated_from} ${key}`, digest: digest({ ...rest, lineage: again }) };
 }

@@ -15,7 +15,9 @@ import { gatesIn } from "../../contract/gate.ts";
 import { whyUnsatisfiable } from "../../contract/gate-spec.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { type JsonObject, toJson } from "../../contract/json.ts";
+import { keptDraftOf } from "../../contract/kept-draft.ts";
 import { explainKeys, type Problem, problemsOf } from "../../contract/known-keys.ts";
+import type { RegeneratedSteps } from "../../contract/messages/t3.ts";
 import type { Operator } from "../../contract/operator.ts";
 import { ExecutionPlan, type Plan, type PlanStep, readPlainPlan } from "../../contract/plan.ts";
 import { literalsOf } from "../../contract/reference.ts";
@@ -49,8 +51,7 @@ export interface CompileRequest {
   readonly identity: Pick<Plan, "plan_id" | "intent_id" | "workflow_id" | "round" | "parent_plan_id">;
   readonly completed: readonly string[];
   readonly used: readonly string[];
-  /** Steps that another workflow has made before: these get the draft version, and with it keys of their own. */
-  readonly regenerate: { readonly steps: readonly string[]; readonly draft_version: number };
+  readonly regenerate: RegeneratedSteps;
   readonly rename: (
     written: { readonly params: unknown; readonly literals?: PlanStep["literals"] },
     renamed: ReadonlyMap<string, string>,
@@ -302,7 +303,7 @@ function compileQuiet(step: QuietDraft, { capability: { policyTags, weights }, r
     weight: weight ?? weights[base] ?? 1,
     estimated_cost: 0,
     priority,
-    draft_version: regenerate.steps.includes(base) ? regenerate.draft_version : 1,
+    draft_version: versionOf(base, regenerate),
   };
 }
 
@@ -344,8 +345,14 @@ function compileCall(step: CallDraft, request: CompileRequest): PlanStep {
     weight: step.weight ?? weights[base] ?? 1,
     estimated_cost: step.estimated_cost ?? metadata.estimated_cost,
     priority: step.priority ?? 0,
-    draft_version: request.regenerate.steps.includes(base) ? request.regenerate.draft_version : 1,
+    draft_version: versionOf(base, request.regenerate),
   };
+}
+
+/** Returns the version with which a step begins: a kept one, the new one of a step that is made anew, or the first. */
+function versionOf(base: string, { steps, draft_version, kept }: RegeneratedSteps): number {
+  const before = keptDraftOf(kept, base);
+  return before.draft_version === 1 && steps.includes(base) ? draft_version : before.draft_version;
 }
 
 /** Joins tags without repetition; an operator's own list, of its frozen metadata, is not copied. */

@@ -19,12 +19,15 @@ export interface KeyMaterial {
   /** As canonical JSON. */
   readonly inputs: string;
   readonly draftVersion: number;
+  /** The workflow that began the draft version; absent where no other workflow can have begun one by this number. */
+  readonly draftOf?: string | undefined;
 }
 
 /** `{operator}:{tenant}:{hash}:v{draft_version}`; what is hashed is canonical JSON, in which the inputs come first. */
 export function deriveKey(of: KeyMaterial): string {
   const { operator, tenantId: tenant, intentId: intent_id, stepId: step_id, version: operator_version } = of;
-  const others = canonicalJson({ intent_id, operator_version, step_id, tenant });
+  const begun = of.draftOf === undefined ? {} : { draft_of: of.draftOf };
+  const others = canonicalJson({ ...begun, intent_id, operator_version, step_id, tenant });
   return `${operator}:${tenant}:${sha256(`{"inputs":${of.inputs},${others.slice(1)}`)}:v${of.draftVersion}`;
 }
 

@@ -8,6 +8,7 @@
  *     success, or where nothing has an effect and another answer is wanted.
  */
 
+import { keptDraftOf } from "../../../../contract/kept-draft.ts";
 import { isHarmless } from "../../../../contract/operator.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import { isSpent } from "../../../../contract/spent-call.ts";
@@ -42,15 +43,36 @@ function findKeptKey(record: WorkflowRecord, named: Named): string | null {
 
 /** The key that a step's call has with these inputs. */
 function keyAs(record: WorkflowRecord, { inputs }: Named, step: PlanStep): string {
+  const begun = findBegin(record, step);
   return deriveKey({
     operator: step.operator,
     version: step.operator_version,
     tenantId: record.tenant_id,
     intentId: record.intent.intent_id,
-    stepId: workIdOf(record, step.step_id),
+    stepId: begun.step_id,
     inputs,
     draftVersion: step.draft_version,
+    draftOf: begun.workflow_id,
   });
+}
+
+/** The step and the workflow that a step's keys contain. */
+interface Begin {
+  readonly step_id: string;
+  readonly workflow_id?: string;
+}
+
+/**
+ * Returns where a step's draft version began, as its keys contain it. Two workflows that repeat the same work begin
+ * versions of the same number, and these are different calls. No workflow is named for the work that was there first,
+ * and for versions of older ledgers.
+ */
+export function findBegin(record: WorkflowRecord, { step_id, draft_version }: PlanStep): Begin {
+  const { kept_drafts, workflow_id } = record;
+  const own = { step_id: workIdOf(record, step_id) };
+  if (kept_drafts === null) return own;
+  const kept = keptDraftOf(kept_drafts, baseIdOf(step_id));
+  return draft_version === kept.draft_version ? { ...own, ...kept } : { ...own, workflow_id };
 }
 
 /** The step whose work it is: what is planned anew for one that made no call is that one's still, and shares its call with siblings. */

@@ -84,7 +84,7 @@ function planRequest(run: Run, round: number) {
     plan_id: round === 0 ? record.plan_id : run.drawId("plan"),
     parent_plan_id: record.plan?.plan_id ?? null,
     used_step_ids: [...record.steps.keys()],
-    regenerate: { steps: record.regenerate, draft_version: record.draft_version },
+    regenerate: { steps: record.regenerate, draft_version: record.draft_version, kept: record.kept_drafts },
     requesters: record.requesters,
     situation: { ...situationOf(record, round, objective), max_steps: maxStepsOf(run) },
   };
