@@ -46,8 +46,8 @@ export function decideGate(run: Run, word: DecisionWord): GateResponse {
   if (answered !== null) return answered;
   const first = run.scopes.keep("first", () => standing);
   const ready = requireRunnable(run, standing, request);
-  // A rejection runs nothing: it is taken under every policy, and by a process that could not run what it rejects. After
-  // the time of a gate that then lets its step go on, the gate is put to the policy of now first.
+  // A rejection runs nothing: it is taken under every policy, and by a process that could not run what it rejects.
+  // After the time of a gate that then lets its step go on, the gate is put to the policy of now first.
   const isTimely = !goesOnByItself(standing, run.now);
   if (!(isPlainRejection(request) && isTimely) && isOutdated(run, standing) && isRegistered(run))
     return reviseForPolicy(run, standing);
