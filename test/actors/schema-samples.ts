@@ -243,6 +243,11 @@ export const samples: Readonly<Record<string, Sample>> = {
   ),
   Caller: fields(claim, { principal: 42 }),
   CancelRequest: fields({ ...claim, reason: "enough" }, { reason: 5 }),
+  EmitRequest: fields({ ...claim, name: "signed", key: "c1", payload: null, broadcast: false }, { broadcast: 5 }),
+  EmitResponse: fields(
+    { event_id: "e1", status: "kept", resumed: [], kept_until: "2026-01-01T00:00:00.000Z", duplicate: false },
+    { status: "lost" },
+  ),
   CancelResponse: fields({ workflow_id: wf, status: "cancelled", correlation_id: cor }, { workflow_id: 7 }),
   PauseRequest: fields({ ...claim, reason: "wait" }, { reason: 5 }),
   PauseResponse: fields({ workflow_id: wf, status: "paused", correlation_id: cor }, { status: "running" }),
