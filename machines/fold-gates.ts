@@ -122,7 +122,7 @@ function closeGate(
   decided: GateDecided,
   how: { readonly decision: "approve" | "reject"; readonly at: string },
 ): void {
-  const { gate_id, principal, edited, resolution, result_digest, apply_targets, comment } = decided;
+  const { gate_id, principal, edited, resolution, result_digest, answer, apply_targets, comment } = decided;
   const { carried_by = [], signature = null } = decided;
   changeGate(record, gate_id, (gate) => ({
     spent_signatures: spend(gate, signature),
@@ -132,6 +132,7 @@ function closeGate(
       edited,
       resolution,
       ...(result_digest !== undefined && { result_digest }),
+      ...(answer !== undefined && { answer }),
       apply_targets: [...apply_targets],
       comment,
       carried_by: [...carried_by],
@@ -149,7 +150,7 @@ const spend = ({ spent_signatures }: Gate, signature: GateSignature | null): str
 
 function voteOf(payload: EventPayloads["GATE_VOTED"], { at }: Folded): GateVote {
   const { decision, principal, on_behalf_of, advisory, payload_digest, signature, comment } = payload;
-  const { apply_targets, resolution, result } = payload;
+  const { apply_targets, resolution, result, answer } = payload;
   const { type, id, role } = principal;
   return {
     decision,
@@ -164,6 +165,7 @@ function voteOf(payload: EventPayloads["GATE_VOTED"], { at }: Folded): GateVote 
     ...(apply_targets !== undefined && { apply_targets: [...apply_targets] }),
     ...(resolution !== undefined && { resolution }),
     ...(result !== undefined && { result }),
+    ...(answer !== undefined && { answer }),
   };
 }
 

@@ -48,7 +48,11 @@ function voteOf(gate: Gate, word: Word): string {
   if (word === "approve" && gate.denied !== undefined) return whileDenied(gate.denied);
   const decides = gate.consequences[word];
   if (given + 1 >= needed) return needed === 1 ? decides : `With the last of ${needed} ${told[word]}: ${decides}`;
-  const rest = word === "approve" ? `${gate.operator} does not run before the last of them` : "the gate stays open";
+  const waits =
+    gate.kind === "ask"
+      ? "the answer counts with the last of them"
+      : `${gate.operator} does not run before the last of them`;
+  const rest = word === "approve" ? waits : "the gate stays open";
   return `One vote: ${given + 1} of ${needed} ${told[word]} are then given, and ${rest}.`;
 }
 

@@ -10,7 +10,8 @@
  * 4.  Nothing closes a gate that its votes do not carry, no vote or decision holds for another payload, outcome version
  *     or policy than the gate's, and no signature serves twice: such events are refused before they are appended, also
  *     if another process was faster.
- * 5.  Votes that approve agree on where the outcome is to be applied: nobody's vote is carried elsewhere by another's.
+ * 5.  Votes that approve agree on where the outcome is to be applied, and on the answer to a question: nobody's vote is
+ *     carried elsewhere by another's.
  */
 import type { EventDraft, GateVoted } from "../src/contract/event.ts";
 import type { Gate } from "../src/contract/gate.ts";
@@ -86,19 +87,20 @@ const isHeldAgainstAll = (gate: Gate, apart: readonly PrincipalRef[]): boolean =
 export const countedVotes = ({ votes }: Pick<Gate, "votes">, decision: GateVote["decision"]): readonly GateVote[] =>
   votes.filter((vote) => !vote.advisory && vote.decision === decision);
 
-type Targeted = Pick<GateVoted, "apply_targets">;
+type Content = Pick<GateVoted, "apply_targets" | "answer">;
 
 /** Returns the places where a vote would have the outcome applied. */
-const targetsOf = ({ apply_targets = [] }: Targeted): readonly string[] => apply_targets;
+const targetsOf = ({ apply_targets = [] }: Content): readonly string[] => apply_targets;
 
-const hasSameTargets = (one: Targeted, other: Targeted): boolean =>
-  JSON.stringify(targetsOf(one)) === JSON.stringify(targetsOf(other));
+/** Answers have the members of their form in its order: equal ones are equal as text. */
+const hasSameContent = (one: Content, other: Content): boolean =>
+  JSON.stringify([targetsOf(one), one.answer ?? null]) === JSON.stringify([targetsOf(other), other.answer ?? null]);
 
-/** Returns whether a vote would have the outcome applied where those that approve would. */
-export const agreesOnTargets = (
+/** Returns whether a vote has the targets of those that approve, and gives their answer. */
+export const agreesWithVotes = (
   gate: Pick<Gate, "votes">,
-  vote: Pick<GateVoted, "decision" | "apply_targets">,
-): boolean => vote.decision === "reject" || countedVotes(gate, "approve").every((other) => hasSameTargets(other, vote));
+  vote: Pick<GateVoted, "decision" | "apply_targets" | "answer">,
+): boolean => vote.decision === "reject" || countedVotes(gate, "approve").every((other) => hasSameContent(other, vote));
 
 export const tallyOf = (gate: Pick<Gate, "votes" | "quorum">): GateTally => ({
   approvals: countedVotes(gate, "approve").length,
@@ -132,7 +134,7 @@ export function fitsGate(gate: Gate, draft: EventDraft): boolean {
       if (!advisory && apart_from !== undefined && !isHeldAgainstAll(gate, apart_from)) return false;
       const isFree =
         standingVote(gate, principal) === null && !(on_behalf_of !== null && isSeatTaken(gate, on_behalf_of));
-      const agrees = advisory || agreesOnTargets(gate, draft.payload);
+      const agrees = advisory || agreesWithVotes(gate, draft.payload);
       return isFree && agrees && isBoundTo(gate, draft.payload) && !isUsed(gate, signature);
     }
     case "GATE_VOTE_WITHDRAWN":

@@ -12,7 +12,8 @@
  *     never failed past the person.
  * 3.  The end of a call is accepted after its attempt was given up: its failure while the step backs off, its success
  *     even in doubt, while a person is asked. A success is final: no later end changes it.
- * 4.  While a call is under way no other is begun; only a call that a crash has interrupted is repeated.
+ * 4.  The answer to the question of a step without a call finishes the step; an approval of a call never does.
+ * 5.  While a call is under way no other is begun; only a call that a crash has interrupted is repeated.
  */
 import { setup } from "xstate";
 
@@ -32,9 +33,12 @@ export type StepEvent =
   | { readonly type: "ACTION_SETTLED"; readonly resolution: "done" | "retry" | "failed" }
   | { readonly type: "GATE_OPENED" }
   | { readonly type: "GATE_REVISED"; readonly cause: "edit" | "regenerate" | "policy" | "basis" }
-  | { readonly type: "GATE_EXPIRED"; readonly action: "deny" | "allow" }
-  | { readonly type: "USER_APPROVED" }
+  | { readonly type: "GATE_EXPIRED"; readonly action: "deny" | "allow"; readonly answer?: object | null }
+  | { readonly type: "USER_APPROVED"; readonly answer?: object | null }
   | { readonly type: "USER_REJECTED" };
+
+/** Returns the answer to a question that an event brings; null if it brings none. */
+const answerIn = (event: StepEvent): object | null => ("answer" in event ? (event.answer ?? null) : null);
 
 const fails = { STEP_FAILED: "#step.failed" } as const;
 const lost = { ACTION_IN_DOUBT: "in_doubt" } as const;
@@ -43,6 +47,8 @@ const lost = { ACTION_IN_DOUBT: "in_doubt" } as const;
 export const stepMachine = setup({
   types: { events: {} as StepEvent },
   guards: {
+    answers: ({ event }) => answerIn(event) !== null && !(event.type === "GATE_EXPIRED" && event.action === "deny"),
+    isPlain: ({ event }) => answerIn(event) === null,
     allows: ({ event }) => event.type === "GATE_EXPIRED" && event.action === "allow",
     isRepeat: ({ event }) => event.type === "ACTION_STARTED" && event.recovered === true,
     isDone: ({ event }) => event.type === "ACTION_SETTLED" && event.resolution === "done",
@@ -88,7 +94,7 @@ export const stepMachine = setup({
           },
         },
         finishing: {
-          description: "The call has ended; its outcome is checked.",
+          description: "The call has ended, or the answer is there; its outcome is checked.",
           on: { STEP_SUCCEEDED: "#step.succeeded", ...fails },
         },
         settling: {
@@ -102,12 +108,12 @@ export const stepMachine = setup({
           },
         },
         awaiting_approval: {
-          description: "A person is asked before the call.",
+          description: "A person is asked: before the call, or for the answer to the step's question.",
           on: {
-            USER_APPROVED: "judging",
+            USER_APPROVED: [{ guard: "answers", target: "finishing" }, { target: "judging" }],
             USER_REJECTED: {},
             GATE_REVISED: {},
-            GATE_EXPIRED: [{ guard: "allows", target: "judging" }, {}],
+            GATE_EXPIRED: [{ guard: "answers", target: "finishing" }, { guard: "allows", target: "judging" }, {}],
             ...fails,
           },
         },
@@ -119,7 +125,7 @@ export const stepMachine = setup({
           description: "Nobody knows whether the call took effect; a person is asked.",
           on: {
             GATE_OPENED: {},
-            USER_APPROVED: {},
+            USER_APPROVED: { guard: "isPlain" },
             USER_REJECTED: {},
             ACTION_SUCCEEDED: {},
             ACTION_SETTLED: [

@@ -16,8 +16,8 @@ export type {
   AdmissionState,
   StartedDetail,
 } from "./contract/admission.ts";
+export { AnswerForm, type FormField } from "./contract/answer-form.ts";
 export { type Signing, signingInput } from "./contract/approval-claims.ts";
-// Records
 export { AssistantDelta } from "./contract/assistant-delta.ts";
 export { AuditEntry, AuditOutcome } from "./contract/audit.ts";
 export { AuthContext, Caller } from "./contract/auth-context.ts";
@@ -215,7 +215,7 @@ export { WhatIfFinding, WhatIfReport } from "./contract/whatif-report.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";
 export { type Listed, WorkflowSummary } from "./contract/workflow-summary.ts";
 export { createKernel } from "./create-kernel.ts";
-// Defining packages
+export type { AskBuilder, AskDraft, AskStep } from "./define/ask-step.ts";
 export { allOf, anyOf, not, type Tests, when } from "./define/conditions.ts";
 export type { CapabilityOptions, PlanMaker } from "./define/define-capability.ts";
 export { defineCapability, definePolicy, type PlanBuilders } from "./define/define-capability.ts";

@@ -10,6 +10,7 @@ import { canonicalJson, digest } from "./digest.ts";
 import type { GateDecided, GateVoted, LedgerEvent } from "./event.ts";
 import type { Gate, ParsedGateRequest } from "./gate.ts";
 import type { GateVote, PrincipalRef } from "./gate-vote.ts";
+import type { JsonObject } from "./json.ts";
 
 export interface ApprovalClaims extends Pick<Gate, "gate_id" | "tenant_id" | "workflow_id" | "payload_digest"> {
   readonly principal: PrincipalRef;
@@ -23,6 +24,8 @@ export interface ApprovalClaims extends Pick<Gate, "gate_id" | "tenant_id" | "wo
   readonly resolution?: "done" | "retry" | "failed";
   /** SHA-256 of the result of a call that is settled as done; of `null` if no result was given. */
   readonly result_digest?: string;
+  /** SHA-256 of the answer; only of an approval at the gate of a question. */
+  readonly answer_digest?: string;
   /** SHA-256 of the list of targets, if any are named. */
   readonly apply_targets_digest?: string;
 }
@@ -41,6 +44,8 @@ export interface Signing {
   readonly resolution?: "done" | "retry" | "failed" | null | undefined;
   /** The result of the call as JSON; only with `done`. */
   readonly result?: unknown;
+  /** The answer to a question, as the form of its gate reads it. */
+  readonly answer?: JsonObject | undefined;
   /** The places where the outcome is to be applied, if the decision names them. */
   readonly apply_targets?: readonly string[] | undefined;
 }
@@ -72,14 +77,17 @@ export function signedInput(event: LedgerEvent, earlier = false): string {
   const { gate_id, payload_digest, policy_version, outcome_id, outcome_version, basis_digest } = payload;
   const { tenant_id, workflow_id } = event;
   const bound = { gate_id, tenant_id, workflow_id: workflow_id ?? "", payload_digest, policy_version, basis_digest };
-  const { principal, resolution, result, result_digest, apply_targets } = payload;
+  const { principal, resolution, result, result_digest, answer, apply_targets } = payload;
   const word = {
     principal: principal as PrincipalRef,
     decision: payload.decision ?? (event.event_type === "USER_APPROVED" ? "approve" : "reject"),
     resolution,
   };
   const told = result === undefined ? { result_digest } : resultOf(resolution, result);
-  return textOf({ ...bound, outcome_id, outcome_version }, earlier ? word : { ...word, ...told, apply_targets });
+  return textOf(
+    { ...bound, outcome_id, outcome_version },
+    earlier ? word : { ...word, ...told, answer, apply_targets },
+  );
 }
 
 interface Bound extends Omit<ApprovalClaims, "principal" | "decision" | "resolution" | "basis_digest"> {
@@ -92,21 +100,31 @@ interface Told extends Omit<Signing, "result"> {
 
 /** Returns the claims as text; undefined members are left out. */
 function textOf(bound: Bound, { principal: { type, id }, decision, apply_targets = [], ...told }: Told): string {
-  const { resolution, result_digest } = told;
+  const { resolution, result_digest, answer } = told;
   const settled = { resolution: resolution ?? undefined, result_digest };
   const apply_targets_digest = apply_targets.length === 0 ? undefined : digest(apply_targets);
-  return canonicalJson({ ...bound, ...settled, apply_targets_digest, principal: { type, id }, decision });
+  const answer_digest = answer === undefined ? undefined : digest(answer);
+  return canonicalJson({
+    ...bound,
+    ...settled,
+    answer_digest,
+    apply_targets_digest,
+    principal: { type, id },
+    decision,
+  });
 }
 
-type Word = Pick<GateVote, "result" | "apply_targets"> & Pick<Partial<GateDecided>, "resolution" | "result_digest">;
+type Word = Pick<GateVote, "result" | "answer" | "apply_targets"> &
+  Pick<Partial<GateDecided>, "resolution" | "result_digest">;
 
 /** Returns whether a repeated decision agrees with the recorded one: members that it leaves out count as equal. */
 export function saysSame(word: Word, { payload }: Pick<ParsedGateRequest, "payload">): boolean {
-  const { resolution, result, apply_targets } = payload;
+  const { resolution, result, answer, apply_targets } = payload;
   const given = word.result_digest ?? (word.result === undefined ? undefined : digest(word.result));
   return (
     (resolution === undefined || resolution === word.resolution) &&
     (result === undefined || given === undefined || digest(result) === given) &&
+    (answer === undefined || digest(answer) === digest(word.answer ?? null)) &&
     (apply_targets.length === 0 || digest(apply_targets) === digest(word.apply_targets ?? []))
   );
 }

@@ -6,7 +6,7 @@
  *     client that is disconnected before the bookmark that ends it.
  */
 import { z } from "zod";
-import { gateStatuses } from "./gate.ts";
+import { gateKinds, gateStatuses } from "./gate.ts";
 import { CorrelationId, GateId, IntentId, PrincipalId, StepId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import { WorkflowStateName } from "./progress.ts";
 
@@ -16,7 +16,7 @@ export const FeedGate = z.object({
   change: z.enum(["opened", "changed", "closed"]),
   gate_id: GateId,
   step_id: StepId,
-  kind: z.enum(["approval", "in_doubt"]),
+  kind: z.enum(gateKinds),
   status: z.enum(gateStatuses),
   title: z.string(),
   operator: z.string(),

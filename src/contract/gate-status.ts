@@ -1,5 +1,6 @@
 /** The states of a gate. This file loads no schema, so that a page in a browser can ask whether a gate is open. */
 
+export const gateKinds = ["approval", "in_doubt", "ask"] as const;
 export const gateStatuses = ["declared", "open", "suspended", "approved", "rejected", "expired", "voided"] as const;
 export type GateStatus = (typeof gateStatuses)[number];
 

@@ -8,7 +8,7 @@
  */
 import { z } from "zod";
 import { PrincipalId } from "./ids.ts";
-import { JsonValue } from "./json.ts";
+import { JsonObject, JsonValue } from "./json.ts";
 
 /** A principal without the role in which they act. */
 export const PrincipalRef = z.object({ type: z.string().min(1).max(64), id: PrincipalId });
@@ -62,6 +62,8 @@ export const GateVote = z.object({
   resolution: z.enum(["done", "retry", "failed"]).optional(),
   /** The result of the call; only with `done`. */
   result: JsonValue.optional(),
+  /** The answer to a question, as its form read it. */
+  answer: JsonObject.optional(),
 });
 export type GateVote = z.infer<typeof GateVote>;
 

@@ -12,7 +12,7 @@ import { kernelError } from "./error-codes.ts";
 import { GateDoubt } from "./gate-doubt.ts";
 import { GateEdit } from "./gate-edit.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
-import { gateStatuses } from "./gate-status.ts";
+import { gateKinds, gateStatuses } from "./gate-status.ts";
 import { GateDelegation, GateQuorum, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, GateId, OutcomeId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
@@ -20,7 +20,11 @@ import { JsonObject, JsonValue } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
 
-export { type GateStatus, gateStatuses, isOpenGate } from "./gate-status.ts";
+export { type GateStatus, gateKinds, gateStatuses, isOpenGate } from "./gate-status.ts";
+
+/** The purposes of a gate. */
+export const GateKind = z.enum(gateKinds);
+export type GateKind = z.infer<typeof GateKind>;
 
 /** A button for the host's user interface; its meaning is the host's. */
 export const UiAction = z.strictObject({
@@ -83,8 +87,8 @@ export const Gate = z.object({
   workflow_id: WorkflowId,
   /** The step that waits. */
   step_id: StepId,
-  /** `approval`: whether a call may be made; `in_doubt`: how a call ended. */
-  kind: z.enum(["approval", "in_doubt"]),
+  /** `approval`: whether a call may be made; `in_doubt`: how a call ended; `ask`: a question that wants an answer. */
+  kind: GateKind,
   /** Open, or how it ended. */
   status: z.enum(gateStatuses),
   /** The step's name; of an edited gate that somebody reads, the operator and the values that the edits left. */
@@ -97,7 +101,7 @@ export const Gate = z.object({
   reasons: z.array(GateReason),
   /** The outcome that the call would make final. */
   target: z.object({ type: z.string(), outcome_id: OutcomeId, version: z.int().positive() }).nullable(),
-  /** Exactly what runs after an approval. */
+  /** Exactly what runs after an approval; of a question: `question`, `show`, `form` and `otherwise`. */
   payload: JsonValue,
   /** SHA-256 of its canonical JSON. */
   payload_digest: z.string(),
@@ -205,6 +209,8 @@ export const Gate = z.object({
       resolution: z.enum(["done", "retry", "failed"]).nullable(),
       /** SHA-256 of the result of a call that is settled as done. */
       result_digest: z.string().optional(),
+      /** The answer to a question, as its form read it. */
+      answer: JsonObject.optional(),
       apply_targets: z.array(z.string()),
       comment: z.string().nullable(),
       /** The votes that carried the decision; none if one decision was enough. */
@@ -267,6 +273,8 @@ export const GateRequest = z.strictObject({
       resolution: z.enum(["done", "retry"]).optional(),
       /** The result of the call; only with `done`. */
       result: JsonValue.optional(),
+      /** The answer to a question; an approval of a gate of kind `ask` needs it. */
+      answer: JsonObject.optional(),
       /** Only if the gate still shows this payload. */
       payload_digest: z.string().optional(),
       /** The `basis_digest` that the gate showed; an approval needs it if the gate has `basis_changed`. */

@@ -98,6 +98,7 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
       comment: vote.comment === null ? null : phrase(vote.comment),
       ...(vote.apply_targets !== undefined && { apply_targets: small(vote.apply_targets, []) }),
       ...(vote.result !== undefined && { result: small(vote.result, null) }),
+      ...(vote.answer !== undefined && { answer: small(vote.answer, {}) }),
     })),
     ...(gate.basis !== undefined && { basis: small(gate.basis, []) }),
     ...(gate.added_roles !== undefined && { added_roles: some(gate.added_roles, phrase) }),

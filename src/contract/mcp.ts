@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { GateEdit } from "./gate-edit.ts";
+import { gateKinds } from "./gate-status.ts";
 import { ErrorCategory } from "./kernel-error.ts";
 import { WorkflowStateName } from "./progress.ts";
 
@@ -34,7 +35,7 @@ export const McpGate = z.looseObject({
   gate_id: z.string(),
   workflow_id: z.string(),
   step_id: z.string(),
-  kind: z.enum(["approval", "in_doubt"]),
+  kind: z.enum(gateKinds),
   status: z.string(),
   title: z.string(),
   /** The step's name, where edits made `title` another. */

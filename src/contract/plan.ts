@@ -10,7 +10,15 @@ import { isPlainObject, JsonObject } from "./json.ts";
 import { Money } from "./money.ts";
 import { Effect, OperatorName, operatorNamePattern } from "./operator.ts";
 import { Literals } from "./reference.ts";
-import { FailStepDraft, kindNames, RunStepDraft, SleepStepDraft, stepKinds, stepMembers } from "./step-kinds.ts";
+import {
+  AskStepDraft,
+  FailStepDraft,
+  kindNames,
+  RunStepDraft,
+  SleepStepDraft,
+  stepKinds,
+  stepMembers,
+} from "./step-kinds.ts";
 import { WaitStepDraft } from "./wait-step.ts";
 
 export const RiskLevel = z.enum(["low", "medium", "high"]);
@@ -60,6 +68,7 @@ export const AnyStepDraft = z.discriminatedUnion("kind", [
   WaitStepDraft,
   FailStepDraft,
   RunStepDraft,
+  AskStepDraft,
 ]);
 export type AnyStepDraft = z.input<typeof AnyStepDraft>;
 

@@ -6,13 +6,15 @@
  * Never: what a step of a kind does (a row in T4's table of kinds does).
  */
 import { z } from "zod";
+import { AnswerForm, readAnswer } from "./answer-form.ts";
 import { Condition } from "./condition.ts";
+import { GateSpec } from "./gate-spec.ts";
 import { StepId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
-import { readReference } from "./reference.ts";
+import { readReference, referencesIn } from "./reference.ts";
 
 /** The kinds of steps: `call` calls an operator, `respond` gives the direct response of a planner. */
-export const stepKinds = ["call", "respond", "sleep", "wait", "fail", "run"] as const;
+export const stepKinds = ["call", "respond", "sleep", "wait", "fail", "run", "ask"] as const;
 export type StepKind = (typeof stepKinds)[number];
 
 /** Returns whether steps of a kind call an operator, which must be registered where they run. */
@@ -134,10 +136,59 @@ export const RunStepDraft = z.strictObject({
 });
 export interface RunStepDraft extends z.input<typeof RunStepDraft> {}
 
+const maxQuestion = 20_000;
+
+const askParams = {
+  /** The question in words; in a plan it may hold references. */
+  question: z.string().min(1).max(maxQuestion),
+  /** The data that people are shown beside the question. */
+  show: JsonObject.default({}),
+  /** The form of the answer: a JSON Schema of an object, with the keywords that the guide lists. */
+  form: AnswerForm,
+  /** The answer that stands if nobody answers before a gate expires whose expiry allows. */
+  otherwise: JsonObject.optional(),
+} as const;
+
+/** Returns what is wrong with the answer that a question has for itself; null if it follows the form. */
+function whyNoAnswer({ form, otherwise }: { readonly form: AnswerForm; readonly otherwise?: JsonObject | undefined }) {
+  const reading = otherwise === undefined ? null : readAnswer(form, otherwise);
+  return reading === null || reading.ok ? null : `it does not follow the form: ${z.prettifyError(reading.error)}`;
+}
+
+/** The params of a step that asks people, when it begins. A gate shows exactly these. */
+export const AskParams = z.strictObject(askParams).superRefine((params, { addIssue }) => {
+  const why = whyNoAnswer(params);
+  if (why !== null) addIssue({ code: "custom", path: ["otherwise"], message: why });
+});
+export type AskParams = z.output<typeof AskParams>;
+
+/** A step that asks people for an answer of a stated form. It gives the answer. */
+export const AskStepDraft = z
+  .strictObject({
+    ...stepMembers,
+    /** The kind of the step: it asks people for an answer. */
+    kind: z.literal("ask"),
+    /** The question, what is shown with it, and the form of the answer. */
+    params: z.strictObject(askParams),
+    /** The gate: who answers, how many of them, in what time, and what follows if nobody does. */
+    gate: GateSpec.optional(),
+  })
+  .superRefine(({ params, gate }, { addIssue }) => {
+    const refuse = (message: string): void => addIssue({ code: "custom", path: ["params", "otherwise"], message });
+    const isAllowed = gate?.expiry?.action === "allow";
+    if (isAllowed && params.otherwise === undefined)
+      refuse("a gate whose expiry allows needs the answer that then stands");
+    if (!isAllowed && params.otherwise !== undefined) refuse("it needs a gate whose expiry has the action allow");
+    const why = [...referencesIn(params.otherwise ?? {}, undefined)].length > 0 ? null : whyNoAnswer(params);
+    if (why !== null) refuse(why);
+  });
+export interface AskStepDraft extends z.input<typeof AskStepDraft> {}
+
 /** The names of the kinds that call no operator, in lists, rules and drawings. */
 export const kindNames: Readonly<Record<Exclude<StepKind, "call" | "respond">, string>> = {
   sleep: "Kernel.Sleep",
   wait: "Kernel.Wait",
   fail: "Kernel.Fail",
   run: "Kernel.Run",
+  ask: "Kernel.Ask",
 };

@@ -13,6 +13,8 @@ import {
   type Reference,
   writeReferences,
 } from "../contract/reference.ts";
+import { answerFormOf } from "./answer-form-of.ts";
+import type { AskBuilder } from "./ask-step.ts";
 import type { RunBuilder } from "./run-step.ts";
 
 /** A step that others may wait for, built or plain, also one of an earlier round. */
@@ -123,6 +125,7 @@ export interface QuietBuilders {
   readonly sleep: SleepBuilder;
   readonly wait: WaitBuilder;
   readonly fail: FailBuilder;
+  readonly ask: AskBuilder;
 }
 
 export const quietBuilders: QuietBuilders = {
@@ -144,6 +147,15 @@ export const quietBuilders: QuietBuilders = {
     return finishStep({ ...common, kind: "wait", params });
   },
   fail: ({ code, message, ...common }) => finishStep({ ...common, kind: "fail", params: { code, message } }),
+  ask: ({ question, show, form, otherwise, ...common }) => {
+    const params = {
+      question: question ?? common.name,
+      ...(show !== undefined && { show }),
+      form: answerFormOf(form, common.step_id),
+      ...(otherwise !== undefined && { otherwise }),
+    };
+    return finishStep({ ...common, kind: "ask", params } as Written);
+  },
 };
 
 const msOf = ({ days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0 }: Duration): number =>

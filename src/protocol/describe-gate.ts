@@ -11,6 +11,7 @@ import { describeChange, describeComment, describeEditor, describeEdits, listExc
 import { doubtWords } from "./doubt-words.ts";
 import { tellExpiry } from "./expiry-words.ts";
 import { failureLines, hasAnswered } from "./failure-lines.ts";
+import { describeShown, fieldsOf, formOfGate } from "./form-fields.ts";
 import { namePrincipal } from "./name-principal.ts";
 import { namedTargets } from "./named-targets.ts";
 import { showLine } from "./visible-text.ts";
@@ -50,11 +51,10 @@ export interface GateSection {
 
 /** Returns the sections about a gate, in the order in which a person reads them. Empty sections are left out. */
 export function describeGate(gate: Gate): readonly GateSection[] {
-  const isCalled = gate.kind === "in_doubt";
   const sections: readonly GateSection[] = [
     { id: "edits", title: "Edited", facts: editFacts(gate), text: editText(gate) },
     factSection("why", "Why a person is asked", [...gate.reasons.map(reasonFact), ...denialFacts(gate)]),
-    factSection("what", "What runs", whatFacts(gate)),
+    factSection("what", whatTitle[gate.kind], whatFacts(gate)),
     factSection("doubt", "What is known of the call", doubtFacts(gate)),
     factSection("cost", "Risk and cost", [fact("risk", `${gate.risk_level}, estimated cost ${gate.estimated_cost}`)]),
     factSection("who", "Who decides", whoFacts(gate)),
@@ -63,12 +63,21 @@ export function describeGate(gate: Gate): readonly GateSection[] {
     factSection("decision", "Decision", decisionFacts(gate)),
     textSection("preview", "Preview", gate.preview),
     textSection("changes", "Changes", gate.diff ?? ""),
-    textSection("payload", isCalled ? "Was sent" : "Would run", JSON.stringify(gate.payload, null, 2)),
+    textSection("payload", payloadTitle[gate.kind], JSON.stringify(gate.payload, null, 2)),
     factSection("effects", "Answers", effectFacts(gate)),
     factSection("bound", "What an answer is bound to", boundFacts(gate)),
   ];
   return sections.filter((one) => one.facts.length > 0 || one.text !== null);
 }
+
+const whatTitle = { approval: "What runs", in_doubt: "What runs", ask: "What is asked" } as const;
+
+/** The titles of the payload, by the kind of its gate. */
+export const payloadTitle = {
+  approval: "Would run",
+  in_doubt: "Was sent",
+  ask: "Question, form and what is shown",
+} as const;
 
 /** Returns the facts of all sections but these. */
 export const factsWithout = (sections: readonly GateSection[], ...ids: readonly GateSectionId[]): readonly GateFact[] =>
@@ -117,7 +126,14 @@ function editText(gate: Gate): string | null {
   return [...lines, ...named].join("\n");
 }
 
-function whatFacts({ kind, operator, effect, target }: Gate): readonly GateFact[] {
+function whatFacts(gate: Gate): readonly GateFact[] {
+  const { kind, operator, effect, target } = gate;
+  const form = formOfGate(gate);
+  if (form !== null) {
+    const fields = fieldsOf(form);
+    const told = fields.map((field) => `${field.name}: ${describeShown(field)}`);
+    return [fact("asks", `for an answer with ${fields.map(({ name }) => name).join(", ")}`), ...each("field", told)];
+  }
   const final = target === null ? [] : [`${target.type} version ${target.version}, ${target.outcome_id}`];
   return [fact(kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`), ...each("target", final)];
 }
@@ -165,9 +181,21 @@ function voteFacts({ votes }: Gate): readonly GateFact[] {
 }
 
 function describeVote(vote: GateVote): string {
-  const { principal, decision, on_behalf_of, advisory, signature, comment, apply_targets, resolution, result } = vote;
+  const {
+    principal,
+    decision,
+    on_behalf_of,
+    advisory,
+    signature,
+    comment,
+    apply_targets,
+    resolution,
+    result,
+    answer: given,
+  } = vote;
   const more = [
     ...(result === undefined ? [] : [`result ${JSON.stringify(result)}`]),
+    ...(given === undefined ? [] : [`answer ${JSON.stringify(given)}`]),
     ...(apply_targets === undefined ? [] : [`applied to ${JSON.stringify(apply_targets)}`]),
     ...(on_behalf_of === null ? [] : [`in the place of ${namePrincipal(on_behalf_of)}`]),
     ...(advisory ? ["advice"] : []),
@@ -178,9 +206,9 @@ function describeVote(vote: GateVote): string {
   return [`${namePrincipal(principal)} ${answer}`, ...more].join(", ");
 }
 
-function dueFacts({ due_at, expiry_action, escalate_to }: Gate): readonly GateFact[] {
+function dueFacts({ due_at, expiry_action, escalate_to, kind }: Gate): readonly GateFact[] {
   if (due_at === null) return [];
-  const then = expiry_action === null ? "nothing happens" : tellExpiry(expiry_action, escalate_to);
+  const then = expiry_action === null ? "nothing happens" : tellExpiry(expiry_action, escalate_to, kind);
   return [{ name: "due", at: due_at, text: `if nobody decides, ${then}` }];
 }
 
@@ -190,10 +218,12 @@ function decisionFacts({ decision }: Gate): readonly GateFact[] {
   const who = principal === null ? "nobody, by its time" : namePrincipal(principal);
   const answer = resolution === null ? decision.decision : `“${doubtWords[resolution]}”`;
   const decided = `${answer} by ${who} at ${at}${edited ? ", edited" : ""}`;
-  return [fact("decided", decided), ...each("comment", comment === null ? [] : [comment])];
+  const given = decision.answer === undefined ? [] : [JSON.stringify(decision.answer)];
+  return [fact("decided", decided), ...each("answer", given), ...each("comment", comment === null ? [] : [comment])];
 }
 
-function effectFacts({ consequences: { approve, edit, reject }, editable }: Gate): readonly GateFact[] {
+function effectFacts({ consequences: { approve, edit, reject }, editable, kind }: Gate): readonly GateFact[] {
+  if (kind === "ask") return [fact("approve", approve), fact("reject", reject)];
   const edits = editable === null ? "Nothing of it may be edited." : edit;
   return [fact("approve", approve), fact("edit", edits), fact("reject", reject)];
 }

@@ -123,6 +123,10 @@ export const gateSamples: Readonly<Record<string, Sample>> = {
   GateVote: fields(vote, { advisory: "no" }),
   CutGate: fields({ ...gate, truncated: true }, { truncated: "no" }),
   ListedGate: fields({ ...gate, truncated: true, checked: true }, { checked: "no" }),
+  AnswerForm: {
+    sample: { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] },
+    wrong: { type: "object", properties: { ok: { type: "text" } }, required: ["ok"] },
+  },
   NoticeKind: { sample: "due_soon", wrong: "soon" },
   PublicJwk: fields(jwk, { crv: "P-256" }),
   WithdrawalRequest: fields({ ...claim, gate_id: "gate-s1" }, { gate_id: 1 }),

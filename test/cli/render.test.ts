@@ -120,7 +120,7 @@ describe("gate", () => {
     const text = renderGate({ ...gate, payload }, look);
     expect(text).toContain('\nFields of the payload\n  folder    "/etc"\n  path      "N.md"\nChanges\n');
     expect(renderGate({ ...gate, payload: gate.preview }, look)).not.toContain("Fields of the payload");
-    const long = renderHidden({ payload: { text: "x".repeat(5000) }, preview: "a letter" });
+    const long = renderHidden({ kind: "approval", payload: { text: "x".repeat(5000) }, preview: "a letter" });
     expect(long.length).toBeLessThan(2100);
     expect(long).toContain("… 3002 more characters");
   });

@@ -53,6 +53,7 @@ export interface ProbeEvent {
   readonly label: string | null;
   readonly recovered: boolean;
   readonly gates: readonly string[];
+  readonly answer: object | null;
 }
 
 export const guardFields = {
@@ -65,6 +66,7 @@ export const guardFields = {
   label: fc.constantFrom("dependency_cancelled", null),
   recovered: fc.boolean(),
   gates: fc.constantFrom<readonly string[]>([], ["gate-one"]),
+  answer: fc.constantFrom(null, { ok: true }),
 };
 
 export const anyEventOf = (machine: AnyStateMachine): fc.Arbitrary<ProbeEvent> =>
@@ -80,6 +82,7 @@ export const event = (type: string, fields: Partial<ProbeEvent> = {}): ProbeEven
   label: null,
   recovered: false,
   gates: ["gate-one"],
+  answer: null,
   ...fields,
   type,
 });

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { stepMachine } from "../../machines/index.ts";
-import type { LedgerEvent } from "../../src/index.ts";
+import type { AnyStepDraft, LedgerEvent } from "../../src/index.ts";
 import { createCoverage, type Driver, titleOf, walkPath } from "./driver.ts";
 import { type ChartEvent, type ChartPath, createModel, eventsOf, nameOf } from "./paths.ts";
 import { step } from "./scripted.ts";
@@ -22,7 +22,13 @@ const ways = {
     ...way("ACTION_SUCCEEDED"),
   ],
 };
-const model = createModel(stepMachine, { ways, rare: ["running.judging + ACTION_IN_DOUBT"] });
+const rare = [
+  "running.judging + ACTION_IN_DOUBT",
+  // An answered question is through in the same turn; other ways to `finishing` are those of a call.
+  "running.awaiting_approval + USER_APPROVED(answer)",
+  "running.awaiting_approval + GATE_EXPIRED(allow, answer)",
+];
+const model = createModel(stepMachine, { ways, rare });
 const coverage = createCoverage();
 const hour = 3_600_000;
 const timeout = 10_000;
@@ -47,6 +53,18 @@ function operatorFor(route: readonly ChartEvent[]): string {
   return late || route.some(({ type }) => type === "ACTION_IN_DOUBT") ? "Model.Send" : "Model.Read";
 }
 const isParked = (route: readonly ChartEvent[]): boolean => route.some(({ type }) => type === "STEP_PARKED");
+/** A step that asks is answered by a person, or has an answer for itself. */
+const isAsked = (route: readonly ChartEvent[]): boolean => route.some(({ answer = null }) => answer !== null);
+const answerOf = { ok: true };
+
+function askStep(route: readonly ChartEvent[]): AnyStepDraft {
+  const form = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
+  const isLate = route.some(({ type }) => type === "GATE_EXPIRED");
+  const late = isLate ? { gate: { expiry: { after_ms: hour, action: "allow" } } as const } : {};
+  const params = { question: "ok?", form, ...(isLate && { otherwise: answerOf }) };
+  return { step_id: "subject", name: "subject", kind: "ask", params, depends_on: ["first"], ...late };
+}
+
 const gateIn = (route: readonly ChartEvent[]) => {
   const awaits = route.some(({ type }, i) => type === "GATE_OPENED" && route[i - 1]?.type === "STEP_STARTED");
   const action = route.find(({ type }) => type === "GATE_EXPIRED")?.action;
@@ -63,13 +81,15 @@ async function open(path: ChartPath): Promise<Subject> {
   subject.script.denies = deniedIn(route);
   subject.script.plan([
     step("first", "Model.Read"),
-    isParked(route)
-      ? { step_id: "subject", name: "subject", kind: "sleep", params: { ms: hour }, depends_on: ["first"] }
-      : step("subject", operatorFor(route), {
-          depends_on: ["first"],
-          ...gateIn(route),
-          ...(subject.script.denies === "outcome" && { outcome: "Model.Outcome" }),
-        }),
+    isAsked(route)
+      ? askStep(route)
+      : isParked(route)
+        ? { step_id: "subject", name: "subject", kind: "sleep", params: { ms: hour }, depends_on: ["first"] }
+        : step("subject", operatorFor(route), {
+            depends_on: ["first"],
+            ...gateIn(route),
+            ...(subject.script.denies === "outcome" && { outcome: "Model.Outcome" }),
+          }),
     ...(moves ? [step("busy", "Model.Slow", { depends_on: ["first"] })] : []),
   ]);
   await subject.submit();
@@ -159,7 +179,9 @@ const acts: Readonly<Record<string, Act>> = {
   GATE_REVISED: (subject) => subject.decide("approve", "gate-subject", { edit: { of: "an editor" } }),
   GATE_EXPIRED: (subject) => subject.t.clock.advance(hour),
   USER_APPROVED: (subject, state, route) =>
-    state === "running.in_doubt" ? settle(subject, route) : subject.decide("approve"),
+    state === "running.in_doubt"
+      ? settle(subject, route)
+      : subject.decide("approve", undefined, isAsked(route) ? { answer: answerOf } : {}),
   USER_REJECTED: (subject) => subject.decide("reject"),
 };
 

@@ -22,6 +22,7 @@ const fields = {
   label: [null, "dependency_cancelled"],
   recovered: [false, true],
   gates: [["gate-one"], []],
+  answer: [null, { ok: true }],
 } as const satisfies { readonly [F in keyof Omit<ProbeEvent, "type">]: readonly ProbeEvent[F][] };
 type Field = keyof typeof fields;
 const fieldNames = Object.keys(fields) as readonly Field[];
@@ -90,6 +91,7 @@ function wordsFor(type: string, tell: Teller): ReadonlyMap<string, ChartEvent> {
 export function nameOf({ type, ...read }: ChartEvent): string {
   const told = Object.entries(read).flatMap(([field, value]) => {
     if (Array.isArray(value)) return value.length === 0 ? `no ${field}` : [];
+    if (typeof value === "object") return value === null ? [] : field;
     return value === true ? field : value || [];
   });
   return told.length === 0 ? type : `${type}(${told.join(", ")})`;

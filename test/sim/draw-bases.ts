@@ -12,4 +12,6 @@ export const drawBases = {
   waits: 1_000_001,
   /** Steps that run a child workflow. */
   children: 1_000_001,
+  /** Questions to people. */
+  asks: 1_000_001,
 } as const;

@@ -9,6 +9,7 @@ import type { Kernel } from "../../src/kernel/kernel-interface.ts";
 import { viewWorkflow } from "../../src/tiers/t4-execution/build-trace.ts";
 import { progressOf } from "../../src/tiers/t6-metacognition/project-progress.ts";
 import { stop } from "./heal.ts";
+import { judgeAsks } from "./judge-asks.ts";
 import { judgeCalls } from "./judge-calls.ts";
 import { judgeChildren } from "./judge-children.ts";
 import { judgeLifecycle } from "./judge-lifecycle.ts";
@@ -37,6 +38,7 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
   failures.push(...judgeCalls(stage.story, stage.world), ...judgeTimes(stage.story, stage.world));
   failures.push(...judgeMemory(stage.story, stage.world), ...judgeModels(stage.story, stage.world));
   failures.push(...judgeLifecycle(stage.story, stage.world), ...judgeChildren(stage.world));
+  failures.push(...judgeAsks(stage.story, stage.world));
   failures.push(...judgeOrders(stage.world), ...judgeWaits(stage.world, stage.sent));
   failures.push(...judgeMasks(stage.story, stage.world));
   await stop(stage, last);

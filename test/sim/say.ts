@@ -9,6 +9,7 @@ import type { Stage } from "./play-story.ts";
 import { signWord } from "./sign-words.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action } from "./story.ts";
+import { answerTo, otherAnswer, readBy } from "./story-asks.ts";
 import { foreseen } from "./story-plan.ts";
 
 /** Who has voted takes it back and votes again, with the signature of before or a new one. */
@@ -19,7 +20,8 @@ export async function sayAgain(stage: Stage, action: Action, process: SimulatedP
   if (gate === undefined || vote === undefined || by < 0) return;
   const { gate_id, workflow_id, payload_digest } = gate;
   const nonce = action.how % 2 === 0 ? "again" : "anew";
-  const word = { decision: vote.decision, payload: { payload_digest, ...basisOf(gate) } };
+  const answered = vote.answer === undefined ? {} : { answer: vote.answer };
+  const word = { decision: vote.decision, payload: { payload_digest, ...basisOf(gate), ...answered } };
   const signing = { ...signingOf(gate, word), principal: vote.principal, key: vote.principal.id, nonce };
   const used = vote.signature?.jws ?? (await signWord(stage.world, gate, signing));
   const signature = action.how % 3 === 0 ? await signWord(stage.world, gate, signing) : used;
@@ -137,10 +139,11 @@ export const signWith = ({ decision, payload }: GateWord, signature: string): Ga
  * All of a word that changes what happens: of a call in doubt what became of it and what it gave, else where it is
  * applied.
  */
-export function signingOf({ kind }: Gate, { decision, payload }: GateWord) {
+export function signingOf(gate: Gate, { decision, payload }: GateWord) {
   const { result, apply_targets } = payload;
-  const resolution = kind === "approval" ? null : decision === "reject" ? "failed" : (payload.resolution ?? null);
-  return { decision, resolution, result, apply_targets } as const;
+  const answer = payload.answer === undefined ? undefined : readBy(gate, payload.answer);
+  const resolution = gate.kind !== "in_doubt" ? null : decision === "reject" ? "failed" : (payload.resolution ?? null);
+  return { decision, resolution, result, answer, apply_targets } as const;
 }
 
 /** What a person says who does as they are asked; most say what they looked at. */
@@ -148,6 +151,7 @@ export function wordOn(gate: Gate, { how }: Pick<Action, "how">): GateWord {
   const seen = how % 5 === 4 ? {} : { payload_digest: gate.payload_digest, ...basisOf(gate) };
   if (how % 6 === 0) return { decision: "reject", payload: seen };
   if (gate.kind === "in_doubt") return { decision: "approve", payload: { ...seen, ...resolutionOf(how) } };
+  if (gate.kind === "ask") return { decision: "approve", payload: { ...seen, answer: answerTo(gate, how) } };
   const edit = how % 6 === 1 ? { edit: { of: "an editor" } } : {};
   return { decision: "approve", payload: { ...seen, ...edit, ...namedTargets(gate.votes) } };
 }
@@ -169,6 +173,8 @@ export function otherWordOn(gate: Gate, { how, of }: Action): GateWord {
     ...(how % 3 === 0 ? { comment: "as I see it", apply_targets: ["there"] } : {}),
   };
   if (how % 7 === 0) return { decision: "reject", payload: seen };
+  if (gate.kind === "ask" && how % 9 > 1)
+    return { decision: how % 17 === 0 ? "reject" : "approve", payload: { ...seen, answer: otherAnswer(how) } };
   const edit = how % 7 > 2 ? { edit: { ...(at(edits, of) as object) } as never } : {};
   const settles = gate.kind === "in_doubt" ? otherResolution(how) : how % 13 === 0 ? resolutionOf(how) : {};
   return { decision: "approve", payload: { ...seen, ...edit, ...settles } };

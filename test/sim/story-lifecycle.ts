@@ -15,7 +15,7 @@ export interface StoryWhen {
   readonly test: keyof typeof tests;
 }
 
-export type Kind = "sleep" | "wait" | "fail" | "run";
+export type Kind = "sleep" | "wait" | "fail" | "run" | "ask";
 
 const tests = {
   exists: (value: Json): Condition => ({ value, exists: true }),
@@ -71,7 +71,7 @@ export const quiet = { operator: -1, gate: null, outcome: false, applies: null, 
 export function putIn(
   draw: Draw,
   steps: readonly StoryStep[],
-  made: Pick<StoryStep, "id" | "kind" | "params">,
+  made: Pick<StoryStep, "id" | "kind" | "params"> & Partial<Pick<StoryStep, "gate">>,
 ): StoryStep[] {
   const place = draw.upTo(steps.length + 1);
   const before = steps.slice(0, place);

@@ -45,10 +45,10 @@ export function planOfChild(story: Story, depth: number, release: StoryRelease |
 const calledAs = (story: Story, step: StoryStep): StoryStep =>
   (step.as === undefined ? undefined : findStep(story, step.as)) ?? step;
 
-/** What a step without a call gives is nothing to refer to. */
+/** A step that sleeps or fails gives nothing to refer to; one that asks gives an answer with the same member. */
 const paramsOf = (story: Story, made: StoryStep, shown: Named, named: Named): { of: string; from: string[] } => ({
   of: named(made.id),
-  from: made.depends_on.filter((id) => findStep(story, id)?.kind === undefined).map(shown),
+  from: made.depends_on.filter((id) => [undefined, "ask"].includes(findStep(story, id)?.kind)).map(shown),
 });
 
 /** Returns whether a step may have given nothing where those that come after it go on. */
@@ -64,7 +64,10 @@ function draftOf(story: Story, step: StoryStep, named: Named): AnyStepDraft {
     ),
     ...(step.when === undefined ? {} : { when: conditionOf(step.when, `{{${named(step.when.of)}.output.by}}`) }),
   };
-  if (step.kind !== undefined) return { ...shared, kind: step.kind, params: step.params } as AnyStepDraft;
+  if (step.kind !== undefined) {
+    const gate = step.gate === null ? {} : { gate: step.gate as never };
+    return { ...shared, kind: step.kind, params: step.params, ...gate } as AnyStepDraft;
+  }
   const shown = (id: string): string => `{{${named(id)}.output.by${mayGiveNothing(story, id) ? ' ?? "none"' : ""}}}`;
   return {
     ...shared,

@@ -8,6 +8,7 @@ import type { Json } from "../../src/contract/json.ts";
 import type { Effect } from "../../src/contract/operator.ts";
 import { drawGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
+import { withAsks } from "./story-asks.ts";
 import { withChildren } from "./story-children.ts";
 import { withContests } from "./story-contest.ts";
 import { type StoryDeploy, withDeploy } from "./story-deploy.ts";
@@ -235,6 +236,7 @@ const layers: readonly ((story: Story) => Story)[] = [
   withOrders,
   withWaits,
   withChildren,
+  withAsks,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {

@@ -18,6 +18,8 @@ export interface Said {
   readonly resolution?: "done" | "retry";
   /** With `done`: what the call gave. */
   readonly result?: Json;
+  /** The answer to a question. */
+  readonly answer?: JsonObject;
 }
 
 type Shown = Pick<
@@ -39,7 +41,7 @@ const messageAt = (
 });
 
 export function decide(shown: Shown, said: Said): Message {
-  const { decision, comment = "", edit, resolution, result } = said;
+  const { decision, comment = "", edit, resolution, result, answer } = said;
   const payload = {
     payload_digest: shown.payload_digest,
     ...(shown.basis_digest !== undefined && { basis_digest: shown.basis_digest }),
@@ -47,6 +49,7 @@ export function decide(shown: Shown, said: Said): Message {
     ...(edit !== undefined && { edit }),
     ...(resolution !== undefined && { resolution }),
     ...(result !== undefined && { result }),
+    ...(answer !== undefined && { answer }),
     ...(decision === "approve" && namedTargets(shown.votes)),
   };
   return messageAt(shown, { words: wordsOf(shown, said), command: "gate", decision, payload });
@@ -56,6 +59,7 @@ export function decide(shown: Shown, said: Said): Message {
 function wordsOf({ kind }: Pick<Shown, "kind">, said: Said): string {
   if (kind === "in_doubt") return tellSettled(said);
   if (said.decision === "reject") return "Reject";
+  if (kind === "ask") return "Answer";
   return said.edit === undefined ? "Approve" : "Approve with changes";
 }
 

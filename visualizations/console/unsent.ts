@@ -29,7 +29,12 @@ export interface Message {
 export interface MessageBody {
   readonly gate_id: string;
   readonly decision?: "approve" | "reject";
-  readonly payload?: { readonly comment?: string; readonly edit?: object; readonly resolution?: "done" | "retry" };
+  readonly payload?: {
+    readonly comment?: string;
+    readonly edit?: object;
+    readonly resolution?: "done" | "retry";
+    readonly answer?: object;
+  };
   /** Whom a seat is lent to, and until when. */
   readonly to?: { readonly type: string; readonly id: string | number };
   readonly expires_at?: string;

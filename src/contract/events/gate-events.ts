@@ -4,7 +4,7 @@ import type { Gate, GateCarrier } from "../gate.ts";
 import type { GateExpiry } from "../gate-spec.ts";
 import type { GateDelegation, GateSignature, PrincipalRef } from "../gate-vote.ts";
 import type { Principal } from "../intent.ts";
-import type { Json } from "../json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { event } from "./event-row.ts";
 
 /** A decision that closes a gate. */
@@ -21,6 +21,8 @@ export interface GateDecided {
   readonly resolution: "done" | "retry" | "failed" | null;
   /** SHA-256 of the result that ACTION_SETTLED holds; only with `done`. Rows of earlier releases lack it. */
   readonly result_digest?: string;
+  /** The answer to a question, as its form read it. */
+  readonly answer?: JsonObject;
   readonly apply_targets: readonly string[];
   readonly comment: string | null;
   /** The votes that carried the decision of a quorum; `principal` cast the vote that completed it. */
@@ -49,6 +51,8 @@ export interface GateVoted {
   /** The stated end of a call in doubt, with the result if it is `done`; only in advice. */
   readonly resolution?: "done" | "retry" | "failed";
   readonly result?: Json;
+  /** The answer to a question, as its form read it. */
+  readonly answer?: JsonObject;
   /** The voters from whom the host has confirmed this one to be different, if it can tell. */
   readonly apart_from?: readonly PrincipalRef[];
   /** The key of the decision that this vote was, where it had one. */
@@ -77,6 +81,14 @@ export interface GateRevised {
   readonly comment?: string;
   /** The key of the decision that brought an edit. */
   readonly idempotency_key?: string;
+}
+
+/** A gate whose time is over. */
+export interface GateExpired {
+  readonly gate_id: string;
+  readonly action: "deny" | "allow";
+  /** The answer of a question that nobody answered in time; only with `allow`. */
+  readonly answer?: JsonObject;
 }
 
 /** A gate that is passed on to a role. */
@@ -159,6 +171,7 @@ export const gateEvents = {
     from: "person",
     to: "step",
     charts: ["gate", "step", "workflow"],
+    guards: ["answer"],
     ends: "gate",
     defaults: decisionDefaults,
   }),
@@ -181,11 +194,11 @@ export const gateEvents = {
     to: "gate",
     charts: ["gate", "step"],
   }),
-  GATE_EXPIRED: event<{ readonly gate_id: string; readonly action: "deny" | "allow" }>({
+  GATE_EXPIRED: event<GateExpired>({
     from: "t4",
     to: "gate",
     charts: ["gate", "step", "workflow"],
-    guards: ["action"],
+    guards: ["action", "answer"],
     ends: "gate",
   }),
   GATE_ESCALATED: event<GateEscalated>({ from: "t4", to: "gate", charts: ["gate", "step"], notice: "escalated" }),

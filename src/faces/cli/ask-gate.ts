@@ -9,7 +9,9 @@
 import { InvalidArgumentError } from "commander";
 import type { Gate, GateRequest } from "../../contract/gate.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { formOfGate } from "../../protocol/form-fields.ts";
 import { namedTargets } from "../../protocol/named-targets.ts";
+import { askForm } from "./ask-form.ts";
 import { type Begun, describeEdit, editGate, UnreadableText } from "./edit-gate.ts";
 import { readJson } from "./options.ts";
 import { isYes } from "./read-word.ts";
@@ -85,6 +87,11 @@ const questions: { readonly [A in Act]?: string } = {
 
 /** A rejection may have a reason, which is kept, and a call that was done a result. In words what was wrong with that. */
 async function say({ terminal, gate }: Question, { edit: made }: Draft, act: Act): Promise<GateAnswer | string> {
+  const form = act === "approve" ? formOfGate(gate) : null;
+  if (form !== null) {
+    const answer = await askForm(form, terminal);
+    return answer === null ? { to: "stop" } : { to: "decide", decision: "approve", payload: { answer } };
+  }
   const question = questions[act];
   const typed = question === undefined ? "" : await terminal.ask(question);
   if (typed === null) return { to: "stop" };
@@ -127,7 +134,7 @@ export function listChoices(gate: Gate, draft: Begun): readonly Choice[] {
           { key: "f", act: "failed", word: "it did not: give up" },
         ]
       : [
-          { key: "a", act: "approve", word: made === null ? "approve" : "approve your edit" },
+          { key: "a", act: "approve", word: approveWord(gate, made !== null) },
           { key: "r", act: "reject", word: "reject" },
         ];
   const editing: readonly Choice[] = gate.editable == null ? [] : [{ key: "e", act: "edit", word: "edit" }];
@@ -139,6 +146,9 @@ export function listChoices(gate: Gate, draft: Begun): readonly Choice[] {
   ];
   return [...decide, ...editing, ...undoing, ...going];
 }
+
+const approveWord = ({ kind }: Gate, isEdited: boolean): string =>
+  kind === "ask" ? "answer" : isEdited ? "approve your edit" : "approve";
 
 /** What an answer will do, in the gate's own words. */
 function describeConsequence({ consequences }: Gate, act: Act, draft: Begun): string {

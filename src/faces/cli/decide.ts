@@ -10,9 +10,12 @@ import { type Command, Option } from "commander";
 import { type Gate, type GateRequest, isOpenGate } from "../../contract/gate.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
 import type { RetryRequest } from "../../contract/retry.ts";
+import { formOfGate } from "../../protocol/form-fields.ts";
 import { readSigningKey } from "./approver-keys.ts";
+import { askForm } from "./ask-form.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readJson, readJsonObject, readList, type Session } from "./options.ts";
+import { renderGate } from "./render-gate.ts";
 import { UsageError } from "./report-error.ts";
 import { describeDecided, promiseSafety, showResult } from "./show-result.ts";
 import { signDecision } from "./sign-decision.ts";
@@ -28,6 +31,7 @@ interface DecideOptions extends CommonOptions {
   readonly basis?: string;
   readonly resolution?: "done" | "retry";
   readonly result?: Json;
+  readonly answer?: JsonObject;
   readonly sign?: object | string;
 }
 
@@ -47,6 +51,7 @@ export function addDecisions(program: Command, terminal: Terminal): void {
     .option("--edit <json>", "change the payload first: a JSON object of what changes, or @FILE", readJsonObject)
     .addOption(new Option("--resolution <word>", "what became of a call in doubt").choices(["done", "retry"]))
     .option("--result <json>", "with --resolution done: the result of the call", readJson)
+    .option("--answer <json>", "the answer to a question, or @FILE; a person at a terminal is asked", readJsonObject)
     .action((workflowId: string, gateId: string | undefined, options: DecideOptions) =>
       decide({ workflowId, gateId, decision: "approve" }, { options, terminal }),
     );
@@ -77,18 +82,20 @@ interface Decision {
 }
 
 async function decide({ workflowId, gateId, decision }: Decision, session: Session<DecideOptions>): Promise<void> {
-  const payload = readPayload(session.options);
+  const named = readPayload(session.options);
   await withKernel(session, async ({ kernel, caller }) => {
     const before = await kernel.workflow(workflowId, caller);
-    const named = gateId === undefined ? {} : { gate_id: gateId };
+    const which = gateId === undefined ? {} : { gate_id: gateId };
     const gate = before.gates.find((one) => isOpenGate(one) && (gateId === undefined || one.gate_id === gateId));
     if (session.options.sign !== undefined) requireSeen(gate, session.options);
+    const payload = decision === "approve" ? await withAnswer(gate, named, session) : named;
+    if (payload === null) return;
     const word = { decision, caller, payload };
     const signed = await signDecision({ gate, sequence: before.sequence }, word, session.options.sign);
     promiseSafety(session, workflowId);
     const answer = await kernel.decideGate(workflowId, {
       ...caller,
-      ...named,
+      ...which,
       decision,
       payload: { ...payload, ...signed },
     });
@@ -103,6 +110,21 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
     const watched = { kernel, workflowId, after: before.sequence };
     showResult(session, kept ? before : await watchRun(watched, session), { answer });
   });
+}
+
+/** Asks a person at the terminal for the answer to a question, if none was given; null where they leave. */
+async function withAnswer(
+  gate: Gate | undefined,
+  payload: GateRequest["payload"],
+  { terminal, options }: Session<DecideOptions>,
+): Promise<GateRequest["payload"] | null> {
+  const form = gate === undefined ? null : formOfGate(gate);
+  if (gate === undefined || form === null || payload?.answer !== undefined) return payload;
+  if (!terminal.interactive || options.json)
+    throw new UsageError(`${gate.gate_id} asks a question; give its answer with --answer JSON`);
+  terminal.print(renderGate(gate, terminal));
+  const answer = await askForm(form, terminal);
+  return answer === null ? null : { ...payload, answer, payload_digest: gate.payload_digest };
 }
 
 /** What is signed is what was looked at: of a gate that was revised that is to be said. */
@@ -120,6 +142,7 @@ const readPayload = ({
   basis,
   resolution,
   result,
+  answer,
 }: DecideOptions): GateRequest["payload"] => ({
   ...(edit !== undefined && { edit }),
   ...(comment !== undefined && { comment }),
@@ -128,6 +151,7 @@ const readPayload = ({
   ...(basis !== undefined && { basis_digest: basis }),
   ...(resolution !== undefined && { resolution }),
   ...(result !== undefined && { result }),
+  ...(answer !== undefined && { answer }),
 });
 
 export function addRestarts(program: Command, terminal: Terminal): void {

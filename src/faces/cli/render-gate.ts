@@ -6,6 +6,7 @@
 import type { Gate } from "../../contract/gate.ts";
 import type { Json } from "../../contract/json.ts";
 import { describeGate, factsWithout, type GateFact } from "../../protocol/describe-gate.ts";
+import { listedPayload } from "../../protocol/form-fields.ts";
 import { listHiddenFields } from "../../protocol/hidden-fields.ts";
 import { showLine, showText } from "../../protocol/visible-text.ts";
 import { clipLines, describeTime, hangLines, indent } from "./render-text.ts";
@@ -108,8 +109,8 @@ const margin = 10;
 const longestValue = 2000;
 
 /** The fields that run and that the preview does not say, a line each; empty where it says all. */
-export const renderHidden = ({ payload, preview }: Pick<Gate, "payload" | "preview">): string =>
-  listHiddenFields(payload, preview)
+export const renderHidden = ({ kind, payload, preview }: Pick<Gate, "kind" | "payload" | "preview">): string =>
+  listHiddenFields(listedPayload({ kind, payload }), preview)
     .map(({ path, value }) => `${showLine(path).padEnd(margin - 1)} ${renderValue(value)}`)
     .join("\n");
 

@@ -77,7 +77,9 @@ function renderHead(gate: Gate, columns: number, { paint, now, place }: ScreenVi
   const lines = [
     `${place}   ${gate.workflow_id}  ${gate.gate_id}`,
     [
-      `${gate.kind === "in_doubt" ? "called" : "runs"} ${showLine(gate.operator)}, effect ${gate.effect}`,
+      gate.kind === "ask"
+        ? "asks people for an answer"
+        : `${gate.kind === "in_doubt" ? "called" : "runs"} ${showLine(gate.operator)}, effect ${gate.effect}`,
       `risk ${gate.risk_level}, cost ${gate.estimated_cost}, opened ${describeTime(gate.opened_at, now())}`,
       ...describeDue(gate, now()),
     ].join(", "),
@@ -87,9 +89,9 @@ function renderHead(gate: Gate, columns: number, { paint, now, place }: ScreenVi
   return [...title, ...lines.flatMap((line) => wrapLine(line, columns, "  "))];
 }
 
-function describeDue({ due_at, expiry_action, escalate_to }: Gate, now: number): readonly string[] {
+function describeDue({ due_at, expiry_action, escalate_to, kind }: Gate, now: number): readonly string[] {
   if (due_at === null) return [];
-  const then = expiry_action === null ? "" : ` (if nobody decides, ${tellExpiry(expiry_action, escalate_to)})`;
+  const then = expiry_action === null ? "" : ` (if nobody decides, ${tellExpiry(expiry_action, escalate_to, kind)})`;
   return [`due ${describeTime(due_at, now)}${then}`];
 }
 

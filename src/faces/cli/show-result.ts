@@ -64,7 +64,8 @@ export function decideLine(
   { kind, workflow_id, gate_id, payload_digest, basis_digest }: Gate,
 ): string {
   const basis = basis_digest === undefined ? [] : ["--basis", basis_digest];
-  const settled = kind === "in_doubt" && word === "approve" ? ["--resolution", "done"] : [];
+  const answers = { approval: [], in_doubt: ["--resolution", "done"], ask: ["--answer", "JSON"] };
+  const settled = word === "approve" ? answers[kind] : [];
   return commandLine(options, word, workflow_id, gate_id, "--digest", payload_digest, ...basis, ...settled);
 }
 

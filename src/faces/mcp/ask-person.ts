@@ -5,17 +5,27 @@
  *     targets of earlier approvals. An answer counts for that and nothing else.
  * 2.  Accepting without a decision decides nothing. Declining rejects, but does not settle a call in doubt: that gate
  *     stays open, as any does whose question is dismissed.
- * 3.  Only a caller who may decide is asked. The kernel checks further conditions (separation, seats, signatures).
+ * 3.  A question is asked with the fields of its own form; a field that no client can show is filled with JSON.
+ * 4.  Only a caller who may decide is asked. The kernel checks further conditions (separation, seats, signatures).
  */
 import { type InputRequest, inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import type { AnswerForm } from "../../contract/answer-form.ts";
 import { digest } from "../../contract/digest.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { isPlainObject, type JsonObject, NotJson } from "../../contract/json.ts";
+import { isPlainObject, type Json, type JsonObject, NotJson } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { readRequest } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Gate, GateRequest, WorkflowState } from "../../index.ts";
+import {
+  answerOf,
+  describeShown,
+  fieldsOf,
+  formOfGate,
+  readTyped,
+  type ShownField,
+} from "../../protocol/form-fields.ts";
 import { namedTargets } from "../../protocol/named-targets.ts";
 import { parseSafeJson } from "../../protocol/parse-json.ts";
 import { openGates, renderGate } from "./describe-workflow.ts";
@@ -33,7 +43,10 @@ const Doubt = Approval.extend({
   result: z.string().max(65_536).optional(),
 }).omit({ edit: true });
 
-type Answer = z.infer<typeof Approval> | z.infer<typeof Doubt>;
+type Answer =
+  | z.infer<typeof Approval>
+  | z.infer<typeof Doubt>
+  | { readonly decision: "approve"; readonly answer: JsonObject; readonly comment?: string };
 type Decision = Omit<GateRequest, "tenant_id" | "principal">;
 
 /** Names the question: the same gate with another payload, or opened once more, is another one. */
@@ -78,8 +91,51 @@ const doubtForm = {
 export const toQuestion = (gate: Gate): InputRequest =>
   inputRequired.elicit({
     message: renderGate(gate),
-    requestedSchema: structuredClone(gate.kind === "in_doubt" ? doubtForm : approvalForm) as never,
+    requestedSchema: structuredClone(formFor(gate)) as never,
   });
+
+const formFor = (gate: Gate): object => {
+  const form = formOfGate(gate);
+  if (form !== null) return questionForm(form);
+  return gate.kind === "in_doubt" ? doubtForm : approvalForm;
+};
+
+/** Returns the form with the fields that clients can show: texts, numbers, choices of texts, yes and no. */
+function questionForm(form: AnswerForm): object {
+  const fields = fieldsOf(form);
+  return {
+    type: "object",
+    properties: Object.fromEntries(fields.map((field) => [field.name, fieldFor(field)])),
+    required: fields.filter(({ isRequired }) => isRequired).map(({ name }) => name),
+  };
+}
+
+function fieldFor(shown: ShownField): object {
+  const { label: title, field, kind } = shown;
+  const description = describeShown(shown);
+  if (kind === "json" || (kind === "choice" && field.type !== "string")) return { type: "string", title, description };
+  const {
+    exclusiveMinimum: _above,
+    exclusiveMaximum: _below,
+    multipleOf: _of,
+    format,
+    ...rest
+  } = field as unknown as JsonObject;
+  return { ...rest, title, description, ...(format !== undefined && format !== "uuid" && { format }) };
+}
+
+/** Returns the answer that a client's fields give: an empty text of a field that need not be filled leaves it out. */
+function answerIn(form: AnswerForm, content: Readonly<Record<string, unknown>>): JsonObject {
+  const members = fieldsOf(form).map((shown): readonly [string, Json | undefined] => {
+    const given = content[shown.name] as Json | undefined;
+    if (typeof given !== "string" || (shown.kind === "text" && (given !== "" || shown.isRequired)))
+      return [shown.name, given];
+    const read = readTyped(shown, given);
+    return "problem" in read ? refuseJson(read.problem) : [shown.name, read.value];
+  });
+  const known = new Set(members.map(([name]) => name));
+  return { ...Object.fromEntries(Object.entries(content).filter(([name]) => !known.has(name))), ...answerOf(members) };
+}
 
 /** Gates that a form can decide: not those that want a signature. */
 export const askableGates = (state: WorkflowState): readonly Gate[] => openGates(state).filter(({ signed }) => !signed);
@@ -109,6 +165,8 @@ function readAnswer(gate: Gate, answers: Readonly<Record<string, unknown>>, key:
   const view = inputResponse(answers as Record<string, unknown>, key);
   if (view.kind !== "elicit" || view.action === "cancel") return null;
   if (view.action === "decline") return gate.kind === "in_doubt" ? null : decisionOf(gate, { decision: "reject" });
+  const form = formOfGate(gate);
+  if (form !== null) return decisionOf(gate, { decision: "approve", answer: answerIn(form, view.content ?? {}) });
   // A person who accepts without a decision has not answered yet.
   if (view.content?.["decision"] === undefined) return null;
   const schema = gate.kind === "in_doubt" ? Doubt : Approval;
@@ -125,7 +183,16 @@ function decisionOf(
   const basis = basis_digest === undefined ? {} : { basis_digest };
   const decision = word === "reject" || word === "failed" ? "reject" : "approve";
   const resolution = word === "done" || word === "retry" ? { resolution: word } : {};
-  const { edit = "", result = "" } = more as { readonly edit?: string; readonly result?: string };
+  const {
+    edit = "",
+    result = "",
+    answer,
+  } = more as {
+    readonly edit?: string;
+    readonly result?: string;
+    readonly answer?: JsonObject;
+  };
+  const answered = answer === undefined ? {} : { answer };
   const changes = edit.trim() === "" ? {} : { edit: readEdit(edit) };
   const given = result.trim() === "" ? {} : { result: readJson(result, "result") };
   const targets = decision === "approve" ? namedTargets(votes) : {};
@@ -133,7 +200,7 @@ function decisionOf(
   return {
     gate_id,
     decision,
-    payload: { payload_digest, ...basis, ...resolution, ...given, ...changes, ...targets, ...commented },
+    payload: { payload_digest, ...basis, ...resolution, ...given, ...answered, ...changes, ...targets, ...commented },
   };
 }
 

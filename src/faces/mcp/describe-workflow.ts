@@ -58,7 +58,8 @@ function nextOf(state: WorkflowState): string {
 /** Returns all that a person sees of a gate before they answer: texts from outside are set apart from our own. */
 export function renderGate(gate: Gate): string {
   const asks = gate.kind === "in_doubt" ? "was called" : "wants to run";
-  const head = `${showLine(gate.title)}: ${gate.operator} ${asks} (effect ${gate.effect}, risk ${gate.risk_level}).`;
+  const call = `${gate.operator} ${asks} (effect ${gate.effect}, risk ${gate.risk_level}).`;
+  const head = `${showLine(gate.title)}: ${gate.kind === "ask" ? "people are asked for an answer." : call}`;
   const sections = describeGate(gate);
   const edits = sections.flatMap(({ id, text }) => (id === "edits" && text !== null ? [showText(text)] : []));
   return [...edits, head, ...sections.flatMap((section) => renderSection(gate, section))].join("\n");
@@ -74,10 +75,15 @@ function renderSection(gate: Gate, { id, title, facts, text }: GateSection): rea
 
 const renderFact = (name: string, fact: GateFact): string => `${name}: ${showLine(factText(fact))}`;
 
+const answerNames = {
+  approval: ["Approve", "Reject"],
+  in_doubt: ["done, retry (to approve)", "failed (to reject)"],
+  ask: ["Answer (accept the form)", "Decline (to reject)"],
+} as const;
+
 /** Renders the possible answers. The form has no edits. A call in doubt has three answers, and a decision two. */
 function renderAnswers({ kind }: Gate, facts: readonly GateFact[]): readonly string[] {
-  const [approve, reject] =
-    kind === "in_doubt" ? ["done, retry (to approve)", "failed (to reject)"] : ["Approve", "Reject"];
+  const [approve, reject] = answerNames[kind];
   const names: Readonly<Record<string, string | undefined>> = { approve, reject };
   return facts.flatMap((fact) => {
     const name = names[fact.name];

@@ -34,15 +34,18 @@ export const linesOfGate = (gate: Gate): readonly string[] => [
 ];
 
 /** Returns the lines of a gate that a plan declares and that is not open yet. */
-export function linesOfSpec({ reason, roles, approvers, quorum, expiry }: Partial<GateSpec>): readonly string[] {
+export function linesOfSpec(
+  { reason, roles, approvers, quorum, expiry }: Partial<GateSpec>,
+  kind: Gate["kind"] = "approval",
+): readonly string[] {
   const people = approvers?.map(namePrincipal) ?? roles;
   return [
-    `asks a person first${reason === undefined ? "" : `: ${reason}`}`,
+    `asks a person${kind === "ask" ? "" : " first"}${reason === undefined ? "" : `: ${reason}`}`,
     ...(people === undefined ? [] : [`asked: ${people.join(", ")}`]),
     ...(quorum === undefined ? [] : [`takes ${quorum.approvals} approvals`]),
     ...(expiry === undefined
       ? []
-      : [`if nobody decides within ${tellSpan(expiry.after_ms)}: ${tellExpiry(expiry.action, expiry.role)}`]),
+      : [`if nobody decides within ${tellSpan(expiry.after_ms)}: ${tellExpiry(expiry.action, expiry.role, kind)}`]),
     "if rejected: the step and those that depend on it do not run",
   ].map(showLine);
 }
@@ -79,8 +82,11 @@ function lineOfVote({ kind }: Gate, vote: GateVote): string {
   const answer = kind === "in_doubt" ? tellSettled(vote) : vote.decision;
   const seat = on_behalf_of === null ? "" : ` in the place of ${namePrincipal(on_behalf_of)}`;
   const text = `${namePrincipal(principal)} (${role})${seat} ${advisory ? "advised" : "voted"}: ${answer}, at ${at}`;
-  return showLine(`${text}${quoteComment(comment)}`);
+  return showLine(`${text}${quoteAnswer(vote)}${quoteComment(comment)}`);
 }
+
+const quoteAnswer = ({ answer }: Pick<GateVote, "answer">): string =>
+  answer === undefined ? "" : `, answer ${JSON.stringify(answer)}`;
 
 const quoteComment = (comment: string | null): string => (comment === null ? "" : `, ${JSON.stringify(comment)}`);
 
@@ -107,12 +113,15 @@ function linesOfDecision(gate: Gate): readonly string[] {
   );
   const votes = others.length === 0 ? "" : `, with the votes of ${others.join(", ")}`;
   const edited = decision.edited ? " as edited" : "";
-  return [showLine(`${answer}${edited} by ${who} at ${at}${votes}${quoteComment(comment)}`)];
+  return [showLine(`${answer}${edited} by ${who} at ${at}${votes}${quoteAnswer(decision)}${quoteComment(comment)}`)];
 }
 
 /** Describes a gate that ended without a decision: its time ran out, or the work around it ended. */
-function linesWithoutDecision({ status, due_at }: Gate): readonly string[] {
+function linesWithoutDecision({ status, due_at, kind }: Gate): readonly string[] {
   const due = due_at === null ? "" : `, due at ${due_at}`;
+  if (kind === "ask" && status === "approved")
+    return [`answered by nobody: its time ran out, and the answer that it has for itself stands${due}`];
+  if (kind === "ask" && status === "expired") return [`answered by nobody: its time ran out${due}`];
   if (status === "approved") return [`decided by nobody: its time ran out, which lets the call run${due}`];
   if (status === "expired") return [`decided by nobody: its time ran out, which denies the call${due}`];
   if (status === "voided") return ["decided by nobody: the work ended or changed first"];
@@ -128,7 +137,7 @@ function linesOfWaiting(gate: Gate): readonly string[] {
     ...(people.length === 0 ? [] : [`waits for ${people.join(", ")}`]),
     ...(due_at === null || expiry_action === null
       ? []
-      : [`due at ${due_at}: if nobody decides, ${tellExpiry(expiry_action, escalate_to)}`]),
+      : [`due at ${due_at}: if nobody decides, ${tellExpiry(expiry_action, escalate_to, gate.kind)}`]),
     ...linesOfAnswers(gate),
   ].map(showLine);
 }

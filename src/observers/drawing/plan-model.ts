@@ -28,6 +28,8 @@ export interface PlanNode {
   readonly lines: readonly string[];
   /** The state of a step, `waits` for one with an open gate; null in a plan that does not run. */
   readonly mark: string | null;
+  /** The shape: a step that asks people has one of its own. */
+  readonly shape: "box" | "asks";
 }
 
 const most = 34;
@@ -36,7 +38,8 @@ const most = 34;
 export function readPlan(title: string, plan: ExecutionPlan, effectOf: (operator: string) => string | null): PlanModel {
   const steps = plan.steps.map((step) => {
     const call = isCallDraft(step) ? step : null;
-    const gates = call?.gate == null ? [] : linesOfSpec(call.gate);
+    const gates =
+      step.kind === "ask" ? linesOfSpec(step.gate ?? {}, "ask") : call?.gate == null ? [] : linesOfSpec(call.gate);
     const operator = operatorOf(step);
     const { step_id, name, depends_on = [] } = step;
     const kind = call === null ? step.kind : "call";
@@ -61,7 +64,7 @@ export function readRun(state: WorkflowState): PlanModel {
     const about = step === undefined ? [] : aboutStep(step, step.effect ?? null);
     const mark = asked.has(view.step_id) ? "waits" : view.state;
     const asking = state.gates.filter(({ step_id }) => step_id === view.step_id);
-    const declared = step?.gate == null ? [] : linesOfSpec(step.gate);
+    const declared = step?.gate == null ? [] : linesOfSpec(step.gate, step.kind === "ask" ? "ask" : "approval");
     const gates = asking.length === 0 ? declared : asking.flatMap(linesOfGate);
     const child = view.child === null ? [] : [`child ${view.child}`];
     return nodeOf(view, { about: [stands, ...about, ...child], gates, mark });
@@ -96,6 +99,7 @@ function nodeOf({ step_id, name, operator, kind, depends_on }: Shown, { about, g
       ...gates.flatMap(wrapGateLine),
     ],
     mark,
+    shape: kind === "ask" ? "asks" : "box",
   };
 }
 

@@ -15,8 +15,11 @@ export function renderPlanMermaid({ title, subtitle, nodes }: PlanModel): string
   return `${lines.join("\n")}\n`;
 }
 
-/** Returns a box with its words; one with double sides for a step that runs a child workflow. */
-const shapeOf = (node: PlanNode): string => (node.runs ? `[["${wordsOf(node)}"]]` : `["${wordsOf(node)}"]`);
+/** Returns the shape of a step: double sides for a child workflow, a hexagon for a question, a box for any other. */
+function shapeOf(node: PlanNode): string {
+  if (node.runs) return `[["${wordsOf(node)}"]]`;
+  return node.shape === "asks" ? `{{"${wordsOf(node)}"}}` : `["${wordsOf(node)}"]`;
+}
 
 const wordsOf = ({ head, lines }: PlanNode): string => [head.join(" "), ...lines].map(escapeWords).join("<br/>");
 

@@ -31,7 +31,10 @@ function drawBox({ node, x, y, width, height }: PlanBox): string[] {
   const { pad, head, row } = planMetrics;
   const top = y + head * node.head.length;
   return [
-    rect({ x, y, width, height }, `box${node.mark === null ? "" : ` ${node.mark}`}`),
+    rect(
+      { x, y, width, height },
+      ["box", ...(node.shape === "box" ? [] : [node.shape]), ...(node.mark === null ? [] : [node.mark])].join(" "),
+    ),
     ...(node.runs ? [sides({ x, y, width, height })] : []),
     ...node.head.map((line, at) => text({ x: x + pad, y: y + head * at + 18 }, line, "name")),
     ...node.lines.map((line, at) => text({ x: x + pad, y: top + row * at + 10 }, line, at === 0 ? "" : "note")),

@@ -52,7 +52,7 @@ const style = [
   ".page{fill:var(--page)}.title{font-size:16px;font-weight:bold;fill:var(--ink)}" +
     ".name{font-size:13px;font-weight:bold;fill:var(--ink)}",
   ".stay{fill:var(--faint);font-style:italic}.note{fill:var(--faint)}" +
-    ".box{fill:var(--box);stroke:var(--line)}.inner{fill:var(--inner)}",
+    ".box{fill:var(--box);stroke:var(--line)}.inner{fill:var(--inner)}.asks{rx:22px}",
   ".end{fill:none;stroke:var(--line)}.right{stroke:var(--on);fill:none}.left{stroke:var(--back);fill:none}",
   ".dot-right,.head-right{fill:var(--on)}.dot-left,.head-left{fill:var(--back)}.start{fill:var(--ink)}",
   ".edge{stroke:var(--line);fill:none}.head-edge{fill:var(--line)}.queued,.skipped{stroke-dasharray:4 3}",

@@ -14,6 +14,7 @@ import {
   factText,
   type GateFact,
   type GateSectionId,
+  payloadTitle,
 } from "../../protocol/describe-gate.ts";
 import { namePrincipal } from "../../protocol/name-principal.ts";
 import { quoteText, showLine } from "../../protocol/visible-text.ts";
@@ -122,7 +123,7 @@ function head(notice: GateNotice, { maxSubject }: Telling, more: Facts): Omit<To
 }
 
 function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<ToldNotice, "parts" | "cut"> {
-  const ran = gate.kind === "in_doubt" ? "Was sent" : "Would run";
+  const ran = payloadTitle[gate.kind];
   const whole = [
     ...(gate.preview === "" ? [] : [["Preview", quoteText(gate.preview), maxPreview] as const]),
     [ran, quoteText(JSON.stringify(gate.payload, null, 2)), maxPayload] as const,

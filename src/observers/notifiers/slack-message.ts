@@ -39,7 +39,10 @@ export function composeMessage(notice: GateNotice, options: MessageOptions) {
     section(cut(facts, maxFacts)),
     ...told.parts.map(([name, text]) => section(`${name}:\n${text}`)),
     ...(notWhole === null ? [] : [section(notWhole)]),
-    { type: "section", text: { type: "mrkdwn", text: `<${toMrkdwn(link)}|Open the gate> (that decides nothing)` } },
+    {
+      type: "section",
+      text: { type: "mrkdwn", text: `<${toMrkdwn(link)}|${openWords[notice.gate.kind]}> (that decides nothing)` },
+    },
     ...(areFactsCut || !options.hasButtons ? [] : buttonsOf(notice, told)),
   ];
   return { text: toMrkdwn(told.subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
@@ -56,6 +59,13 @@ export function composeReplacement(notice: GateNotice, options: MessageOptions) 
 
 const plain = (text: string) => ({ type: "plain_text", text: text.toWellFormed(), emoji: false });
 const section = (text: string) => ({ type: "section", text: plain(text) });
+
+/** A question is answered where its form is: a button of a message could not give an answer. */
+const openWords = {
+  approval: "Open the gate",
+  in_doubt: "Open the gate",
+  ask: "Open the question to answer it",
+} as const;
 
 function buttonsOf(notice: GateNotice, { isWhole }: ToldNotice) {
   const { gate, workflow_id, kind } = notice;

@@ -265,7 +265,10 @@ function findOperator({ registry, capability }: CompileRequest, step: CallDraft)
 }
 
 /** Refuses a gate that nobody could ever satisfy. The schema has refused what shows without the requester. */
-function requireSatisfiable({ step_id, gate }: CallDraft, { requesters, same, takesSignatures }: CompileRequest): void {
+function requireSatisfiable(
+  { step_id, gate }: Pick<CallDraft, "step_id" | "gate">,
+  { requesters, same, takesSignatures }: CompileRequest,
+): void {
   if (gate === undefined) return;
   const why = whyUnsatisfiable(gate, seatsOf(gate, requesters, same)?.length ?? null);
   if (why !== null)
@@ -280,9 +283,13 @@ const compileStep = (step: Draft, request: CompileRequest): PlanStep =>
   isCall(step) ? compileCall(step, request) : compileQuiet(pinCapability(step, request), request);
 
 /** Compiles a step that calls no operator: it costs nothing and has no effect of its own. */
-function compileQuiet(step: QuietDraft, { capability: { policyTags, weights }, regenerate }: CompileRequest): PlanStep {
+function compileQuiet(step: QuietDraft, request: CompileRequest): PlanStep {
+  const { policyTags, weights } = request.capability;
+  const { regenerate } = request;
   const { kind, step_id, name, params, depends_on, weight, priority = 0 } = step;
   const base = baseOf(step_id);
+  const gate = step.kind === "ask" ? (step.gate ?? { reason: "the plan asks for an answer" }) : null;
+  if (gate !== null) requireSatisfiable({ step_id, gate }, request);
   return {
     kind,
     step_id,
@@ -298,7 +305,7 @@ function compileQuiet(step: QuietDraft, { capability: { policyTags, weights }, r
     policy_tags: joinTags([], [], policyTags[base]),
     risk_level: "low",
     effect: "none",
-    gate: null,
+    gate,
     idempotency: { strategy: "inputs", target: null },
     weight: weight ?? weights[base] ?? 1,
     estimated_cost: 0,

@@ -127,7 +127,7 @@ const isNoted = (reported: EventDraft, drafts: readonly EventDraft[]): boolean =
 
 function wordOf(word: Word, re: number, { drafts, waits }: SealedRow): Word {
   if (word.kind !== "decision") return word;
-  const { edit, signature, result } = word.request.payload;
+  const { edit, signature, result, answer } = word.request.payload;
   const payload: { -readonly [K in keyof typeof word.request.payload]: (typeof word.request.payload)[K] } = {
     ...word.request.payload,
   };
@@ -135,6 +135,7 @@ function wordOf(word: Word, re: number, { drafts, waits }: SealedRow): Word {
   if (signature !== undefined) payload.signature = digest(signature);
   const isHeld = waits(re) || drafts.some(({ type }) => type === "ACTION_SETTLED" || type === "GATE_VOTED");
   if (result !== undefined && !isHeld) payload.result = digestOf(result);
+  if (answer !== undefined && !waits(re) && drafts.length === 0) payload.answer = digestOf(answer);
   return { ...word, request: { ...word.request, payload } };
 }
 

@@ -139,11 +139,13 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
   GATE_REVISED: (payload, event, record) =>
     `${payload.gate.gate_id} was opened again: ${describeRevision(payload, event, record)}`,
   USER_APPROVED: (decided) =>
-    `${who(decided)} approved ${decided.gate_id}, payload ${decided.payload_digest.slice(0, 12)}`,
+    decided.answer === undefined
+      ? `${who(decided)} approved ${decided.gate_id}, payload ${decided.payload_digest.slice(0, 12)}`
+      : `${who(decided)} answered ${decided.gate_id} with ${JSON.stringify(decided.answer)}`,
   USER_REJECTED: (decided) => `${who(decided)} rejected ${decided.gate_id}`,
-  GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, signature }) => {
+  GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, signature, answer }) => {
     const place = on_behalf_of === null ? "" : `, in the place of ${on_behalf_of.type} ${on_behalf_of.id}`;
-    const how = `${place}${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}`;
+    const how = `${place}${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}${answer === undefined ? "" : `, with the answer ${JSON.stringify(answer)}`}`;
     return `${who({ principal })} voted to ${decision} ${gate_id}${how}`;
   },
   GATE_VOTE_WITHDRAWN: ({ gate_id, principal }) =>
@@ -153,7 +155,10 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
   GATE_ESCALATED: ({ role, replaces = true }) =>
     `nobody decided in time; now it is for ${role}${replaces ? "" : " as well"}`,
   GATE_REMINDED: ({ gate_id }) => `nobody has decided ${gate_id} yet; those who may were reminded`,
-  GATE_EXPIRED: ({ action }) => `nobody decided in time, which means ${action}`,
+  GATE_EXPIRED: ({ action, answer }) =>
+    answer === undefined
+      ? `nobody decided in time, which means ${action}`
+      : `nobody answered in time, so ${JSON.stringify(answer)} stands, which the plan had for that`,
   ACTION_STARTED: ({ operator_name, attempt, key }) => `${operator_name} was called, attempt ${attempt}, key ${key}`,
   ACTION_SUCCEEDED: ({ operator_name, cached }) =>
     `${operator_name} succeeded${cached ? " (answered from the record)" : ""}`,

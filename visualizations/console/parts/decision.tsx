@@ -9,9 +9,10 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Gate } from "../../../src/contract/gate.ts";
-import type { Json } from "../../../src/contract/json.ts";
+import type { Json, JsonObject } from "../../../src/contract/json.ts";
 import { doubtWords } from "../../../src/protocol/doubt-words.ts";
 import { hasAnswered } from "../../../src/protocol/failure-lines.ts";
+import { formOfGate } from "../../../src/protocol/form-fields.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { announce } from "../announce.ts";
 import { isMe, type Problem } from "../api.ts";
@@ -19,10 +20,12 @@ import { decide, delegate, type Said, tellAnswer } from "../decide.ts";
 import { now } from "../loaded.tsx";
 import { isUnsent, type Message, sendMessage, unsent } from "../unsent.ts";
 import { count, tellPerson } from "../words.ts";
+import { AnswerForm } from "./answer-form.tsx";
 import { EditForm } from "./edit-form.tsx";
 import { OwnVote } from "./own-vote.tsx";
 import { ProblemNote } from "./problem.tsx";
 import { Line } from "./shown.tsx";
+import { SignedOnly } from "./signed-only.tsx";
 import { UnsentNote } from "./unsent-notes.tsx";
 
 interface DecisionProps {
@@ -137,11 +140,7 @@ function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
           }}
         />
       </label>
-      {gate.kind === "in_doubt" ? (
-        <DoubtButtons gate={gate} isHeld={isHeld} answer={answer} />
-      ) : (
-        <ApprovalButtons gate={gate} isHeld={isHeld || hasVoted} answer={answer} />
-      )}
+      <Buttons gate={gate} isHeld={isHeld} hasVoted={hasVoted} answer={answer} />
       {unconfirmed.value !== null && unseen > 0 && (
         <Unseen
           said={unconfirmed.value}
@@ -171,6 +170,23 @@ function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
   );
 }
 
+/** What a gate takes for an answer: a form, the end of a call, or yes and no. */
+function Buttons({ gate, isHeld, hasVoted, answer }: ButtonsProps & { readonly hasVoted: boolean }) {
+  const form = formOfGate(gate);
+  if (gate.kind === "in_doubt") return <DoubtButtons gate={gate} isHeld={isHeld} answer={answer} />;
+  if (form === null) return <ApprovalButtons gate={gate} isHeld={isHeld || hasVoted} answer={answer} />;
+  const { approve, reject } = gate.consequences;
+  const send = (given: JsonObject) => answer({ decision: "approve", answer: given });
+  return (
+    <>
+      <AnswerForm form={form} isBusy={isHeld || hasVoted} follows={approve} send={send} />
+      <div class="answers">
+        <AnswerButton id="if-rejected" kind="reject" follows={reject} isHeld={isHeld || hasVoted} answer={answer} />
+      </div>
+    </>
+  );
+}
+
 interface UnseenProps {
   readonly said: Said;
   readonly unseen: number;
@@ -190,7 +206,8 @@ const Unseen = ({ said, unseen, isHeld, send, giveUp }: UnseenProps) => (
     </p>
     <p class="row">
       <button type="button" disabled={isHeld} onClick={() => send(said)}>
-        {said.resolution === undefined ? "Approve" : "Say so"} with {count(unseen, "line")} not shown
+        {said.answer !== undefined ? "Answer" : said.resolution === undefined ? "Approve" : "Say so"} with{" "}
+        {count(unseen, "line")} not shown
       </button>
       <button type="button" class="text" onClick={giveUp}>
         Not yet
@@ -320,32 +337,6 @@ function readResult(text: string): { readonly result?: Json } | null {
     return null;
   }
 }
-
-const SignedOnly = ({
-  gate: { kind, workflow_id, gate_id, payload_digest, basis_digest },
-}: {
-  readonly gate: Gate;
-}) => {
-  const basis = basis_digest === undefined ? "" : ` --basis ${basis_digest}`;
-  const settles = kind === "in_doubt" ? " --resolution done --result JSON" : "";
-  const shown = `--digest ${payload_digest}${basis}`;
-  return (
-    <>
-      <p>
-        Every vote at this gate is signed with the voter's own key. This page holds no keys; decide with the command
-        line:
-      </p>
-      <pre class="block">{`npx countersign approve ${workflow_id} ${gate_id} ${shown}${settles} --sign KEYFILE`}</pre>
-      {kind === "in_doubt" && (
-        <p class="quiet">Or “--resolution retry”, without a result, to have the call made again.</p>
-      )}
-      <p class="quiet">
-        “reject” in the place of “approve”{" "}
-        {kind === "in_doubt" ? "says that it did not happen, and gives up" : "rejects"}.
-      </p>
-    </>
-  );
-};
 
 function DelegateForm({ gate, isBusy, say }: Omit<AnswersProps, "isHeld" | "unseen">) {
   const to = useSignal("");

@@ -8,6 +8,7 @@ import { describeGate, factText, type GateSection, type GateSectionId } from "..
 import { tellSettled } from "../../../src/protocol/doubt-words.ts";
 import { tellExpiry } from "../../../src/protocol/expiry-words.ts";
 import { failureLines, hasAnswered } from "../../../src/protocol/failure-lines.ts";
+import { listedPayload } from "../../../src/protocol/form-fields.ts";
 import { listHiddenFields } from "../../../src/protocol/hidden-fields.ts";
 import { tellSpan } from "../../../src/protocol/tell-span.ts";
 import { tellPerson } from "../words.ts";
@@ -28,18 +29,18 @@ export function GateContent({ gate }: { readonly gate: Gate }) {
   const { preview, payload, diff } = gate;
   const isPayload = preview === payloadText(payload);
   const exactly = gate.kind === "in_doubt" ? "Exactly this was sent" : "Exactly this will run";
-  const hidden = listHiddenFields(payload, preview);
+  const hidden = listHiddenFields(listedPayload(gate), preview);
   const sections = describeGate(gate);
   return (
     <>
       <Edits gate={gate} />
       {gate.doubt === undefined ? <Reasons gate={gate} /> : <InDoubt gate={gate} doubt={gate.doubt} />}
       <section class="card">
-        <h2>{isPayload ? exactly : "What it would do"}</h2>
+        <h2>{gate.kind === "ask" ? "The question" : isPayload ? exactly : "What it would do"}</h2>
         <Block text={preview} />
         {hidden.length > 0 && (
           <>
-            <h3>Fields of the payload</h3>
+            <h3>{gate.kind === "ask" ? "What is shown with it" : "Fields of the payload"}</h3>
             <Facts>
               {hidden.map(({ path, value }) => (
                 <Fact key={path} name={path}>
@@ -188,7 +189,9 @@ const Seats = ({ gate, section }: { readonly gate: Gate; readonly section: GateS
 );
 
 const tellVoted = (vote: GateVote, kind: Gate["kind"]): string =>
-  kind === "in_doubt" ? `“${tellSettled(vote)}”` : `to ${vote.decision}`;
+  kind === "in_doubt"
+    ? `“${tellSettled(vote)}”`
+    : `to ${vote.decision}${vote.answer === undefined ? "" : `, with the answer ${JSON.stringify(vote.answer)}`}`;
 
 const Votes = ({ votes, kind }: Pick<Gate, "votes" | "kind">) => (
   <ul class="plain">
@@ -218,12 +221,12 @@ const Votes = ({ votes, kind }: Pick<Gate, "votes" | "kind">) => (
   </ul>
 );
 
-function Ladder({ gate: { due_at, expiry_action, escalate_to, ladder, expires_at } }: { readonly gate: Gate }) {
+function Ladder({ gate: { kind, due_at, expiry_action, escalate_to, ladder, expires_at } }: { readonly gate: Gate }) {
   if (due_at === null || expiry_action === null) return <p class="quiet">It waits as long as it takes.</p>;
   return (
     <ol class="plain">
       <li>
-        <Due at={due_at} />: if nobody decides, {tellExpiry(expiry_action, escalate_to)}
+        <Due at={due_at} />: if nobody decides, {tellExpiry(expiry_action, escalate_to, kind)}
       </li>
       {ladder.slice(1).map(({ after_ms, action, role }, at, later) => (
         <li key={`${after_ms}${action}${role}`}>
@@ -232,7 +235,7 @@ function Ladder({ gate: { due_at, expiry_action, escalate_to, ladder, expires_at
           ) : (
             `${tellSpan(after_ms)} after that`
           )}
-          , {tellExpiry(action, role)}
+          , {tellExpiry(action, role, kind)}
         </li>
       ))}
     </ol>

@@ -108,7 +108,7 @@ function StepButton({ step, gate, isChosen, choose }: StepButtonProps) {
   return (
     <button
       type="button"
-      class="step"
+      class={step.kind === "ask" ? "step asks" : "step"}
       aria-pressed={isChosen}
       title={showLine(`${step.operator}${after}`)}
       onClick={() => choose(step.step_id)}

@@ -22,7 +22,7 @@ import { GateContent, payloadText } from "../parts/gate-content.tsx";
 import { Ago, Due, Risk } from "../parts/marks.tsx";
 import { Heading } from "../parts/page.tsx";
 import { ProblemNote } from "../parts/problem.tsx";
-import { Line } from "../parts/shown.tsx";
+import { Block, Line } from "../parts/shown.tsx";
 import { UnsentAnswers } from "../parts/unsent-notes.tsx";
 import { gateHref, runHref } from "../route.ts";
 import { dismiss, hasArrived } from "../unsent.ts";
@@ -137,7 +137,9 @@ function ShownGate({ latest, reload }: ShownGateProps) {
 
 const Lede = ({ gate }: { readonly gate: Gate }) => (
   <>
-    {gate.kind === "in_doubt" ? (
+    {gate.kind === "ask" ? (
+      <p class="lede">{tellAsker(gate)} asked for work that needs an answer from a person.</p>
+    ) : gate.kind === "in_doubt" ? (
       <p class="lede">
         {tellAsker(gate)} asked for work that called <code>{gate.operator}</code>, which {tellEffect(gate.effect)}.{" "}
         {hasAnswered(gate.doubt?.error ?? null)
@@ -214,6 +216,7 @@ function Decided({ gate, said, wasOpen, onAnswer }: DecidedProps) {
         {decision?.edited === true && ", with changes"}
         {isInDoubt && decision !== null && `: “${tellSettled(decision)}”`}
       </p>
+      {decision?.answer !== undefined && <Block text={payloadText(decision.answer as Gate["payload"])} />}
       {decision?.comment != null && (
         <blockquote>
           <Line text={decision.comment} />

@@ -264,8 +264,7 @@ function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
           </a>
         </h2>
         <p>
-          {tellAsker(gate)} asked; <code>{gate.operator}</code>{" "}
-          {gate.kind === "in_doubt" ? "was called, and nobody knows whether it happened" : tellEffect(gate.effect)}.
+          {tellAsker(gate)} asked; {tellCall(gate)}.
         </p>
         {gate.edits?.map((edit) => (
           <p key={edit.at + tellPerson(edit.by)} class="note wait">
@@ -328,3 +327,14 @@ const DecidedList = ({ gates }: { readonly gates: readonly Gate[] }) => (
     </ul>
   </section>
 );
+
+/** Says what the call would do, has done, or that a person is asked for an answer. */
+const tellCall = ({ kind, operator, effect }: ListedGate) => {
+  if (kind === "ask") return "the work needs an answer from a person";
+  const does = kind === "in_doubt" ? "was called, and nobody knows whether it happened" : tellEffect(effect);
+  return (
+    <>
+      <code>{operator}</code> {does}
+    </>
+  );
+};

@@ -217,7 +217,8 @@ export const decideGate = makeTool({
   title: "Decide a gate",
   description:
     "A person's answer at a gate. payload_digest is that of the payload they were shown, basis_digest the gate's, " +
-    "where it has one; edit changes fields of it before it runs; resolution answers a gate of kind in_doubt, with " +
+    "where it has one; edit changes fields of it before it runs; answer is the answer to a gate of kind ask, by the " +
+    "form in its payload; resolution answers a gate of kind in_doubt, with " +
     "done result is what the call gave (null where none is named). Only a person decides: never call this without " +
     "having asked them.",
   annotations: hintsOf(workflowCommands.decideGate),
@@ -231,6 +232,7 @@ export const decideGate = makeTool({
     comment: z.string().max(4096).optional(),
     resolution: z.enum(["done", "retry"]).optional(),
     result: JsonValue.optional(),
+    answer: JsonObject.optional(),
     apply_targets: z.array(z.string()).optional(),
     signature: z.string().max(8192).optional(),
   }),

@@ -13,7 +13,7 @@ import { draft, type GateDecided } from "../../../../contract/event.ts";
 import type { Gate } from "../../../../contract/gate.ts";
 import { refOf } from "../../../../contract/gate-vote.ts";
 import type { Principal } from "../../../../contract/intent.ts";
-import type { Json } from "../../../../contract/json.ts";
+import type { Json, JsonObject } from "../../../../contract/json.ts";
 import type { JudgedDecision } from "../../../../contract/messages/t5.ts";
 import { failStep, gateDenied } from "../run/end-step.ts";
 import { gateNow, type Run } from "../run/run.ts";
@@ -29,6 +29,8 @@ export interface Ballot extends Pick<JudgedDecision, "seat" | "signature"> {
   readonly resolution?: GateDecided["resolution"];
   /** With `done`: what the call gave. */
   readonly result?: Json;
+  /** The answer to a question. */
+  readonly answer?: JsonObject | undefined;
   readonly idempotency_key?: string | undefined;
 }
 
@@ -36,12 +38,14 @@ export interface Ballot extends Pick<JudgedDecision, "seat" | "signature"> {
 export function castVote(run: Run, gate: Gate, ballot: Ballot): void {
   if (!ballot.seat.advisory && gate.quorum === null) return noteVerdict(run, gate, ballot);
   const { decision, principal, signature, comment, apply_targets = [], resolution = null, result = null } = ballot;
+  const { answer } = ballot;
   const { gate_id } = gate;
   const apart = run.settings.tellsPeople ? { apart_from: apartFrom(gateNow(run, gate_id)) } : {};
   const named = {
     ...(apply_targets.length === 0 ? {} : { apply_targets }),
     ...(resolution === null ? {} : { resolution }),
     ...(resolution === "done" ? { result } : {}),
+    ...(answer === undefined ? {} : { answer }),
     ...keyOf(ballot),
   };
   const given = { ...bindingOf(gate), signature, comment, ...named };
@@ -64,7 +68,7 @@ const bindingOf = (gate: Gate) => ({
 
 function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
   const { decision, principal, signature, comment, apply_targets = [], edited = false } = by;
-  const { resolution = null, result = null } = by;
+  const { resolution = null, result = null, answer } = by;
   const carried = countedVotes(gate, decision).map((vote) => ({
     principal: vote.principal,
     on_behalf_of: vote.on_behalf_of,
@@ -76,6 +80,7 @@ function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
     edited: edited || gate.edited,
     resolution,
     ...resultOf(resolution, result),
+    ...(answer === undefined ? {} : { answer }),
     apply_targets,
     comment,
     ...(gate.quorum === null ? {} : { carried_by: carried }),

@@ -31,8 +31,11 @@ export function isRegistered(run: Run): boolean {
   }
 }
 
-/** @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT, T4_OPERATOR_UNKNOWN. */
-function requireRegistered(run: Run): void {
+/**
+ * Checks that this process knows the package and what is left of the plan.
+ * @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT, T4_OPERATOR_UNKNOWN.
+ */
+export function requireRegistered(run: Run): void {
   capabilityOf(run);
   const { plan, steps } = run.log.record;
   for (const step of plan?.steps ?? [])
@@ -66,7 +69,7 @@ function readyFor(run: Run, gate: Gate, { payload }: ParsedGateRequest): Prepare
     return null;
   }
   requireRegistered(run);
-  if (payload.edit !== undefined) return null;
+  if (payload.edit !== undefined || gate.kind === "ask") return null;
   const prepared = prepareShown(run, gate);
   checkCall(run, prepared);
   return prepared;

@@ -7,6 +7,8 @@ import { draft, type EventDraft } from "../../../../contract/event.ts";
 import { type Gate, isOpenGate } from "../../../../contract/gate.ts";
 import { defaultEscalation } from "../../../../contract/gate-spec.ts";
 import { instantText } from "../../../../contract/instant.ts";
+import type { JsonObject } from "../../../../contract/json.ts";
+import type { AskParams } from "../../../../contract/step-kinds.ts";
 import { startOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import { failStep, gateDenied } from "../run/end-step.ts";
 import { isOutdated, type Run, scopeOf } from "../run/run.ts";
@@ -76,8 +78,14 @@ function eventOf(gate: Gate, now: number): EventDraft {
     case "suspend":
       return draft("GATE_SUSPENDED", { gate_id }, step_id);
     default:
-      return draft("GATE_EXPIRED", { gate_id, action: gate.expiry_action ?? "deny" }, step_id);
+      return draft("GATE_EXPIRED", { gate_id, action: gate.expiry_action ?? "deny", ...answerOf(gate) }, step_id);
   }
+}
+
+/** Returns the answer that a question has for itself, if nobody gives one in time. */
+function answerOf({ kind, expiry_action, payload }: Gate): { readonly answer?: JsonObject } {
+  const { otherwise } = (kind === "ask" && expiry_action === "allow" ? payload : {}) as Partial<AskParams>;
+  return otherwise === undefined ? {} : { answer: otherwise };
 }
 
 /** When the gate's next reminder falls due, epoch ms; infinity where there is none. A gate that is suspended still asks. */

@@ -7,7 +7,7 @@
  * 4.  Which gate a decision means: name-gate.ts. One that comes before its gate opens: keep-decision.ts.
  */
 
-import { agreesOnTargets, isSeatTaken, requestersOf, standingVote, tallyOf } from "../../../../../machines/quorum.ts";
+import { agreesWithVotes, isSeatTaken, requestersOf, standingVote, tallyOf } from "../../../../../machines/quorum.ts";
 import { saysSame } from "../../../../contract/approval-claims.ts";
 import { hasSameBasis } from "../../../../contract/basis.ts";
 import { digest } from "../../../../contract/digest.ts";
@@ -31,17 +31,19 @@ import { goesOnByItself, prepareEdit, reviseForPolicy, showsEdit } from "./edit-
 import { judgeDecision, type Question } from "./judge-decision.ts";
 import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
 import { gateMet, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
+import { readAnswerAt } from "./read-answer.ts";
 
 /**
  * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
- *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL, T5_GATE_NOT_RUNNABLE, T5_EDIT_WITHOUT_EFFECT, T5_RESULT_INVALID.
+ *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL, T5_GATE_NOT_RUNNABLE, T5_EDIT_WITHOUT_EFFECT, T5_RESULT_INVALID,
+ *   T5_ANSWER_INVALID.
  */
 export function decideGate(run: Run, word: DecisionWord): GateResponse {
   const { request: asked, auth } = word;
   const gateId = run.scopes.keep("gate", () => gateMet(run.log.record, word));
   const standing = run.log.record.gates.get(gateId);
   if (standing === undefined) return keepDecision(run, gateId, { request: asked, auth });
-  const request = parseResult(run, standing, asked);
+  const request = readAnswerAt(standing, parseResult(run, standing, asked));
   const answered = answerFromRecord(run, standing, request);
   if (answered !== null) return answered;
   const first = run.scopes.keep("first", () => standing);
@@ -59,8 +61,7 @@ export function decideGate(run: Run, word: DecisionWord): GateResponse {
   if (ready !== null && decision !== null && !judged.seat.advisory)
     requireSameJudgement(run, standing, { prepared: ready, decision });
   const edited = request.payload.edit === undefined ? null : prepareEdit(run, standing, request);
-  if (!judged.seat.advisory && edited === null && !agreesOnTargets(standing, { ...request, ...request.payload }))
-    refuseAt(gateId, `the votes at ${gateId} would have it applied elsewhere; name their apply_targets`);
+  if (!judged.seat.advisory && edited === null) requireAgreement(standing, request);
   if (judged.seat.advisory) requireRoom(run, gateId, adviceAt(standing));
   if (edited !== null) requireRoom(run, gateId, standing.spent_signatures);
   const isRevised = edited !== null && (isForOthers(standing) || edited.isUnseen);
@@ -85,6 +86,17 @@ function parseResult(run: Run, gate: Gate, request: ParsedGateRequest): ParsedGa
   const errors = reading.error === null ? [] : fieldErrorsOf(reading.error, ["payload", "result"]);
   const message = `the result that is stated of ${name} does not pass its output schema: ${reading.problem}`;
   return refuseAt(gate.gate_id, message, { code: "T5_RESULT_INVALID", detail: { operator: name, errors } });
+}
+
+/** @throws KernelErrorException T5_GATE_CONFLICT for an approval that differs from those that stand. */
+function requireAgreement(gate: Gate, request: ParsedGateRequest): void {
+  if (agreesWithVotes(gate, { ...request, ...request.payload })) return;
+  const { gate_id, kind } = gate;
+  const message =
+    kind === "ask"
+      ? `the votes at ${gate_id} give another answer; all that approve give the same one, so agree on it, or withdraw`
+      : `the votes at ${gate_id} would have it applied elsewhere; name their apply_targets`;
+  refuseAt(gate_id, message);
 }
 
 /** The answer to what was said to a gate: the decision where that closed it, and where the votes stand. */
@@ -195,12 +207,12 @@ function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
     const message = `${gate_id} was revised, or shows another payload than the one decided on; look again`;
     refuseAt(gate_id, message, { detail: { payload_digest } });
   }
-  if (gate.kind === "approval") requireNoSettlement(gate_id, payload);
+  if (gate.kind !== "in_doubt") requireNoSettlement(gate_id, payload);
   if (payload.resolution === "retry" && run.log.record.state === "cancelling")
     refuseAt(gate_id, 'the workflow was cancelled and calls nothing again; say "done", or reject if nothing was done');
   requireNamedBasis(run, gate, request);
   const isReady = unmetOf(run.log.record, stepOf(run, gate.step_id).step) === undefined;
-  if (gate.kind === "approval" && !(isReady && showsNewest(run, gate)))
+  if (gate.kind !== "in_doubt" && !(isReady && showsNewest(run, gate)))
     refuseAt(gate_id, `what ${gate_id} is about is being made again`);
 }
 
@@ -242,19 +254,19 @@ function apply(
   const word = wordOf(gate, request);
   const { idempotency_key } = request;
   castVote(run, gate, { ...word, seat, signature, comment, edited: edit !== undefined, idempotency_key });
-  if (gate.kind === "approval") endIfRejected(run, gate);
+  if (gate.kind !== "in_doubt") endIfRejected(run, gate);
   else if (!seat.advisory) settleDoubt(run, gate, word);
 }
 
 /** What a person says, all of it that changes what happens. */
 function wordOf(gate: Gate, request: ParsedGateRequest) {
   const { decision, principal, payload } = request;
-  const { result = null, apply_targets } = payload;
-  return { decision, principal, resolution: resolutionOf(gate, request), result, apply_targets };
+  const { result = null, answer, apply_targets } = payload;
+  return { decision, principal, resolution: resolutionOf(gate, request), result, answer, apply_targets };
 }
 
 function resolutionOf({ kind, gate_id }: Gate, { decision, payload }: ParsedGateRequest): GateDecided["resolution"] {
-  if (kind === "approval") return null;
+  if (kind !== "in_doubt") return null;
   const { resolution, result } = payload;
   if (result !== undefined && resolution !== "done") refuseAt(gate_id, 'only payload.resolution "done" has a result');
   if (decision === "approve")

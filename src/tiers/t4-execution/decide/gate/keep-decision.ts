@@ -52,6 +52,8 @@ function digestAhead(run: Run, gateId: string, payload: ParsedGateRequest["paylo
   const { record } = run.log;
   const step = stepAhead(record, gateId);
   const { payload_digest } = payload;
+  if (step?.kind === "ask" || payload.answer !== undefined)
+    refuse("T5_GATE_CONFLICT", gateId, "is not open yet; a question is answered once it is asked");
   if (payload_digest === undefined)
     return refuse("T5_GATE_CONFLICT", gateId, "is not open yet; name the payload digest to decide ahead");
   if (payload.edit !== undefined)
@@ -87,5 +89,5 @@ function stepAhead(
 /** What became of a call is said where that is asked. @throws KernelErrorException T5_GATE_CONFLICT. */
 export function requireNoSettlement(gateId: string, { resolution, result }: ParsedGateRequest["payload"]): void {
   if (resolution !== undefined || result !== undefined)
-    refuse("T5_GATE_CONFLICT", gateId, "asks whether to call; only a call in doubt has a resolution or a result");
+    refuse("T5_GATE_CONFLICT", gateId, "is about no call in doubt; only such a gate takes a resolution or a result");
 }

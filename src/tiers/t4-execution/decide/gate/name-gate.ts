@@ -76,7 +76,7 @@ function mayMean(found: readonly Gate[], { decision, payload: { resolution } }: 
   return decision === "approve" && asking.length > 0 ? asking : found;
 }
 
-const isApproval = ({ kind }: Gate): boolean => kind === "approval";
+const isApproval = ({ kind }: Gate): boolean => kind !== "in_doubt";
 
 /** Of the closed gates the last that was decided as the request says; else the last that was closed at all. */
 const closedBy = (found: readonly Gate[], { decision }: Naming): Gate | undefined =>

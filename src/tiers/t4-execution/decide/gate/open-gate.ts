@@ -10,7 +10,7 @@
  * 4.  No gate opens on what this process could not run.
  */
 
-import { agreesOnTargets, seatsOf, standingVote } from "../../../../../machines/quorum.ts";
+import { agreesWithVotes, seatsOf, standingVote } from "../../../../../machines/quorum.ts";
 import { bindBasis } from "../../../../contract/basis.ts";
 import { digest } from "../../../../contract/digest.ts";
 import { KernelErrorException } from "../../../../contract/error.ts";
@@ -25,13 +25,14 @@ import type { Json } from "../../../../contract/json.ts";
 import type { Outcome } from "../../../../contract/outcome.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import { isSpent } from "../../../../contract/spent-call.ts";
+import type { AskParams } from "../../../../contract/step-kinds.ts";
 import { isCancelled, type KeptDecision } from "../../../../contract/workflow.ts";
 import { findKnownOperator, type Prepared } from "../payload/prepare-step.ts";
 import { showCallOrPayload } from "../payload/show-call.ts";
 import type { Shown } from "../run/intention.ts";
 import { baseIdOf, capabilityOf, draftOfStep, gateNow, nameAsked, notify, type Run, stepOf } from "../run/run.ts";
 import { type Ballot, castVote } from "./cast-vote.ts";
-import { checkRunnable } from "./check-runnable.ts";
+import { checkRunnable, requireRegistered } from "./check-runnable.ts";
 import { judgeDecision } from "./judge-decision.ts";
 
 /** What is known already of a gate that is described. */
@@ -67,6 +68,35 @@ export function describeGate(run: Run, prepared: Prepared, reasons: readonly Gat
     risk_level: step.risk_level,
     effect: operator.metadata.effect,
     consequences: consequencesOf(run, step),
+    ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
+    ...whoDecides(run, step.gate ?? {}),
+    ...timesOf(step.gate, base.opened_at),
+  };
+}
+
+/**
+ * Builds the gate of a step that asks people. Its payload is what an answer is bound to: the question, what is shown
+ * with it, the form, and the answer that stands if nobody gives one.
+ */
+export function describeQuestion(run: Run, step: PlanStep, payload: AskParams): Gate {
+  requireRegistered(run);
+  const base = baseGate(run, step, payload as unknown as Json);
+  return {
+    ...base,
+    gate_id: gateIdOf(step.step_id),
+    kind: "ask",
+    title: step.name,
+    reasons: [{ source: "plan", rule: "question", reason: step.gate?.reason ?? "" }],
+    target: null,
+    preview: payload.question,
+    diff: null,
+    risk_level: step.risk_level,
+    effect: "none",
+    consequences: {
+      approve: "Your answer is checked by the form and becomes the result of the step; the work goes on with it.",
+      reject: `No answer is given${endsWith(run, step)}`,
+      edit: "A question is not edited: answer it, or reject it.",
+    },
     ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
     ...whoDecides(run, step.gate ?? {}),
     ...timesOf(step.gate, base.opened_at),
@@ -169,17 +199,22 @@ function baseGate(run: Run, step: PlanStep, payload: Json) {
 }
 
 function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
-  const dependents = [...run.log.record.steps.values()].filter((s) => s.step.depends_on.includes(step.step_id)).length;
   const makesFinal = step.applies === null ? "" : `, and the outcome that step ${step.applies} drafted becomes final`;
-  const skipped = dependents === 0 ? "" : `, ${dependents} dependent step(s) are skipped,`;
   return {
     approve: `${step.operator} runs once with exactly this payload${makesFinal}.`,
-    reject: `${step.operator} is not called${skipped} and the workflow ends as cancelled once its other branches have ended.`,
+    reject: `${step.operator} is not called${endsWith(run, step)}`,
     edit:
       step.applies === null
         ? "Your payload replaces this one and is checked like any other."
         : `Your content becomes a new version of the outcome that step ${step.applies} drafted; earlier votes are void.`,
   };
+}
+
+/** Says what a rejection ends beside the step. */
+function endsWith(run: Run, step: PlanStep): string {
+  const dependents = [...run.log.record.steps.values()].filter((s) => s.step.depends_on.includes(step.step_id)).length;
+  const skipped = dependents === 0 ? "" : `, ${dependents} dependent step(s) are skipped,`;
+  return `${skipped} and the workflow ends as cancelled once its other branches have ended.`;
 }
 
 /**
@@ -190,7 +225,7 @@ export function openGate(run: Run, shown: Gate): boolean {
   const { gate_id, step_id } = shown;
   const standing = run.log.record.gates.get(gate_id);
   run.mark?.("gate.open", { gate_id });
-  const ballots = standing === undefined ? ballotsAhead(run, shown) : [];
+  const ballots = standing === undefined && shown.kind !== "ask" ? ballotsAhead(run, shown) : [];
   if (standing === undefined) run.log.note(draft("GATE_OPENED", { gate: shown }, step_id));
   else
     noteRevised(run, "regenerate", {
@@ -205,7 +240,7 @@ export function openGate(run: Run, shown: Gate): boolean {
 /** What was said ahead by others may have closed the gate, taken the seat, or be about other targets. */
 function isStillFree(run: Run, gateId: string, ballot: Ballot): boolean {
   const gate = gateNow(run, gateId);
-  const agrees = ballot.seat.advisory || agreesOnTargets(gate, ballot);
+  const agrees = ballot.seat.advisory || agreesWithVotes(gate, ballot);
   return isOpenGate(gate) && agrees && isNobodys(run, gate, ballot.principal);
 }
 

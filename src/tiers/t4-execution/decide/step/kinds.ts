@@ -7,6 +7,7 @@ import type { PlanStep } from "../../../../contract/plan.ts";
 import type { StepKind } from "../../../../contract/step-kinds.ts";
 import type { StepRecord } from "../../../../contract/workflow.ts";
 import type { Run } from "../run/run.ts";
+import { askStep } from "./ask-step.ts";
 import { callStep } from "./call-step.ts";
 import { failingStep } from "./failing-step.ts";
 import { runStep } from "./run-step.ts";
@@ -37,6 +38,7 @@ const kinds: Readonly<Record<StepKind, StepKindRow>> = {
   wait: waitStep,
   fail: failingStep,
   run: runStep,
+  ask: askStep,
 };
 
 /** Returns the row of the step's kind. */

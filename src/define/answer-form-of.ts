@@ -1,0 +1,55 @@
+/**
+ * The form of a question, made from the zod schema of its answer.
+ *
+ * Owns: how a zod schema is told in the keywords of a form. Never: drops a check in silence: what a form cannot say is
+ * refused, also a check in code (`refine`) and a change of the value (`transform`).
+ */
+import { z } from "zod";
+import { AnswerForm, formFormats } from "../contract/answer-form.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { isPlainObject, type JsonObject } from "../contract/json.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { readStrictly } from "../contract/known-keys.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+
+const formRef = moduleRef(3, "plan", "form");
+
+/**
+ * Returns the form of answers that a schema takes.
+ * @throws KernelErrorException T3_PLAN_INVALID naming what a form cannot say.
+ */
+export function answerFormOf(schema: z.ZodType, stepId: string): AnswerForm {
+  const what = `the form of step ${stepId}`;
+  const told = describe(schema, what);
+  return readStrictly(AnswerForm, simplify(told), { what, source: formRef, code: "T3_PLAN_INVALID" });
+}
+
+function describe(schema: z.ZodType, what: string): JsonObject {
+  try {
+    const override = ({ zodSchema }: { readonly zodSchema: z.core.$ZodTypes }): void => {
+      if (zodSchema._zod.def.checks?.some((check) => check._zod.def.check === "custom"))
+        throw new Error("a check in code (refine) is not part of a form");
+    };
+    return z.toJSONSchema(schema, { override }) as JsonObject;
+  } catch (thrown) {
+    const message = `${what}: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+    return raise(kernelError("T3_PLAN_INVALID", message, formRef, { detail: { problems: [message] } }));
+  }
+}
+
+/** Returns the schema in the words of a form: a constant is a choice of one, and a format says its pattern itself. */
+function simplify(told: unknown): unknown {
+  if (Array.isArray(told)) return told.map(simplify);
+  if (!isPlainObject(told)) return told;
+  const { $schema: _, const: only, pattern, ...rest } = told;
+  const isNamed = formFormats.some((format) => format === rest["format"]);
+  return {
+    ...rest,
+    ...(only !== undefined && { enum: [only] }),
+    ...(pattern !== undefined && !isNamed && { pattern }),
+    ...(isPlainObject(rest["properties"]) && {
+      properties: Object.fromEntries(Object.entries(rest["properties"]).map(([name, one]) => [name, simplify(one)])),
+    }),
+    ...(rest["items"] !== undefined && { items: simplify(rest["items"]) }),
+  };
+}
