@@ -139,8 +139,11 @@ describe("a question on the command line", () => {
 import { defineCapability } from ${from("../../src/define/define-capability.ts")};
 import { defineOperator } from ${from("../../src/define/define-operator.ts")};
 const take = defineOperator({ name: "Shop.Take", input: z.looseObject({}), run: () => "taken" });
-export const asks = defineCapability({ intentType: "${intentType}", version: "1.0", input: z.object({}), operators: [take],
-  plan: ({ ask }) => ({ reasoning: "ask", steps: [ask({ step_id: "q", name: "Q", form: z.object({ limit: z.int() }) })] }) });`,
+const form = z.object({ limit: z.int() });
+export const asks = defineCapability({
+  intentType: "${intentType}", version: "1.0", input: z.object({}), operators: [take],
+  plan: ({ ask }) => ({ reasoning: "ask", steps: [ask({ step_id: "q", name: "Q", form })] }),
+});`,
     );
     const at = ["--db", join(folder.path, "asks.db"), "--capabilities", file];
     const { workflow_id: id } = await readHere<WorkflowState>("run", intentType, "--wait", ...at);

@@ -51,7 +51,7 @@ export function answerTo({ votes }: Gate, how: number): JsonObject {
 export const otherAnswer = (how: number): JsonObject =>
   (how % 2 === 0 ? answers[how % answers.length] : wrong[how % wrong.length]) as JsonObject;
 
-/** The answer as the form of its gate reads it, which is what is recorded and signed; as it is if the form refuses it. */
+/** Returns the answer as the form of its gate reads it (recorded and signed so); as it is if the form refuses it. */
 export function readBy({ payload }: Pick<Gate, "payload">, answer: JsonObject): JsonObject {
   const reading = readAnswer((payload as unknown as AskParams).form, answer);
   return reading.ok ? reading.value : answer;
