@@ -16,6 +16,7 @@ const deciding = [
   "list-gates",
   "decide-gate",
   "decide-gates",
+  "emit-event",
   "retry-workflow",
   "cancel-workflow",
   "pause-workflow",

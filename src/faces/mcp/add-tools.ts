@@ -4,10 +4,12 @@
  * 1.  The list is made anew each time; a client is notified if it has changed since.
  * 2.  Capabilities are listed for callers who may read workflows or begin one, as over HTTP; others see the kernel's
  *     own tools.
- * 3.  The tools that decide gates exist only on connections that may answer them.
+ * 3.  The tools that decide gates exist only on connections that may answer them, the tool that sends events only for
+ *     callers who may send them.
  * 4.  A refusal of a tool is its result; a request that calls no tool is an error of the protocol.
  */
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
+import { commandScopes } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { isPlainObject, type JsonObject, NotJson, requireSafeJson } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
@@ -20,21 +22,22 @@ import { readQuestionState } from "./question-state.ts";
 import { capabilityTools } from "./tools/capability-tools.ts";
 import { scheduleTools } from "./tools/schedule-tools.ts";
 import { type McpTool, refusal, type ToolAnswer } from "./tools/tool.ts";
-import { decideGate, decideGates, workflowTools } from "./tools/workflow-tools.ts";
+import { decideGate, decideGates, emitEvent, workflowTools } from "./tools/workflow-tools.ts";
 
 const toolsRef = moduleRef(0, "mcp", "tools");
 
 export const listTools = async (context: McpContext): Promise<readonly McpTool[]> => [
-  ...ownTools(context),
+  ...(await ownTools(context)),
   ...(await capabilityTools(context.kernel)),
 ];
 
-const ownTools = (context: McpContext): readonly McpTool[] => [
-  ...(answersGates(context)
-    ? workflowTools
-    : workflowTools.filter((tool) => tool !== decideGate && tool !== decideGates)),
-  ...scheduleTools,
-];
+async function ownTools(context: McpContext): Promise<readonly McpTool[]> {
+  const withheld = new Set([
+    ...(answersGates(context) ? [] : [decideGate, decideGates]),
+    ...((await isGranted(context, commandScopes.emit)) ? [] : [emitEvent]),
+  ]);
+  return [...workflowTools.filter((tool) => !withheld.has(tool)), ...scheduleTools];
+}
 
 /** Finds a tool. @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */
 export async function findTool(context: McpContext, name: string): Promise<McpTool> {
@@ -64,7 +67,7 @@ export function addTools(server: Server, context: McpContext, declared: Declared
     orProtocolError(logger, async () => {
       const tools = await listTools(context);
       told = namesOf(tools);
-      const shown = (await mayUse(context)) ? tools : ownTools(context);
+      const shown = (await mayUse(context)) ? tools : await ownTools(context);
       const { items, nextCursor } = pageOf(shown, params?.cursor, limits.maxPage);
       return { tools: items.map(describeTool) as never, ...(nextCursor !== undefined && { nextCursor }) };
     }),

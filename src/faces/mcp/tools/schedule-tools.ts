@@ -2,10 +2,10 @@
 import { z } from "zod";
 import type { KernelCommand } from "../../../api/operation.ts";
 import { scheduleCommands, scheduleList, scheduleRead } from "../../../api/schedules.ts";
-import { type JsonObject, withoutUnset } from "../../../contract/json.ts";
-import { requireGranted, requireScope } from "../mcp-context.ts";
+import { withoutUnset } from "../../../contract/json.ts";
+import { requireGranted } from "../mcp-context.ts";
 import { type McpTool, structured } from "./tool.ts";
-import { hintsOf, makeTool, reads } from "./workflow-tools.ts";
+import { kernelTool, makeTool, reads } from "./workflow-tools.ts";
 
 const listSchedules = makeTool({
   operation: scheduleList,
@@ -33,17 +33,7 @@ const readSchedule = makeTool({
 });
 
 const scheduleTool = (command: KernelCommand, title: string, description: string): McpTool =>
-  makeTool({
-    operation: command,
-    title,
-    description,
-    annotations: hintsOf(command),
-    input: command.request.omit({ tenant_id: true, principal: true }).strict(),
-    async run(context, asked) {
-      const caller = requireScope(context, command.scope);
-      return structured(await command.run(context.kernel, { ...caller, ...withoutUnset(asked) } as JsonObject));
-    },
-  });
+  kernelTool(command, { title, description });
 
 export const scheduleTools: readonly McpTool[] = [
   listSchedules,

@@ -1,6 +1,6 @@
 /**
- * The tools that every server has: submit, read, run again, end; and, if people may answer gates, decide. Each offers
- * one operation of the catalogue, with a description for models.
+ * The tools that every server has: submit, read, run again, end; if people may answer gates, decide; and, to
+ * callers who may, send events. Each offers one operation of the catalogue, with a description for models.
  *
  * 1.  Their names hold a dash, which no name made of an intent type does: they meet no capability's tool.
  */
@@ -8,9 +8,8 @@ import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { kernelCommands, submit, workflowCommands } from "../../../api/commands.ts";
 import { lists } from "../../../api/lists.ts";
-import type { Command, Offered, View, WorkflowCommand } from "../../../api/operation.ts";
+import type { Command, KernelCommand, Offered, View, WorkflowCommand } from "../../../api/operation.ts";
 import { views } from "../../../api/reads.ts";
-import { GateDecisions } from "../../../contract/gate-decisions.ts";
 import { GateId, ThreadId, WorkflowId } from "../../../contract/ids.ts";
 import { SubmitRequest } from "../../../contract/intent.ts";
 import { JsonObject, JsonValue, withoutUnset } from "../../../contract/json.ts";
@@ -77,6 +76,19 @@ const commandTool = (command: WorkflowCommand, told: Told): McpTool =>
       const named = { ...requireScope(context, command.scope), ...(command.isKeyed === true && key) };
       const request = { ...named, ...withoutUnset(asked) } as JsonObject;
       return structured(await command.run(context.kernel, workflow_id as string, request));
+    },
+  });
+
+/** Makes the tool of a command that concerns no single workflow. */
+export const kernelTool = (command: KernelCommand, told: Told): McpTool =>
+  makeTool({
+    operation: command,
+    ...told,
+    annotations: hintsOf(command),
+    input: command.request.omit({ tenant_id: true, principal: true }).strict(),
+    async run(context, asked) {
+      const caller = requireScope(context, command.scope);
+      return structured(await command.run(context.kernel, { ...caller, ...withoutUnset(asked) } as JsonObject));
     },
   });
 
@@ -245,18 +257,19 @@ export const decideGate = makeTool({
 });
 
 /** The tool of such connections that decides several gates at once. */
-export const decideGates = makeTool({
-  operation: kernelCommands.decideGates,
+export const decideGates = kernelTool(kernelCommands.decideGates, {
   title: "Decide several gates",
   description:
     "A person's answers at up to 500 gates in one call, each with the payload_digest of what they were shown; each " +
     "is taken or refused by itself. Only a person decides: never call this without having asked them about each.",
-  annotations: hintsOf(kernelCommands.decideGates),
-  input: GateDecisions.pick({ decisions: true }),
-  async run(context, asked) {
-    const caller = requireScope(context, kernelCommands.decideGates.scope);
-    return structured(await kernelCommands.decideGates.run(context.kernel, { ...caller, ...asked } as JsonObject));
-  },
+});
+
+/** The tool of callers who may send events. */
+export const emitEvent = kernelTool(kernelCommands.emit, {
+  title: "Send an event",
+  description:
+    "Hands an event to the step that waits for its name and key, or keeps it for one that will wait; broadcast hands " +
+    "it to all that wait. event_id is the source's own id: the same event again is ignored, so it is safe to repeat.",
 });
 
 const retryWorkflow = commandTool(workflowCommands.retry, {
@@ -290,6 +303,7 @@ export const workflowTools: readonly McpTool[] = [
   listGates,
   decideGate,
   decideGates,
+  emitEvent,
   retryWorkflow,
   cancelWorkflow,
   pauseWorkflow,
