@@ -72,6 +72,12 @@ export function foldWorkflow(record: WorkflowRecord | null, event: LedgerEvent):
   return record;
 }
 
+/** Ends the pause and the hold of the workflow as a whole; those of steps end with the steps. */
+function endHolds(record: WorkflowRecord): void {
+  record.paused = null;
+  record.held = null;
+}
+
 function moveWorkflow(record: WorkflowRecord, event: LedgerEvent): void {
   const next = lifecycleCharts.workflow.next(record.state, chartEvent(event.event_type, event.payload));
   if (next !== undefined) record.state = next as WorkflowStateName;
@@ -151,26 +157,35 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   WORKFLOW_UNPAUSED(record) {
     record.paused = null;
   },
+  WORK_HELD(record, { halt_ids }, { step_id }) {
+    record.was_held = true;
+    const of = step_id === null ? record : record.steps.get(step_id);
+    if (of !== undefined) of.held = halt_ids;
+  },
+  WORK_RELEASED(record, _payload, { step_id }) {
+    const of = step_id === null ? record : record.steps.get(step_id);
+    if (of !== undefined) of.held = null;
+  },
   WORKFLOW_COMPLETED(record, { text, warnings }, { at }) {
-    record.paused = null;
+    endHolds(record);
     record.text = text;
     record.warnings.push(...warnings);
     record.status = "completed";
     record.finished_at = at;
   },
   WORKFLOW_FAILED(record, { error, status }, { at, type }) {
-    record.paused = null;
+    endHolds(record);
     record.error = error;
     record.status = status;
     record.finished_at = at;
     voidGates(record, type);
   },
   WORKFLOW_CANCELLING(record, { reason, principal }) {
-    record.paused = null;
+    endHolds(record);
     record.cancelling = { reason, principal };
   },
   WORKFLOW_CANCELLED(record, { error }, { at, type }) {
-    record.paused = null;
+    endHolds(record);
     record.error = error;
     record.status = "cancelled";
     record.finished_at = at;

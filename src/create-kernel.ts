@@ -15,6 +15,7 @@ import { awaitSettled } from "./kernel/await-settled.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
 import { countHeld } from "./kernel/count-held.ts";
 import { examine } from "./kernel/doctor.ts";
+import { createHalts } from "./kernel/halts.ts";
 import type { Kernel } from "./kernel/kernel-interface.ts";
 import { createGateFinder } from "./kernel/open-gate.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/options.ts";
@@ -133,6 +134,9 @@ class RunningKernel {
     | "pause"
     | "resume"
     | "emit"
+    | "halt"
+    | "lift"
+    | "halts"
     | "authorize"
     | "settled"
     | "execute"
@@ -142,6 +146,7 @@ class RunningKernel {
     const gateway = this.#gateway;
     const { reading, registry } = this.#parts;
     const reach = { gateway, reading, registry, same: this.#parts.resolved.same };
+    const halts = createHalts({ ...this.#parts, store: this.#parts.told, gateway, halts: this.#parts.halts });
     const retry = (workflowId: string, request: RetryRequest) => retryOrBeginAgain({ ...reach, workflowId, request });
     return {
       submit: (request, options) => this.#serve(() => gateway.submit(request, options)),
@@ -154,6 +159,9 @@ class RunningKernel {
       pause: (workflowId, request) => this.#serve(() => orderFor(reach, "pause", { workflowId, request })),
       resume: (workflowId, request) => this.#serve(() => orderFor(reach, "resume", { workflowId, request })),
       emit: (request) => this.#serve(async () => emitEvent(this.#parts, await gateway.admitEvent(request))),
+      halt: (request) => this.#serve(() => halts.halt(request)),
+      lift: (request) => this.#serve(() => halts.lift(request)),
+      halts: (tenantId, caller) => halts.halts(tenantId, caller),
       authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
       settled: (workflowId) => this.#settled(workflowId),
       execute: (workflowId) =>

@@ -30,7 +30,7 @@ export const Roles = z.record(z.string(), RoleShape).readonly();
 /** The default roles of a kernel; hosts set their own with the option `roles`. */
 export const defaultRoles: Readonly<Record<string, Role>> = Object.freeze({
   user: { scopes: publicScopes },
-  admin: { scopes: [...publicScopes, "credential:use"], data_policy: { allow_external_send: true } },
+  admin: { scopes: [...publicScopes, "credential:use", "halt:write"], data_policy: { allow_external_send: true } },
   support: { scopes: ["outcome:read", "gate:approve"], data_policy: { allow_pii: false } },
 });
 

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { commandScopes } from "../contract/auth-context.ts";
 import { DelegationRequest, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
+import { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt.ts";
 import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import {
@@ -77,6 +78,30 @@ export const kernelCommands = {
     run: (kernel, given) => kernel.emit(given as never),
   },
   ...scheduleCommands,
+  halt: {
+    ...promised({ request }),
+    id: "setHalt",
+    word: "halt",
+    summary: "Stops work of the tenant until the halt is lifted: all, or that of a capability, operator or principal",
+    scope: commandScopes.halt,
+    request: HaltRequest,
+    answer: HaltResponse,
+    example: { of: { operator: "Bank.Pay" }, reason: "payments go to the wrong account" },
+    isIdempotent: true,
+    run: (kernel, given) => kernel.halt(given as never),
+  },
+  lift: {
+    ...promised({ request }),
+    id: "liftHalt",
+    word: "lift",
+    summary: "Lifts a halt: what it held goes on",
+    scope: commandScopes.halt,
+    request: LiftRequest,
+    answer: LiftResponse,
+    example: { halt_id: "hlt_01JZ0000000000000000000000", reason: "the accounts are checked" },
+    isIdempotent: true,
+    run: (kernel, given) => kernel.lift(given as never),
+  },
 } as const satisfies Table<Kernel, KernelCommand>;
 
 type CommandName = "decideGate" | "withdrawVote" | "delegateGate" | "retry" | "cancel" | "pause" | "resume";

@@ -12,6 +12,7 @@ import { Explanation } from "../contract/explanation.ts";
 import { FeedItem } from "../contract/feed.ts";
 import { AtSequence, FeedOptions, Follow } from "../contract/follow.ts";
 import { Gate } from "../contract/gate.ts";
+import { HaltStanding } from "../contract/halt.ts";
 import { hostFunction } from "../contract/host-object.ts";
 import { TenantId } from "../contract/ids.ts";
 import { JsonValue } from "../contract/json.ts";
@@ -185,6 +186,13 @@ export const searches = {
 
 /** All other reads of a kernel. */
 export const reads = {
+  halts: {
+    ...offeredRead({ tenantId: TenantId, caller }),
+    id: "listHalts",
+    word: "halts",
+    summary: "The halts that hold, oldest first, and how much each holds",
+    answer: z.object({ halts: z.array(HaltStanding) }),
+  },
   gate: {
     ...offeredRead({ ...named, gateId: z.string(), caller }),
     id: "readGate",

@@ -167,11 +167,12 @@ export const commandScopes = {
   retry: "workflow:retry",
   cancel: "workflow:cancel",
   pause: "workflow:pause",
+  halt: "halt:write",
   read: "outcome:read",
   emit: "event:emit",
   readSchedules: "schedule:read",
   schedule: "schedule:write",
-} as const satisfies Readonly<Record<string, (typeof publicScopes)[number] | NarrowScope>>;
+} as const satisfies Readonly<Record<string, (typeof publicScopes)[number] | NarrowScope | "halt:write">>;
 
 /** A scope that an operation of the kernel needs. */
 export type CommandScope = (typeof commandScopes)[keyof typeof commandScopes];

@@ -277,6 +277,7 @@ export const errorCodes = Object.freeze({
       "(expiry) or more people (escalation).",
   ),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
+  T5_HALT_NOT_FOUND: input("List the halts; this one was never set in this tenant.", { http: 404 }),
   T5_GATE_UNNAMED: input("Say which gate: its gate_id, or of a decision the payload_digest that it shows."),
   T5_GATE_CONFLICT: input("Read the gate again: it was decided otherwise, or shows something else.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),

@@ -23,6 +23,7 @@ const prefixes: ReadonlyMap<string, string> = new Map([
   ["outcome", "out_"],
   ["event", "evt_"],
   ["correlation", "cor_"],
+  ["halt", "hlt_"],
 ]);
 
 const ulidText = "[0-7][0-9A-HJKMNP-TV-Z]{25}";

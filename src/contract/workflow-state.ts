@@ -101,6 +101,8 @@ export const StepView = z
     waits_for: ParkedFor.nullable(),
     /** The child workflow of its last run; null if there is none. */
     child: WorkflowId.nullable(),
+    /** The halts that keep it from its call; none if nothing does. */
+    held_by: z.array(z.string()).readonly(),
     /** Attempts on record, of all its runs. */
     attempts: z.int().nonnegative(),
     /** The number of times that the step was started again. */
@@ -140,6 +142,8 @@ export const WorkflowState = z
     status,
     /** The pause that holds; null if the workflow is not paused. */
     paused: Pause.nullable(),
+    /** The halts that hold the workflow as a whole; those of single steps stand with the steps. */
+    held_by: z.array(z.string()).readonly(),
     /** The steps of all plans. */
     steps: z.array(StepView).readonly(),
     /** All of them, open or not. */

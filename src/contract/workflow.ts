@@ -66,6 +66,8 @@ export interface StepRecord {
   token_started: boolean;
   /** The checkpoint that an attempt saved for the next one. */
   checkpoint: Json;
+  /** The halts that keep it from calling its operator; null if there are none. */
+  held: readonly string[] | null;
   /** The cost of this run's calls: the consumed part of the token's own budget. */
   token_cost: number;
   started_at: string | null;
@@ -182,6 +184,8 @@ export interface WorkflowRecord {
   cancelling: { readonly reason: string; readonly principal: Principal } | null;
   /** The pause that holds; null if there is none. A cancellation and any end of the workflow end it. */
   paused: Pause | null;
+  /** The halts that hold it as a whole; null if there are none. */
+  held: readonly string[] | null;
   /** Whether it was ever held back: what ends it then also takes it out of the index of holds. */
   was_held: boolean;
   streamed: number;
@@ -250,9 +254,17 @@ export const isMet = ({ steps }: Pick<WorkflowRecord, "steps">, { settled = [] }
 /** Returns the first dependency of a step that is not met. */
 export const unmetOf = (record: Pick<WorkflowRecord, "steps">, step: PlanStep): string | undefined =>
   step.depends_on.find((id) => !isMet(record, step, id));
+/** Returns whether a workflow as a whole begins nothing: a person has paused it, or a halt holds it. */
+export const isHeldBack = ({ paused, held }: Pick<WorkflowRecord, "paused" | "held">): boolean =>
+  paused !== null || held !== null;
+const calls: ReadonlySet<StepPhase | null> = new Set<StepPhase>(["judging", "calling", "backing_off"]);
+/** Returns whether a halt keeps a running step from its call. What follows from a call that has ended goes on. */
+export const isHeld = ({ state, phase, held }: StepRecord): boolean =>
+  held !== null && state === "running" && calls.has(phase);
 /** Returns whether a step can go on now, or start. */
 export function isRunnable({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">, of: StepRecord): boolean {
   const { state, phase, step } = of;
+  if (isHeld(of)) return false;
   if (state === "running") return isWorking(phase) || phase === "backing_off";
   return state === "queued" && standing.places.has(step.step_id) && unmetOf({ steps }, step) === undefined;
 }

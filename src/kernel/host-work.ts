@@ -63,12 +63,14 @@ export const restedOf = (log: WorkflowLog): Rested => ({
 });
 
 async function claimFree(
-  { store, life, leases, runtime }: KernelParts,
+  { store, life, leases, halts, runtime }: KernelParts,
   kind: TakeUpKind,
   limit: number,
 ): Promise<readonly TakenUp[]> {
   await life.hold();
   if (kind === "abandoned") await leases.giveBack();
+  // Another process may have lifted the halt: what is woken here is decided on what holds now.
+  if (kind === "freed") await halts.look();
   return store.takeUp(kind, life.owner, runtime.clock.now(), limit);
 }
 

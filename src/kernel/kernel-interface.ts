@@ -17,6 +17,7 @@ import type { FederatedChange, FederatedSyncReport, SyncRequest } from "../contr
 import type { AtSequence, FeedOptions, Follow } from "../contract/follow.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import type { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
+import type { HaltRequest, HaltResponse, HaltStanding, LiftRequest, LiftResponse } from "../contract/halt.ts";
 import type { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import type { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
@@ -169,6 +170,16 @@ export interface Kernel extends AsyncDisposable {
   schedules(filter?: ScheduleFilter, caller?: Caller): Promise<readonly ScheduleView[]>;
   /** Returns a schedule with a page of its history, newest first. @throws T7_SCHEDULE_NOT_FOUND. */
   schedule(question: ScheduleQuestion, caller?: Caller): Promise<ScheduleHistory>;
+  /**
+   * Stops work of the tenant until the halt is lifted: all of it, or that of a capability, an operator or a principal.
+   * It takes effect in every process before its next call. What it holds does not fail; requests are accepted and held.
+   * The same order again gives the same halt.
+   */
+  halt(request: HaltRequest): Promise<HaltResponse>;
+  /** Lifts a halt; what it held goes on. Idempotent. @throws T5_HALT_NOT_FOUND. */
+  lift(request: LiftRequest): Promise<LiftResponse>;
+  /** Returns the halts of a tenant that hold, oldest first, with how much each holds. */
+  halts(tenantId: string | number, caller?: Caller): Promise<readonly HaltStanding[]>;
   /**
    * Returns one workflow, whole. @throws T4_WORKFLOW_NOT_FOUND, T4_SEQUENCE_NOT_FOUND for a sequence beyond the ledger.
    */
@@ -325,6 +336,12 @@ export interface Kernel extends AsyncDisposable {
   holds(): Promise<{
     /** Paused workflows. */
     readonly paused: number;
+    /** Halts that hold. */
+    readonly halts: number;
+    /** Workflows that halts hold as a whole. */
+    readonly workflows: number;
+    /** Single steps that halts hold. */
+    readonly steps: number;
   }>;
   /** Returns live counts, for hosts that watch their process. */
   vitals(): {

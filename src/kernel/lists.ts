@@ -142,6 +142,7 @@ function summaryOf(head: ListedHead): WorkflowSummary {
   return {
     ...{ workflow_id, tenant_id, thread_id, correlation_id, intent_id, intent_type, state },
     paused: head.paused,
+    held_by: head.held_by,
     progress: { percent: head.percent },
     title: head.title,
     principal: { type: head.principal_type, id: head.principal_id },

@@ -7,6 +7,7 @@ import { respondOperator } from "../adapters/respond-operator.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { createIdSource } from "../contract/ids.ts";
+import { callAside } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { createSignalFactory } from "../contract/signal.ts";
 import { isTerminal } from "../contract/workflow.ts";
@@ -23,6 +24,7 @@ import { createLedgerWatch, type LedgerWatch } from "../engine/follow/ledger-wat
 import { createNoticeDelivery, type NoticeDelivery } from "../engine/follow/notice-delivery.ts";
 import { createTenantFeed, type TenantFeed } from "../engine/follow/tenant-feed.ts";
 import { createWorkflowTails, type WorkflowTails } from "../engine/follow/workflow-tails.ts";
+import { HaltRegistry } from "../engine/log/halt-registry.ts";
 import { LeaseKeeper } from "../engine/log/lease-keeper.ts";
 import { createLedgerWriter, type LedgerWriter } from "../engine/log/ledger-writer.ts";
 import { OwnLife } from "../engine/log/own-life.ts";
@@ -74,6 +76,7 @@ export class KernelParts {
   readonly reading: LedgerReading;
   readonly restWaiters: RestWaiters;
   readonly lifecycles: LifecycleHost;
+  readonly halts: HaltRegistry;
   readonly executor: Executor;
   readonly leases: LeaseKeeper;
   readonly host: Host;
@@ -121,6 +124,7 @@ export class KernelParts {
       inspected: options.inspect !== undefined,
       onError: (error) => logger.error({ error }, "a lifecycle actor failed"),
     });
+    this.halts = new HaltRegistry(this.store, (tenants) => this.#haltsChanged(tenants));
     this.leases = this.#createLeaseKeeper(resolved);
     const host = (options.host ?? ((work) => new EmbeddedHost(work)))(createHostWork(this));
     this.host = guardHost(host, (error) => logger.error({ error }, "the host failed"));
@@ -175,7 +179,8 @@ export class KernelParts {
       lifecycles,
       life: this.life,
       goesOn: this.host.dispatch === undefined,
-      settings: createSettings(resolved, registry),
+      halts: this.halts,
+      settings: createSettings(resolved, registry, this.halts),
       services: createServices({ resolved, store, reading, timers }),
       readRecord: (workflowId) => reading.readWorkflowState(workflowId),
       onCommitted: (log, events, own) => {
@@ -201,7 +206,10 @@ export class KernelParts {
       life: this.life,
       tailPollMs: limits.tailPollMs,
       logs: () => this.executor.mailboxes().map(({ log }) => log),
-      onUpdate: () => this.watch.wake(),
+      onUpdate: () => {
+        this.watch.wake();
+        this.lookAtHalts();
+      },
       onGone: () => {
         this.host.freed();
         this.waits.restart();
@@ -222,6 +230,18 @@ export class KernelParts {
       runtime,
       owner: runtime.ids.next("kernel"),
     });
+  }
+
+  /** Other processes may have set or lifted halts. */
+  lookAtHalts(): void {
+    const failed = (error: unknown): void => this.runtime.logger.error({ error }, "the halts could not be read");
+    callAside(() => this.halts.look(), failed);
+  }
+
+  /** Has everything of these tenants that is awake come by its halts, and takes up what is free to go on. */
+  #haltsChanged(tenants: ReadonlySet<string | number>): void {
+    for (const mailbox of this.executor.mailboxes()) if (tenants.has(mailbox.log.identity.tenant_id)) mailbox.wake();
+    if (this.resolved.options.recover) this.host.freed();
   }
 
   /** Wakes a workflow from the ledger and drives it. */
@@ -292,6 +312,7 @@ export async function openParts(parts: KernelParts): Promise<void> {
   const { root } = parts.supervision;
   try {
     await parts.store.open();
+    await parts.halts.refresh();
     if (parts.resolved.options.recover) await parts.leases.follow();
   } catch (thrown) {
     root.send({ type: "OPEN_FAILED" });

@@ -4,6 +4,7 @@
 
 import { jwsVerifier } from "../adapters/jws-verifier.ts";
 import { refOf } from "../contract/gate-vote.ts";
+import { concerns } from "../contract/halt.ts";
 import { callAside } from "../contract/maybe-promise.ts";
 import type { Running } from "../contract/messages/t7.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -13,6 +14,7 @@ import type { TierDefinition } from "../engine/actors/define-tier.ts";
 import type { Registry } from "../engine/actors/registry.ts";
 import { callWithin } from "../engine/actors/within.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
+import type { HaltRegistry } from "../engine/log/halt-registry.ts";
 import type { createLedgerWriter } from "../engine/log/ledger-writer.ts";
 import type { TenantAppend } from "../engine/log/tenant-log.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
@@ -36,7 +38,7 @@ import type { ReadOptions, Resolved } from "./options.ts";
 import { findEvent } from "./outside-events.ts";
 import { findSharedKey } from "./shared-keys.ts";
 
-export function createSettings(resolved: Resolved, registry: Registry): Settings {
+export function createSettings(resolved: Resolved, registry: Registry, halts: Pick<HaltRegistry, "of">): Settings {
   const { options, budgets, retryPolicies, engine, limits } = resolved;
   return {
     registry,
@@ -51,9 +53,17 @@ export function createSettings(resolved: Resolved, registry: Registry): Settings
     retryPolicies,
     policyVersion: engine.version,
     same: resolved.same,
+    haltsOn: (tenantId, intent) => {
+      const standing = halts.of(tenantId).halts;
+      if (standing.length === 0) return noneMet;
+      const met = standing.filter((halt) => concerns(halt, intent));
+      return met.map(({ halt_id, of }) => ({ halt_id, operator: of.operator ?? null }));
+    },
     tellsPeople: options.samePerson !== undefined,
   };
 }
+
+const noneMet: readonly never[] = Object.freeze([]);
 
 interface ServiceParts {
   readonly resolved: Resolved;

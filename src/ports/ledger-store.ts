@@ -13,6 +13,7 @@
 import type { Ceiling, Charge } from "../contract/budget.ts";
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
 import type { Gate } from "../contract/gate.ts";
+import type { Halt } from "../contract/halt.ts";
 import type { CutGate } from "../contract/listed-gate.ts";
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { ReceivedEvent } from "../contract/received-event.ts";
@@ -65,9 +66,9 @@ export interface TakenUp {
 
 /**
  * The reason for taking up a workflow: `abandoned` is unfinished and parked at no gate, `due` is parked and has
- * something due. A workflow that waits for a later time is neither.
+ * something due, `freed` is held by a halt that was lifted. A workflow that waits for a later time is none of them.
  */
-export type TakeUpKind = "abandoned" | "due";
+export type TakeUpKind = "abandoned" | "due" | "freed";
 
 /** An amount that is added to a counter: the tenant's own, or one that all tenants of the ledger share. */
 export interface IndexedCharge {
@@ -80,11 +81,17 @@ export interface IndexedCharge {
 /** The holder of a workflow that a person has paused. */
 export const heldByPause = "pause";
 
-/** A workflow, or one step of it, that begins nothing: by a person's pause, or by the halt with that id. */
+/** A workflow (null), or one step of it, that begins nothing: by a person's pause, or by the halt with that id. */
 export interface Hold {
-  /** Null for the workflow as a whole. */
   readonly step_id: string | null;
   readonly by: string;
+}
+
+/** A halt as the index has it, with the position of the row that set or lifted it last. */
+export interface StoredHalt extends Halt {
+  readonly tenant_id: Id;
+  readonly is_lifted: boolean;
+  readonly position: number;
 }
 
 /** The holds of one holder: of workflows as a whole, and of single steps of others. */
@@ -118,6 +125,9 @@ export interface AppendIndexes {
    * entry.
    */
   readonly charges?: readonly IndexedCharge[];
+  /** Halts that were set, and the ids of those that were lifted. */
+  readonly halts?: readonly Halt[];
+  readonly lifted?: readonly string[];
   readonly memory?: readonly ParsedMemoryRecord[];
   readonly documents?: readonly ParsedDocumentRecord[];
   /** Waits of the workflow's steps that began, or (null) ended. */
@@ -141,17 +151,23 @@ export interface Append {
   /** The owner who takes the lease in this same transaction; the entry is refused (`fenced`) if another holds it. */
   readonly claim?: string;
   readonly indexes?: AppendIndexes;
+  /**
+   * The position of the tenant's newest change of halts that the row was decided on (0: none); absent if it does not
+   * rest on halts. The entry is refused (`halted`) if there is another.
+   */
+  readonly halts_at?: number;
   /** Nothing outside depends on it yet: until the next durable append, or `sync`, a power cut may lose it. */
   readonly lazy?: true;
 }
 
 /**
  * `clash`: the stream is not at the position that the writer expected; `fenced`: the writer's lease is gone; `missing`:
- * no such workflow; `taken`: another workflow holds a unique key; `spent`: a charge would exceed its ceiling.
+ * no such workflow; `taken`: another workflow holds a unique key; `spent`: a charge would exceed its ceiling;
+ * `halted`: halts of the tenant were set or lifted since the row was decided.
  */
 export type AppendReceipt =
   | { readonly ok: true; readonly position: number; readonly epoch: number | null }
-  | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" | "taken" | "spent" };
+  | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" | "taken" | "spent" | "halted" };
 
 /** A filter of workflows, by what indexes hold. */
 export interface HeadFilter {
@@ -210,10 +226,11 @@ export interface HeadsFound {
   readonly next: HeadPlace | null;
 }
 
-/** A head with how many gates of its workflow are open, and whether a person has paused it. */
+/** A head with how many gates of its workflow are open, whether it is paused, and the halts that hold any of it. */
 export interface ListedHead extends WorkflowHead {
   readonly open_gates: number;
   readonly paused: boolean;
+  readonly held_by: readonly string[];
 }
 
 export interface GatePlace {
@@ -365,6 +382,8 @@ export interface LedgerStore extends WaitStore, ScheduleIndex {
   listGates(page: GatePageFilter): Promise<readonly CutGate[]>;
   /** Counts the gates of a selection. */
   countGates(selection: GateSelection): Promise<number>;
+  /** Returns all halts of all tenants that were ever set, in the order of their positions; a cheap call. */
+  halts(): Promise<readonly StoredHalt[]>;
   /** Returns, for each holder of a tenant (of all tenants without one), how much it holds, by the holder's name. */
   countHolds(tenantId?: Id): Promise<readonly HoldCount[]>;
   /** Returns the workflow that holds a key shared between workflows, and what the key stands for. */

@@ -4,7 +4,7 @@
  * Owns: the promises on heads, the next due time, gates, keys, memory, documents, versions and tenants.
  * Never: is registered by itself; ledger-store-suite.ts does.
  */
-import { type Append, heldByPause, type WorkflowHead } from "../ports/ledger-store.ts";
+import type { Append, WorkflowHead } from "../ports/ledger-store.ts";
 import { appendOne, countRows, judge, me, putWorkflow, type SuiteParts, ttlMs, verdict } from "./ledger-suite-parts.ts";
 import { createIndex, firstTurn, nextTurn, testDocument, testGate, testMemory, testStream } from "./ledger-turns.ts";
 
@@ -17,7 +17,6 @@ export function addIndexTests(parts: SuiteParts): void {
   addHeadTests(parts);
   addDueTests(parts);
   addGateTests(parts);
-  addHoldTests(parts);
   addRecordTests(parts);
   addDocumentTests(parts);
   addChargeTests(parts);
@@ -107,33 +106,6 @@ function addGateTests({ test, expect }: SuiteParts): void {
     expect(await list({ after: idOf(2) })).toEqual(["3a", "3b", "3c"]);
     expect(await list({ workflow_id: idOf(1), after: `${idOf(1)}/gate-a` })).toEqual(["1b", "1c"]);
     expect(await list({ tenant_id: "acme", workflow_id: idOf(3) })).toEqual([]);
-  });
-}
-
-function addHoldTests({ test, expect }: SuiteParts): void {
-  test("holds are those that were written last; lists name what is paused, and holders are counted", async (store) => {
-    const whole = { step_id: null, by: heldByPause };
-    const one = await putWorkflow(store, testStream(1));
-    const two = await putWorkflow(store, testStream(2));
-    const other = await putWorkflow(store, testStream(3, { tenant_id: "umbrella" }));
-    const paused = async () => (await store.listHeads({ limit: 9 })).map((head) => head.paused);
-    expect(await paused()).toEqual([false, false, false]);
-    const first = nextTurn(one, { indexes: { holds: [whole] } });
-    const steps = [
-      { step_id: "a", by: "halt" },
-      { step_id: "b", by: "halt" },
-    ];
-    const second = nextTurn(two, { indexes: { holds: steps } });
-    await store.append([first.entry, second.entry, nextTurn(other, { indexes: { holds: [whole] } }).entry]);
-    expect(await paused()).toEqual([true, false, true]);
-    expect(await store.countHolds()).toEqual([
-      { holder: "halt", workflows: 0, steps: 2 },
-      { holder: "pause", workflows: 2, steps: 0 },
-    ]);
-    const third = nextTurn(second.after, { indexes: { holds: steps.slice(1) } });
-    await store.append([third.entry, nextTurn(first.after, { indexes: { holds: [] } }).entry]);
-    expect(await store.countHolds("acme")).toEqual([{ holder: "halt", workflows: 0, steps: 1 }]);
-    expect(await paused()).toEqual([true, false, false]);
   });
 }
 

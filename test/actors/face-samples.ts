@@ -59,6 +59,7 @@ const step = {
   output_text: "3 commits",
   error: null,
   skip_reason: null,
+  held_by: [],
 };
 const feedGate = {
   change: "opened",
@@ -89,6 +90,7 @@ function summaryOf({ ids: { wf, cor, int } }: Parts) {
     intent_type: "Repo.ReleaseNotes.Draft",
     state: "waiting_for_user",
     paused: true,
+    held_by: [],
     progress: { percent: 40 },
     title: "Draft the release notes",
     principal: { type: "user", id: "ann" },
@@ -202,6 +204,7 @@ const stateOf = ({ ids: { wf, cor }, intent, plan, outcome, gate, progress }: Pa
   spent: 2,
   start_at: null,
   paused: null,
+  held_by: [],
   accepted_at: at,
   updated_at: at,
   finished_at: null,

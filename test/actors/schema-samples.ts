@@ -6,6 +6,7 @@ import { z } from "zod";
 import { evidenceSamples } from "./evidence-samples.ts";
 import { faceSamples } from "./face-samples.ts";
 import { gateSamples } from "./gate-samples.ts";
+import { orderSamples } from "./order-samples.ts";
 import { reportSamples } from "./report-samples.ts";
 import { routeSamples } from "./route-samples.ts";
 import { scheduleSamples } from "./schedule-samples.ts";
@@ -228,6 +229,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   ...gateSamples,
   ...scheduleSamples,
   ...tokenSamples,
+  ...orderSamples,
   ActionRecord: fields(action, { status: 1 }),
   AttemptTrace: fields(attempt, { attempt: "1" }),
   AuthContext: fields(auth, { scopes: "intent:submit" }),
@@ -249,10 +251,6 @@ export const samples: Readonly<Record<string, Sample>> = {
     { status: "lost" },
   ),
   CancelResponse: fields({ workflow_id: wf, status: "cancelled", correlation_id: cor }, { workflow_id: 7 }),
-  PauseRequest: fields({ ...claim, reason: "wait" }, { reason: 5 }),
-  PauseResponse: fields({ workflow_id: wf, status: "paused", correlation_id: cor }, { status: "running" }),
-  ResumeRequest: fields({ ...claim, reason: "go on" }, { principal: 5 }),
-  ResumeResponse: fields({ workflow_id: wf, status: "resumed", correlation_id: cor }, { workflow_id: 7 }),
   CapabilityPackage: fields(
     {
       intentType: "Repo.ReleaseNotes.Draft",

@@ -81,7 +81,7 @@ describe("storage", () => {
       ...(["name", "open", "close"] as const),
       ...(["append", "read", "last", "tail", "position", "dataVersion", "version"] as const),
       ...(["head", "heads", "beat", "claim", "takeUp", "release", "held", "nextDue"] as const),
-      ...(["listHeads", "countHeads", "listGates", "countGates", "countHolds"] as const),
+      ...(["listHeads", "countHeads", "listGates", "countGates", "countHolds", "halts"] as const),
       ...(["gates", "findKey", "charges", "chargesOf", "memory", "documents"] as const),
     ];
     expect(Object.keys(memoryLedger()).sort()).toEqual([...generic].sort());

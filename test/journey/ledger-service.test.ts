@@ -64,6 +64,7 @@ describe("the ledger service", () => {
     const log = new WorkflowLog(identity, {
       runtime,
       mayBeLazy: false,
+      halts: { of: () => ({ at: 0, halts: [] }), refresh: async () => undefined },
       writer: createLedgerWriter(store, { maxBatch: 8, maxBurst: 8 }),
       read: (id, after) => store.read(id, after),
       life: new OwnLife({ store, clock: kernelClock(clock), owner: "me", leaseMs: 1000 }),

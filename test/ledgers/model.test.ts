@@ -137,6 +137,7 @@ async function look(store: LedgerStore): Promise<unknown> {
     store.countHeads({ states: ["accepted"] }),
     store.countGates({ tenant_id: 1 }),
     store.countHolds(),
+    store.halts(),
     store.nextDue(),
     ...owners.map((owner) => store.held(owner)),
     ...[0, 1].flatMap((tenant_id) => [

@@ -9,6 +9,7 @@ const nothing: Standing = {
   position: 7,
   headOf: () => undefined,
   holderOf: () => undefined,
+  haltsAt: () => 0,
   totalOf: () => noCharge,
 };
 

@@ -21,6 +21,9 @@ const deciding = [
   "cancel-workflow",
   "pause-workflow",
   "resume-workflow",
+  "set-halt",
+  "lift-halt",
+  "list-halts",
 ];
 const scheduling = [
   ...["list-schedules", "read-schedule", "set-schedule", "pause-schedule", "resume-schedule"],

@@ -6,7 +6,7 @@
 export const drawBases = {
   /** Steps that sleep or fail by the plan's choice, conditions, joins that wait for any end, limits of a package. */
   lifecycle: 900_001,
-  /** Orders on workflows: pause and resume. */
+  /** Orders of people: pause and resume, halt and lift. */
   orders: 1_000_001,
   /** Steps that wait for events from outside, and events before, during and after their waits. */
   waits: 1_000_001,

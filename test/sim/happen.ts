@@ -8,7 +8,7 @@ import type { Action, Deed } from "./story.ts";
 import { endChild, retryChild } from "./story-children.ts";
 import { writtenOn } from "./story-masks.ts";
 import { placeOf, remember } from "./story-memory.ts";
-import { order } from "./story-orders.ts";
+import { halt, lift, order } from "./story-orders.ts";
 import { storyIntent } from "./story-package.ts";
 import { speakTogether } from "./story-throng.ts";
 import { emit } from "./story-waits.ts";
@@ -127,6 +127,8 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   hold_work: order("pause"),
   let_work: order("resume"),
   emit,
+  halt,
+  lift,
   crash: (stage, { how, by }, process) => {
     if (how % 3 > 0) process.faults.plan("crash", how % 2 === 0 ? "before" : "after", by % 4);
     else crash(stage, process);

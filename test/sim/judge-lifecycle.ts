@@ -13,7 +13,7 @@
 import { foldWorkflow } from "../../machines/fold.ts";
 import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
 import { isOpenGate } from "../../src/contract/gate.ts";
-import type { StepRecord, WorkflowRecord } from "../../src/contract/workflow.ts";
+import { isHeldBack, type StepRecord, type WorkflowRecord } from "../../src/contract/workflow.ts";
 import { outputsOf } from "../../src/tiers/t4-execution/decide/run/run.ts";
 import type { OutsideWorld } from "./outside-world.ts";
 import type { Story } from "./story.ts";
@@ -31,7 +31,8 @@ export function judgeLifecycle(story: Story, world: OutsideWorld): readonly stri
     if (why !== null) failures.push(`${why} (${event.event_type} of ${event.step_id} in ${id} at ${event.sequence})`);
     const after = foldWorkflow(record, event);
     records.set(id, after);
-    if (world.durable[i + 1]?.at !== at && after?.state === "waiting") failures.push(...judgeWaiting(after));
+    if (world.durable[i + 1]?.at !== at && after?.state === "waiting" && !isHeldBack(after))
+      failures.push(...judgeWaiting(after));
   }
   return [...failures, ...judgeCalled(world), ...judgeReplans(story, world)];
 }
@@ -108,6 +109,8 @@ function judgeEnded({ plan, steps }: WorkflowRecord): string | null {
   return ending === undefined ? null : `ended: ${ending.step_id} had ended the workflow`;
 }
 
+const isParked = ({ phase, held }: StepRecord): boolean => phase === "parked" || held !== null;
+
 function judgeWaiting(record: WorkflowRecord): readonly string[] {
   const { workflow_id, steps, gates, plan, sequence } = record;
   const told = `of ${workflow_id} at ${sequence}`;
@@ -115,11 +118,11 @@ function judgeWaiting(record: WorkflowRecord): readonly string[] {
   const current = new Set(plan?.steps.map(({ step_id }) => step_id));
   const able = all.find(
     (step) =>
-      (step.state === "running" && step.phase !== "parked") ||
+      (step.state === "running" && !isParked(step)) ||
       (step.state === "queued" && current.has(step.step.step_id) && waitedFor(record, step) === undefined),
   );
   return [
-    ...(all.some(({ phase }) => phase === "parked") ? [] : [`waiting: nothing ${told} is parked`]),
+    ...(all.some(isParked) ? [] : [`waiting: nothing ${told} is parked`]),
     ...([...gates.values()].some(isOpenGate) ? [`waiting: a gate ${told} is open`] : []),
     ...(able === undefined ? [] : [`waiting: ${able.step.step_id} ${told} could go on`]),
   ];

@@ -1,10 +1,14 @@
 /**
  * Orders of people, held against what happened.
  *
- * 1.  A paused workflow begins nothing, calls nothing again and notes nothing that fell due. A plan that was being made, the
- *     end of a call that was under way, and what people say are recorded.
+ * 1.  A paused workflow begins nothing, calls nothing again and notes nothing that fell due. A plan that was being made,
+ *     the end of a call that was under way, and what people say are recorded.
+ * 2.  No call begins that a halt concerns which is in the ledger. Work that halts held ends once they are lifted, as all
+ *     work does.
  */
 import { foldWorkflow } from "../../machines/fold.ts";
+import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
+import { concerns, type Halt } from "../../src/contract/halt.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
 import type { OutsideWorld } from "./outside-world.ts";
 
@@ -24,15 +28,31 @@ const begins: ReadonlySet<string> = new Set([
 ]);
 
 export function judgeOrders({ durable }: OutsideWorld): readonly string[] {
+  const halts = new Map<string, Halt>();
   const records = new Map<string, WorkflowRecord | null>();
   const failures: string[] = [];
   for (const { event } of durable) {
     const { workflow_id: id } = event;
+    if (event.event_type === "HALT_SET") {
+      const { halt } = payloadOf(event, "HALT_SET");
+      halts.set(halt.halt_id, halt);
+    }
+    if (event.event_type === "HALT_LIFTED") halts.delete(payloadOf(event, "HALT_LIFTED").halt_id);
     if (id === null) continue;
     const record = records.get(id) ?? null;
     if (record !== null && record.paused !== null && begins.has(event.event_type))
       failures.push(`paused: ${event.event_type} of ${event.step_id} in ${id} at ${event.sequence}`);
+    const stopped = record === null ? undefined : [...halts.values()].find((halt) => isStopped(event, record, halt));
+    if (stopped !== undefined)
+      failures.push(`halted: ${event.step_id} in ${id} at ${event.sequence} is called past ${stopped.halt_id}`);
     records.set(id, foldWorkflow(record, event));
   }
   return failures;
+}
+
+/** Returns whether the event begins a call that the halt concerns. */
+function isStopped(event: LedgerEvent, { intent }: WorkflowRecord, halt: Halt): boolean {
+  if (event.event_type !== "ACTION_STARTED") return false;
+  const { token, operator_name } = payloadOf(event, "ACTION_STARTED");
+  return token !== undefined && concerns(halt, intent) && (halt.of.operator ?? operator_name) === operator_name;
 }

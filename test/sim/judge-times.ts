@@ -1,11 +1,11 @@
 /**
- * An expiry is on time: whoever says something to a gate whose time is up meets its expiry first, unless the workflow is
- * paused, and nothing expires before its time.
+ * An expiry is on time: whoever says something to a gate whose time is up meets its expiry first, unless the workflow
+ * is held back, and nothing expires before its time.
  */
 import { foldWorkflow } from "../../machines/fold.ts";
 import type { EventType, LedgerEvent } from "../../src/contract/event.ts";
 import type { Gate } from "../../src/contract/gate.ts";
-import type { WorkflowRecord } from "../../src/contract/workflow.ts";
+import { isHeldBack, type WorkflowRecord } from "../../src/contract/workflow.ts";
 import { judgeNote, judgeVotes } from "./judge-notes.ts";
 import { personsJudge } from "./judge-persons.ts";
 import { aheadJudge, judgedJudge, judgeWord } from "./judge-words.ts";
@@ -39,8 +39,8 @@ export function judgeTimes(story: Story, world: OutsideWorld): readonly string[]
     failures.push(...judgeAhead(event, record), ...judgeJudged(event, gate, world.writers[at - 1]));
     if (gate !== undefined) {
       const before = saidOf(said, { at, event, gate });
-      // A pause keeps the expiry away, and lets people decide.
-      if (record?.paused == null) failures.push(...judgeOne(event, gate, isAsked ? before : []));
+      // What holds the workflow back keeps the expiry away, and lets people decide.
+      if (record == null || !isHeldBack(record)) failures.push(...judgeOne(event, gate, isAsked ? before : []));
       failures.push(...judgeWord(event, gate, { world, said: before }));
     }
     const after = foldWorkflow(record, event);

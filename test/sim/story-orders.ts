@@ -1,4 +1,5 @@
-/** Orders of people on workflows: pause and resume. They are drawn from a stream of their own. */
+/** Orders of people: pause and resume, halt and lift. They are drawn from a stream of their own. */
+import type { HaltFilter } from "../../src/contract/halt.ts";
 import { ask, at, callerOf } from "./ask.ts";
 import { drawBases } from "./draw-bases.ts";
 import { drawing } from "./drawing.ts";
@@ -6,14 +7,44 @@ import type { Stage } from "./play-story.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action, Story } from "./story.ts";
 import { weave } from "./story-features.ts";
+import { storyIntent } from "./story-package.ts";
+import { nameOf } from "./story-plan.ts";
 
 const stream = 0x5be0cd19;
 
 export function withOrders(story: Story): Story {
   const draw = drawing(story.seed ^ stream);
   if (story.seed < drawBases.orders || !draw.chance(0.7)) return story;
-  return { ...story, actions: weave(draw, story.actions, ["hold_work", "hold_work", "let_work"]) };
+  const paused = weave(draw, story.actions, ["hold_work", "hold_work", "let_work"]);
+  return { ...story, actions: draw.chance(0.6) ? weave(draw, paused, ["halt", "halt", "lift"]) : paused };
 }
+
+/** Returns the work that a halt concerns, by the numbers of the action. */
+function filterOf({ story }: Stage, { of, by, how }: Action): HaltFilter {
+  const operator = nameOf(of % story.operators.length);
+  const principal = { id: callerOf(by).principal.id };
+  const filters: readonly HaltFilter[] = [
+    {},
+    { capability: storyIntent },
+    { operator },
+    { operator },
+    { principal },
+    { operator, principal },
+    { capability: "Another.Intent" },
+  ];
+  return at(filters, how) as HaltFilter;
+}
+
+export const halt = (stage: Stage, action: Action, process: SimulatedProcess): undefined =>
+  ask(stage, { process, what: "halt" }, (kernel) =>
+    kernel.halt({ ...callerOf(3), of: filterOf(stage, action), reason: "as the story says" }),
+  );
+
+export const lift = (stage: Stage, { of }: Action, process: SimulatedProcess): undefined =>
+  ask(stage, { process, what: "lift" }, async (kernel) => {
+    const halt_id = at(await kernel.halts(1), of)?.halt_id;
+    if (halt_id !== undefined) await kernel.lift({ ...callerOf(3), halt_id });
+  });
 
 /** Somebody pauses a workflow, or has it go on. */
 export function order(name: "pause" | "resume") {
@@ -31,4 +62,5 @@ export function order(name: "pause" | "resume") {
 export async function letAllGoOn({ kernel }: SimulatedProcess): Promise<void> {
   const paused = (await kernel.workflows({ limit: 100 })).filter((workflow) => workflow.paused);
   for (const { workflow_id } of paused) await kernel.resume(workflow_id, callerOf(3));
+  for (const { halt_id } of await kernel.halts(1)) await kernel.lift({ ...callerOf(3), halt_id });
 }

@@ -117,6 +117,8 @@ export const deeds = [
   "emit",
   "end_child",
   "retry_child",
+  "halt",
+  "lift",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -193,6 +195,8 @@ const weights: Readonly<Record<Deed, number>> = {
   emit: 0,
   end_child: 0,
   retry_child: 0,
+  halt: 0,
+  lift: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));

@@ -140,6 +140,7 @@ describe("the store", () => {
     "listGates",
     "countGates",
     "countHolds",
+    "halts",
     "charges",
     "chargesOf",
     "findKey",

@@ -17,6 +17,7 @@ import { gateHref, type Route, returnToPlace, route } from "./route.ts";
 import { Budgets } from "./views/budgets.tsx";
 import { Explain } from "./views/explain.tsx";
 import { GateView } from "./views/gate.tsx";
+import { Halts } from "./views/halts.tsx";
 import { Inbox } from "./views/inbox.tsx";
 import { Inspect } from "./views/inspect.tsx";
 import { Run } from "./views/run.tsx";
@@ -101,6 +102,8 @@ function View({ at }: { readonly at: Route }) {
       return <WhatIf />;
     case "budgets":
       return <Budgets />;
+    case "halts":
+      return <Halts />;
     case "inspect":
       return <Inspect key={at.workflow} workflow={at.workflow} />;
     default:
@@ -122,6 +125,7 @@ const places = [
   ["#/runs", "Runs", ["runs", "run", "time", "why"]],
   ["#/what-if", "What if", ["what-if"]],
   ["#/budgets", "Budgets", ["budgets"]],
+  ["#/halts", "Stop work", ["halts"]],
   ["#/inspect", "Inspect", ["inspect"]],
 ] as const;
 

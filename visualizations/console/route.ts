@@ -8,12 +8,12 @@ import { signal } from "@preact/signals";
 export type RunTab = "run" | "time" | "why";
 
 export type Route =
-  | { readonly view: "inbox" | "runs" | "what-if" | "budgets" | "unknown" }
+  | { readonly view: "inbox" | "runs" | "what-if" | "budgets" | "halts" | "unknown" }
   | { readonly view: "inspect"; readonly workflow: string | null }
   | { readonly view: "gate"; readonly workflow: string; readonly gate: string }
   | { readonly view: RunTab; readonly workflow: string; readonly at: number | null };
 
-const singles = { "": "inbox", runs: "runs", "what-if": "what-if", budgets: "budgets" } as const;
+const singles = { "": "inbox", runs: "runs", "what-if": "what-if", budgets: "budgets", halts: "halts" } as const;
 const tabs = { time: "time", why: "why" } as const;
 
 export function readRoute(hash: string): Route {

@@ -1,9 +1,18 @@
-/** Events of records that outlive a workflow: memory, documents, and erased bodies of rows. */
+/** Events of records that outlive a workflow: memory, documents, halts, and erased bodies of rows. */
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../context-bundle.ts";
 import type { FederatedSyncReport } from "../federation.ts";
+import type { Halt } from "../halt.ts";
+import type { Principal } from "../intent.ts";
 import type { JsonObject } from "../json.ts";
 import type { ReceivedEvent } from "../received-event.ts";
 import { event } from "./event-row.ts";
+
+/** The end of a halt. */
+export interface HaltLifted {
+  readonly halt_id: string;
+  readonly reason: string;
+  readonly by: Principal;
+}
 
 export const recordEvents = {
   MEMORY_WRITTEN: event<{ readonly record: ParsedMemoryRecord }>({ from: "t2", to: "workflow" }),
@@ -12,5 +21,9 @@ export const recordEvents = {
   DOCUMENT_RECORDED: event<{ readonly record: ParsedDocumentRecord }>({ from: "t2", to: "workflow" }),
   /** An event from outside, in the log of its tenant. */
   EVENT_RECEIVED: event<ReceivedEvent>({ from: "t0", to: "workflow" }),
+  /** A person stops work of the tenant. */
+  HALT_SET: event<{ readonly halt: Halt }>({ from: "person", to: "workflow" }),
+  /** A person lets it go on. */
+  HALT_LIFTED: event<HaltLifted>({ from: "person", to: "workflow" }),
   BODY_ERASED: event<JsonObject>({ from: "t4", to: "workflow" }),
 } as const;

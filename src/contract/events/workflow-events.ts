@@ -52,6 +52,11 @@ export interface WorkflowPaused {
   readonly principal: Principal;
 }
 
+/** The halts that hold a workflow as a whole, or the step that the event names. */
+export interface WorkHeld {
+  readonly halt_ids: readonly string[];
+}
+
 export const workflowEvents = {
   WORKFLOW_STARTED: event<{ readonly round: number }>({
     from: "t4",
@@ -124,5 +129,9 @@ export const workflowEvents = {
   WORKFLOW_PAUSED: event<WorkflowPaused>({ from: "person", to: "workflow", progress: true, transition: "paused" }),
   /** A person ends the pause. */
   WORKFLOW_UNPAUSED: event<WorkflowPaused>({ from: "person", to: "workflow", progress: true, transition: "unpaused" }),
+  /** Halts hold it back: what they concern begins nothing until they are lifted. */
+  WORK_HELD: event<WorkHeld>({ from: "t4", to: "workflow", progress: true, transition: "held" }),
+  /** No halt holds it back any more. */
+  WORK_RELEASED: event<object>({ from: "t4", to: "workflow", progress: true, transition: "released" }),
   ERROR_ESCALATED: event<{ readonly tier: number; readonly error: KernelError }>({ from: "t4", to: "workflow" }),
 } as const;

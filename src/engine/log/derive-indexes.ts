@@ -16,6 +16,8 @@ import { endpointCounter } from "../../contract/model-route.ts";
 import { eventClaim } from "../../contract/received-event.ts";
 import type { ScheduleDefinition, ScheduleEntry, ScheduleStanding } from "../../contract/schedule.ts";
 import {
+  isHeld,
+  isHeldBack,
   isRunnable,
   isTerminal,
   parkedSteps,
@@ -58,7 +60,8 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
   if (percent !== known.percent) changes.percent = percent;
   if (due !== known.due_at) changes.due_at = due;
   if (release) changes.release = true;
-  if (drafts.some((draft) => touchesHolds(record, draft))) changes.holds = holdsOf(record);
+  // Holds end in many ways, and few workflows were ever held: each row of such a workflow writes them.
+  if (record.was_held) changes.holds = isTerminal(record.state) ? none : holdsOf(record);
   const gates = gatesOf(record, drafts);
   if (gates.length > 0) changes.gates = gates;
   const keys = gather(drafts, (draft) => keysOf(record, draft));
@@ -72,14 +75,16 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
   return addRecords(changes, drafts);
 }
 
-/** Returns whether an event begins or ends a hold; every end of the workflow ends what has ever held it. */
-function touchesHolds({ was_held, state }: WorkflowRecord, { type }: EventDraft): boolean {
-  if (type === "WORKFLOW_PAUSED" || type === "WORKFLOW_UNPAUSED") return true;
-  return was_held && (isTerminal(state) || type === "WORKFLOW_CANCELLING");
+/** Returns the holds of a workflow: those as a whole, and those of single steps. */
+function holdsOf({ paused, held, steps, standing }: WorkflowRecord): readonly Hold[] {
+  const holds: Hold[] = paused === null ? [] : [{ step_id: null, by: heldByPause }];
+  for (const by of held ?? []) holds.push({ step_id: null, by });
+  for (const step_id of standing.running) {
+    const step = steps.get(step_id);
+    if (step !== undefined && isHeld(step)) for (const by of step.held ?? []) holds.push({ step_id, by });
+  }
+  return holds;
 }
-
-const holdsOf = ({ paused }: WorkflowRecord): readonly Hold[] =>
-  paused === null ? none : [{ step_id: null, by: heldByPause }];
 
 /** Collects what `tell` returns for each event. */
 function gather<T>(drafts: readonly EventDraft[], tell: (draft: EventDraft) => readonly T[]): readonly T[] {
@@ -118,7 +123,7 @@ function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes[
   };
 }
 
-/** Returns the memory, documents, events from outside and schedules of a row, of a workflow or of a tenant. */
+/** Returns the memory, documents, events from outside, schedules and halts of a row, of a workflow or of a tenant. */
 export const recordsOf = (drafts: readonly EventDraft[]): AppendIndexes => addRecords({}, drafts);
 
 function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendIndexes {
@@ -130,6 +135,10 @@ function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendInde
   if (events.length > 0) changes.events = events;
   const schedules = drafts.flatMap((one, ordinal) => schedulesOf(one, ordinal));
   if (schedules.length > 0) changes.schedules = schedules;
+  const halts = gather(drafts, (d) => (d.type === "HALT_SET" ? [d.payload.halt] : none));
+  const lifted = gather(drafts, (d) => (d.type === "HALT_LIFTED" ? [d.payload.halt_id] : none));
+  if (halts.length > 0) changes.halts = halts;
+  if (lifted.length > 0) changes.lifted = lifted;
   return changes;
 }
 
@@ -154,11 +163,11 @@ interface ScheduleFacts {
 /**
  * Returns the instant at which a workflow that cannot run on must be looked at again; null for never. A workflow that
  * waits although nothing is left to wait for is due at once: its process ended between a decision and its consequences.
- * A workflow in which a call runs has no due time: recovery takes it over if its process dies. A paused workflow is due
- * at no time that comes.
+ * A workflow in which a call runs has no due time: recovery takes it over if its process dies. A workflow that is
+ * held back is due at no time that comes.
  */
 export function dueOf(record: WorkflowRecord): number | null {
-  if (record.paused !== null) return neverDue;
+  if (isHeldBack(record)) return neverDue;
   if (record.state === "accepted") return startOf(record);
   if (record.state === "running") return dueAfterPause(record);
   // The process that takes it over asks the outstanding questions, and ends the workflow once none is left: the process
@@ -170,8 +179,9 @@ export function dueOf(record: WorkflowRecord): number | null {
   if (record.state !== "waiting_for_user" && record.state !== "waiting") return null;
   const open = openGates(record);
   const parked = parkedSteps(record);
-  const isLeft = open.length + parked.length > 0 && !isAnyRunnable(record);
-  return isLeft ? earliest([...timesOf(open), ...parked.flatMap(timeOf)]) : Date.parse(record.updated_at);
+  const isLeft = open.length + parked.length > 0 || isAnyHeld(record);
+  const isLate = !isLeft || isAnyRunnable(record);
+  return isLate ? Date.parse(record.updated_at) : earliest([...timesOf(open), ...parked.flatMap(timeOf)]);
 }
 
 /** Returns when the wait of a parked step is over, epoch ms; nothing if it has no end of its own. */
@@ -182,7 +192,9 @@ const timeOf = ({ parked }: StepRecord): readonly number[] =>
 function dueAfterPause(record: WorkflowRecord): number | null {
   const pauses: number[] = [];
   for (const id of record.standing.running) {
-    const { phase = null, retry_due = null } = record.steps.get(id) ?? {};
+    const step = record.steps.get(id);
+    if (step === undefined || isHeld(step)) continue;
+    const { phase, retry_due } = step;
     if (isWorking(phase)) return null;
     if (phase === "backing_off" && retry_due !== null) pauses.push(Date.parse(retry_due));
   }
@@ -193,6 +205,9 @@ function dueAfterPause(record: WorkflowRecord): number | null {
 const openGates = ({ gates }: WorkflowRecord): readonly Gate[] => [...gates.values()].filter(isOpenGate);
 const isAnyRunnable = (record: WorkflowRecord): boolean =>
   [...record.steps.values()].some((step) => isRunnable(record, step));
+
+const isAnyHeld = ({ steps, standing, was_held }: WorkflowRecord): boolean =>
+  was_held && [...standing.running].some((id) => isHeld(steps.get(id) as StepRecord));
 
 const isAnyUnasked = ({ steps }: WorkflowRecord): boolean =>
   [...steps.values()].some(({ state, phase }) => state === "running" && phase !== "in_doubt" && phase !== "parked");

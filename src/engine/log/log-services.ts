@@ -5,6 +5,7 @@ import type { TurnCause } from "../../contract/turn-input.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Runtime } from "../actors/runtime.ts";
+import type { HaltRegistry } from "./halt-registry.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 import type { OwnLife } from "./own-life.ts";
 import type { WorkflowLog } from "./workflow-log.ts";
@@ -25,6 +26,7 @@ export interface LogServices {
   readonly read: (workflowId: string, after: number) => Promise<readonly TurnRow[]>;
   /** The registration of this process, in whose name workflows are held. */
   readonly life: OwnLife;
+  readonly halts: Pick<HaltRegistry, "of" | "refresh">;
   /** Whether rows on which nothing outside depends may be committed without a sync. */
   readonly mayBeLazy: boolean;
   /** Called after each commit, with the events that are now durable. */

@@ -53,6 +53,8 @@ export class NotedTurn {
   readonly #end: StreamEnd;
   readonly drafts: EventDraft[] = [];
   readonly events: LedgerEvent[] = [];
+  /** The change of halts that the turn was decided on; null if nothing of it rests on halts. */
+  haltsAt: number | null = null;
   #row: RowBuilder | null = null;
 
   /** Opens a turn. @param end the end of the stream, behind which the row is appended. */
@@ -83,6 +85,7 @@ export class NotedTurn {
     this.#builder(now).add(event);
     const noted = toLedgerEvent(this.#shared, event, this.#end.last + 1 + this.count, instantText(now));
     this.drafts.push(draft);
+    if (restsOnHalts(draft)) this.haltsAt ??= noting.at;
     this.events.push(noted);
     return noted;
   }
@@ -99,11 +102,19 @@ export class NotedTurn {
   }
 }
 
+/** Returns whether an event was decided on the halts that hold: the start of a call, or what halts hold or release. */
+const restsOnHalts = (draft: EventDraft): boolean =>
+  draft.type === "ACTION_STARTED"
+    ? draft.payload.token !== undefined
+    : draft.type === "WORK_HELD" || draft.type === "WORK_RELEASED";
+
 interface Noting {
   readonly id: string;
   readonly actor: Actor;
   /** The plan that the workflow follows now. */
   readonly plan: string;
+  /** The position of the tenant's newest change of halts that deciding knows. */
+  readonly at: number;
 }
 
 /**
@@ -111,7 +122,7 @@ interface Noting {
  * that plan already.
  * @param home the plan that the stream's events name.
  */
-export function eventOf(draft: EventDraft, { id, actor, plan }: Noting, home: string | null): TurnEvent {
+export function eventOf(draft: EventDraft, { id, actor, plan }: Omit<Noting, "at">, home: string | null): TurnEvent {
   const own = draft.type === "PLAN_CREATED" ? draft.payload.plan.plan_id : plan;
   return completeEvent({
     id,

@@ -21,6 +21,7 @@ const told = [
   "listGates",
   "countGates",
   "countHolds",
+  "halts",
   "chargesOf",
   "memory",
 ] as const satisfies readonly (keyof LedgerStore)[];

@@ -90,7 +90,6 @@ export class WorkflowLog {
   get exists(): boolean {
     return this.#record !== null;
   }
-
   get lease(): Lease | null {
     return this.#lease;
   }
@@ -108,7 +107,6 @@ export class WorkflowLog {
   get lost(): KernelError | null {
     return this.#lost;
   }
-
   /** Returns the instant at which something of the parked workflow falls due; epoch ms. */
   get due(): number | null {
     const due = this.#record === null ? null : dueOf(this.#record);
@@ -231,7 +229,8 @@ export class WorkflowLog {
       raise(kernelError("T4_WORKFLOW_CONFLICT", `${draft.type} was noted in a log that is at rest`, logRef));
     if (this.#record !== null && !acceptsEvent(this.#record, draft)) raise(refuseEvent(draft, this.#record.state));
     const plan = this.#record?.plan_id ?? this.identity.plan_id;
-    const event = this.#turn.add(draft, { id: this.#source.drawEventId(), actor, plan }, this.#source.begin());
+    const { at } = this.#services.halts.of(this.identity.tenant_id);
+    const event = this.#turn.add(draft, { id: this.#source.drawEventId(), actor, plan, at }, this.#source.begin());
     this.#record = foldWorkflow(this.#record, event);
     return event.event_id;
   }
@@ -267,7 +266,7 @@ export class WorkflowLog {
   }
 
   #seal(): Sealed {
-    const { now, drafts, events } = this.#turn;
+    const { now, drafts, events, haltsAt } = this.#turn;
     const row = this.#turn.seal(this.#listener?.sealing(now, drafts));
     this.#end = endOf(row);
     this.#turn = new NotedTurn(this.#shared, this.#end);
@@ -276,6 +275,7 @@ export class WorkflowLog {
     const indexes = this.#indexes(drafts, now);
     const { tenant_id } = this.identity;
     const entry: { -readonly [K in keyof Append]: Append[K] } = { tenant_id, row, now, indexes };
+    if (haltsAt !== null) entry.halts_at = haltsAt;
     const { mayBeLazy } = this.#services;
     if (mayBeLazy && this.#waiting.length === 0 && this.#listener?.mayBeLazy() === true) entry.lazy = true;
     if (this.#lease !== null) entry.lease = this.#lease;
@@ -339,7 +339,9 @@ export class WorkflowLog {
     this.#flushing = true;
     this.#reading = true;
     const { workflow_id } = this.identity;
-    const reading = this.#services.read(workflow_id, 0).then((rows) => readStream(workflow_id, rows));
+    const { halts, read } = this.#services;
+    const known = reason === "halted" ? halts.refresh() : Promise.resolve();
+    const reading = known.then(() => read(workflow_id, 0)).then((rows) => readStream(workflow_id, rows));
     reading.then(
       (read) => this.#overtaken(read),
       (error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),

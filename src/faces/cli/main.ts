@@ -17,6 +17,7 @@ import { addDoctor } from "./doctor.ts";
 import { addDraw } from "./draw.ts";
 import { addStreams } from "./events.ts";
 import { addExplanations } from "./explain.ts";
+import { addHalts } from "./halt.ts";
 import { addInspect } from "./inspect.ts";
 import { addLists } from "./list.ts";
 import { addLogin } from "./login.ts";
@@ -67,7 +68,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     .configureHelp({ optionDescription })
     .configureOutput({ writeOut: terminal.write, writeErr: json ? () => undefined : complain })
     .showHelpAfterError("(--help says what there is)");
-  const decisions = [addReview, addDecisions, addDecisionsAtOnce, addVotes, addRestarts];
+  const decisions = [addReview, addDecisions, addDecisionsAtOnce, addVotes, addRestarts, addHalts];
   const readings = [
     addExplanations,
     addStreams,

@@ -39,6 +39,7 @@ export function renderWorkflow(state: WorkflowState, look: Look): string {
   const parts = [head, indent(showLine(facts))];
   if (state.parent !== null) parts.push(indent(describeParent(state.parent)));
   if (state.paused !== null) parts.push(indent(paint("yellow", showLine(describePause(state.paused)))));
+  if (state.held_by.length > 0) parts.push(indent(paint("yellow", describeHeld(state.held_by))));
   if (state.steps.length > 0) parts.push("", indent(renderSteps(state.steps, { ...look, columns: look.columns - 2 })));
   for (const outcome of state.outcomes) {
     parts.push(
@@ -58,6 +59,8 @@ const describePause = ({ principal, at, reason }: Pause): string => `paused by $
 const describeParent = ({ workflow_id, step_id, detached }: ParentLink): string =>
   `${detached === true ? "detached child" : "child"} of step ${step_id} of ${workflow_id}`;
 
+const describeHeld = (halts: readonly string[]): string => `held by ${halts.join(", ")}`;
+
 /** What is done for a step is not told apart here; what it waits for is. */
 const describeStepState = ({ phase, state }: StepView): string => (phase === null || isWorking(phase) ? state : phase);
 
@@ -74,6 +77,7 @@ export const renderSteps = (steps: readonly StepView[], look: Look): string => r
 function describeStep(step: StepView): string {
   if (step.error !== null) return `${step.error.code}: ${step.error.message}`;
   if (step.child !== null) return `${step.name}: child ${step.child}`;
+  if (step.held_by.length > 0) return `${step.name}, ${describeHeld(step.held_by)}`;
   const due = step.waits_for?.due_at ?? null;
   if (due !== null) return `${step.name}, until ${due}`;
   return step.skip_reason === null ? step.name : `${step.name}: ${skipWords[step.skip_reason]}`;

@@ -40,6 +40,7 @@ import { addConsole } from "./routes/console.ts";
 import { addDoctor } from "./routes/doctor.ts";
 import { addDocument } from "./routes/document.ts";
 import { addGuide } from "./routes/guide.ts";
+import { addHalts } from "./routes/halts.ts";
 import { addHealth } from "./routes/health.ts";
 import { addJobs } from "./routes/jobs.ts";
 import { addMetrics } from "./routes/metrics.ts";
@@ -126,6 +127,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addProof(edge);
   addBudgets(edge);
   addSchedules(edge);
+  addHalts(edge);
   addRegistry(edge);
   addStreams(edge);
   addWhatIf(edge);

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { kernelCommands, submit, workflowCommands } from "../../api/commands.ts";
 import { lists } from "../../api/lists.ts";
 import type { View } from "../../api/operation.ts";
-import { readScope, tokens, views } from "../../api/reads.ts";
+import { readScope, reads, tokens, views } from "../../api/reads.ts";
 import { scheduleList, scheduleRead } from "../../api/schedules.ts";
 import type { Caller } from "../../contract/auth-context.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -120,6 +120,11 @@ const scheduleMethods: Readonly<Record<string, RpcMethod>> = {
   },
 };
 
+const haltsMethod = reading(async ({ kernel }, { caller }, params) => {
+  takeParams(z.object({}), params);
+  return { halts: await kernel.halts(caller.tenant_id, caller) };
+});
+
 const budgetsMethod = reading(async ({ kernel }, { caller }, params) => {
   takeParams(z.object({}), params);
   return { budgets: await kernel.tokens.budgets(caller.tenant_id, caller) };
@@ -129,6 +134,7 @@ export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([
   [`kernel/${submit.word}`, submitMethod],
   ...kernelMethods,
   ...commandMethods,
+  [`kernel/${reads.halts.word}`, haltsMethod],
   ...viewMethods,
   ...Object.entries(listMethods),
   ...Object.entries(scheduleMethods),

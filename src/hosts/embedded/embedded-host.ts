@@ -32,6 +32,7 @@ export class EmbeddedHost implements Host {
   async start(): Promise<void> {
     this.#armRecovery();
     await this.#takeUp("abandoned");
+    await this.#takeUp("freed");
     await this.#fireDue();
   }
 

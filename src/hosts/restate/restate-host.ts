@@ -99,7 +99,7 @@ export class RestateHost implements Host {
   async #sweep(): Promise<void> {
     if (this.#pauseMs !== null) this.#pauseMs = Math.min(2 * this.#pauseMs, this.#options.sweepMs);
     this.#armSweep(this.#pauseMs ?? this.#options.sweepMs);
-    for (const kind of ["abandoned", "due"] as const)
+    for (const kind of ["abandoned", "due", "freed"] as const)
       for (const { workflow_id, updated_at, due_at } of await this.#work.findFree(kind, maxSwept))
         this.#sender.post({ workflow_id, key: `${workflow_id}:${updated_at}:${due_at ?? ""}:swept` });
   }

@@ -121,6 +121,11 @@ function boundIn(batch: readonly Append[]): readonly (readonly [tenant: string, 
   return [...places.values()].sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]));
 }
 
+/** Returns the tenants whose entries rest on halts. */
+const tenantsThatCall = (batch: readonly Append[]): readonly string[] => [
+  ...new Set(batch.flatMap(({ tenant_id, halts_at }) => (halts_at === undefined ? [] : [idText(tenant_id)]))),
+];
+
 /** The rows that the first round trip has read and locked. */
 interface Found {
   readonly position: number;
@@ -130,12 +135,15 @@ interface Found {
   readonly keys: readonly Columns[];
   /** Counters that have a ceiling. */
   readonly counters: readonly Columns[];
+  /** The newest change of halts of each tenant that begins a call, if there was one. */
+  readonly halts: readonly Columns[];
 }
 
 const isLate = ({ streams, keys, position }: Found): boolean =>
   [...streams, ...keys].some((row) => (row["position"] as number) > position);
 
-function toStanding({ position, streams, workflows, keys, counters }: Found): Standing {
+function toStanding({ position, streams, workflows, keys, counters, halts }: Found): Standing {
+  const changes = new Map(halts.map((row) => [row["tenant_id"], row["at"] as number]));
   const byId = new Map(workflows.map((row) => [row["workflow_id"], row]));
   const heads = new Map(streams.map((row) => [row["stream"], toStreamHead(row, byId.get(row["stream"]))]));
   const holders = new Map(keys.map((row) => [`${row["tenant_id"]}\n${row["key"]}`, row["workflow_id"] as string]));
@@ -144,6 +152,7 @@ function toStanding({ position, streams, workflows, keys, counters }: Found): St
     position,
     headOf: (stream) => heads.get(stream),
     holderOf: (tenant, key) => holders.get(`${tenant}\n${key}`),
+    haltsAt: (tenant) => changes.get(tenant) ?? 0,
     totalOf: (payer, counter) => totals.get(`${payer}\n${counter}`) ?? noCharge,
   };
 }
@@ -176,23 +185,28 @@ async function begin(client: ClientBase, batch: readonly Append[], keys: readonl
   const bound = boundIn(batch);
   const counting = bound.length === 0 ? [] : [over("lockCounters", bound), over("readCounters", bound)];
   const asked = keys.length === 0 ? [] : [over("insertKeys", keys), over("findKeys", places)];
+  const halting = tenantsThatCall(batch);
+  const halts = halting.length === 0 ? [] : [statement("haltsAt", halting)];
   const results = await sendAll(client, [
     { text: "BEGIN" },
     ...counting,
     ...asked,
+    ...halts,
     statement("lockStreams", streams),
     statement("lockWorkflows", streams),
     statement("ownPosition"),
   ]);
+
   const [positions, workflows, heads] = results.slice(-3).reverse() as [QueryResult, QueryResult, QueryResult];
   const [inserted = [], held = []] =
-    keys.length === 0 ? [] : results.slice(-5, -3).map(({ rows }) => rows as Columns[]);
+    keys.length === 0 ? [] : results.slice(-5 - halts.length, -3 - halts.length).map(({ rows }) => rows as Columns[]);
   const own = new Set(inserted.map(nameOf));
   const { position, schema } = positions.rows[0] as { readonly position: number; readonly schema: number };
   const found = {
     position,
     streams: heads.rows,
     workflows: workflows.rows,
+    halts: halts.length === 0 ? [] : (results.at(-4)?.rows ?? []),
     counters: counting.length === 0 ? [] : (results[2]?.rows ?? []),
     keys: held.filter((row) => !own.has(nameOf(row))),
   };
@@ -210,6 +224,8 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
     ["moveStreams", plan.streams.filter(({ isNew }) => !isNew).map(streamRow)],
     ["insertWorkflows", plan.newWorkflows.map(withTitleText)],
     ["updateWorkflows", plan.changedWorkflows.map(changeRow)],
+    ["insertHalts", plan.halts],
+    ["liftHalts", plan.lifted],
     ["insertHolds", plan.holds.flatMap(({ rows }) => rows)],
     ["upsertGates", plan.gates],
     ["deleteGates", plan.closedGates],

@@ -4,14 +4,14 @@
  * Owns: the names under which their texts are prepared: as many as there are ways to select.
  */
 import { type Columns, parseCell } from "../tables/columns.ts";
-import type { Query } from "../tables/list-queries.ts";
+import { listOfHalts, type Query } from "../tables/list-queries.ts";
 import type { Statement } from "./query.ts";
 
 const names = new Map<string, string>();
 
 export function toStatement({ text, values }: Query): Statement {
   let n = 0;
-  const numbered = text.replaceAll("?", () => {
+  const numbered = text.replaceAll(listOfHalts, "json_agg(DISTINCT h.holder)::text").replaceAll("?", () => {
     n += 1;
     return `$${n}`;
   });

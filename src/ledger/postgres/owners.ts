@@ -17,6 +17,8 @@ import { plainHead } from "./read-records.ts";
 import { statement } from "./statements.ts";
 import type { Run } from "./store.ts";
 
+const takes = { due: "takeDue", abandoned: "takeAbandoned", freed: "takeFreed" } as const;
+
 /** The registration of one open ledger. */
 export interface Entered {
   /** For messages. */
@@ -71,7 +73,7 @@ export function createOwners({ read, write }: Run, entered: () => Entered): Owni
     takeUp: (kind, owner, now, limit) =>
       read("takeUp", async (on) => {
         await freeGone(on, putRight(now), entered());
-        const take = kind === "due" ? "takeDue" : "takeAbandoned";
+        const take = takes[kind];
         const rows = await rowsOf(on, statement(take, owner, now, limit));
         return rows
           .flatMap((row) => readableHead(() => plainHead(row)))

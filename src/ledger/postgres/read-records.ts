@@ -24,6 +24,7 @@ import {
   toCharge,
   toHead,
   toListedHead,
+  toStoredHalt,
 } from "../tables/columns.ts";
 import {
   gateCountQuery,
@@ -77,6 +78,7 @@ type Records =
   | "listGates"
   | "countGates"
   | "countHolds"
+  | "halts"
   | "findKey"
   | "charges"
   | "chargesOf"
@@ -93,6 +95,7 @@ export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "v
         return isBackward(page) ? gates.reverse() : gates;
       }),
     countGates: (selection) => read("countGates", (on) => countOf(on, gateCountQuery(selection))),
+    halts: () => read("halts", async (on) => (await rowsOf(on, statement("halts"))).map(toStoredHalt)),
     countHolds: (tenantId) =>
       read("countHolds", async (on) => {
         const tenant = tenantId === undefined ? null : idText(tenantId);

@@ -105,7 +105,17 @@ const tables = `
     tenant_id ${id} NOT NULL,
     PRIMARY KEY (workflow_id, step_id, holder)
   );
-  CREATE INDEX holds_by_holder ON holds (tenant_id, holder, workflow_id);
+  CREATE INDEX holds_by_halt ON holds (holder, workflow_id) WHERE holder <> 'pause';
+
+  -- All halts that were ever set, as few as people give orders; position is that of the newest change.
+  CREATE TABLE halts (
+    halt_id ${id} PRIMARY KEY,
+    tenant_id ${id} NOT NULL,
+    position bigint NOT NULL,
+    record text NOT NULL,
+    lifted bigint NOT NULL
+  );
+  CREATE INDEX halts_changed ON halts (tenant_id, position);
 
   -- digest: an index takes no key of more than some kB.
   CREATE TABLE keys (

@@ -21,6 +21,10 @@ const due = `${free} AND due_at IS NOT NULL AND state NOT IN ('completed', 'fail
 const abandoned = `${free} AND state IN ('accepted', 'planned', 'running')`;
 const readyAt = "coalesce(due_at, 0::float8)";
 
+const freed = `${free} AND state NOT IN ('completed', 'failed', 'cancelled') AND workflow_id IN (
+  SELECT workflow_id FROM holds
+  WHERE holder <> 'pause' AND holder NOT IN (SELECT halt_id FROM halts WHERE lifted = 0))`;
+
 /** Returns a take-up statement; simultaneous callers get different workflows. */
 const takeUp = (which: string, at: string): string => `
   WITH found AS (
@@ -93,6 +97,7 @@ const texts = {
   lockWorkflows:
     "SELECT workflow_id, thread_id, owner, epoch FROM workflows WHERE workflow_id = ANY($1) ORDER BY " +
     "workflow_id FOR UPDATE",
+  haltsAt: "SELECT tenant_id, max(position) AS at FROM halts WHERE tenant_id = ANY($1) GROUP BY tenant_id",
   ownPosition: `SELECT ${ownPosition} AS position, ${schemaOf} AS schema`,
   // Its second.
   dropKeys: `DELETE FROM keys USING ${listOf("tenant_id text, digest text")}
@@ -108,6 +113,10 @@ const texts = {
       due_at = CASE given.is_due_given WHEN 1 THEN given.due_at ELSE workflows.due_at END, owner = given.owner,
       epoch = given.epoch, percent = coalesce(given.percent, workflows.percent)
     FROM ${listOf(changeColumns)} WHERE workflows.workflow_id = given.workflow_id`,
+  insertHalts: insertInto("halts", "halt_id text, tenant_id text, position bigint, record text, lifted bigint"),
+  liftHalts: `
+    UPDATE halts SET lifted = 1, position = given.position FROM ${listOf("halt_id text, position bigint")}
+    WHERE halts.halt_id = given.halt_id`,
   deleteHolds: "DELETE FROM holds WHERE workflow_id = ANY($1)",
   insertHolds: insertInto("holds", "workflow_id text, step_id text, holder text, tenant_id text"),
   upsertGates: insertInto(
@@ -240,6 +249,7 @@ const texts = {
   nextDue: `SELECT due_at AS at FROM workflows WHERE ${due} ORDER BY due_at LIMIT 1`,
   takeDue: takeUp(due, "due_at"),
   takeAbandoned: takeUp(abandoned, readyAt),
+  takeFreed: takeUp(freed, "epoch * 0"),
 
   gatesOfTenant: `
     SELECT record FROM gates WHERE tenant_id = $1 AND (workflow_id, gate_id) > ($2, $3)
@@ -248,6 +258,7 @@ const texts = {
     SELECT record FROM gates WHERE workflow_id = $1 AND tenant_id = coalesce($2, tenant_id)
     AND (workflow_id, gate_id) > ($3, $4) ORDER BY gate_id LIMIT $5`,
   gatesOfAll: "SELECT record FROM gates WHERE (workflow_id, gate_id) > ($1, $2) ORDER BY workflow_id, gate_id LIMIT $3",
+  halts: "SELECT tenant_id, position, record, lifted FROM halts ORDER BY position, halt_id",
   countHolds: `
     SELECT holder, count(*) FILTER (WHERE step_id = '') AS workflows, count(*) FILTER (WHERE step_id <> '') AS steps
     FROM holds WHERE tenant_id = coalesce($1, tenant_id) GROUP BY holder ORDER BY holder`,

@@ -34,6 +34,7 @@ function readStanding(connection: Connection): Standing {
     position: positionOf(connection) + 1,
     headOf: (stream) => readHead(connection, stream),
     holderOf: (tenant, key) => statements.findKey.get(tenant, key)?.["workflow_id"] as string | undefined,
+    haltsAt: (tenant) => statements.haltsAt.get(tenant)?.["at"] as number,
     totalOf: (payer, counter) => {
       const name = `${payer}\n${counter}`;
       const total = totals.get(name) ?? toCharge(statements.chargesOfCounter.get(payer, counter));
@@ -68,6 +69,8 @@ function writePlan({ statements, heads }: Connection, plan: BatchPlan, standing:
   for (const row of plan.turns) statements.insertTurn.run(...row);
   for (const row of plan.newWorkflows) statements.insertWorkflow.run(...row);
   for (const change of plan.changedWorkflows) updateWorkflow(statements, change);
+  for (const row of plan.halts) statements.insertHalt.run(...row);
+  for (const row of plan.lifted) statements.liftHalt.run(...row);
   for (const { workflow_id, rows } of plan.holds) {
     statements.deleteHolds.run(workflow_id);
     for (const row of rows) statements.insertHold.run(...row);

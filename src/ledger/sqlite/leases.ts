@@ -60,11 +60,13 @@ export interface TakeUpRequest {
   readonly limit: number;
 }
 
+const takes = { due: "takeDue", abandoned: "takeAbandoned", freed: "takeFreed" } as const;
+
 /** Takes up workflows; writes nothing if there is none to take. */
 export function takeUp(connection: Connection, { kind, owner, now, limit }: TakeUpRequest): readonly TakenUp[] {
   const { statements, heads } = connection;
   if (statements.anyToTake.get(now, now)?.["found"] === 0) return [];
-  const take = kind === "due" ? statements.takeDue : statements.takeAbandoned;
+  const take = statements[takes[kind]];
   const rows = writeAll(connection, () => {
     freeGone(connection, now);
     const taken = take.all(owner, now, limit);

@@ -105,7 +105,17 @@ const tables = `
     tenant_id TEXT NOT NULL,
     PRIMARY KEY (workflow_id, step_id, holder)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX holds_by_holder ON holds (tenant_id, holder, workflow_id);
+  CREATE INDEX holds_by_halt ON holds (holder, workflow_id) WHERE holder <> 'pause';
+
+  -- All halts that were ever set, as few as people give orders; position is that of the newest change.
+  CREATE TABLE halts (
+    halt_id TEXT PRIMARY KEY,
+    tenant_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    record TEXT NOT NULL,
+    lifted INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX halts_changed ON halts (tenant_id, position);
 
   CREATE TABLE keys (
     tenant_id TEXT NOT NULL,

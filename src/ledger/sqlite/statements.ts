@@ -19,6 +19,9 @@ const free = "owner IS NULL";
 const due = `${free} AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')`;
 const abandoned = `${free} AND state IN ('accepted', 'planned', 'running')`;
 const readyAt = "coalesce(due_at, 0)";
+const freed = `${free} AND state NOT IN ('completed', 'failed', 'cancelled') AND workflow_id IN (
+  SELECT workflow_id FROM holds
+  WHERE holder <> 'pause' AND holder NOT IN (SELECT halt_id FROM halts WHERE lifted = 0))`;
 const orphaned = "owner IS NOT NULL AND owner NOT IN (SELECT owner FROM owners)";
 
 const takeUp = (which: string, at: string): string => `
@@ -81,9 +84,11 @@ const texts = {
   anyToTake: `
     SELECT EXISTS (SELECT 1 FROM owners WHERE expires_at <= ?1) OR EXISTS (SELECT 1 FROM workflows WHERE ${orphaned})
       OR EXISTS (SELECT 1 FROM workflows WHERE ${due} AND due_at <= ?2)
-      OR EXISTS (SELECT 1 FROM workflows WHERE ${abandoned} AND ${readyAt} <= ?2) AS found`,
+      OR EXISTS (SELECT 1 FROM workflows WHERE ${abandoned} AND ${readyAt} <= ?2)
+      OR EXISTS (SELECT 1 FROM workflows WHERE ${freed}) AS found`,
   takeDue: takeUp(due, "due_at"),
   takeAbandoned: takeUp(abandoned, readyAt),
+  takeFreed: takeUp(freed, "epoch * 0"),
 
   prolong: "UPDATE owners SET expires_at = ? WHERE owner = ? AND session = ?",
   findOwner: "SELECT session, expires_at FROM owners WHERE owner = ?",
@@ -95,6 +100,10 @@ const texts = {
   freeHeld: "UPDATE workflows SET owner = NULL WHERE owner = ?",
   freeOrphaned: `UPDATE workflows SET owner = NULL WHERE ${orphaned}`,
 
+  haltsAt: "SELECT coalesce(max(position), 0) AS at FROM halts WHERE tenant_id = ?",
+  halts: "SELECT tenant_id, position, record, lifted FROM halts ORDER BY position, halt_id",
+  insertHalt: "INSERT INTO halts (halt_id, tenant_id, position, record, lifted) VALUES (?, ?, ?, ?, ?)",
+  liftHalt: "UPDATE halts SET lifted = 1, position = ?2 WHERE halt_id = ?1",
   deleteHolds: "DELETE FROM holds WHERE workflow_id = ?",
   insertHold: "INSERT INTO holds (workflow_id, step_id, holder, tenant_id) VALUES (?, ?, ?, ?)",
 

@@ -9,7 +9,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
 import type { HoldCount, LedgerStore } from "../../ports/ledger-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
-import { idText, threadText, toHead } from "../tables/columns.ts";
+import { idText, threadText, toHead, toStoredHalt } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
 import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
@@ -211,6 +211,7 @@ type RecordIndex =
   | "listGates"
   | "countGates"
   | "countHolds"
+  | "halts"
   | "findKey"
   | "charges"
   | "chargesOf"
@@ -224,6 +225,7 @@ function createRecordIndexes(run: Run): Pick<LedgerStore, RecordIndex> {
     gates: (filter) => run("gates", (on) => readGates(on, filter)),
     listGates: (page) => run("listGates", (on) => listGates(on, page)),
     countGates: (selection) => run("countGates", (on) => countGates(on, selection)),
+    halts: () => run("halts", ({ statements }) => statements.halts.all().map(toStoredHalt)),
     countHolds: (tenantId) =>
       run("countHolds", ({ statements }) => {
         const tenant = tenantId === undefined ? null : idText(tenantId);

@@ -9,13 +9,14 @@ import { type Charge, noCharge } from "../../contract/budget.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Gate } from "../../contract/gate.ts";
+import type { Halt } from "../../contract/halt.ts";
 import { instantText } from "../../contract/instant.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { WorkflowStateName } from "../../contract/progress.ts";
 import type { ScheduleEntry, StoredSchedule } from "../../contract/schedule.ts";
 import type { TurnRow } from "../../contract/turn.ts";
-import type { IndexedCharge, ListedHead, WorkflowHead } from "../../ports/ledger-store.ts";
+import type { IndexedCharge, ListedHead, StoredHalt, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { OverdueWait, StoredEvent, StoredWait, WaitSource } from "../../ports/wait-store.ts";
 
 /** A row as the driver gives it. */
@@ -113,6 +114,14 @@ export const toListedHead = (columns: Columns): ListedHead => ({
   open_gates: columns["open_gates"] as number,
   // SQLite has no truth values.
   paused: Boolean(columns["paused"]),
+  held_by: parseCell<readonly string[]>(columns["held_by"] ?? "[]", "held_by"),
+});
+
+export const toStoredHalt = (columns: Columns): StoredHalt => ({
+  ...parseCell<Halt>(columns["record"], "record"),
+  tenant_id: parseCell(columns["tenant_id"], "tenant_id"),
+  position: columns["position"] as number,
+  is_lifted: columns["lifted"] === 1,
 });
 
 /** Returns the value of a counter; zero if it was never charged. */

@@ -39,6 +39,7 @@ const fenced: Refusal = { ok: false, reason: "fenced" };
 const missing: Refusal = { ok: false, reason: "missing" };
 const taken: Refusal = { ok: false, reason: "taken" };
 const spent: Refusal = { ok: false, reason: "spent" };
+const halted: Refusal = { ok: false, reason: "halted" };
 
 /**
  * Checks an entry against its stream. @param tenant the text of the entry's tenant; `head` is undefined for a stream
@@ -68,6 +69,10 @@ export function refuseKeys(
   }
   return null;
 }
+
+/** Checks the halts. @param changedAt the position of the tenant's newest change of halts, 0 before the first. */
+export const refuseHalted = ({ halts_at }: Append, changedAt: () => number): Refusal | null =>
+  halts_at === undefined || halts_at === changedAt() ? null : halted;
 
 /** Checks the charges. @param standingOf the value of a counter before the entry; `payer` is the text of its owner. */
 export function refuseCharges(

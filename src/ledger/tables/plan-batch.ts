@@ -16,6 +16,7 @@ import {
   holderAfter,
   refuseAppend,
   refuseCharges,
+  refuseHalted,
   refuseKeys,
   type StreamHead,
   type Workflow,
@@ -31,6 +32,8 @@ export interface Standing {
   readonly holderOf: (tenant: string, key: string) => string | undefined;
   /** Returns the total of a counter whose charges have a ceiling. */
   readonly totalOf: (payer: string, counter: string) => Charge;
+  /** Returns the position of a tenant's newest change of halts; 0 before the first. */
+  readonly haltsAt: (tenant: string) => number;
 }
 
 export type Cell = string | number | null;
@@ -68,6 +71,10 @@ export interface BatchPlan {
   /** tenant_id, key, workflow_id, action_id. A key that is held already stays with its holder. */
   readonly keys: readonly (readonly [tenant: string, key: string, workflow: string, action: string])[];
   readonly charges: readonly { readonly payer: string; readonly counter: string; readonly amounts: Charge }[];
+  /** halt_id, tenant_id, position, record, lifted: halts that were set. */
+  readonly halts: readonly Row[];
+  /** halt_id, position: halts that were lifted. */
+  readonly lifted: readonly Row[];
   /** tenant_id, thread_id, key, position, ordinal, record */
   readonly memory: readonly (readonly [tenant: string, thread: string, key: string, ...Cell[]])[];
   /** tenant_id, document_id, position, record */
@@ -136,6 +143,10 @@ class Planning {
   readonly #holds = new Map<string, BatchPlan["holds"][number]>();
   readonly #keys = new Map<string, BatchPlan["keys"][number]>();
   readonly #charges = new Map<string, BatchPlan["charges"][number]>();
+  readonly #halts: Row[] = [];
+  readonly #lifted: Row[] = [];
+  /** The tenants whose halts the batch has changed, each with the position of the change. */
+  readonly #haltsAt = new Map<string, number>();
   readonly #memory = new Map<string, BatchPlan["memory"][number]>();
   readonly #documents = new Map<string, BatchPlan["documents"][number]>();
   readonly #schedules = new PlannedSchedules();
@@ -164,6 +175,8 @@ class Planning {
       holds: sorted(this.#holds),
       keys: [...this.#keys.values()],
       charges: sorted(this.#charges),
+      halts: this.#halts,
+      lifted: this.#lifted,
       memory: sorted(this.#memory),
       documents: sorted(this.#documents),
       counters: sorted(this.#counters),
@@ -180,6 +193,7 @@ class Planning {
     const refusal =
       refuseAppend(entry, tenant, before) ??
       refuseKeys(entry, (key) => this.#holderOf(tenant, JSON.stringify(key))) ??
+      refuseHalted(entry, () => this.#haltsAt.get(tenant) ?? this.#standing.haltsAt(tenant)) ??
       refuseCharges(entry, tenant, (payer, counter) => this.#totalOf(payer, counter));
     if (refusal !== null) return refusal;
     const position = this.#standing.position + this.#turns.length;
@@ -237,7 +251,16 @@ class Planning {
   #writeIndexes(write: IndexWrite): void {
     const { tenant, stream, position, indexes } = write;
     this.#writeWaits(write);
-    const { gates = [], holds, keys = [], charges = [], memory = [], documents = [] } = indexes;
+    const {
+      gates = [],
+      holds,
+      keys = [],
+      charges = [],
+      halts = [],
+      lifted = [],
+      memory = [],
+      documents = [],
+    } = indexes;
     for (const gate of gates) this.#gates.set(keyOf(gate.workflow_id, gate.gate_id), { gate, tenant });
     if (holds !== undefined) this.#holds.set(stream, { workflow_id: stream, rows: holdRows(holds, stream, tenant) });
     for (const { key, action_id } of keys) {
@@ -251,6 +274,9 @@ class Planning {
       const amounts = before === undefined ? charge.amounts : addCharge(before, charge.amounts);
       this.#charges.set(keyOf(payer, counter), { payer, counter, amounts });
     }
+    for (const halt of halts) this.#halts.push([halt.halt_id, tenant, position, JSON.stringify(halt), 0]);
+    for (const id of lifted) this.#lifted.push([id, position]);
+    if (halts.length + lifted.length > 0) this.#haltsAt.set(tenant, position);
     memory.forEach((record, ordinal) => {
       const place = [tenant, threadText(record.thread_id), JSON.stringify(record.key)] as const;
       this.#memory.set(keyOf(...place), [...place, position, ordinal, JSON.stringify(record)]);

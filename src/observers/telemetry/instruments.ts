@@ -109,7 +109,7 @@ export const instruments = {
     unit: "1",
     help:
       "What happened to workflows: received, started, waiting, resumed, restarted, completed, failed, " +
-      "paused, unpaused, cancelling, cancelled",
+      "paused, unpaused, held, released, cancelling, cancelled",
     labels: ["transition", "intent"],
   },
   workflowDuration: {
@@ -220,6 +220,27 @@ export const instruments = {
     name: "countersign.workflows.paused",
     unit: "1",
     help: "Workflows of the ledger that a person has paused, over all tenants",
+    labels: [],
+  },
+  haltsStanding: {
+    kind: "gauge",
+    name: "countersign.halts",
+    unit: "1",
+    help: "Halts that hold, over all tenants of the ledger",
+    labels: [],
+  },
+  workflowsHeld: {
+    kind: "gauge",
+    name: "countersign.workflows.held",
+    unit: "1",
+    help: "Workflows that halts hold as a whole",
+    labels: [],
+  },
+  stepsHeld: {
+    kind: "gauge",
+    name: "countersign.steps.held",
+    unit: "1",
+    help: "Single steps that halts keep from their calls",
     labels: [],
   },
   listeners: {

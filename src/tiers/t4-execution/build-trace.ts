@@ -3,7 +3,7 @@
 import type { KernelProgress } from "../../contract/progress.ts";
 import { tracePreview } from "../../contract/step.ts";
 import type { RequestTrace, StepTrace } from "../../contract/trace.ts";
-import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
+import { isHeld, type StepRecord, type WorkflowRecord } from "../../contract/workflow.ts";
 import type { StepView, WorkflowState } from "../../contract/workflow-state.ts";
 
 /** @param isModelCall whether an operator is a model call, for `llm_calls`. */
@@ -50,6 +50,7 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   state: record.state,
   status: record.status,
   paused: record.paused,
+  held_by: record.held ?? [],
   error: record.error,
   regenerated_from: record.regenerated_from,
   parent: record.parent,
@@ -76,6 +77,7 @@ const viewStep = (record: StepRecord): StepView => ({
   phase: record.phase,
   waits_for: record.phase === "parked" ? record.parked : null,
   child: record.child?.workflow_id ?? null,
+  held_by: isHeld(record) ? (record.held ?? []) : [],
   attempts: record.attempts.length,
   run: record.run,
   depends_on: record.step.depends_on,

@@ -41,6 +41,7 @@ export interface ExecutorOptions {
   readonly readRecord: (workflowId: string) => Promise<WorkflowRecord>;
   readonly lifecycles: LifecycleHost;
   readonly life: OwnLife;
+  readonly halts: LogServices["halts"];
   /** Whether this process goes on with what is said to a workflow that nobody drives; else its host says where. */
   readonly goesOn: boolean;
   /** Told after each commit; `own` is false for what another process appended. */
@@ -67,7 +68,7 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { runtime, settings, services, store, writer, life } = options;
+    const { runtime, settings, services, store, writer, life, halts } = options;
     this.#resting = new RestingLogs(runtime.limits.maxRestingEvents);
     this.#children = new Children({
       store,
@@ -87,6 +88,7 @@ export class Executor {
       runtime,
       writer,
       life,
+      halts,
       mayBeLazy: settings.durability === "effects",
       read: async (id, after) => store.read(id, after),
       onCommitted: (log, events) => this.#committed(log, events, true),

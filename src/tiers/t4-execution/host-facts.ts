@@ -42,8 +42,23 @@ export function reportFacts(settings: Settings, read: ReadFact): Settings {
       },
     },
     same: tellsPeople ? reportPersons(same, read) : same,
+    haltsOn: reportHalts(settings.haltsOn, read),
   };
 }
+
+/** Reports the halts that concern the workflow. Without any, as is usual, nothing is recorded. */
+function reportHalts(haltsOn: Settings["haltsOn"], read: ReadFact): Settings["haltsOn"] {
+  let isTold = false;
+  return (tenantId, intent) => {
+    const met = haltsOn(tenantId, intent);
+    if (met.length > 0 || isTold)
+      read(haltsName, met.map(({ halt_id }) => halt_id).join(), () => met as unknown as Json);
+    isTold ||= met.length > 0;
+    return met;
+  };
+}
+
+const haltsName = "halts";
 
 function reportPersons(same: Settings["same"], read: ReadFact): Settings["same"] {
   const told = new Set<string>();
@@ -167,6 +182,7 @@ export function settingsOf(
       name,
       ...Object.fromEntries(own.map((phase) => [phase, unused])),
     })) as unknown as Settings["middleware"],
+    haltsOn: () => (factOf(haltsName) ?? []) as unknown as ReturnType<Settings["haltsOn"]>,
     registry: {
       findOperator: (name, version) => readOperator(name, version, known(operatorName(name, version))),
       getCapability(type, version) {

@@ -12,7 +12,7 @@
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { EventDraft } from "../../contract/event.ts";
-import { isCancelled, isTerminal } from "../../contract/workflow.ts";
+import { isCancelled, isHeldBack, isTerminal } from "../../contract/workflow.ts";
 import type { RunIn } from "../../engine/actors/async-context.ts";
 import { inNextTurn } from "../../engine/actors/next-turn.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
@@ -137,7 +137,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   /** Nothing goes on before a time that is far enough away: it is kept in the ledger, not here. */
   get #rests(): boolean {
     const { due, record } = this.log;
-    if (record.paused !== null || record.state === "waiting_for_user" || record.state === "cancelling") return true;
+    if (isHeldBack(record) || record.state === "waiting_for_user" || record.state === "cancelling") return true;
     return due === null ? record.state === "waiting" : due - this.now > this.settings.limits.restAfterMs;
   }
 

@@ -86,6 +86,10 @@ const lines: EventReaders<string> = {
   WORKFLOW_PAUSED: ({ reason, principal: { type, id } }) =>
     `${type} ${id} paused the workflow: ${reason}; nothing begins until it is resumed`,
   WORKFLOW_UNPAUSED: ({ reason, principal: { type, id } }) => `${type} ${id} resumed the workflow: ${reason}`,
+  WORK_HELD: ({ halt_ids }, { step_id }) =>
+    `${step_id === null ? "the workflow" : `step ${step_id}`} was held by ${listed(halt_ids)} until lifted`,
+  WORK_RELEASED: (_released, { step_id }) =>
+    `${step_id === null ? "the workflow" : `step ${step_id}`} was held no more, and went on`,
   WORKFLOW_RESTARTED: ({ run, mode }) => `run ${run} began (${mode})`,
 };
 

@@ -22,6 +22,9 @@ const tabs = [
 
 const isOpen = (status: string): boolean => status === "open" || status === "suspended";
 
+const isHeld = ({ held_by, steps }: WorkflowState): boolean =>
+  held_by.length > 0 || steps.some((step) => step.held_by.length > 0);
+
 export const titleOf = ({ intent }: WorkflowState): string => intent.text || intent.type;
 
 export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
@@ -32,6 +35,7 @@ export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
       <p class="chips">
         <State state={state} />
         {paused !== null && <State state="paused" />}
+        {isHeld(run) && <State state="held" />}
         <span>{progress.percent} %</span>
         {titleOf(run) !== intent.type && <code>{intent.type}</code>}
         <span>
@@ -43,6 +47,11 @@ export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
       {parent !== null && (
         <p>
           Child of step {parent.step_id} of <a href={runHref(parent.workflow_id)}>{parent.workflow_id}</a>
+        </p>
+      )}
+      {isHeld(run) && (
+        <p class="note wait">
+          <a href="#/halts">Work is stopped</a>: what it holds here goes on once the halt is lifted.
         </p>
       )}
       {warnings.map(({ code, message }) => (

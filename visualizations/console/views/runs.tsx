@@ -147,7 +147,8 @@ const RunTable = ({ runs }: { readonly runs: readonly WorkflowSummary[] }) => (
               )}
             </td>
             <td>
-              <State state={run.state} /> {run.paused && <State state="paused" />}
+              <State state={run.state} /> {run.paused && <State state="paused" />}{" "}
+              {run.held_by.length > 0 && <State state="held" />}
             </td>
             <td>{run.progress.percent} %</td>
             <td>{tellPerson(run.principal)}</td>

@@ -27,6 +27,8 @@ export const inputNames: Names = {
   ScheduleRequest: commandBodies.setSchedule,
   SchedulePause: commandBodies.pauseSchedule,
   ScheduleBackfill: commandBodies.backfillSchedule,
+  HaltRequest: commandBodies.halt,
+  LiftRequest: commandBodies.lift,
   RpcCall,
 };
 

@@ -5,13 +5,13 @@ import { scheduleCommands, scheduleList, scheduleRead } from "../../../api/sched
 import { withoutUnset } from "../../../contract/json.ts";
 import { requireGranted } from "../mcp-context.ts";
 import { type McpTool, structured } from "./tool.ts";
-import { kernelTool, makeTool, reads } from "./workflow-tools.ts";
+import { kernelTool, makeTool, readsOnly } from "./workflow-tools.ts";
 
 const listSchedules = makeTool({
   operation: scheduleList,
   title: "List schedules",
   description: "This tenant's schedules by name: when each begins next, what it began last, whether it fails.",
-  annotations: reads,
+  annotations: readsOnly,
   input: scheduleList.filter.omit({ tenant_id: true }).extend({ limit: z.int().min(1).max(100).default(20) }),
   async run(context, { limit, ...filter }) {
     const caller = await requireGranted(context, scheduleList.scope);
@@ -24,7 +24,7 @@ const readSchedule = makeTool({
   title: "Read a schedule",
   description:
     "A schedule with its history, newest first: what it began, what was left out or refused, and who changed it.",
-  annotations: reads,
+  annotations: readsOnly,
   input: scheduleRead.question.omit({ tenant_id: true }).extend({ limit: z.int().min(1).max(100).default(20) }),
   async run(context, { name, limit, ...asked }) {
     const caller = await requireGranted(context, scheduleRead.scope);

@@ -9,7 +9,8 @@ import { z } from "zod";
 import { kernelCommands, submit, workflowCommands } from "../../../api/commands.ts";
 import { lists } from "../../../api/lists.ts";
 import type { Command, KernelCommand, Offered, View, WorkflowCommand } from "../../../api/operation.ts";
-import { views } from "../../../api/reads.ts";
+import { reads, views } from "../../../api/reads.ts";
+import { HaltStanding } from "../../../contract/halt.ts";
 import { GateId, ThreadId, WorkflowId } from "../../../contract/ids.ts";
 import { SubmitRequest } from "../../../contract/intent.ts";
 import { JsonObject, JsonValue, withoutUnset } from "../../../contract/json.ts";
@@ -30,7 +31,7 @@ import {
   termsOf,
 } from "./tool.ts";
 
-export const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
+export const readsOnly: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 
 export const hintsOf = ({ isIdempotent = false }: Command): ToolAnnotations => ({
   readOnlyHint: false,
@@ -104,7 +105,7 @@ const viewTool = <Answer extends object>(view: View, { show, ...told }: ShownVie
   makeTool({
     operation: view,
     ...told,
-    annotations: reads,
+    annotations: readsOnly,
     input: OfWorkflow,
     run: async (context, { workflow_id }) =>
       show(
@@ -162,7 +163,7 @@ const listWorkflows = makeTool({
   description:
     "Summaries of this tenant's workflows, newest first; next, as after, goes on with older ones. read-workflow " +
     "tells the whole of one.",
-  annotations: reads,
+  annotations: readsOnly,
   input: lists.workflows.filter
     .omit({ thread_id: true })
     .extend({ states: z.array(WorkflowStateName).min(1).optional(), intent_type: Name.optional(), ...page }),
@@ -206,7 +207,7 @@ const listGates = makeTool({
     "What waits for a person: of one workflow whole (what would run, its digest, what each answer does), over " +
     "many with long parts cut where truncated says so; where checked is false it was not checked against the log " +
     "and has no digest: list the gates of its workflow before anybody decides.",
-  annotations: reads,
+  annotations: readsOnly,
   input: lists.gates.filter.extend({
     workflow_id: WorkflowId.optional(),
     role: Name.optional(),
@@ -294,6 +295,31 @@ const resumeWorkflow = commandTool(workflowCommands.resume, {
   description: "Lets a paused workflow go on; what fell due meanwhile happens now.",
 });
 
+const setHalt = kernelTool(kernelCommands.halt, {
+  title: "Stop work",
+  description:
+    "Stops work of this tenant until the halt is lifted: all, or that of a capability, an operator or a principal " +
+    "(of). Calls under way end; what is held does not fail.",
+});
+
+const liftHalt = kernelTool(kernelCommands.lift, {
+  title: "Lift a halt",
+  description: "Lets what a halt held go on. list-halts tells their ids.",
+});
+
+const listHalts = makeTool({
+  operation: reads.halts,
+  title: "List halts",
+  description: "The halts of this tenant that hold, with their reasons and how much each holds.",
+  annotations: readsOnly,
+  input: z.strictObject({}),
+  output: z.looseObject({ halts: z.array(HaltStanding) }),
+  async run(context) {
+    const caller = await requireGranted(context, reads.halts.scope);
+    return structured({ halts: await context.kernel.halts(caller.tenant_id, caller) });
+  },
+});
+
 export const workflowTools: readonly McpTool[] = [
   submitIntent,
   listWorkflows,
@@ -308,4 +334,7 @@ export const workflowTools: readonly McpTool[] = [
   cancelWorkflow,
   pauseWorkflow,
   resumeWorkflow,
+  setHalt,
+  liftHalt,
+  listHalts,
 ];

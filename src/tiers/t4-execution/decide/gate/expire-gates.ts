@@ -9,15 +9,15 @@ import { defaultEscalation } from "../../../../contract/gate-spec.ts";
 import { instantText } from "../../../../contract/instant.ts";
 import type { JsonObject } from "../../../../contract/json.ts";
 import type { AskParams } from "../../../../contract/step-kinds.ts";
-import { startOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
+import { isHeld, isHeldBack, startOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import { failStep, gateDenied } from "../run/end-step.ts";
 import { isOutdated, type Run, scopeOf } from "../run/run.ts";
 import { climb } from "./open-gate.ts";
 
 /** Notes what has fallen due, whoever comes next: whatever is said after a gate's time meets its expiry first. */
 export function expireGates(run: Run): void {
-  const { gates, paused } = run.log.record;
-  if (gates.size === 0 || paused !== null) return;
+  const { gates } = run.log.record;
+  if (gates.size === 0 || isHeldBack(run.log.record)) return;
   // A rung that is noted late may leave a gate whose expiry is over as well.
   for (let due = gatesDue(run); due.length > 0; due = gatesDue(run)) for (const gate of due) expire(run, gate, run.now);
   for (const gate of [...gates.values()]) if (remindedAt(gate) <= run.now) remind(run, gate);
@@ -25,18 +25,20 @@ export function expireGates(run: Run): void {
 
 /**
  * When something of the workflow falls due here: a gate's time, the end of a pause or a sleep; epoch ms, infinity for
- * never, as for a paused workflow. A step that waits for an answer since its pause ended goes on with that.
+ * never, as for a workflow that is held back. A step that waits for an answer since its pause ended goes on with that.
  */
 export function nextDue(run: Run): number {
-  const { gates, steps, standing, paused } = run.log.record;
-  if (paused !== null) return Number.POSITIVE_INFINITY;
+  const { gates, steps, standing } = run.log.record;
+  if (isHeldBack(run.log.record)) return Number.POSITIVE_INFINITY;
   let next =
     gates.size === 0
       ? Number.POSITIVE_INFINITY
       : Math.min(...openGates(run).map(dueOf), ...[...gates.values()].map(remindedAt));
   next = Math.min(next, startOf(run.log.record) ?? next);
   for (const id of standing.running) {
-    const { phase, retry_due = null, parked = null } = steps.get(id) ?? {};
+    const step = steps.get(id);
+    if (step === undefined || isHeld(step)) continue;
+    const { phase, retry_due, parked } = step;
     const due = phase === "backing_off" ? retry_due : phase === "parked" ? (parked?.due_at ?? null) : null;
     if (due !== null && !run.scopes.waits(scopeOf(id))) next = Math.min(next, Date.parse(due));
   }

@@ -9,7 +9,7 @@
 import { type KernelError, KernelErrorException, raise } from "../../../../contract/error.ts";
 import { draft } from "../../../../contract/event.ts";
 import { callsOperator } from "../../../../contract/step-kinds.ts";
-import { isCancelled, isTerminal, startOf, workflowNotFound } from "../../../../contract/workflow.ts";
+import { isCancelled, isHeldBack, isTerminal, startOf, workflowNotFound } from "../../../../contract/workflow.ts";
 import { errorOf } from "../../../../engine/actors/within.ts";
 import { dropHold } from "../call/admit-call.ts";
 import { handleEnd } from "../call/end-call.ts";
@@ -22,11 +22,12 @@ import { findOperator } from "../payload/prepare-step.ts";
 import type { Command, Input, Word } from "../run/input.ts";
 import { toHost } from "../run/intention.ts";
 import { ask, type Commanding, oodaRef, type Run } from "../run/run.ts";
+import { meetHalts } from "../step/meet-halts.ts";
 import { takeChildEnd } from "../step/run-step.ts";
 import { deliverEvent } from "../step/wait-step.ts";
 import { beginCancelling, goOnCancelling } from "./cancel-workflow.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
-import { isHeldBack, pauseWorkflow, resumeWorkflow } from "./pause-workflow.ts";
+import { pauseWorkflow, resumeWorkflow } from "./pause-workflow.ts";
 import { planWorkflow } from "./plan-workflow.ts";
 import { restartWorkflow } from "./restart-workflow.ts";
 import { mayGoOn, startPlan, workPlan } from "./work-plan.ts";
@@ -171,9 +172,10 @@ function endIfDue(run: Run): void {
 
 function goOn(run: Run): void {
   if (run.log.record.state === "cancelling") return goOnCancelling(run);
-  // A plan that was asked for is recorded when it comes.
-  if (isHeldBack(run.log.record)) return void (run.scopes.hasBegun("plan") && plan(run));
   const start = startOf(run.log.record);
+  if (start !== null && start > run.now && !isHeldBack(run.log.record)) return;
+  // A plan that was asked for is recorded when it comes.
+  if (meetHalts(run) || run.log.record.paused !== null) return void (run.scopes.hasBegun("plan") && plan(run));
   if (start !== null && start > run.now) return;
   if (run.log.record.state === "accepted" && !hasParent(run)) return;
   // A workflow that is held back begins nothing. The deadlines of its open gates hold all the same.

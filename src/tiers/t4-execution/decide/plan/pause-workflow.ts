@@ -12,15 +12,12 @@
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft } from "../../../../contract/event.ts";
-import { isCancelled, isTerminal, type WorkflowRecord } from "../../../../contract/workflow.ts";
+import { isCancelled, isTerminal } from "../../../../contract/workflow.ts";
 import type { Order } from "../run/input.ts";
 import { oodaRef, type Run } from "../run/run.ts";
 import { orderChildren } from "../step/run-step.ts";
 
 type Why = Pick<Order, "reason" | "principal">;
-
-/** Returns whether the workflow as a whole begins nothing. */
-export const isHeldBack = ({ paused }: WorkflowRecord): boolean => paused !== null;
 
 /** Notes that a person pauses the workflow. @throws KernelErrorException T4_WORKFLOW_CONFLICT if it has ended. */
 export function pauseWorkflow(run: Run, { reason, principal }: Why): void {

@@ -12,6 +12,7 @@ import type { CapabilityDefinition } from "../../../../contract/capability.ts";
 import { type KernelError, raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { type Gate, gateIdOf } from "../../../../contract/gate.ts";
+import type { Intent } from "../../../../contract/intent.ts";
 import type { Json, JsonObject } from "../../../../contract/json.ts";
 import { t6 } from "../../../../contract/messages/t6.ts";
 import { type ModuleRef, moduleRef } from "../../../../contract/module-ref.ts";
@@ -54,10 +55,18 @@ export interface Settings {
   /** Maximum attempts by retry policy. */
   readonly retryPolicies: Readonly<Record<string, number>>;
   readonly policyVersion: string;
+  /** The halts that concern work of this intent, oldest first. */
+  readonly haltsOn: (tenantId: string | number, intent: Pick<Intent, "type" | "actor">) => readonly MetHalt[];
   /** Who is one person. @throws KernelErrorException T5_PERSON_UNDECIDED. */
   readonly same: Same;
   /** Whether a host's own word is behind it: votes then say whom they were held against. */
   readonly tellsPeople: boolean;
+}
+
+/** A halt that concerns a workflow: as a whole, or (null if it names none) the steps that would call an operator. */
+export interface MetHalt {
+  readonly halt_id: string;
+  readonly operator: string | null;
 }
 
 /** A call that a step waits for in this process. */

@@ -14,6 +14,7 @@ import { findKnownOperator, isRepeatable } from "../payload/prepare-step.ts";
 import { failStep } from "../run/end-step.ts";
 import { oodaRef, parked, type Run, scopeOf, stepOf } from "../run/run.ts";
 import { kindOf } from "./kinds.ts";
+import { isStepHalted } from "./meet-halts.ts";
 import { type Phase, phaseOf } from "./read-phase.ts";
 import { openDoubtGate } from "./settle-failure.ts";
 
@@ -29,6 +30,9 @@ const moving: ReadonlySet<Phase> = new Set([
   "waking",
 ]);
 
+/** The phases in which a pass may begin a call. */
+const begins: ReadonlySet<Phase> = new Set(["judging", "lost"]);
+
 /** Takes a running step on as far as it goes. */
 export function driveStep(run: Run, stepId: string): void {
   const scope = scopeOf(stepId);
@@ -39,6 +43,7 @@ export function driveStep(run: Run, stepId: string): void {
       break;
     }
     from = run.log.position;
+    if (begins.has(phaseNow(run, stepId)) && isStepHalted(run, stepOf(run, stepId))) return;
     if (!takePass(run, stepId, scope)) return;
   }
   if (phaseNow(run, stepId) === "over") run.contexts.delete(stepId);

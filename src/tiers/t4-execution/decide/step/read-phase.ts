@@ -29,6 +29,14 @@ export type Phase =
 
 /** Returns what the step is about to do, from its record and from the calls that are under way here. */
 export function phaseOf(run: Run, step: StepRecord): Phase {
+  const phase = ownPhaseOf(run, step);
+  // A halt keeps a step from its call, and from nothing else.
+  return step.held !== null && beginsCall.has(phase) ? "parked" : phase;
+}
+
+const beginsCall: ReadonlySet<Phase> = new Set(["judging", "lost", "backing_off"]);
+
+function ownPhaseOf(run: Run, step: StepRecord): Phase {
   if (step.state === "queued") return "waiting";
   if (step.state !== "running") return "over";
   if (step.phase === "in_doubt") return "asking";

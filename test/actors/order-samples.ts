@@ -1,0 +1,29 @@
+/** Samples of the orders of people: halt, lift, pause and resume. */
+import type { Sample } from "./schema-samples.ts";
+
+const ulid = "01KDVDNA0047C4FEZDQK8YZG0N";
+const [wf, cor] = [`wf_${ulid}`, `cor_${ulid}`];
+const claim = { tenant_id: "acme", principal: { type: "user", id: 42, role: "admin" } };
+const halt = {
+  halt_id: `hlt_${ulid}`,
+  of: { operator: "Bank.Pay" },
+  reason: "payments go to the wrong account",
+  by: { type: "user", id: "ann", role: "admin" },
+  at: "2026-01-01T00:00:00.000Z",
+};
+
+const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ...sample, ...wrong } });
+
+export const orderSamples: Readonly<Record<string, Sample>> = {
+  Halt: fields(halt, { reason: 5 }),
+  HaltFilter: fields({ capability: "Shop.Order", operator: "Bank.Pay", principal: { id: 7 } }, { operator: 5 }),
+  HaltRequest: fields({ ...claim, of: { operator: "Bank.Pay" }, reason: "stop" }, { reason: "" }),
+  HaltResponse: fields({ halt_id: halt.halt_id, status: "halted" }, { status: "lifted" }),
+  HaltStanding: fields({ ...halt, held: { workflows: 1, steps: 2 } }, { held: null }),
+  LiftRequest: fields({ ...claim, halt_id: halt.halt_id, reason: "go on" }, { halt_id: 5 }),
+  LiftResponse: fields({ halt_id: halt.halt_id, status: "lifted" }, { halt_id: "wf_1" }),
+  PauseRequest: fields({ ...claim, reason: "wait" }, { reason: 5 }),
+  PauseResponse: fields({ workflow_id: wf, status: "paused", correlation_id: cor }, { status: "running" }),
+  ResumeRequest: fields({ ...claim, reason: "go on" }, { principal: 5 }),
+  ResumeResponse: fields({ workflow_id: wf, status: "resumed", correlation_id: cor }, { workflow_id: 7 }),
+};
