@@ -80,7 +80,6 @@ export interface IndexedCharge {
 
 /** The holder of a workflow that a person has paused. */
 export const heldByPause = "pause";
-
 /** A workflow (null), or one step of it, that begins nothing: by a person's pause, or by the halt with that id. */
 export interface Hold {
   readonly step_id: string | null;
