@@ -136,6 +136,7 @@ export {
 } from "./contract/operator.ts";
 export { Outcome, OutcomesResponse } from "./contract/outcome.ts";
 export { EventPage, GatePage, WorkflowPage } from "./contract/page.ts";
+export { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "./contract/pause.ts";
 export { type AnyStepDraft, ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
 export {
   PolicyDecision,
@@ -162,16 +163,7 @@ export {
   skip,
   validateResult,
 } from "./contract/result.ts";
-export {
-  CancelRequest,
-  CancelResponse,
-  PauseRequest,
-  PauseResponse,
-  ResumeRequest,
-  ResumeResponse,
-  RetryRequest,
-  RetryResponse,
-} from "./contract/retry.ts";
+export { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "./contract/retry.ts";
 export {
   RpcErrorObject,
   RpcErrorResponse,

@@ -7,17 +7,9 @@ import { DelegationRequest, GateRequest, GateResponse, WithdrawalRequest } from 
 import { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
 import { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt.ts";
 import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
+import { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../contract/pause.ts";
 import { EmitRequest, EmitResponse } from "../contract/received-event.ts";
-import {
-  CancelRequest,
-  CancelResponse,
-  PauseRequest,
-  PauseResponse,
-  ResumeRequest,
-  ResumeResponse,
-  RetryRequest,
-  RetryResponse,
-} from "../contract/retry.ts";
+import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import { type Command, type KernelCommand, promised, type Table, type WorkflowCommand } from "./operation.ts";
 import { scheduleCommands } from "./schedules.ts";

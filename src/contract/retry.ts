@@ -1,10 +1,11 @@
 /**
- * Orders on a workflow: running again, pausing, resuming and ending early.
+ * Orders on a workflow: running again and ending early.
  */
 import { z } from "zod";
 import { CapabilityVersion } from "./capability.ts";
 import { CorrelationId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
+import type { PauseRequest, ResumeRequest } from "./pause.ts";
 
 /** Repeats work of a workflow: the failed steps, the named steps, or all of it. */
 export const RetryRequest = z.strictObject({
@@ -55,44 +56,6 @@ export const CancelResponse = z.object({
   correlation_id: CorrelationId,
 });
 export type CancelResponse = z.infer<typeof CancelResponse>;
-
-/** Pauses a workflow: calls under way end, and nothing new begins until it is resumed. */
-export const PauseRequest = z.strictObject({
-  /** The tenant of the workflow. */
-  tenant_id: TenantId,
-  /** The principal who pauses the workflow. */
-  principal: Principal,
-  /** Kept with the pause. */
-  reason: z.string().max(1024).default("paused by request"),
-});
-export type PauseRequest = z.input<typeof PauseRequest>;
-
-/** The workflow is paused. */
-export const PauseResponse = z.object({
-  workflow_id: WorkflowId,
-  status: z.literal("paused"),
-  correlation_id: CorrelationId,
-});
-export type PauseResponse = z.infer<typeof PauseResponse>;
-
-/** Resumes a paused workflow. */
-export const ResumeRequest = z.strictObject({
-  /** The tenant of the workflow. */
-  tenant_id: TenantId,
-  /** The principal who resumes the workflow. */
-  principal: Principal,
-  /** Kept with the end of the pause. */
-  reason: z.string().max(1024).default("resumed by request"),
-});
-export type ResumeRequest = z.input<typeof ResumeRequest>;
-
-/** The workflow is not paused, and goes on. */
-export const ResumeResponse = z.object({
-  workflow_id: WorkflowId,
-  status: z.literal("resumed"),
-  correlation_id: CorrelationId,
-});
-export type ResumeResponse = z.infer<typeof ResumeResponse>;
 
 /** An order on a workflow as it was read: cancel, pause or resume. */
 export type ParsedOrderRequest = z.output<typeof CancelRequest | typeof PauseRequest | typeof ResumeRequest>;

@@ -23,20 +23,12 @@ import type { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
 import type { Operator, OperatorMetadata } from "../contract/operator.ts";
 import type { OutcomesResponse } from "../contract/outcome.ts";
+import type { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../contract/pause.ts";
 import type { KernelProgress } from "../contract/progress.ts";
 import type { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import type { Replay } from "../contract/replay.ts";
 import type { Result } from "../contract/result.ts";
-import type {
-  CancelRequest,
-  CancelResponse,
-  PauseRequest,
-  PauseResponse,
-  ResumeRequest,
-  ResumeResponse,
-  RetryRequest,
-  RetryResponse,
-} from "../contract/retry.ts";
+import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
 import type {
   ScheduleAnswer,
   ScheduleBackfill,

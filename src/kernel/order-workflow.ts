@@ -1,7 +1,8 @@
 /** Cancelling, pausing and resuming in the name of a caller, once it is clear that the workflow is theirs to order. */
 import { commandScopes } from "../contract/auth-context.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { CancelRequest, PauseRequest, ResumeRequest } from "../contract/retry.ts";
+import { PauseRequest, ResumeRequest } from "../contract/pause.ts";
+import { CancelRequest } from "../contract/retry.ts";
 import { takeJson } from "../engine/actors/take-json.ts";
 import type { Kernel } from "./kernel-interface.ts";
 import { type ReachParts, requireReach } from "./require-reach.ts";

@@ -4,7 +4,8 @@ import type { KernelError } from "../error.ts";
 import type { GateResponse, ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../gate.ts";
 import type { Intake } from "../intake.ts";
 import type { Principal, ScheduleOrigin, Submission, SubmitResponse } from "../intent.ts";
-import type { CancelResponse, PauseResponse, ResumeResponse, RetryResponse } from "../retry.ts";
+import type { PauseResponse, ResumeResponse } from "../pause.ts";
+import type { CancelResponse, RetryResponse } from "../retry.ts";
 import { messagesOf } from "./message.ts";
 
 const { data, relay, command, relayCommand } = messagesOf(4);

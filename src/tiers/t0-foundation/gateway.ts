@@ -38,16 +38,13 @@ import { t4 } from "../../contract/messages/t4.ts";
 import { type AuthorizeQuestion, t5, type WorkflowRequest } from "../../contract/messages/t5.ts";
 import { t7 } from "../../contract/messages/t7.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import { PauseRequest, type PauseResponse, ResumeRequest, type ResumeResponse } from "../../contract/pause.ts";
 import { EmitRequest, type ParsedEmitRequest } from "../../contract/received-event.ts";
 import {
   CancelRequest,
   type CancelResponse,
   type ParsedOrderRequest,
   type ParsedRetryRequest,
-  PauseRequest,
-  type PauseResponse,
-  ResumeRequest,
-  type ResumeResponse,
   RetryRequest,
   type RetryResponse,
 } from "../../contract/retry.ts";
