@@ -98,15 +98,8 @@ export {
   PrincipalRef,
   PublicJwk,
 } from "./contract/gate-vote.ts";
-export {
-  Halt,
-  HaltFilter,
-  HaltRequest,
-  HaltResponse,
-  HaltStanding,
-  LiftRequest,
-  LiftResponse,
-} from "./contract/halt.ts";
+export { Halt, HaltFilter, HaltStanding } from "./contract/halt.ts";
+export { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "./contract/halt-orders.ts";
 export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";

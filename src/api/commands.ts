@@ -5,7 +5,7 @@ import { z } from "zod";
 import { commandScopes } from "../contract/auth-context.ts";
 import { DelegationRequest, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
-import { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt.ts";
+import { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt-orders.ts";
 import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../contract/pause.ts";
 import { EmitRequest, EmitResponse } from "../contract/received-event.ts";

@@ -17,7 +17,8 @@ import type { FederatedChange, FederatedSyncReport, SyncRequest } from "../contr
 import type { AtSequence, FeedOptions, Follow } from "../contract/follow.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import type { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
-import type { HaltRequest, HaltResponse, HaltStanding, LiftRequest, LiftResponse } from "../contract/halt.ts";
+import type { HaltStanding } from "../contract/halt.ts";
+import type { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt-orders.ts";
 import type { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import type { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
