@@ -7,7 +7,9 @@
  *     until this one ends. So is the row of its workflow, which claims change too.
  * 2.  Keys are put in before anything is read: of two transactions with one key, one waits for the other.
  * 3.  Two that meet are undone and tried again; nothing of a batch that is tried again was committed.
- * 4.  A transaction that got its id before another one that committed first is late: its rows would come before what
+ * 4.  A transaction that begins calls holds off those that change its tenant's halts, and they it: no call begins past
+ *     a halt that is committed.
+ * 5.  A transaction that got its id before another one that committed first is late: its rows would come before what
  *     they rest on, and the whole batch is tried again.
  */
 import type { ClientBase, QueryResult } from "pg";
@@ -121,10 +123,16 @@ function boundIn(batch: readonly Append[]): readonly (readonly [tenant: string, 
   return [...places.values()].sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]));
 }
 
-/** Returns the tenants whose entries rest on halts. */
-const tenantsThatCall = (batch: readonly Append[]): readonly string[] => [
-  ...new Set(batch.flatMap(({ tenant_id, halts_at }) => (halts_at === undefined ? [] : [idText(tenant_id)]))),
-];
+/** Returns the tenants whose entries rest on halts (false) or change them (true), in order, for the same reason. */
+function haltsIn(batch: readonly Append[]): readonly (readonly [tenant: string, changes: boolean])[] {
+  const places = new Map<string, boolean>();
+  for (const { tenant_id, halts_at, indexes } of batch) {
+    const changes = indexes?.halts !== undefined || indexes?.lifted !== undefined;
+    const tenant = idText(tenant_id);
+    if (changes || halts_at !== undefined) places.set(tenant, changes || places.get(tenant) === true);
+  }
+  return [...places].sort((a, b) => compare(a[0], b[0]));
+}
 
 /** The rows that the first round trip has read and locked. */
 interface Found {
@@ -185,28 +193,28 @@ async function begin(client: ClientBase, batch: readonly Append[], keys: readonl
   const bound = boundIn(batch);
   const counting = bound.length === 0 ? [] : [over("lockCounters", bound), over("readCounters", bound)];
   const asked = keys.length === 0 ? [] : [over("insertKeys", keys), over("findKeys", places)];
-  const halting = tenantsThatCall(batch);
-  const halts = halting.length === 0 ? [] : [statement("haltsAt", halting)];
+  const tenants = haltsIn(batch);
+  const names = tenants.map(([tenant]) => tenant);
+  const halts = tenants.length === 0 ? [] : [over("lockHalts", tenants), statement("haltsAt", names)];
   const results = await sendAll(client, [
     { text: "BEGIN" },
     ...counting,
-    ...asked,
     ...halts,
+    ...asked,
     statement("lockStreams", streams),
     statement("lockWorkflows", streams),
     statement("ownPosition"),
   ]);
-
   const [positions, workflows, heads] = results.slice(-3).reverse() as [QueryResult, QueryResult, QueryResult];
   const [inserted = [], held = []] =
-    keys.length === 0 ? [] : results.slice(-5 - halts.length, -3 - halts.length).map(({ rows }) => rows as Columns[]);
+    keys.length === 0 ? [] : results.slice(-5, -3).map(({ rows }) => rows as Columns[]);
   const own = new Set(inserted.map(nameOf));
   const { position, schema } = positions.rows[0] as { readonly position: number; readonly schema: number };
   const found = {
     position,
     streams: heads.rows,
     workflows: workflows.rows,
-    halts: halts.length === 0 ? [] : (results.at(-4)?.rows ?? []),
+    halts: halts.length === 0 ? [] : (results[counting.length + 2]?.rows ?? []),
     counters: counting.length === 0 ? [] : (results[2]?.rows ?? []),
     keys: held.filter((row) => !own.has(nameOf(row))),
   };

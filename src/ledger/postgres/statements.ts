@@ -97,6 +97,12 @@ const texts = {
   lockWorkflows:
     "SELECT workflow_id, thread_id, owner, epoch FROM workflows WHERE workflow_id = ANY($1) ORDER BY " +
     "workflow_id FOR UPDATE",
+  // A transaction that begins calls and one that changes halts of the same tenant wait for each other; those that begin
+  // calls do not. The halts are read once the locks are held.
+  lockHalts: `
+    SELECT CASE WHEN changes THEN pg_advisory_xact_lock(at) ELSE pg_advisory_xact_lock_shared(at) END
+    FROM (SELECT hashtextextended(current_schema() || ' halts ' || tenant_id, 0) AS at, changes
+      FROM ${listOf("tenant_id text, changes boolean")}) AS places`,
   haltsAt: "SELECT tenant_id, max(position) AS at FROM halts WHERE tenant_id = ANY($1) GROUP BY tenant_id",
   ownPosition: `SELECT ${ownPosition} AS position, ${schemaOf} AS schema`,
   // Its second.
