@@ -46,6 +46,13 @@ export const Halt = z
   .readonly();
 export type Halt = z.infer<typeof Halt>;
 
+/** A halt as the index has it, with the position of the row that set or lifted it last. */
+export interface StoredHalt extends Halt {
+  readonly tenant_id: string | number;
+  readonly is_lifted: boolean;
+  readonly position: number;
+}
+
 /** A halt, and how much it holds. */
 export const HaltStanding = z
   .object({

@@ -11,7 +11,7 @@ import { canonicalJson } from "../contract/digest.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { draft } from "../contract/event.ts";
-import type { HaltFilter, HaltStanding } from "../contract/halt.ts";
+import type { HaltFilter, HaltStanding, StoredHalt } from "../contract/halt.ts";
 import { HaltRequest, LiftRequest } from "../contract/halt-orders.ts";
 import { instantText } from "../contract/instant.ts";
 import type { Json } from "../contract/json.ts";
@@ -21,7 +21,7 @@ import type { Runtime } from "../engine/actors/runtime.ts";
 import { takeJson } from "../engine/actors/take-json.ts";
 import type { HaltRegistry } from "../engine/log/halt-registry.ts";
 import type { TenantAppend } from "../engine/log/tenant-log.ts";
-import type { LedgerStore, StoredHalt } from "../ports/ledger-store.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
 import type { Kernel } from "./kernel-interface.ts";
 

@@ -13,7 +13,7 @@
 import type { Ceiling, Charge } from "../contract/budget.ts";
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
 import type { Gate } from "../contract/gate.ts";
-import type { Halt } from "../contract/halt.ts";
+import type { Halt, StoredHalt } from "../contract/halt.ts";
 import type { CutGate } from "../contract/listed-gate.ts";
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { ReceivedEvent } from "../contract/received-event.ts";
@@ -84,13 +84,6 @@ export const heldByPause = "pause";
 export interface Hold {
   readonly step_id: string | null;
   readonly by: string;
-}
-
-/** A halt as the index has it, with the position of the row that set or lifted it last. */
-export interface StoredHalt extends Halt {
-  readonly tenant_id: Id;
-  readonly is_lifted: boolean;
-  readonly position: number;
 }
 
 /** The holds of one holder: of workflows as a whole, and of single steps of others. */

@@ -103,9 +103,9 @@ export function describeHalt({ capability, operator, principal }: HaltFilter): s
 
 const columns = ({ now }: Terminal): readonly Column<HaltStanding>[] => [
   { title: "HALT", value: (row) => row.halt_id },
-  { title: "OF", value: (row) => describeHalt(row.of), shrinks: true },
+  { title: "OF", value: (row) => showLine(describeHalt(row.of)), shrinks: true },
   { title: "REASON", value: (row) => showLine(row.reason), shrinks: true },
-  { title: "BY", value: (row) => String(row.by.id), labelled: true },
+  { title: "BY", value: (row) => showLine(String(row.by.id)), labelled: true },
   { title: "SET", value: (row) => describeTime(row.at, now()), labelled: true },
   { title: "HOLDS", value: ({ held }) => `${held.workflows} workflows, ${held.steps} steps`, labelled: true },
 ];

@@ -9,14 +9,14 @@ import { type Charge, noCharge } from "../../contract/budget.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Gate } from "../../contract/gate.ts";
-import type { Halt } from "../../contract/halt.ts";
+import type { Halt, StoredHalt } from "../../contract/halt.ts";
 import { instantText } from "../../contract/instant.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { WorkflowStateName } from "../../contract/progress.ts";
 import type { ScheduleEntry, StoredSchedule } from "../../contract/schedule.ts";
 import type { TurnRow } from "../../contract/turn.ts";
-import type { IndexedCharge, ListedHead, StoredHalt, WorkflowHead } from "../../ports/ledger-store.ts";
+import type { IndexedCharge, ListedHead, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { OverdueWait, StoredEvent, StoredWait, WaitSource } from "../../ports/wait-store.ts";
 
 /** A row as the driver gives it. */

@@ -78,25 +78,23 @@ const Standing = ({ halt, lift }: { readonly halt: HaltStanding; readonly lift: 
 
 /** The word that is typed before work is stopped. */
 const confirmation = "stop";
-const empty = { capability: "", operator: "", principal: "", reason: "", typed: "" };
+const empty = { capability: "", operator: "", reason: "", typed: "" };
 
 const fields = [
   ["capability", "Only work of this type"],
   ["operator", "Only calls of this operator"],
-  ["principal", "Only what this person asked for"],
   ["reason", "Reason"],
   ["typed", `Type “${confirmation}” to confirm`],
 ] as const;
 
 function HaltForm({ set }: { readonly set: (body: object) => Promise<boolean> }) {
   const form = useSignal(empty);
-  const { capability, operator, principal, reason, typed } = form.value;
+  const { capability, operator, reason, typed } = form.value;
   const isReady = reason.trim() !== "" && typed.trim().toLowerCase() === confirmation;
   const give = async (): Promise<void> => {
     const of = {
       ...(capability !== "" && { capability }),
       ...(operator !== "" && { operator }),
-      ...(principal !== "" && { principal: { id: principal } }),
     };
     if (await set({ of, reason })) form.value = empty;
   };
