@@ -284,7 +284,7 @@ export const errorCodes = Object.freeze({
   T5_PERSON_UNDECIDED: policy("Repair the host's samePerson; until then nothing is decided that rests on it."),
   T5_RESULT_INVALID: input("State a result that follows the operator's output schema, or none."),
   T5_ANSWER_INVALID: input(
-    "Answer as the form of the gate says (payload.form); the detail names each member that does not follow it.",
+    "Answer as the form in the payload of the gate says; the detail names each member that does not follow it.",
   ),
   T5_GATE_NOT_RUNNABLE: input(
     "See the cause; then register the version that it names beside the new one, begin the work again under the " +

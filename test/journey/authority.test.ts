@@ -37,7 +37,7 @@ const expectForbidden = (error: KernelError, needs: string): void => {
 };
 
 describe("the AuthContext", () => {
-  it("[ATH-01] has tenant, principal, role, scopes and data policy; a user holds the four public scopes", async () => {
+  it("[ATH-01] has tenant, principal, role, scopes and data policy; a user holds the public scopes", async () => {
     await using t = await createTestKernel({ capabilities: [oneStep(counted("Notes.Write"))] });
     const { workflow_id } = await t.run(intentType);
     const auth = await authOf(t, workflow_id);
@@ -46,7 +46,7 @@ describe("the AuthContext", () => {
       tenant_id: 1,
       principal_id: 1,
       role: "user",
-      scopes: publicScopes,
+      scopes: [...publicScopes, "event:emit"],
       data_policy: { allow_pii: true, allow_external_send: false },
     });
   });

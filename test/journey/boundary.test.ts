@@ -83,6 +83,8 @@ describe("storage", () => {
       ...(["head", "heads", "beat", "claim", "takeUp", "release", "held", "nextDue"] as const),
       ...(["listHeads", "countHeads", "listGates", "countGates", "countHolds", "halts"] as const),
       ...(["gates", "findKey", "charges", "chargesOf", "memory", "documents"] as const),
+      ...(["waits", "overdueWaits", "events", "findEvent"] as const),
+      ...(["schedules", "dueSchedules", "nextScheduleDue", "scheduleEntries"] as const),
     ];
     expect(Object.keys(memoryLedger()).sort()).toEqual([...generic].sort());
   });
