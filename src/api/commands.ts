@@ -92,6 +92,7 @@ export const kernelCommands = {
     answer: LiftResponse,
     example: { halt_id: "hlt_01JZ0000000000000000000000", reason: "the accounts are checked" },
     isIdempotent: true,
+    namesOne: true,
     run: (kernel, given) => kernel.lift(given as never),
   },
 } as const satisfies Table<Kernel, KernelCommand>;

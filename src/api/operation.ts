@@ -83,6 +83,8 @@ export interface Command extends Operation<"promise">, Offered {
 
 /** A command that names no workflow in its address. */
 export interface KernelCommand extends Command {
+  /** Whether the request names something that may not exist. */
+  readonly namesOne?: boolean;
   /** Calls the method. The kernel checks the request against its schema. */
   readonly run: (kernel: Kernel, request: JsonObject) => Promise<object>;
 }

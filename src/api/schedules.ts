@@ -46,6 +46,7 @@ export const scheduleCommands = {
   pauseSchedule: {
     ...command,
     id: "pauseSchedule",
+    namesOne: true,
     word: "schedules/pause",
     summary: "Pauses a schedule: none of its instants begins until it is resumed",
     request: SchedulePause,
@@ -57,6 +58,7 @@ export const scheduleCommands = {
   resumeSchedule: {
     ...command,
     id: "resumeSchedule",
+    namesOne: true,
     word: "schedules/resume",
     summary: "Resumes a schedule with its next instant; those of the pause are left out",
     request: ScheduleCommand,
@@ -68,6 +70,7 @@ export const scheduleCommands = {
   triggerSchedule: {
     ...command,
     id: "triggerSchedule",
+    namesOne: true,
     word: "schedules/trigger",
     summary: "Begins the work of a schedule now, whether or not it is paused",
     request: ScheduleCommand,
@@ -78,6 +81,7 @@ export const scheduleCommands = {
   backfillSchedule: {
     ...command,
     id: "backfillSchedule",
+    namesOne: true,
     word: "schedules/backfill",
     summary: "Begins the instants of a span in the past, one after another",
     request: ScheduleBackfill,
@@ -88,6 +92,7 @@ export const scheduleCommands = {
   deleteSchedule: {
     ...command,
     id: "deleteSchedule",
+    namesOne: true,
     word: "schedules/delete",
     summary: "Deletes a schedule; its history and what it began stay",
     request: ScheduleCommand,

@@ -143,13 +143,19 @@ describe("the matrix of authority", () => {
     "%s: each role and credential gets what the table of roles and its own scopes allow",
     async (_name, route) => {
       await using edge = await openMatrix();
+      // The example of a body, and the name in a path, may name a schedule or a halt that there is not.
+      const mayMiss = route.path.includes("/schedules") || route.path.endsWith("/lift");
       for (const caller of callers.filter(({ tenant_id }) => tenant_id === 1)) {
         const expected = expectedOf(route, caller);
         const { status, code } = await ask(edge, route, { as: caller.token, workflowId: await waiting(edge) });
         const got = code !== undefined && turnedAway.includes(code) ? status : "let in";
         expect([caller.token, got]).toEqual([caller.token, expected]);
         if (expected === "let in")
-          expect([caller.token, status, status === 404 || status >= 500]).toEqual([caller.token, status, false]);
+          expect([caller.token, status, (status === 404 && !mayMiss) || status >= 500]).toEqual([
+            caller.token,
+            status,
+            false,
+          ]);
       }
     },
   );

@@ -46,6 +46,8 @@ describe("[LED-01] the list of workflows", () => {
       updated_at: state.updated_at,
       due_at: null,
       open_gates: 1,
+      paused: false,
+      held_by: [],
     });
     expect(listed[2]).toMatchObject({ state: "cancelled", open_gates: 0 });
   });

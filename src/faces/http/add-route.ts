@@ -51,7 +51,7 @@ export interface Route<Q extends z.ZodObject = z.ZodObject> {
   readonly params?: z.ZodObject;
   /** Parameters after the question mark, as texts arrive; its schemas read them. */
   readonly query?: Q;
-  /** Whether query or body names a workflow, which may not exist. */
+  /** Whether query or body names a workflow, or something else, which may not exist. */
   readonly names?: boolean;
   /** Whether the route uses an `Idempotency-Key`. */
   readonly idempotent?: boolean;

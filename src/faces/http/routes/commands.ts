@@ -3,7 +3,7 @@
  */
 import type { z } from "zod";
 import { kernelCommands, submit, workflowCommands } from "../../../api/commands.ts";
-import type { Command } from "../../../api/operation.ts";
+import type { Command, KernelCommand } from "../../../api/operation.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
@@ -57,7 +57,9 @@ export function addCommands(edge: Edge): void {
   });
   for (const [method, command] of Object.entries(kernelCommands)) {
     const body = commandBodies[method as keyof typeof kernelCommands];
-    addRoute(edge, routeOf(command, `/v1/kernel/${command.word}`, body), async (call) => {
+    const { namesOne = false }: KernelCommand = command;
+    const route = { ...routeOf(command, `/v1/kernel/${command.word}`, body), names: namesOne };
+    addRoute(edge, route, async (call) => {
       const named = inNameOf(call.get("caller"), command.scope, await readCommand(call, edge, command.scope));
       return answerOnce(call, { answers, body: named }, async () => ({
         status: 200,
