@@ -9,7 +9,8 @@ import type { Statement } from "./query.ts";
 
 const names = new Map<string, string>();
 
-export function toStatement({ text, values }: Query): Statement {
+/** Returns the statement of a query in the words of SQLite, whose places are `?`. */
+export function toStatement({ text, values }: Pick<Statement, "values"> & Pick<Query, "text">): Statement {
   let n = 0;
   const numbered = text.replaceAll(listOfHalts, "json_agg(DISTINCT h.holder)::text").replaceAll("?", () => {
     n += 1;

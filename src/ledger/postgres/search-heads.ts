@@ -30,8 +30,8 @@ const placeOf = ({ created_at, workflow_id }: Columns): HeadPlace => ({ created_
 async function readHeads(on: Runner, found: readonly Columns[]): Promise<ListedHead[]> {
   if (found.length === 0) return [];
   const ids = found.map(({ workflow_id }) => workflow_id as string);
-  const text = `SELECT ${listedColumns} FROM workflows AS w WHERE workflow_id = ANY($1)`;
-  const rows = (await rowsOf(on, { name: "foundHeads", text, values: [ids] })).map(plain);
+  const text = `SELECT ${listedColumns} FROM workflows AS w WHERE workflow_id = ANY(?)`;
+  const rows = (await rowsOf(on, toStatement({ text, values: [ids] }))).map(plain);
   const byId = new Map(rows.map((row) => [row["workflow_id"], toListedHead(row)]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
