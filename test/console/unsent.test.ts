@@ -147,6 +147,24 @@ describe("an answer that was not sent", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("among several is kept where the ledger could not take it, and a refusal of one is shown", async () => {
+    await using site = await openSite({ kernel: { capabilities: [gatedSteps(2).capability] } });
+    const id = await begin(site);
+    await using visitor = await site.enter(ann);
+    const { page } = visitor;
+    await page.locator(".item").first().waitFor();
+    for (const box of await page.getByRole("checkbox", { name: /^Select/ }).all()) await box.check();
+    const refused = (message: string, retry_eligible: boolean) => ({
+      ...{ workflow_id: id, ok: false },
+      error: { code: "T0_LEDGER_UNAVAILABLE", message, retry_eligible },
+    });
+    const results = [refused("The disk is full.", true), refused("It shows another payload.", false)];
+    await page.route(/\/decisions$/, (route) => route.fulfill({ json: { results, taken: 0, refused: 2 } }));
+    await page.getByRole("button", { name: "Approve all 2" }).press("Enter");
+    await page.getByText("It shows another payload.").waitFor();
+    await page.getByText("1 answer of yours was not sent.").waitFor();
+  });
+
   it("because the server failed or refuses calls for a while is one, too; a refusal of the answer itself is none", async () => {
     await using site = await openStory();
     const id = await begin(site);

@@ -63,7 +63,7 @@ export async function sendMessage(message: Message): Promise<Answer<GateResponse
   const author = whoAmI();
   const { workflow_id, command, body, key } = message;
   const answer = await ask<GateResponse>(workflowPath(workflow_id, `/${command}`), { method: "POST", body, key });
-  settle(author, message, answer);
+  settle(author, [[message, answer]]);
   return answer;
 }
 
@@ -75,23 +75,29 @@ export async function sendTogether(messages: readonly Message[]): Promise<readon
   const author = whoAmI();
   const decisions = messages.map(({ workflow_id, body, key }) => ({ workflow_id, ...body, idempotency_key: key }));
   const told = await ask<GateDecisionsResponse>(`${kernel}/decisions`, { method: "POST", body: { decisions } });
-  return messages.map((message, place) => {
-    const answer = told.ok ? answerIn(told.value.results[place]) : told;
-    settle(author, message, answer);
-    return answer;
-  });
+  const answers = messages.map((_, place) => (told.ok ? answerIn(told.value.results[place]) : told));
+  settle(
+    author,
+    messages.map((message, place) => [message, answers[place] as Answer<GateResponse>]),
+  );
+  return answers;
 }
 
 function answerIn(result: DecisionResult | undefined): Answer<GateResponse> {
   if (result?.ok === true) return { ok: true, value: result.answer };
-  const { code = "", message = "The server's answer does not name it." } = result?.error ?? {};
-  return { ok: false, problem: { status: 409, code, detail: message, next: null } };
+  const { code = "", message = "The server's answer does not name it.", retry_eligible = true } = result?.error ?? {};
+  // What may succeed if it is sent again was not taken; every other error is a refusal.
+  return { ok: false, problem: { status: retry_eligible ? 503 : 409, code, detail: message, next: null } };
 }
 
-/** Keeps an answer that nobody took, and forgets one that was taken or refused, with those that it replaces. */
-function settle(author: string, message: Message, answer: Answer<GateResponse>): void {
-  const others = all.peek().filter((one) => one.message.key !== message.key && !isReplaced(one.message, message));
-  keep(!answer.ok && isUnsent(answer.problem) ? [...others, { author, message, problem: answer.problem }] : others);
+/** Keeps the answers that nobody took, and forgets those that were taken or refused, with those that they replace. */
+function settle(author: string, sent: readonly (readonly [Message, Answer<GateResponse>])[]): void {
+  const isOver = (old: Message) => sent.some(([by]) => old.key === by.key || isReplaced(old, by));
+  const others = all.peek().filter(({ message }) => !isOver(message));
+  const lost = sent.flatMap(([message, answer]) =>
+    answer.ok || !isUnsent(answer.problem) ? [] : [{ author, message, problem: answer.problem }],
+  );
+  keep([...others, ...lost]);
 }
 
 export const dismiss = (key: string): void => keep(all.peek().filter(({ message }) => message.key !== key));

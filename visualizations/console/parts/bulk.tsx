@@ -11,6 +11,7 @@ import { announce } from "../announce.ts";
 import { decide } from "../decide.ts";
 import { isUnsent, sendTogether } from "../unsent.ts";
 import { count } from "../words.ts";
+import { CommentField } from "./comment-field.tsx";
 import { Line } from "./shown.tsx";
 
 /** The number of decisions that the server takes in one request. */
@@ -61,17 +62,7 @@ export function Bulk({ gates, onDone }: BulkProps) {
         <strong>{count(gates.length, "decision")} selected</strong>, all of <code>{gates[0]?.operator}</code>. Each is
         bound to what runs, as it is shown here; previews are at the gates.
       </p>
-      <label class="field">
-        <span>Comment on each, for the record</span>
-        <textarea
-          rows={2}
-          maxLength={4096}
-          value={comment.value}
-          onInput={(e) => {
-            comment.value = e.currentTarget.value;
-          }}
-        />
-      </label>
+      <CommentField comment={comment}>Comment on each, for the record</CommentField>
       <p class="row">
         <button type="button" class="approve" disabled={isBusy.value} onClick={() => void all("approve")}>
           Approve all {gates.length}

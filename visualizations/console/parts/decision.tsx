@@ -21,6 +21,7 @@ import { now } from "../loaded.tsx";
 import { isUnsent, type Message, sendMessage, unsent } from "../unsent.ts";
 import { count, tellPerson } from "../words.ts";
 import { AnswerForm } from "./answer-form.tsx";
+import { CommentField } from "./comment-field.tsx";
 import { EditForm } from "./edit-form.tsx";
 import { OwnVote } from "./own-vote.tsx";
 import { ProblemNote } from "./problem.tsx";
@@ -127,19 +128,9 @@ function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
   return (
     <>
       {mine !== undefined && <OwnVote gate={gate} vote={mine} isBusy={isBusy} say={say} />}
-      <label class="field">
-        <span>
-          Comment <small>(kept in the record)</small>
-        </span>
-        <textarea
-          rows={2}
-          maxLength={4096}
-          value={comment.value}
-          onInput={(e) => {
-            comment.value = e.currentTarget.value;
-          }}
-        />
-      </label>
+      <CommentField comment={comment}>
+        Comment <small>(kept in the record)</small>
+      </CommentField>
       <Buttons gate={gate} isHeld={isHeld} hasVoted={hasVoted} answer={answer} />
       {unconfirmed.value !== null && unseen > 0 && (
         <Unseen
