@@ -26,5 +26,8 @@ export const Form = JsonObject.refine(isReadable, "must be a JSON Schema");
 /** Returns the form of what a zod schema takes. @throws Error for a schema that JSON Schema cannot say. */
 export const formOf = (schema: z.ZodType): JsonObject => z.toJSONSchema(schema, { io: "input" }) as JsonObject;
 
-/** Reads a value by a form. The value itself is what is read: a form changes nothing. */
-export const readForm = (form: JsonObject, value: unknown): SchemaReading => readWith(toSchema(form), value);
+/** Returns the reader of values of a form. A value is read as it is: a form changes nothing. */
+export function readerOf(form: JsonObject): (value: unknown) => SchemaReading {
+  const schema = toSchema(form);
+  return (value) => readWith(schema, value);
+}

@@ -12,7 +12,7 @@ import { digest } from "../contract/digest.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { draft } from "../contract/event.ts";
-import { readForm } from "../contract/form.ts";
+import { readerOf } from "../contract/form.ts";
 import { instantText } from "../contract/instant.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import { t4 } from "../contract/messages/t4.ts";
@@ -53,9 +53,10 @@ export async function findEvent(
       ? await store.events({ tenant_id, name, key, now: now(), limit: maxLooked })
       : await findNamed(store, { tenant_id, event_id });
   const passedNow: { event_id: string; problem: string }[] = [];
+  const problemOf = judgeOf(form);
   for (const event of found) {
     if (passed.includes(event.event_id)) continue;
-    const problem = problemOf(form, event.payload);
+    const problem = problemOf(event.payload);
     if (problem === null) return { event: takenOf(event), passed: passedNow };
     passedNow.push({ event_id: event.event_id, problem });
   }
@@ -73,10 +74,14 @@ async function findNamed(
 const takenOf = ({ event_id, payload, broadcast }: StoredEvent) =>
   broadcast ? ({ event_id, payload, broadcast } as const) : { event_id, payload };
 
-/** Returns why a payload does not have a form; null if it has it. */
-function problemOf(form: JsonObject | null, payload: Json): string | null {
-  const reading = form === null ? null : readForm(form, payload);
-  return reading === null || reading.ok ? null : reading.problem;
+/** Returns the function that says why a payload does not have a form; null if it has it. */
+function judgeOf(form: JsonObject | null): (payload: Json) => string | null {
+  if (form === null) return () => null;
+  const read = readerOf(form);
+  return (payload) => {
+    const reading = read(payload);
+    return reading.ok ? null : reading.problem;
+  };
 }
 
 /**
@@ -121,7 +126,7 @@ const contentOf = ({ name, key, payload, broadcast }: ReceivedEvent): string =>
 async function requireFitting(parts: EventParts, tenantId: string | number, event: ReceivedEvent): Promise<void> {
   let problem: string | null = null;
   for (const wait of await waitsFor(parts, tenantId, event)) {
-    problem = problemOf(await formOfWait(parts, wait), event.payload);
+    problem = judgeOf(await formOfWait(parts, wait))(event.payload);
     if (problem === null) return;
   }
   if (problem === null) return;

@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import { foldWorkflow } from "../../machines/fold.ts";
 import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
 import type { TakenEvent } from "../../src/contract/events/step-events.ts";
-import { readForm } from "../../src/contract/form.ts";
+import { readerOf } from "../../src/contract/form.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
 import type { ReceivedEvent } from "../../src/contract/received-event.ts";
 import type { StepRecord, WorkflowRecord } from "../../src/contract/workflow.ts";
@@ -72,5 +72,5 @@ function judgeTaking({ received, taken }: Seen, step: StepRecord, { event_id, pa
 function fits({ parked, step }: StepRecord, { name, key, payload }: ReceivedEvent): boolean {
   if (parked?.source !== "event" || parked.name !== name || parked.key !== key) return false;
   const form = step.params["schema"] as JsonObject | undefined;
-  return form === undefined || readForm(form, payload).ok;
+  return form === undefined || readerOf(form)(payload).ok;
 }
