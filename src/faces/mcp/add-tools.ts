@@ -40,8 +40,12 @@ async function ownTools(context: McpContext): Promise<readonly McpTool[]> {
 }
 
 /** Finds a tool. @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */
-export async function findTool(context: McpContext, name: string): Promise<McpTool> {
-  const found = (await listTools(context)).find((tool) => tool.name === name);
+export const findTool = async (context: McpContext, name: string): Promise<McpTool> =>
+  toolIn(await listTools(context), name);
+
+/** Returns the tool of this name. @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */
+function toolIn(tools: readonly McpTool[], name: string): McpTool {
+  const found = tools.find((tool) => tool.name === name);
   return found ?? raise(kernelError("T0_MCP_TOOL_UNKNOWN", `there is no tool ${name.slice(0, maxShown)}`, toolsRef));
 }
 
@@ -73,9 +77,10 @@ export function addTools(server: Server, context: McpContext, declared: Declared
     }),
   );
   server.setRequestHandler("tools/call", async ({ params }, ctx): Promise<ToolAnswer> => {
-    const tool = await orProtocolError(logger, () => findTool(context, params.name));
+    const tools = await listTools(context);
+    const tool = await orProtocolError(logger, async () => toolIn(tools, params.name));
     readQuestionState(ctx, tool.name);
-    const names = namesOf(await listTools(context));
+    const names = namesOf(tools);
     const isStale = told !== null && told !== names;
     told = isStale ? names : told;
     if (isStale) await server.sendToolListChanged();
