@@ -3,12 +3,16 @@ import { z } from "zod";
 import { CorrelationId, TenantId, WorkflowId } from "./ids.ts";
 import { Principal } from "./intent.ts";
 
-/** Pauses a workflow: calls under way end, and nothing new begins until it is resumed. */
-export const PauseRequest = z.strictObject({
+/** An order on a workflow, by whom it is given. */
+export const OrderRequest = z.strictObject({
   /** The tenant of the workflow. */
   tenant_id: TenantId,
-  /** The principal who pauses the workflow. */
+  /** The principal who gives the order. */
   principal: Principal,
+});
+
+/** Pauses a workflow: calls under way end, and nothing new begins until it is resumed. */
+export const PauseRequest = OrderRequest.extend({
   /** Kept with the pause. */
   reason: z.string().max(1024).default("paused by request"),
 });
@@ -23,11 +27,7 @@ export const PauseResponse = z.object({
 export type PauseResponse = z.infer<typeof PauseResponse>;
 
 /** Resumes a paused workflow. */
-export const ResumeRequest = z.strictObject({
-  /** The tenant of the workflow. */
-  tenant_id: TenantId,
-  /** The principal who resumes the workflow. */
-  principal: Principal,
+export const ResumeRequest = OrderRequest.extend({
   /** Kept with the end of the pause. */
   reason: z.string().max(1024).default("resumed by request"),
 });

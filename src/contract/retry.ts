@@ -5,7 +5,7 @@ import { z } from "zod";
 import { CapabilityVersion } from "./capability.ts";
 import { CorrelationId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
-import type { PauseRequest, ResumeRequest } from "./pause.ts";
+import { OrderRequest, type PauseRequest, type ResumeRequest } from "./pause.ts";
 
 /** Repeats work of a workflow: the failed steps, the named steps, or all of it. */
 export const RetryRequest = z.strictObject({
@@ -39,11 +39,7 @@ export const RetryResponse = z.object({
 export type RetryResponse = z.infer<typeof RetryResponse>;
 
 /** Ends a workflow early. */
-export const CancelRequest = z.strictObject({
-  /** The tenant of the workflow. */
-  tenant_id: TenantId,
-  /** The principal who cancels the workflow. */
-  principal: Principal,
+export const CancelRequest = OrderRequest.extend({
   /** Kept with the cancellation. */
   reason: z.string().max(1024).default("cancelled by request"),
 });

@@ -33,7 +33,7 @@ export async function decideGates(
 ): Promise<GateDecisionsResponse> {
   requireEachOnce(decisions);
   const results: DecisionResult[] = [];
-  const work = [...Map.groupBy(decisions.entries(), ([, { workflow_id }]) => workflow_id).values()].values();
+  const work = Map.groupBy(decisions.entries(), ([, { workflow_id }]) => workflow_id).values();
   const takeNext = async (): Promise<void> => {
     for (const ofWorkflow of work)
       for (const [place, { workflow_id, ...decision }] of ofWorkflow)
