@@ -99,3 +99,17 @@ export async function answerOf(method: Method, given: readonly unknown[]): Promi
   await stream.return(undefined);
   return value;
 }
+
+/** Returns valid arguments of the methods of schedules, with these inputs of their work. */
+export const schedulesWith = (inputs: () => object): Readonly<Record<string, () => readonly unknown[]>> => ({
+  setSchedule: () => [{ ...who, name: "tea", every_ms: 60_000, intent_type: "Test.Job", inputs: inputs() }],
+  pauseSchedule: () => [{ ...who, name: "tea", reason: "r" }],
+  resumeSchedule: () => [{ ...who, name: "tea" }],
+  triggerSchedule: () => [{ ...who, name: "tea" }],
+  backfillSchedule: () => [
+    { ...who, name: "tea", from: "2026-01-01T00:00:00.000Z", until: "2026-01-01T00:00:00.000Z" },
+  ],
+  deleteSchedule: () => [{ ...who, name: "tea" }],
+  schedules: () => [{ tenant_id: 1 }, who],
+  schedule: () => [{ tenant_id: 1, name: "tea" }, who],
+});

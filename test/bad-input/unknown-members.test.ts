@@ -6,7 +6,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
-import { answerOf, expectAlive, methodOf, methodsOf, openKernel, refusal, unknownWorkflow, who } from "./fixture.ts";
+import {
+  answerOf,
+  expectAlive,
+  methodOf,
+  methodsOf,
+  openKernel,
+  refusal,
+  schedulesWith,
+  unknownWorkflow,
+  who,
+} from "./fixture.ts";
 
 const world = createWorld();
 const act = work(world, "Test.Act");
@@ -90,16 +100,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   authorize: () => [who, "outcome:read"],
   settled: () => [id],
   execute: () => [id],
-  setSchedule: () => [{ ...who, name: "tea", every_ms: 60_000, intent_type: "Test.Job", inputs: free({}) }],
-  pauseSchedule: () => [{ ...who, name: "tea", reason: "r" }],
-  resumeSchedule: () => [{ ...who, name: "tea" }],
-  triggerSchedule: () => [{ ...who, name: "tea" }],
-  backfillSchedule: () => [
-    { ...who, name: "tea", from: "2026-01-01T00:00:00.000Z", until: "2026-01-01T00:00:00.000Z" },
-  ],
-  deleteSchedule: () => [{ ...who, name: "tea" }],
-  schedules: () => [{ tenant_id: 1 }, who],
-  schedule: () => [{ tenant_id: 1, name: "tea" }, who],
+  ...schedulesWith(() => free({})),
   trace: read,
   explain: () => [id, who, { at: 1 }],
   whatIf: () => [{ policies: [] }, who],

@@ -1,31 +1,10 @@
 /** Events from outside over HTTP: what a sender is answered, and what is refused before anything is kept. */
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
-import { defineCapability, type EmitResponse } from "../../src/index.ts";
-import { counted } from "../gates/story.ts";
+import type { EmitResponse } from "../../src/index.ts";
+import { closing, signed as event } from "../lifecycle/closing-deal.ts";
 import { codeOf, type EdgeUnderTest, openEdge } from "./edge-fixture.ts";
 
 const emitPath = "/v1/kernel/emit";
-const noted = counted("Deal.Note").operator;
-const closing = defineCapability({
-  intentType: "Deal.Close",
-  version: "1.0",
-  input: z.looseObject({}),
-  operators: [noted],
-  plan: ({ wait }) => ({
-    reasoning: "sign",
-    steps: [
-      wait({
-        step_id: "sign",
-        name: "Signed",
-        event: "contract.signed",
-        key: "c-1",
-        schema: z.object({ by: z.string() }),
-      }),
-    ],
-  }),
-});
-const event = { name: "contract.signed", key: "c-1", payload: { by: "ada" }, event_id: "e-1" };
 const week = 7 * 86_400_000;
 
 const open = () => openEdge({ capabilities: [closing] });

@@ -1,10 +1,11 @@
 /** Halts: what they concern is held in every process before its next call, and goes on once they are lifted. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineCapability, defineOperator, type HaltFilter } from "../../src/index.ts";
+import { defineOperator, type HaltFilter } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { eventsOf, freshPaths, refusalOf } from "../fixtures.ts";
+import { calling, planned, type Step } from "./plain-plans.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -37,21 +38,7 @@ const slow = defineOperator({
     }),
 });
 
-type Step = Record<string, unknown>;
-const capability = (steps: readonly Step[], intentType = "Bank.Order") =>
-  defineCapability({
-    intentType,
-    version: "1.0",
-    input: z.looseObject({}),
-    operators: [pay, read, slow],
-    plan: { reasoning: "as the test says", steps: steps as never },
-  });
-const calling = (step_id: string, operator: string, more: Step = {}): Step => ({
-  step_id,
-  name: step_id,
-  operator,
-  ...more,
-});
+const capability = (steps: readonly Step[], intentType = "Bank.Order") => planned(intentType, [pay, read, slow], steps);
 const inRow = [
   calling("a", "Bank.Read"),
   calling("b", "Bank.Pay", { depends_on: ["a"] }),

@@ -1,9 +1,10 @@
 /** Pause and resume: nothing begins while a workflow is paused, and all of it goes on afterwards. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineCapability, defineOperator, operatorError } from "../../src/index.ts";
+import { defineOperator, operatorError } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { refusalOf } from "../fixtures.ts";
+import { calling, planned, type Step } from "./plain-plans.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -50,21 +51,7 @@ const flaky = defineOperator({
   },
 });
 
-type Step = Record<string, unknown>;
-const works = (steps: readonly Step[]) =>
-  defineCapability({
-    intentType: "Shop.Order",
-    version: "1.0",
-    input: z.looseObject({}),
-    operators: [take, slow, flaky],
-    plan: { reasoning: "as the test says", steps: steps as never },
-  });
-const calling = (step_id: string, operator: string, more: Step = {}): Step => ({
-  step_id,
-  name: step_id,
-  operator,
-  ...more,
-});
+const works = (steps: readonly Step[]) => planned("Shop.Order", [take, slow, flaky], steps);
 
 const reason = "the supplier is being checked";
 const pause = (t: TestKernel, id: string) => t.kernel.pause(id, { ...testCaller, reason });

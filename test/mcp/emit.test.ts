@@ -1,23 +1,10 @@
 /** Events over MCP: the tool that sends them, and who has it. */
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import type { StaticToken } from "../../src/faces/http/index.ts";
-import { defineCapability, type EmitResponse } from "../../src/index.ts";
-import { counted } from "../gates/story.ts";
+import type { EmitResponse } from "../../src/index.ts";
+import { closing, signed as event } from "../lifecycle/closing-deal.ts";
 import { call, openMcp, told } from "./mcp-fixture.ts";
 
-const noted = counted("Deal.Note").operator;
-const closing = defineCapability({
-  intentType: "Deal.Close",
-  version: "1.0",
-  input: z.looseObject({}),
-  operators: [noted],
-  plan: ({ wait }) => ({
-    reasoning: "sign",
-    steps: [wait({ step_id: "sign", name: "Signed", event: "contract.signed", key: "c-1" })],
-  }),
-});
-const event = { name: "contract.signed", key: "c-1", payload: { by: "ada" }, event_id: "e-1" };
 const without: StaticToken = {
   token: "submits",
   tenant_id: 1,
