@@ -41,7 +41,10 @@ async function countPromises(work: () => Promise<unknown>): Promise<number> {
   return made;
 }
 
-it("a workflow of five steps makes at most 40 promises: what can be answered at once is", async () => {
+/** The most promises per workflow: in Postgres some are the driver's, whose number depends on how commits meet. */
+const limit = process.execArgv.some((argument) => argument.includes("replace-sqlite")) ? 44 : 38;
+
+it("a workflow of five steps makes few promises: what can be answered at once is", async () => {
   // On a clock that stands still nobody looks again after a while: what is counted is the work alone.
   await using kernel = await createKernel({ capabilities: [sums], clock: createVirtualClock(0) });
   const request = {
@@ -56,5 +59,5 @@ it("a workflow of five steps makes at most 40 promises: what can be answered at 
   };
   const together = (): Promise<unknown> => Promise.all(Array.from({ length: 64 }, run));
   await together();
-  expect((await countPromises(together)) / 64).toBeLessThan(40);
+  expect((await countPromises(together)) / 64).toBeLessThan(limit);
 });
