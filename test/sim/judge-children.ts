@@ -50,7 +50,7 @@ function judgeResumed(event: LedgerEvent, records: Records): string | null {
   const child = records.get(workflow_id);
   if (child == null) return `end: ${workflow_id} has not begun`;
   // A failed child may have been retried since.
-  const isKnown = child.sequence > sequence ? state === "failed" : child.state === state;
+  const isKnown = child.state === state || (child.sequence > sequence && state === "failed");
   return isKnown ? null : `end: ${workflow_id} is told as ${state}, and is ${child.state}`;
 }
 

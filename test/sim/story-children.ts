@@ -39,7 +39,7 @@ function drawChild(draw: Draw, operators: number): readonly StoryStep[] {
   const steps: StoryStep[] = [];
   for (let i = 1, size = 1 + draw.upTo(3); i <= size; i += 1)
     steps.push({
-      id: `k${i}`,
+      id: `child${i}`,
       depends_on: steps.map(({ id }) => id).filter(() => draw.chance(0.6)),
       operator: draw.upTo(operators),
       gate: draw.chance(0.3) ? drawGate(draw) : null,
@@ -56,7 +56,7 @@ export const stepsOfChild = ({ childSteps }: Story, depth: number): readonly Sto
 
 /** The step of a child that runs a child. */
 const deeper = (depth: number): StoryStep => ({
-  ...{ id: "kc", operator: -1, gate: null, outcome: false, applies: null, behaviours: [], depends_on: [] },
+  ...{ id: "below", operator: -1, gate: null, outcome: false, applies: null, behaviours: [], depends_on: [] },
   kind: "run",
   params: { intent: childIntent, inputs: { depth } },
 });
