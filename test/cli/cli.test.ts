@@ -265,6 +265,33 @@ describe("run", () => {
     expect(night.err).toContain("not at night");
   });
 
+  it("has the work begin later, at an instant or after a time", async () => {
+    const path = join(folder.path, "later.ts");
+    writeFileSync(path, module);
+    const run = (...when: readonly string[]) =>
+      runHere(
+        "run",
+        "Text.Loud.Make",
+        "--input",
+        '{"text":"x"}',
+        ...when,
+        "--db",
+        db,
+        "--capabilities",
+        path,
+        "--json",
+      );
+    const begun = JSON.parse((await run("--delay", "6h")).out);
+    const show = await runHere("show", begun.workflow_id, "--db", db, "--json");
+    const { state, start_at } = JSON.parse(show.out);
+    expect(state).toBe("accepted");
+    expect(Date.parse(start_at) - Date.now()).toBeGreaterThan(5.9 * 3_600_000);
+    expect((await run("--start-at", "2999-01-01T00:00:00Z")).code).toBe(0);
+    const both = await run("--start-at", "2999-01-01T00:00:00Z", "--delay", "1d");
+    expect(both.err).toContain("it stands beside delay_ms");
+    expect((await run("--delay", "soon")).code).toBe(2);
+  });
+
   it("refuses an unknown intent with problem details, and bad JSON as wrong usage", async () => {
     const unknown = await runHere("run", "No.Such.Thing", "--db", db, "--json");
     expect(unknown.code).toBe(1);

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { toolNameOf } from "../../src/faces/mcp/index.ts";
 import { defineCapability } from "../../src/index.ts";
 import { counted, publishing, step, story } from "../gates/story.ts";
-import { call, openMcp, workflowOf } from "./mcp-fixture.ts";
+import { call, openMcp, told, workflowOf } from "./mcp-fixture.ts";
 
 const name = "Story_Note_Publish";
 const part = fc.stringMatching(/^[A-Za-z][A-Za-z0-9]{0,40}$/);
@@ -163,5 +163,18 @@ describe("the list of tools", () => {
     await using face = await openMcp({ capabilities: versions });
     const { tools } = await (await face.connect()).listTools();
     expect(tools.filter((tool) => tool.name === name).map(({ title }) => title)).toEqual(["Story.Note.Publish 1.1"]);
+  });
+});
+
+describe("submit-intent", () => {
+  it("has the work begin later", async () => {
+    const { capability } = publishing();
+    await using face = await openMcp({ capabilities: [capability] });
+    const later = { intent_type: "Story.Note.Publish", inputs: {}, delay_ms: 60_000 };
+    const client = await face.connect();
+    const { workflow_id } = await told<{ workflow_id: string }>(client, "submit-intent", later);
+    const start_at = new Date(face.t.clock.now() + 60_000).toISOString();
+    await face.t.clock.settle();
+    expect(await face.t.kernel.workflow(workflow_id)).toMatchObject({ state: "accepted", start_at });
   });
 });

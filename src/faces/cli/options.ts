@@ -152,18 +152,25 @@ export function readInstant(value: string): string {
   throw new InvalidArgumentError("It must be an instant such as 2026-12-31T18:00:00Z, or a day such as 2026-12-31.");
 }
 
+const durationPattern = /^(\d{1,6})([smhd])$/;
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** An ISO instant, or a duration before now. */
 export const readTime =
   ({ now }: Pick<Terminal, "now">) =>
   (value: string): string => {
-    const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
-    const ago = Number(count) * unitMs[unit as keyof typeof unitMs];
-    const instant = unit === undefined ? value : new Date(now() - ago).toISOString();
+    const isDuration = durationPattern.test(value);
+    const instant = isDuration ? new Date(now() - readDuration(value)).toISOString() : value;
     if (isInstant(instant)) return new Date(instant).toISOString();
     throw new InvalidArgumentError("It must be an instant such as 2026-11-01T08:00:00Z, or a duration such as 7d.");
   };
+
+/** A duration in ms: a whole number with a unit, such as 90s, 15m, 6h or 7d. */
+export function readDuration(value: string): number {
+  const [, count, unit] = durationPattern.exec(value) ?? [];
+  if (unit === undefined) throw new InvalidArgumentError("It must be a duration such as 90s, 15m, 6h or 7d.");
+  return Number(count) * unitMs[unit as keyof typeof unitMs];
+}
 
 export const readList = (value: string): readonly string[] =>
   value

@@ -6,13 +6,15 @@
 import type { Command } from "commander";
 import type { JsonObject } from "../../contract/json.ts";
 import { withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, readJsonObject } from "./options.ts";
+import { addCommonOptions, type CommonOptions, readDuration, readInstant, readJsonObject } from "./options.ts";
 import { printJson, showResult } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 import { watchRun } from "./watch-run.ts";
 
 interface RunOptions extends CommonOptions {
   readonly input: JsonObject;
+  readonly startAt?: string;
+  readonly delay?: number;
   readonly wait: boolean;
   readonly recover: boolean;
 }
@@ -22,6 +24,8 @@ export function addRun(program: Command, terminal: Terminal): void {
     .description("submit an intent of a registered capability")
     .argument("<intent>", "its type, such as Repo.ReleaseNotes.Draft")
     .option("--input <json>", "its inputs: a JSON object, or @FILE", readJsonObject, {})
+    .option("--start-at <time>", "begin it at this instant, and not before", readInstant)
+    .option("--delay <time>", "begin it after this time, such as 90s, 15m, 6h or 7d", readDuration)
     .option("--wait", "run it to its end or to its next gate", false)
     .option("--recover", "first take up the unfinished work of this ledger", false)
     .action((intent: string, options: RunOptions) => runIntent(intent, options, terminal));
@@ -32,7 +36,13 @@ async function runIntent(intent: string, options: RunOptions, terminal: Terminal
   await withKernel(
     session,
     async ({ kernel, caller }) => {
-      const request = { ...caller, intent_hint: { intent_type: intent, inputs: options.input } };
+      const { input, startAt, delay } = options;
+      const request = {
+        ...caller,
+        intent_hint: { intent_type: intent, inputs: input },
+        ...(startAt !== undefined && { start_at: startAt }),
+        ...(delay !== undefined && { delay_ms: delay }),
+      };
       const answer = await kernel.submit(request);
       const workflowId = answer.workflow_id;
       if (options.wait) return showResult(session, await watchRun({ kernel, workflowId }, session), { answer });

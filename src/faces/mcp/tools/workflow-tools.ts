@@ -129,15 +129,18 @@ const Submission = z.strictObject({
   text: z.string().max(65_536).default(""),
   thread_id: ThreadId.optional(),
   constraints: SubmitRequest.shape.constraints,
+  start_at: SubmitRequest.shape.start_at,
+  delay_ms: SubmitRequest.shape.delay_ms,
 });
 
 /** Gives the workflow's id. @throws KernelErrorException as `submit` does. */
 async function beginIntent(context: McpContext, asked: z.output<typeof Submission>, { key, signal }: CallTerms) {
-  const { intent_type, inputs, text, thread_id = null, constraints } = asked;
+  const { intent_type, inputs, text, thread_id = null, constraints, ...start } = asked;
   const request = {
     ...requireScope(context, "intent:submit"),
     thread_id,
     constraints,
+    ...withoutUnset(start),
     input: { mode: text === "" ? ("data" as const) : ("message" as const), text },
     intent_hint: intent_type === undefined ? null : { intent_type, inputs },
     ...key,
@@ -150,7 +153,7 @@ const submitIntent = makeTool({
   title: "Submit an intent",
   description:
     "Starts a workflow, by intent_type with inputs or by text alone, and answers at once with its workflow_id; " +
-    "read-workflow tells where it stands.",
+    "read-workflow tells where it stands. With start_at or delay_ms the work begins then.",
   annotations: hintsOf(submit),
   input: Submission,
   run: async (context, asked, terms) => structured(await beginIntent(context, asked, terms)),
