@@ -268,7 +268,17 @@ const texts = {
 
 export type Statements = Readonly<Record<keyof typeof texts, StatementSync>>;
 
+/** Returns the statements of a connection. Each is prepared at its first use: most connections use few of them. */
 export function prepareStatements(db: DatabaseSync): Statements {
-  const prepared = Object.entries(texts).map(([name, text]) => [name, db.prepare(text)] as const);
-  return Object.fromEntries(prepared) as unknown as Statements;
+  const statements = {};
+  for (const [name, text] of Object.entries(texts)) {
+    let prepared: StatementSync | undefined;
+    Object.defineProperty(statements, name, {
+      get() {
+        prepared ??= db.prepare(text);
+        return prepared;
+      },
+    });
+  }
+  return statements as Statements;
 }
