@@ -13,7 +13,7 @@ import { addCommonOptions, type CommonOptions, readJson, type Session } from "./
 import { toJsonText } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
-import { lookForRest } from "./watch-run.ts";
+import { lookForRests } from "./watch-run.ts";
 
 export function addDecisionsAtOnce(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("decide"))
@@ -34,10 +34,7 @@ async function decideSeveral(given: unknown, session: Session): Promise<void> {
     const decisions = given as GateDecisions["decisions"];
     const answer = await kernel.decideGates({ ...caller, decisions });
     const taken = new Set(answer.results.flatMap((one) => (one.ok ? [one.workflow_id] : [])));
-    await Promise.all(
-      [...taken].map((id) => Promise.race([kernel.settled(id), lookForRest(kernel, id, terminal.signal)])),
-    );
-    terminal.signal.throwIfAborted();
+    await lookForRests(kernel, taken, terminal.signal);
     if (options.json) terminal.print(toJsonText(answer));
     else for (const result of answer.results) terminal.print(describeResult(result));
     const refused = answer.results.find((one) => !one.ok);

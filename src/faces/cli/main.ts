@@ -15,6 +15,7 @@ import { addDecisionsAtOnce } from "./decide-several.ts";
 import { addDemo } from "./demo.ts";
 import { addDoctor } from "./doctor.ts";
 import { addDraw } from "./draw.ts";
+import { addEmit } from "./emit.ts";
 import { addStreams } from "./events.ts";
 import { addExplanations } from "./explain.ts";
 import { addHalts } from "./halt.ts";
@@ -82,7 +83,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     addBackup,
     addRoles,
   ];
-  const begins = [addDemo, addCreate, addRun, addLists, addSchedules];
+  const begins = [addDemo, addCreate, addRun, addLists, addSchedules, addEmit];
   for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion, addCompleteIds]) {
     add(program, terminal);
   }

@@ -5,7 +5,13 @@
 import type { ParentLink } from "../../contract/child.ts";
 import type { KernelProgress, WorkflowStateName } from "../../contract/progress.ts";
 import type { StepState } from "../../contract/step.ts";
-import { isWorking, type Pause, type StepView, type WorkflowState } from "../../contract/workflow-state.ts";
+import {
+  isWorking,
+  type ParkedFor,
+  type Pause,
+  type StepView,
+  type WorkflowState,
+} from "../../contract/workflow-state.ts";
 import { skipWords } from "../../protocol/skip-words.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import { type Column, renderTable } from "./render-table.ts";
@@ -78,9 +84,13 @@ function describeStep(step: StepView): string {
   if (step.error !== null) return `${step.error.code}: ${step.error.message}`;
   if (step.child !== null) return `${step.name}: child ${step.child}`;
   if (step.held_by.length > 0) return `${step.name}, ${describeHeld(step.held_by)}`;
-  const due = step.waits_for?.due_at ?? null;
-  if (due !== null) return `${step.name}, until ${due}`;
+  if (step.waits_for !== null) return `${step.name}${describeWait(step.waits_for)}`;
   return step.skip_reason === null ? step.name : `${step.name}: ${skipWords[step.skip_reason]}`;
+}
+
+function describeWait(wait: ParkedFor): string {
+  const event = wait.source === "event" ? `: waits for ${wait.name} of ${wait.key}` : "";
+  return wait.due_at === null ? event : `${event}, until ${wait.due_at}`;
 }
 
 const barWidth = 24;

@@ -47,17 +47,37 @@ export async function watchRun({ kernel, workflowId, after = 0 }: Watched, sessi
 /**
  * Returns a workflow once it rests at two looks in a row, with no event between them; never once the signal has aborted.
  */
-export async function lookForRest(kernel: Kernel, workflowId: string, signal: AbortSignal): Promise<WorkflowState> {
+export async function lookForRest(
+  kernel: Kernel,
+  workflowId: string,
+  signal: AbortSignal,
+  isRest = isSettled,
+): Promise<WorkflowState> {
   let before = 0;
   for (;;) {
     await sleep(pollMs, undefined, { signal }).catch(() => undefined);
     // Nobody waits for this any more, and the ledger may be closed.
     if (signal.aborted) return new Promise(() => undefined);
     const state = await kernel.workflow(workflowId);
-    if (isSettled(state) && state.sequence === before) return state;
+    if (isRest(state) && state.sequence === before) return state;
     before = state.sequence;
   }
 }
+
+/**
+ * Resolves once each of these workflows rests or is parked, so that nobody waits here for a time or an event.
+ * @throws the signal's reason once it has aborted.
+ */
+export async function lookForRests(kernel: Kernel, workflowIds: Iterable<string>, signal: AbortSignal): Promise<void> {
+  await Promise.all(
+    [...workflowIds].map((id) =>
+      Promise.race([kernel.settled(id), lookForRest(kernel, id, signal, isParkedOrSettled)]),
+    ),
+  );
+  signal.throwIfAborted();
+}
+
+const isParkedOrSettled: typeof isSettled = (one) => one.state === "waiting" || isSettled(one);
 
 async function printProgress(steps: AsyncIterable<KernelProgress>, terminal: Terminal): Promise<void> {
   let last = "";

@@ -274,6 +274,7 @@ export function prepareStatements(db: DatabaseSync): Statements {
   for (const [name, text] of Object.entries(texts)) {
     let prepared: StatementSync | undefined;
     Object.defineProperty(statements, name, {
+      enumerable: true,
       get() {
         prepared ??= db.prepare(text);
         return prepared;
