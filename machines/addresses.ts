@@ -2,12 +2,14 @@
  * Which charts of a workflow an event is for: the one table that the live actors and the inspector's player share.
  *
  * Owns: which charts begin, and which receive an event. Never: the state of a chart (its table), the record (the fold).
- * 1.  Steps begin with the plan that names them and with each restart; a gate each time that it is opened. A decision
- *     that is kept for a gate that has not begun is the workflow's, as the record has it.
+ * 1.  Steps begin with the plan that names them, or with the step that adds them, and with each restart; a gate each
+ *     time that it is opened. A decision that is kept for a gate that has not begun is the workflow's, as the record
+ *     has it.
  * 2.  Children come before their workflow: an actor that has ended itself receives nothing.
  */
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import { type EventFacts, eventTypes, factsOf, isHeardBy } from "../src/contract/events.ts";
+import { addedIdOf } from "./added-id.ts";
 
 export interface Address {
   readonly chart: "workflow" | "step" | "gate";
@@ -35,7 +37,7 @@ export function addressesOf(event: LedgerEvent, begun: Begun): readonly Address[
   const moves = movesOf(type);
   if (moves.alone === "workflow") return workflowAlone;
   if (moves.alone === "step") return step_id !== null && begun.steps.has(step_id) ? [stepAt(step_id)] : nobody;
-  if (!moves.step && !moves.workflow) return nobody;
+  if (!moves.step && !moves.workflow && moves.creates === undefined) return nobody;
   const found: Address[] = [];
   for (const id of beginning(event, begun)) found.push({ chart: "step", id, begins: true, hears: false });
   if (step_id !== null && moves.step && begun.steps.has(step_id)) found.push(stepAt(step_id));
@@ -53,10 +55,17 @@ const stepAt = (id: string): Address => ({ chart: "step", id, begins: false, hea
 /** Steps that begin, or begin again. */
 function beginning({ event_type: type, payload }: LedgerEvent, { steps }: Begun): readonly string[] {
   if (type === "WORKFLOW_RESTARTED") return payloadAs(payload, type).step_ids.filter((id) => steps.has(id));
+  if (type === "STEPS_ADDED") return addedIds(payloadAs(payload, type), steps);
   if (type !== "PLAN_CREATED") return [];
   const ids = payloadAs(payload, type).plan.steps.map(({ step_id }) => step_id);
   return ids.filter((id) => !steps.has(id));
 }
+
+/** Returns the ids of steps that are added; rounds are added one at a time, each with its number as its key. */
+const addedIds = ({ of, as, items }: EventPayloads["STEPS_ADDED"], steps: Begun["steps"]): readonly string[] =>
+  items
+    .map(({ key }, index) => addedIdOf(of, as, as === "round" ? Number(key) - 1 : index))
+    .filter((id) => !steps.has(id));
 
 /** Returns the gates that an end leaves without anything to decide. */
 function undecided({ step_id }: LedgerEvent, { voids }: Moves, { gatesOf }: Begun): Iterable<string> {

@@ -5,6 +5,7 @@ import type { ActionRecord } from "../src/contract/action.ts";
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import type { PrincipalRef } from "../src/contract/gate-vote.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
+import type { Added } from "../src/contract/step-group.ts";
 import type { AttemptTrace } from "../src/contract/trace.ts";
 import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts, stepAfter } from "./charts.ts";
@@ -108,10 +109,11 @@ export function addRequester(record: WorkflowRecord, person: PrincipalRef | null
   record.requesters = withPerson(record.requesters, person);
 }
 
-export function newStep(step: StepRecord["step"], planId: string): StepRecord {
+export function newStep(step: StepRecord["step"], planId: string, added: Added | null = null): StepRecord {
   return {
     step,
     plan_id: planId,
+    added,
     state: "queued",
     phase: null,
     run: 1,
@@ -189,7 +191,9 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
     if (gate.step_id === stepId && gate.status === "voided") record.gates.delete(gate.gate_id);
   record.standing.running.delete(stepId);
   record.standing.moved.push(stepId);
-  const fresh = newStep(step.step, step.plan_id);
+  const fresh = newStep(step.step, step.plan_id, step.added);
+  const group = record.standing.groups.get(stepId);
+  if (group !== undefined) group.before = group.ids.size;
   const { attempts, policy_events, approval_events, doubts, action_id, input, checkpoint, unresolved, child } = step;
   record.steps.set(stepId, {
     ...fresh,

@@ -12,6 +12,7 @@ import type { Outcome } from "../src/contract/outcome.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
 import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts } from "./charts.ts";
+import { addSteps } from "./fold-added.ts";
 import { gateHandlers, keepDenial, voidGates } from "./fold-gates.ts";
 import {
   addAttempt,
@@ -118,6 +119,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     record.spent = addCost(record.spent, planner_cost);
     for (const step of plan.steps)
       if (!record.steps.has(step.step_id)) record.steps.set(step.step_id, newStep(step, plan.plan_id));
+    for (const { step_id } of plan.steps) record.standing.planned.add(step_id);
     rebindSteps(record, plan);
     countAgain(record);
   },
@@ -236,6 +238,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     if (payload.source === "workflow" && step.child?.workflow_id !== payload.key)
       step.child = { workflow_id: payload.key, end: null };
   },
+  STEPS_ADDED: addSteps,
   STEP_RESUMED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
     if (step === null) return;

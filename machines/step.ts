@@ -80,8 +80,9 @@ export const stepMachine = setup({
           },
         },
         parked: {
-          description: "Waits for a time, an event from outside or another workflow.",
-          on: { STEP_RESUMED: "finishing" },
+          description: "Waits for a time, for the steps that it has added, an event from outside or another workflow.",
+          // Named as a transition to the state itself, because XState takes an empty transition for a refusal.
+          on: { STEP_PARKED: "parked", STEP_RESUMED: "finishing" },
         },
         calling: {
           description: "The operator is being called.",

@@ -130,7 +130,14 @@ export {
 export { Outcome, OutcomesResponse } from "./contract/outcome.ts";
 export { EventPage, GatePage, WorkflowPage } from "./contract/page.ts";
 export { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "./contract/pause.ts";
-export { type AnyStepDraft, ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
+export {
+  type AnyStepDraft,
+  ExecutionPlan,
+  Plan,
+  PlanStep,
+  type StepTemplateDraft,
+  type Tolerate,
+} from "./contract/plan.ts";
 export {
   PolicyDecision,
   PolicyMoment,
@@ -224,24 +231,13 @@ export {
 } from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { describeCapability } from "./define/describe-capability.ts";
-export {
-  type AnyStep,
-  type CommonDraft,
-  type Duration,
-  type FailBuilder,
-  type FailDraft,
-  type Otherwise,
-  type QuietStep,
-  type SettledStep,
-  type SleepBuilder,
-  type SleepDraft,
-  settled,
-  type WaitBuilder,
-  type WaitDraft,
-  type WaitStep,
-} from "./define/quiet-steps.ts";
+export type * from "./define/growing-steps.ts";
+export type * from "./define/quiet-steps.ts";
+export { settled } from "./define/quiet-steps.ts";
 export type { ChildOutcome, ChildOutput, RunBuilder, RunDraft } from "./define/run-step.ts";
 export type {
+  CallBuilder,
+  CallDraft,
   InputOf,
   OperatorNames,
   OutputOf,

@@ -87,8 +87,9 @@ function holdsPlaceholder(plan: ExecutionPlan | undefined): boolean {
 
 /** Returns the members of a step in which references are read. */
 function writtenOf(step: AnyStepDraft | null | undefined): object {
-  const { params, when } = (step ?? {}) as AnyStepDraft;
-  return { ...(params !== undefined && { params }), ...(when !== undefined && { when }) };
+  const { params, when, do: inner, until } = (step ?? {}) as Readonly<Partial<Record<string, unknown>>>;
+  const written = { params, when, do: inner, until };
+  return Object.fromEntries(Object.entries(written).filter(([, member]) => member !== undefined));
 }
 
 const isPlaceholderIn = (text: unknown): boolean => typeof text === "string" && text.search(placeholder) >= 0;

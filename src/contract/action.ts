@@ -1,7 +1,7 @@
 /** The action ledger: one record per idempotency key, with the result of its call. */
 import { z } from "zod";
 import { KernelError } from "./error.ts";
-import { ActionId, IntentId, PlanId, StepId, TenantId, WorkflowId } from "./ids.ts";
+import { ActionId, IntentId, PlanId, RecordedStepId, TenantId, WorkflowId } from "./ids.ts";
 import { JsonValue } from "./json.ts";
 import { addMoney, Money } from "./money.ts";
 
@@ -50,7 +50,7 @@ export const ActionRecord = z.object({
   workflow_id: WorkflowId,
   intent_id: IntentId,
   plan_id: PlanId,
-  step_id: StepId,
+  step_id: RecordedStepId,
   operator_name: z.string(),
   operator_version: z.string(),
   idempotency_key: z.string().min(1),

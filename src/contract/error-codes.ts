@@ -218,6 +218,15 @@ export const errorCodes = Object.freeze({
   T4_CHILD_TOO_DEEP: resource(
     "Let the plan do the work itself, or raise the limit maxChildDepth; a capability that runs itself needs an end.",
   ),
+  T4_ITEMS_TOO_MANY: input("Give the step a shorter list, or raise the limit maxItems; no item was begun."),
+  T4_ITEMS_FAILED: external(
+    "Read the failures in the detail and the list of items; a retry repeats only those that failed or did not begin.",
+    { severity: "degraded", retryable: false },
+  ),
+  T4_REPEAT_EXHAUSTED: external("See what the last round gave; a retry makes as many rounds again.", {
+    severity: "degraded",
+    retryable: false,
+  }),
   T4_OPERATOR_BUG: processing("Repair the operator; the cause is the error that it threw."),
   T4_IDEMPOTENCY_KEY_MISSING: input("Give the call an idempotency key."),
   T4_IDEMPOTENCY_PAYLOAD_MISMATCH: input("Use a new key for a new payload, or send the first payload.", { http: 422 }),

@@ -7,7 +7,7 @@
  */
 import { z } from "zod";
 import { gateKinds, gateStatuses } from "./gate.ts";
-import { CorrelationId, GateId, IntentId, PrincipalId, StepId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
+import { CorrelationId, GateId, IntentId, PrincipalId, RecordedStepId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import { WorkflowStateName } from "./progress.ts";
 
 /** A gate as a list shows it; the whole of it is the gate's own read. */
@@ -15,7 +15,7 @@ export const FeedGate = z.object({
   /** The change that the turn made to it. In a snapshot all gates are opened. */
   change: z.enum(["opened", "changed", "closed"]),
   gate_id: GateId,
-  step_id: StepId,
+  step_id: RecordedStepId,
   kind: z.enum(gateKinds),
   status: z.enum(gateStatuses),
   title: z.string(),

@@ -14,7 +14,7 @@ import { GateEdit } from "./gate-edit.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
 import { gateKinds, gateStatuses } from "./gate-status.ts";
 import { GateDelegation, GateQuorum, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
-import { CorrelationId, GateId, OutcomeId, StepId, TenantId, WorkflowId } from "./ids.ts";
+import { CorrelationId, GateId, OutcomeId, RecordedStepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
 import { JsonObject, JsonValue } from "./json.ts";
 import { raise } from "./kernel-error.ts";
@@ -86,7 +86,7 @@ export const Gate = z.object({
   /** The workflow that the gate belongs to. */
   workflow_id: WorkflowId,
   /** The step that waits. */
-  step_id: StepId,
+  step_id: RecordedStepId,
   /** `approval`: whether a call may be made; `in_doubt`: how a call ended; `ask`: a question that wants an answer. */
   kind: GateKind,
   /** Open, or how it ended. */

@@ -190,13 +190,17 @@ export type EventId = z.infer<typeof EventId>;
 export const CorrelationId = z.string().regex(idPattern("cor"));
 export type CorrelationId = z.infer<typeof CorrelationId>;
 
-/** Stable in its plan: letters, digits, underscore and hyphen, 1 to 128. */
+/** The id of a step that a plan's author writes: letters, digits, underscore and hyphen, 1 to 128. */
 export const stepIdPattern: RegExp = /^[A-Za-z0-9_-]{1,128}$/;
 export const StepId = z.string().regex(stepIdPattern);
 export type StepId = z.infer<typeof StepId>;
 
+/** The id of a step on record: an author's, or with a colon that of a step which another one added, such as `pay:0`. */
+export const RecordedStepId = z.string().regex(/^[A-Za-z0-9_:-]{1,160}$/);
+export type RecordedStepId = z.infer<typeof RecordedStepId>;
+
 /** `gate-<step_id>`. */
-export const GateId = z.string().regex(/^gate-[A-Za-z0-9_-]{1,160}$/);
+export const GateId = z.string().regex(/^gate-[A-Za-z0-9_:-]{1,200}$/);
 export type GateId = z.infer<typeof GateId>;
 
 /** Names one side effect of one operator call; the text is opaque. */

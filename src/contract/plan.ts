@@ -5,16 +5,18 @@
 import { z } from "zod";
 import { Condition } from "./condition.ts";
 import { GateSpec } from "./gate-spec.ts";
-import { IntentId, PlanId, StepId, stepIdPattern, WorkflowId } from "./ids.ts";
-import { isPlainObject, JsonObject } from "./json.ts";
+import { IntentId, PlanId, RecordedStepId, StepId, stepIdPattern, WorkflowId } from "./ids.ts";
+import { isPlainObject, JsonObject, JsonValue } from "./json.ts";
 import { Money } from "./money.ts";
 import { Effect, OperatorName, operatorNamePattern } from "./operator.ts";
-import { Literals } from "./reference.ts";
+import { Literals, readReference } from "./reference.ts";
 import {
   AskStepDraft,
   FailStepDraft,
   kindNames,
+  maxSleepMs,
   RunStepDraft,
+  referable,
   SleepStepDraft,
   stepKinds,
   stepMembers,
@@ -61,6 +63,80 @@ export const PlanStepDraft = z.strictObject({
 });
 export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
 
+/**
+ * The call that a step makes for each item or in each round, as a planner writes it: without an id and dependencies of
+ * its own. `name` is that of the step itself by default.
+ */
+export const StepTemplateDraft = PlanStepDraft.omit({
+  step_id: true,
+  depends_on: true,
+  outcome: true,
+  applies: true,
+  weight: true,
+  priority: true,
+}).extend({
+  /** A name for people; that of the step that makes the call by default. */
+  name: stepMembers.name.optional(),
+});
+export interface StepTemplateDraft extends z.input<typeof StepTemplateDraft> {}
+
+/** The number of items that may fail: a number, a part of the list such as `10%`, or all of them. */
+export const Tolerate = z.union([
+  z.int().min(0),
+  z.string().regex(/^(all|(100|[0-9]{1,2})%)$/, "must be a number of items, a part of the list such as 10%, or all"),
+]);
+export type Tolerate = number | "all" | `${number}%`;
+
+/** The number of items of one list that may have begun and not ended. */
+export const maxItemsAtOnce = 1_000;
+
+const isOfItem = (text: string): boolean => readReference(text)?.stepId === "item";
+
+/**
+ * A step that does one call for each item of a list, which is known only when the step begins. In `do` and `key`,
+ * `{{item.output}}` refers to the item.
+ */
+export const EachStepDraft = z.strictObject({
+  ...stepMembers,
+  /** The kind of the step: it makes one step of each item. */
+  kind: z.literal("each"),
+  /** Its list. */
+  params: z.strictObject({
+    /** The list, or a reference to it. */
+    items: referable(z.array(JsonValue), "must be a list"),
+  }),
+  /** The call that is made for each item. */
+  do: StepTemplateDraft,
+  /** A reference to what names an item, such as `{{item.output.id}}`: unique in the list; its index by default. */
+  key: z.string().refine(isOfItem, "must be a reference to the item, such as {{item.output.id}}").optional(),
+  /** The number of items that may have begun and not ended at once; `limits.maxConcurrentSteps` by default. */
+  concurrency: z.int().min(1).max(maxItemsAtOnce).optional(),
+  /** The number of items that may fail before no further one begins and the step fails; 0 by default. */
+  tolerate: Tolerate.optional(),
+});
+export interface EachStepDraft extends z.input<typeof EachStepDraft> {}
+
+/** The largest number of rounds of a step that repeats. */
+export const maxRepeats = 1_000;
+
+/** A step that makes a call again and again until a condition holds; its own id refers to its last round. */
+export const RepeatStepDraft = z.strictObject({
+  ...stepMembers,
+  /** The kind of the step: it makes one step of each round. */
+  kind: z.literal("repeat"),
+  /** It has no params of its own. */
+  params: z.strictObject({}).default({}),
+  /** The call that is made in each round. */
+  do: StepTemplateDraft,
+  /** The condition that ends it, about `{{poll.output}}` of its last round, if `poll` is its own id. */
+  until: Condition,
+  /** The largest number of rounds: 1 to 1,000. */
+  max: z.int().min(1).max(maxRepeats),
+  /** The pause between two rounds, in ms. */
+  every_ms: z.int().min(0).max(maxSleepMs).optional(),
+});
+export interface RepeatStepDraft extends z.input<typeof RepeatStepDraft> {}
+
 /** A step of any kind, as a planner writes it; one without a `kind` is a call. */
 export const AnyStepDraft = z.discriminatedUnion("kind", [
   PlanStepDraft,
@@ -69,6 +145,8 @@ export const AnyStepDraft = z.discriminatedUnion("kind", [
   FailStepDraft,
   RunStepDraft,
   AskStepDraft,
+  EachStepDraft,
+  RepeatStepDraft,
 ]);
 export type AnyStepDraft = z.input<typeof AnyStepDraft>;
 
@@ -146,19 +224,66 @@ const isStepId = (value: unknown): value is string => typeof value === "string" 
 const isShortText = (value: unknown): value is string =>
   typeof value === "string" && value.length > 0 && value.length <= 256;
 
-/** One compiled step, with all defaults filled in. */
-export const PlanStep = z.object({
+/** The compiled members that a step has in common with the template of steps. */
+const workMembers = {
   kind: z.enum(stepKinds).default("call"),
-  step_id: StepId,
   name: z.string(),
   operator: z.string(),
   operator_version: z.string(),
   params: JsonObject,
   /** The places in the params whose text only looks like a reference; absent if there are none. */
   literals: Literals.optional(),
-  depends_on: z.array(StepId),
+  /** The condition under which the step is taken; absent if it is taken in any case. */
+  when: Condition.optional(),
+  /** The places in the condition whose text is no reference, although it reads like one; absent if there are none. */
+  when_literals: Literals.optional(),
+  outputs: z.array(z.string()),
+  policy_tags: z.array(z.string()),
+  risk_level: RiskLevel,
+  /** The effect that the operator declared when the plan was compiled; plans of older ledgers lack it. */
+  effect: Effect.optional(),
+  gate: GateSpec.nullable().default(null),
+  estimated_cost: Money,
+} as const;
+
+/** The template of the steps that a step adds while it runs; all else of them is that step's. */
+export const StepTemplate = z.object(workMembers);
+export type StepTemplate = z.infer<typeof StepTemplate>;
+
+/** The work of a step for each item of its list. */
+export const EachSpec = z.object({
+  do: StepTemplate,
+  /** The reference to the key of an item; absent if its index is its key. */
+  key: z.string().optional(),
+  concurrency: z.int().positive(),
+  tolerate: Tolerate,
+});
+export type EachSpec = z.infer<typeof EachSpec>;
+
+/** The work of a step in each round, and its end. */
+export const RepeatSpec = z.object({
+  do: StepTemplate,
+  until: Condition,
+  /** The places in that condition whose text is no reference, although it reads like one; absent if there are none. */
+  until_literals: Literals.optional(),
+  max: z.int().positive(),
+  every_ms: z.int().nonnegative(),
+});
+export type RepeatSpec = z.infer<typeof RepeatSpec>;
+
+/** One compiled step, with all defaults filled in. */
+export const PlanStep = z.object({
+  kind: z.enum(stepKinds).default("call"),
+  step_id: RecordedStepId,
+  name: z.string(),
+  operator: z.string(),
+  operator_version: z.string(),
+  params: JsonObject,
+  /** The places in the params whose text only looks like a reference; absent if there are none. */
+  literals: Literals.optional(),
+  depends_on: z.array(RecordedStepId),
   /** The steps of `depends_on` that may have ended in any way; absent if all of them must have succeeded. */
-  settled: z.array(StepId).optional(),
+  settled: z.array(RecordedStepId).optional(),
   /** The condition under which the step is taken; absent if it is taken in any case. */
   when: Condition.optional(),
   /** The places in the condition whose text is no reference, although it reads like one; absent if there are none. */
@@ -179,6 +304,10 @@ export const PlanStep = z.object({
   priority: z.int().min(0).max(255),
   /** Rises with each regeneration; part of the idempotency key. */
   draft_version: z.int().positive().default(1),
+  /** Its work for each item of its list; absent for any other kind. */
+  each: EachSpec.optional(),
+  /** Its work in each round; absent for any other kind. */
+  repeat: RepeatSpec.optional(),
 });
 export type PlanStep = z.infer<typeof PlanStep>;
 

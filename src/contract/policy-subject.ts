@@ -8,6 +8,7 @@ import type { PrincipalRef } from "./gate-vote.ts";
 import type { Json } from "./json.ts";
 import type { PlanStep } from "./plan.ts";
 import type { PolicySubject } from "./policy.ts";
+import { withTemplates } from "./step-group.ts";
 
 /** Returns a subject with the parent of the work, if the work is that of a child. */
 export const withParent = (subject: PolicySubject, parent: ParentLink | null): PolicySubject =>
@@ -24,17 +25,20 @@ export const withParent = (subject: PolicySubject, parent: ParentLink | null): P
       };
 
 /** The part of a planned step that a policy on the plan sees. */
-export type PlannedStep = Pick<PlanStep, "step_id" | "operator" | "policy_tags" | "risk_level" | "kind" | "params">;
+export type PlannedStep = Pick<
+  PlanStep,
+  "step_id" | "operator" | "policy_tags" | "risk_level" | "kind" | "params" | "each" | "repeat"
+>;
 
 /** Returns the capability that a step runs as a child; nothing for any other step. */
-const childOf = ({ kind, params }: PlannedStep): { readonly runs?: Json } =>
+const childOf = ({ kind, params }: Pick<PlannedStep, "kind" | "params">): { readonly runs?: Json } =>
   kind === "run" ? { runs: params["intent"] as Json } : {};
 
 export const planSubject = (planId: string, steps: readonly PlannedStep[]): PolicySubject => ({
   name: planId,
-  tags: [...new Set(steps.flatMap((step) => step.policy_tags))],
+  tags: [...new Set(withTemplates(steps).flatMap((step) => step.policy_tags))],
   payload: {
-    steps: steps.map((step) => {
+    steps: withTemplates(steps).map((step) => {
       const { step_id, operator, policy_tags, risk_level } = step;
       return { step_id, operator, policy_tags, risk_level, ...childOf(step) };
     }),

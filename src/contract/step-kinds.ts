@@ -10,12 +10,15 @@ import { AnswerForm, readAnswer } from "./answer-form.ts";
 import { Condition } from "./condition.ts";
 import { GateSpec } from "./gate-spec.ts";
 import { StepId } from "./ids.ts";
-import { JsonObject } from "./json.ts";
+import { JsonObject, JsonValue } from "./json.ts";
 import { readReference, referencesIn } from "./reference.ts";
 
 /** The kinds of steps: `call` calls an operator, `respond` gives the direct response of a planner. */
-export const stepKinds = ["call", "respond", "sleep", "wait", "fail", "run", "ask"] as const;
+export const stepKinds = ["call", "respond", "sleep", "wait", "fail", "run", "ask", "each", "repeat"] as const;
 export type StepKind = (typeof stepKinds)[number];
+
+/** Returns whether steps of a kind add steps of their own while they run. */
+export const addsSteps = ({ kind }: { readonly kind: StepKind }): boolean => kind === "each" || kind === "repeat";
 
 /** Returns whether steps of a kind call an operator, which must be registered where they run. */
 export const callsOperator = ({ kind }: { readonly kind: StepKind }): boolean => kind === "call" || kind === "respond";
@@ -135,6 +138,8 @@ export const RunStepDraft = z.strictObject({
   params: RunParams,
 });
 export interface RunStepDraft extends z.input<typeof RunStepDraft> {}
+/** The params of a step that does something for each item, when it begins: the list. */
+export const EachParams = z.strictObject({ items: z.array(JsonValue) });
 
 const maxQuestion = 20_000;
 
@@ -191,4 +196,6 @@ export const kindNames: Readonly<Record<Exclude<StepKind, "call" | "respond">, s
   fail: "Kernel.Fail",
   run: "Kernel.Run",
   ask: "Kernel.Ask",
+  each: "Kernel.Each",
+  repeat: "Kernel.Repeat",
 };

@@ -48,17 +48,18 @@ export const SkipReason = z.enum([
   "condition",
   "plan_failed",
   "expired",
+  "too_many_failed",
 ]);
 export type SkipReason = z.infer<typeof SkipReason>;
 
 /**
- * The wait of a parked step: for a time, for an event from outside (its name and its key), or for the end of another
- * workflow (the name of its capability, and its id as key). `due_at` is the ISO instant at which the wait is over; null
- * if it has no end of its own.
+ * The wait of a parked step: for a time, for the steps that it has added (`items`), for an event from outside (its name
+ * and its key), or for the end of another workflow (the name of its capability, and its id as key). `due_at` is the ISO
+ * instant at which the wait is over; null if it has no end of its own.
  */
 export const ParkedFor = z
   .discriminatedUnion("source", [
-    z.object({ source: z.literal("time"), due_at: z.string().nullable() }),
+    z.object({ source: z.enum(["time", "items"]), due_at: z.string().nullable() }),
     z.object({
       source: z.enum(["event", "workflow"]),
       name: z.string(),

@@ -24,6 +24,7 @@ import type { Plan, PlanStep } from "./plan.ts";
 import type { PolicyDecision } from "./policy.ts";
 import type { WorkflowStateName } from "./progress.ts";
 import type { StepState, StepStatus } from "./step.ts";
+import { type Added, isGroupOver, roomIn, type StepGroup } from "./step-group.ts";
 import type { CapabilityUsage, ResourceRequest } from "./token.ts";
 import type { AttemptTrace } from "./trace.ts";
 import { isWorking, type Pause, type SkipReason, type StepPhase } from "./workflow-state.ts";
@@ -31,6 +32,8 @@ import { isWorking, type Pause, type SkipReason, type StepPhase } from "./workfl
 export interface StepRecord {
   readonly step: PlanStep;
   readonly plan_id: string;
+  /** The step that added this one, and its item; null for a step that the plan's author wrote. */
+  readonly added: Added | null;
   state: StepState;
   phase: StepPhase | null;
   run: number;
@@ -105,7 +108,11 @@ export interface KeptDecision {
 /** The summary of the steps' states (`machines/fold-standing.ts`). */
 export interface Standing {
   /** The index of each step in the newest plan. */
-  places: ReadonlyMap<string, number>;
+  places: Map<string, number>;
+  /** The steps of all plans, in order, without those that steps have added. */
+  readonly planned: Set<string>;
+  /** The steps that each step has added, by the id of that step. */
+  readonly groups: Map<string, StepGroup>;
   /** Steps that run, of any plan. */
   readonly running: Set<string>;
   /** Each step whose state changed, in order: a view of the steps continues to read from its last index. */
@@ -220,6 +227,13 @@ interface Settling extends Pick<WorkflowRecord, "state" | "paused"> {
 /** Returns the steps of the newest plan, in its order. */
 export const stepsOf = ({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">): readonly StepRecord[] =>
   (plan?.steps ?? []).flatMap(({ step_id }) => steps.get(step_id) ?? []);
+/** Returns the steps of all plans, without those that steps have added. */
+export function* plannedSteps({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">): Iterable<StepRecord> {
+  for (const id of standing.planned) {
+    const step = steps.get(id);
+    if (step !== undefined) yield step;
+  }
+}
 /** Returns the steps that wait for a time, an event or another workflow. */
 export function parkedSteps({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">): readonly StepRecord[] {
   const parked: StepRecord[] = [];
@@ -263,25 +277,70 @@ export const isHeld = ({ state, phase, held }: StepRecord): boolean =>
   held !== null && state === "running" && calls.has(phase);
 /** Returns whether a step can go on now, or start. */
 export function isRunnable({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">, of: StepRecord): boolean {
-  const { state, phase, step } = of;
+  const { state, phase, step, added } = of;
   if (isHeld(of)) return false;
-  if (state === "running") return isWorking(phase) || phase === "backing_off";
+  if (state === "running") return isWorking(phase) || phase === "backing_off" || hasAddedAll({ standing }, of);
+  if (added !== null && !mayAnyBegin({ steps }, standing.groups.get(added.of))) return false;
   return state === "queued" && standing.places.has(step.step_id) && unmetOf({ steps }, step) === undefined;
+}
+/** Returns whether any step of the plan can go on now or start, or any that a step has added. */
+export function isAnyRunnable(record: Pick<WorkflowRecord, "steps" | "standing">): boolean {
+  for (const step of plannedSteps(record)) if (isRunnable(record, step)) return true;
+  for (const id of record.standing.running) {
+    const step = record.steps.get(id);
+    if (step !== undefined && isRunnable(record, step)) return true;
+  }
+  for (const group of record.standing.groups.values()) if (mayAnyBegin(record, group)) return true;
+  return false;
+}
+/** Returns whether a step that another one has added may begin. */
+export function mayAnyBegin({ steps }: Pick<WorkflowRecord, "steps">, group: StepGroup | undefined): boolean {
+  const owner = steps.get(group?.of ?? "");
+  if (group === undefined || owner === undefined) return false;
+  return group.counts.queued > 0 && owner.state === "running" && roomIn(group, owner.step) > 0;
+}
+/** Returns the steps that a step has added, in their order. */
+export function* addedBy({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">, of: string) {
+  for (const id of standing.groups.get(of)?.ids.values() ?? []) {
+    const step = steps.get(id);
+    if (step !== undefined) yield step;
+  }
+}
+/** Returns the steps that a step has added and that have failed. */
+export const failedOf = (record: Pick<WorkflowRecord, "steps" | "standing">, { step }: StepRecord): StepRecord[] =>
+  [...addedBy(record, step.step_id)].filter(({ state }) => state === "failed");
+/** Returns whether a step waits for the steps that it has added, and the last of them has ended. */
+export function hasAddedAll(
+  { standing }: Pick<WorkflowRecord, "standing">,
+  { step, phase, parked }: StepRecord,
+): boolean {
+  if (phase !== "parked" || parked?.source !== "items") return false;
+  const group = standing.groups.get(step.step_id);
+  return group === undefined || isGroupOver(group, step);
 }
 /**
  * Returns how much of the plan's weight is done, rounded; 100 exactly when all is, short of it below.
  * Counted: steps that succeeded in any round, and those of the newest plan that were not dropped.
  */
-export function percentOf({ state, standing: { done, total } }: Pick<WorkflowRecord, "standing" | "state">): number {
+export function percentOf({ state, steps, standing }: Pick<WorkflowRecord, "standing" | "state" | "steps">): number {
+  const { total, groups } = standing;
   if (state === "completed") return 100;
   if (total === 0) return 0;
+  let { done } = standing;
+  for (const { of, as, ids, counts } of groups.values()) {
+    const owner = steps.get(of);
+    if (as === "item" && owner?.state === "running" && ids.size > 0)
+      done += (owner.step.weight * (counts.succeeded + counts.failed + counts.skipped)) / (ids.size + 1);
+  }
   if (done === total && state !== "failed" && !isCancelled(state)) return 100;
   return Math.min(99, Math.round((100 * done) / total));
 }
 
 /** Steps that succeeded in any round, and those of the newest plan. */
 export function effectiveSteps({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">): readonly StepRecord[] {
-  return [...steps.values()].filter((step) => step.state === "succeeded" || standing.places.has(step.step.step_id));
+  return [...plannedSteps({ steps, standing })].filter(
+    (step) => step.state === "succeeded" || standing.places.has(step.step.step_id),
+  );
 }
 
 /** Returns when the work of an accepted workflow may begin, epoch ms; null if it has begun or may begin at once. */

@@ -19,9 +19,10 @@ import type { ExecutionPlan } from "../contract/plan.ts";
 import { defaultRuleNames, type PolicyRule, PolicyStage } from "../contract/policy.ts";
 import { readWith } from "../contract/schema-reading.ts";
 import type { PackageLimits } from "../contract/token.ts";
+import { type GrowingBuilders, growingBuilders } from "./growing-steps.ts";
 import { type QuietBuilders, quietBuilders } from "./quiet-steps.ts";
 import { sampleInputs } from "./sample-inputs.ts";
-import { type StepBuilder, stepBuilderOf } from "./step-builder.ts";
+import { type CallBuilder, type StepBuilder, stepBuildersOf } from "./step-builder.ts";
 
 /** A capability package as its author writes it. */
 export interface CapabilityOptions<
@@ -72,9 +73,14 @@ export type PlanMaker<I, Ops extends OperatorList, Outs extends OutcomeSchemas> 
  * step.
  */
 export interface PlanBuilders<Ops extends OperatorList, Outs extends OutcomeSchemas = OutcomeSchemas>
-  extends QuietBuilders {
+  extends QuietBuilders,
+    GrowingBuilders {
   readonly step: StepBuilder<Ops, Outs>;
+  /** Builds a call without an id, which `each` and `repeat` make for each item or round. */
+  readonly call: CallBuilder<Ops>;
 }
+
+type CallBuilders = Pick<PlanBuilders<never, never>, "step" | "call">;
 
 const maxTemplateSteps = 10;
 
@@ -96,7 +102,11 @@ export function defineCapability<
     refuse(`a plan template has at most ${maxTemplateSteps} steps, ${options.intentType} has ${plan.steps.length}`);
   }
   requireJson(options.intentType, options.input);
-  const builders = { ...quietBuilders, step: stepBuilderOf(options.operators) as never };
+  const builders = {
+    ...quietBuilders,
+    ...growingBuilders,
+    ...(stepBuildersOf(options.operators) as never as CallBuilders),
+  };
   return Object.freeze({
     ...parsed,
     operators: options.operators,

@@ -5,16 +5,10 @@ import type { Condition } from "../contract/condition.ts";
 import { formOf } from "../contract/form.ts";
 import type { Json } from "../contract/json.ts";
 import type { AnyStepDraft, PlanStepDraft } from "../contract/plan.ts";
-import {
-  type MarkedText,
-  type OptionalRef,
-  outputOf,
-  type Ref,
-  type Reference,
-  writeReferences,
-} from "../contract/reference.ts";
+import type { MarkedText, OptionalRef, Ref, Reference } from "../contract/reference.ts";
 import { answerFormOf } from "./answer-form-of.ts";
 import type { AskBuilder } from "./ask-step.ts";
+import { finishStep, type Written } from "./finish-step.ts";
 import type { RunBuilder } from "./run-step.ts";
 
 /** A step that others may wait for, built or plain, also one of an earlier round. */
@@ -128,6 +122,7 @@ export interface QuietBuilders {
   readonly ask: AskBuilder;
 }
 
+/** The builders of steps that call no operator, which a plan function is given. */
 export const quietBuilders: QuietBuilders = {
   run: ({ capability, input, detached, ...common }) =>
     finishStep({
@@ -162,27 +157,3 @@ const msOf = ({ days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0 }: Duratio
   (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms;
 const nameOf = (capability: CapabilityDefinition | string): string =>
   typeof capability === "string" ? capability : capabilityRef(capability.intentType, capability.version);
-
-interface Written extends CommonDraft {
-  readonly params: unknown;
-  readonly kind?: string;
-  readonly applies?: string;
-}
-
-/** Finishes a step: its references are written, its dependencies named by id, and its output can be referred to. */
-export function finishStep<S>(draft: Written, mayLack: (at: string) => boolean = () => false): S {
-  const { step_id, params, depends_on = [], when } = draft;
-  const named = new Map<string, string | SettledStep>(
-    depends_on.map((one) => [one.step_id, "settled" in one ? one : one.step_id]),
-  );
-  const refersTo = (id: string): void => {
-    if (!named.has(id)) named.set(id, id);
-  };
-  const plain = {
-    ...draft,
-    params: writeReferences(params, refersTo, mayLack),
-    ...(when !== undefined && { when: writeReferences(when, refersTo) }),
-    depends_on: [...named.values()],
-  };
-  return Object.defineProperty(plain, "output", { get: () => outputOf(step_id) }) as unknown as S;
-}

@@ -16,7 +16,9 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Operator } from "../contract/operator.ts";
 import type { PlanStepDraft } from "../contract/plan.ts";
 import type { MarkedText, OptionalRef, Ref, Reference } from "../contract/reference.ts";
-import { type AnyStep, finishStep, type SettledStep } from "./quiet-steps.ts";
+import { finishStep } from "./finish-step.ts";
+import { type CallTemplate, finishTemplate } from "./growing-steps.ts";
+import type { AnyStep, SettledStep } from "./quiet-steps.ts";
 
 /** A value, or a reference to one; in objects and lists for each member. */
 export type Param<T> = Reference<T> | Filled<T>;
@@ -109,12 +111,31 @@ export type StepBuilder<Ops extends OperatorList, Outs extends OutcomeSchemas = 
   draft: StepDraft<N, ParamsOf<InputOf<Ops, N>>, R, W>,
 ) => Step<OutputOf<Ops, N>, R, W>;
 
+/** A call without an id, as its author writes it, for each item of a list or each round. */
+export interface CallDraft<N extends string, P>
+  extends Omit<
+    StepDraft<N, P, undefined>,
+    "step_id" | "name" | "depends_on" | "outcome" | "applies" | "weight" | "priority"
+  > {
+  /** A name for people; that of the step that does it by default. */
+  readonly name?: string;
+}
+
+/** Builds the call of each item or round, of a package that lists these operators. */
+export type CallBuilder<Ops extends OperatorList> = <const N extends OperatorNames<Ops>>(
+  draft: CallDraft<N, ParamsOf<InputOf<Ops, N>>>,
+) => CallTemplate<OutputOf<Ops, N>>;
+
 type AnyDraft = StepDraft<string, JsonObject, string | undefined>;
 
-/** Makes the builder of a package. Only the compiler knows the types of outputs and outcomes. */
-export const stepBuilderOf = (operators: OperatorList) => {
+/** Makes the builders of a package. Only the compiler knows the types of outputs and outcomes. */
+export const stepBuildersOf = (operators: OperatorList) => {
   const named = new Map(operators.flatMap((one) => (typeof one === "string" ? [] : [[one.metadata.name, one.input]])));
-  return (draft: AnyDraft): Step => buildStep(draft, (at) => isOptionalIn(named.get(draft.operator), at));
+  const mayLackIn = (operator: string) => (at: string) => isOptionalIn(named.get(operator), at);
+  return {
+    step: (draft: AnyDraft): Step => buildStep(draft, mayLackIn(draft.operator)),
+    call: (draft: CallDraft<string, JsonObject>) => finishTemplate(draft as never, mayLackIn(draft.operator)),
+  };
 };
 
 /** Returns whether an input schema takes an object without the member at this JSON pointer. */

@@ -25,6 +25,7 @@ import { isHarmless } from "../contract/operator.ts";
 import type { PlanStep } from "../contract/plan.ts";
 import { workflowStates } from "../contract/progress.ts";
 import { readStably } from "../contract/schema-reading.ts";
+import { withTemplates } from "../contract/step-group.ts";
 import { callsOperator } from "../contract/step-kinds.ts";
 import { isStepDone, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Registry } from "../engine/actors/registry.ts";
@@ -138,7 +139,7 @@ function lackOfPackage(record: WorkflowRecord, registry: Registry): readonly Obs
 
 function lackOfOperators({ plan, steps }: WorkflowRecord, registry: Registry): readonly Obstacle[] {
   const toCome = (plan?.steps ?? []).filter(({ step_id }) => !isStepDone(steps.get(step_id)?.state ?? "queued"));
-  return toCome
+  return withTemplates(toCome)
     .filter(callsOperator)
     .filter(({ operator, operator_version }) => registry.findOperator(operator, operator_version) === null)
     .map((step): Obstacle => {
@@ -153,9 +154,11 @@ function lackOfOperators({ plan, steps }: WorkflowRecord, registry: Registry): r
     });
 }
 
-const refOf = ({ operator, operator_version }: PlanStep): string => `${operator}@${operator_version}`;
+type Called = Pick<PlanStep, "step_id" | "operator" | "operator_version">;
 
-function placeOf({ step_id, operator: name, operator_version: version }: PlanStep, registry: Registry) {
+const refOf = ({ operator, operator_version }: Called): string => `${operator}@${operator_version}`;
+
+function placeOf({ step_id, operator: name, operator_version: version }: Called, registry: Registry) {
   const known = registry.operators().filter(({ metadata }) => metadata.name === name);
   return { step_id, name, version, registered: known.map(({ metadata }) => metadata.version) };
 }

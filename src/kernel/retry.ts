@@ -13,7 +13,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { PlanStep } from "../contract/plan.ts";
 import { RetryRequest } from "../contract/retry.ts";
 import { isSpent } from "../contract/spent-call.ts";
-import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
+import { isTerminal, plannedSteps, type WorkflowRecord } from "../contract/workflow.ts";
 import { takeJson } from "../engine/actors/take-json.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import { adoptInputs } from "../tiers/t1-perception/normalize-intent.ts";
@@ -186,7 +186,7 @@ function nextVersions(record: WorkflowRecord, named: readonly string[] | undefin
 
 /** Returns the versions that are not the first of all steps but those that are made anew, and where they began. */
 function keepDrafts(record: WorkflowRecord, anew: readonly string[]): KeptDrafts {
-  const newest = new Map([...record.steps.values()].map(({ step }) => [baseIdOf(step.step_id), step] as const));
+  const newest = new Map([...plannedSteps(record)].map(({ step }) => [baseIdOf(step.step_id), step] as const));
   const kept = [...newest].filter(([base, { draft_version }]) => draft_version > 1 && !anew.includes(base));
   return Object.fromEntries(kept.map(([, step]) => keepDraft(record, step)));
 }

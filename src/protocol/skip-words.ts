@@ -10,6 +10,7 @@ export const skipWords: Readonly<Record<SkipReason, string>> = {
   cancelled: "the workflow was cancelled",
   rejected: "a person rejected what the workflow depends on, or nobody decided in time",
   condition: "its condition does not hold",
+  too_many_failed: "more items of its list had failed than may fail",
   plan_failed: "another step ended the workflow, as the plan chose",
   expired: "the event that it waited for did not arrive in time",
 };

@@ -49,7 +49,13 @@ describe("the rows of a category are alike, but for those that are named here", 
         "T7_SPAWN_INSUFFICIENT_RESOURCES",
         "T7_SPAWN_SHARE_EXCEEDED",
       ],
-      false: ["T0_HTTP_ADDRESS_UNAVAILABLE", "T4_ACTION_IN_DOUBT", "T4_DEPENDENCY_FAILED"],
+      false: [
+        "T0_HTTP_ADDRESS_UNAVAILABLE",
+        "T4_ACTION_IN_DOUBT",
+        "T4_DEPENDENCY_FAILED",
+        "T4_ITEMS_FAILED",
+        "T4_REPEAT_EXHAUSTED",
+      ],
     });
   });
 
@@ -69,6 +75,8 @@ describe("the rows of a category are alike, but for those that are named here", 
         "T3_PLAN_TRUNCATED",
         "T4_ACTION_IN_DOUBT",
         "T4_DEPENDENCY_FAILED",
+        "T4_ITEMS_FAILED",
+        "T4_REPEAT_EXHAUSTED",
         "T6_HALLUCINATION_DETECTED",
         "T6_LOOP_DETECTED",
         "T6_OVERCONFIDENCE_DETECTED",

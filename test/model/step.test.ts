@@ -52,6 +52,8 @@ function operatorFor(route: readonly ChartEvent[]): string {
   );
   return late || route.some(({ type }) => type === "ACTION_IN_DOUBT") ? "Model.Send" : "Model.Read";
 }
+const parksAgain = (route: readonly ChartEvent[]): boolean =>
+  route.filter(({ type }) => type === "STEP_PARKED").length > 1;
 const isParked = (route: readonly ChartEvent[]): boolean => route.some(({ type }) => type === "STEP_PARKED");
 /** A step that asks is answered by a person, or has an answer for itself. */
 const isAsked = (route: readonly ChartEvent[]): boolean => route.some(({ answer = null }) => answer !== null);
@@ -83,13 +85,24 @@ async function open(path: ChartPath): Promise<Subject> {
     step("first", "Model.Read"),
     isAsked(route)
       ? askStep(route)
-      : isParked(route)
-        ? { step_id: "subject", name: "subject", kind: "sleep", params: { ms: hour }, depends_on: ["first"] }
-        : step("subject", operatorFor(route), {
+      : parksAgain(route)
+        ? {
+            step_id: "subject",
+            name: "subject",
+            kind: "repeat",
+            do: { operator: "Model.Read" },
+            until: { value: 1, equals: 2 },
+            max: 2,
+            every_ms: hour,
             depends_on: ["first"],
-            ...gateIn(route),
-            ...(subject.script.denies === "outcome" && { outcome: "Model.Outcome" }),
-          }),
+          }
+        : isParked(route)
+          ? { step_id: "subject", name: "subject", kind: "sleep", params: { ms: hour }, depends_on: ["first"] }
+          : step("subject", operatorFor(route), {
+              depends_on: ["first"],
+              ...gateIn(route),
+              ...(subject.script.denies === "outcome" && { outcome: "Model.Outcome" }),
+            }),
     ...(moves ? [step("busy", "Model.Slow", { depends_on: ["first"] })] : []),
   ]);
   await subject.submit();
@@ -168,7 +181,9 @@ const acts: Readonly<Record<string, Act>> = {
     return answer(subject, "subject", follows(route, "ACTION_FAILED", /ACTION_RETRY/) ? "flake" : "fail");
   },
   async ACTION_RETRY_SCHEDULED() {},
-  async STEP_PARKED() {},
+  async STEP_PARKED(subject, state) {
+    if (state === "running.parked") await answer(subject, "subject:1", "succeed");
+  },
   STEP_RESUMED: (subject) => subject.t.clock.advance(hour),
   async ACTION_IN_DOUBT(subject, state, route) {
     if (follows(route, "ACTION_FAILED", /ACTION_IN_DOUBT/)) return;

@@ -4,6 +4,7 @@ import type { KernelError } from "../error.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../outcome.ts";
 import type { StepStatus } from "../step.ts";
+import type { AddedAs } from "../step-group.ts";
 import type { ParkedFor, SkipReason } from "../workflow-state.ts";
 import { event } from "./event-row.ts";
 
@@ -36,11 +37,12 @@ export interface TakenEvent {
 }
 
 /**
- * The end of the wait of a step: its time was over, the event that it waited for arrived, or its child has ended; `end`
- * is null if the step does not wait for its child.
+ * The end of the wait of a step: its time was over, the event that it waited for arrived, the last of the steps that it
+ * added has ended, or its child has ended; `end` is null if the step does not wait for its child.
  */
 export type StepResumed =
   | { readonly by: "time" }
+  | { readonly by: "items" }
   | { readonly by: "event"; readonly event: TakenEvent }
   | { readonly by: "workflow"; readonly end: ChildEnd | null };
 
@@ -48,6 +50,16 @@ export type StepResumed =
 export interface EventPassedOver {
   readonly event_id: string;
   readonly problem: string;
+}
+
+/** The steps that a step of the plan adds: one for each item, from the template that stands in the plan. */
+export interface StepsAdded {
+  /** The step of the plan that adds them. */
+  readonly of: string;
+  /** The kind of what is added. */
+  readonly as: AddedAs;
+  /** The key and the value of each; a round has its number as its key. */
+  readonly items: readonly { readonly key: string; readonly value: Json }[];
 }
 
 /** A version of an outcome. */
@@ -97,6 +109,7 @@ export const stepEvents = {
   STEP_PARKED: event<StepParked>({ from: "workflow", to: "step", charts: ["step"], progress: true }),
   STEP_RESUMED: event<StepResumed>({ from: "workflow", to: "step", charts: ["step"], progress: true }),
   EVENT_PASSED_OVER: event<EventPassedOver>({ from: "t4", to: "step" }),
+  STEPS_ADDED: event<StepsAdded>({ from: "workflow", to: "step", creates: "steps", progress: true }),
   STEP_STREAMED: event<StepStreamed>({ from: "operator", to: "step", progress: true }),
   OUTCOME_DRAFTED: event<OutcomeRecorded>({ from: "step", to: "workflow" }),
   OUTCOME_FINALIZED: event<OutcomeRecorded>({ from: "step", to: "workflow" }),

@@ -43,6 +43,8 @@ export interface Limits {
   readonly maxWaitingSubmits: number;
   /** The time that a submit waits for a place before it is refused; with 0 it is refused at once. */
   readonly submitWaitMs: number;
+  /** The items of a list that one step may go through; a longer list is refused, not cut. */
+  readonly maxItems: number;
   /** Questions between tiers that are unanswered at once. */
   readonly maxBusWaiting: number;
   /** One request, whole; also one evaluation report. */
@@ -173,6 +175,7 @@ export const defaultLimits: Limits = Object.freeze({
   inFlightPrincipalPercent: 50,
   maxWaitingSubmits: 1024,
   submitWaitMs: 5_000,
+  maxItems: 10_000,
   maxBusWaiting: 65_536,
   maxRequestChars: 1_000_000,
   maxTextChars: 100_000,

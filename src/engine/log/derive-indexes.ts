@@ -16,9 +16,9 @@ import { endpointCounter } from "../../contract/model-route.ts";
 import { eventClaim } from "../../contract/received-event.ts";
 import type { ScheduleDefinition, ScheduleEntry, ScheduleStanding } from "../../contract/schedule.ts";
 import {
+  isAnyRunnable,
   isHeld,
   isHeldBack,
-  isRunnable,
   isTerminal,
   parkedSteps,
   percentOf,
@@ -203,8 +203,6 @@ function dueAfterPause(record: WorkflowRecord): number | null {
 }
 
 const openGates = ({ gates }: WorkflowRecord): readonly Gate[] => [...gates.values()].filter(isOpenGate);
-const isAnyRunnable = (record: WorkflowRecord): boolean =>
-  [...record.steps.values()].some((step) => isRunnable(record, step));
 
 const isAnyHeld = ({ steps, standing, was_held }: WorkflowRecord): boolean =>
   was_held && [...standing.running].some((id) => isHeld(steps.get(id) as StepRecord));
@@ -319,7 +317,7 @@ function waitsOf(record: WorkflowRecord, drafts: readonly EventDraft[], now: num
     for (const { step } of parkedSteps(record)) changed.add(step.step_id);
   return [...changed].flatMap((step_id): IndexedWaits => {
     const step = record.steps.get(step_id);
-    if (step?.parked == null || step.parked.source === "time") return none;
+    if (step?.parked == null || !("name" in step.parked)) return none;
     const { source, name, key } = step.parked;
     const isParked = step.phase === "parked" && !isTerminal(record.state);
     return [{ step_id, wait: isParked ? { source, name, key, since: now } : null }];

@@ -9,32 +9,34 @@
  *     completed is dropped.
  */
 import type { z } from "zod";
-import { type Same, seatsOf } from "../../../machines/quorum.ts";
+import type { Same } from "../../../machines/quorum.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { gatesIn } from "../../contract/gate.ts";
-import { whyUnsatisfiable } from "../../contract/gate-spec.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { type JsonObject, toJson } from "../../contract/json.ts";
 import { keptDraftOf } from "../../contract/kept-draft.ts";
 import { explainKeys, type Problem, problemsOf } from "../../contract/known-keys.ts";
 import type { RegeneratedSteps } from "../../contract/messages/t3.ts";
-import type { Operator } from "../../contract/operator.ts";
 import { ExecutionPlan, type Plan, type PlanStep, readPlainPlan } from "../../contract/plan.ts";
 import { literalsOf } from "../../contract/reference.ts";
 import { type Dependency, idOfDependency, kindNames } from "../../contract/step-kinds.ts";
 import { ReadyQueue } from "../../engine/actors/ready-queue.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
 import { messageOf } from "../../engine/actors/within.ts";
+import { compileInside, findOperator, joinTags, renameInside, requireSatisfiable } from "./compile-template.ts";
 import {
   appliedBy,
   type CallDraft,
   type Draft,
+  type InnerLiterals,
   isCall,
+  isGrowing,
   pinCapability,
   type QuietDraft,
   refuse,
   requireEarlier,
   requireGiven,
+  requireNoItem,
 } from "./draft-step.ts";
 import { respondStep } from "./respond-step.ts";
 
@@ -43,6 +45,8 @@ export interface CompileRequest {
   readonly capability: CapabilityDefinition;
   readonly registry: Registry;
   readonly maxSteps: number;
+  /** The number of items of a list that are gone through at once, if its step does not say. */
+  readonly concurrency: number;
   /**
    * Whether a longer plan is cut: a plan of a host's planner, such as a model, is; a plan of a package's own code is
    * refused.
@@ -78,6 +82,7 @@ export function compilePlan(request: CompileRequest): Compiled {
     return { plan: assemble(request, { reasoning, direct_response, steps }), dropped: [] };
   }
   requireEarlier(requireUnique(steps), request.completed);
+  requireNoItem(steps, request.completed);
   const done = namesOfDone(request, steps);
   const fresh = renameUsed(
     request,
@@ -110,18 +115,33 @@ function requireFew({ maxSteps, cuts }: CompileRequest, steps: number): void {
 function readProposal(proposal: unknown): Omit<z.output<typeof ExecutionPlan>, "steps"> & { steps: readonly Draft[] } {
   const plain = toPlain(proposal);
   const read = readPlainPlan(plain) ?? readPlan(plain);
-  const given = proposal as { readonly steps: readonly { readonly params?: unknown; readonly when?: unknown }[] };
+  const given = proposal as { readonly steps: readonly GivenStep[] };
   const steps = read.steps.map((step, i): Draft => {
     const literals = literalsOf(given.steps[i]?.params);
     const when_literals = step.when === undefined ? undefined : literalsOf(given.steps[i]?.when);
     const marks = {
       ...(literals !== undefined && { literals }),
       ...(when_literals !== undefined && { when_literals }),
+      ...("do" in step && { inner: innerLiteralsOf(given.steps[i]) }),
     };
     return { ...step, ...nameDependencies(step.depends_on), ...marks };
   });
   return Object.assign(read, { steps });
 }
+
+/** A step as it was given, with the texts that its author marked. */
+interface GivenStep {
+  readonly params?: unknown;
+  readonly when?: unknown;
+  readonly until?: unknown;
+  readonly do?: { readonly params?: unknown; readonly when?: unknown };
+}
+
+const innerLiteralsOf = ({ do: inner, until }: GivenStep = {}): InnerLiterals => ({
+  params: literalsOf(inner?.params),
+  when: literalsOf(inner?.when),
+  until: literalsOf(until),
+});
 
 function nameDependencies(written: readonly Dependency[]): Pick<PlanStep, "depends_on" | "settled"> {
   const settled = written.filter((one) => typeof one !== "string").map(idOfDependency);
@@ -208,6 +228,7 @@ function renameUsed(
     params: rename(s, renamed),
     ...(s.when === undefined ? {} : { when: rename({ params: s.when, literals: s.when_literals }, renamed) }),
     ...(isCall(s) && s.applies !== undefined ? { applies: to(s.applies) } : {}),
+    ...(isGrowing(s) ? renameInside(s, (params, literals) => rename({ params, literals }, renamed)) : {}),
   })) as readonly Draft[];
 }
 
@@ -249,36 +270,6 @@ function orderSteps(steps: readonly Draft[], completed: ReadonlySet<string>): re
   return ordered.length === steps.length ? ordered : null;
 }
 
-function findOperator({ registry, capability }: CompileRequest, step: CallDraft): Operator {
-  const operator = registry.findOperator(step.operator, step.operator_version);
-  if (operator === null)
-    return refuse("T3_PLAN_UNKNOWN_OPERATOR", `step ${step.step_id} calls ${step.operator}, which is not registered`, {
-      step_id: step.step_id,
-      operator: step.operator,
-    });
-  if (!registry.mayUse(capability, step.operator))
-    return refuse("T3_PLAN_OPERATOR_NOT_ALLOWED", `${capability.intentType} may not use ${step.operator}`, {
-      step_id: step.step_id,
-      operator: step.operator,
-    });
-  return operator;
-}
-
-/** Refuses a gate that nobody could ever satisfy. The schema has refused what shows without the requester. */
-function requireSatisfiable(
-  { step_id, gate }: Pick<CallDraft, "step_id" | "gate">,
-  { requesters, same, takesSignatures }: CompileRequest,
-): void {
-  if (gate === undefined) return;
-  const why = whyUnsatisfiable(gate, seatsOf(gate, requesters, same)?.length ?? null);
-  if (why !== null)
-    refuse("T3_PLAN_INVALID", `the gate of step ${step_id} can never be satisfied: ${why}`, { step_id });
-  if (gate.signed === true && !takesSignatures)
-    refuse("T3_PLAN_INVALID", `the gate of step ${step_id} asks for signatures and no approver's keys are known here`, {
-      step_id,
-    });
-}
-
 const compileStep = (step: Draft, request: CompileRequest): PlanStep =>
   isCall(step) ? compileCall(step, request) : compileQuiet(pinCapability(step, request), request);
 
@@ -311,6 +302,7 @@ function compileQuiet(step: QuietDraft, request: CompileRequest): PlanStep {
     estimated_cost: 0,
     priority,
     draft_version: versionOf(base, regenerate),
+    ...(isGrowing(step) && compileInside(step, request)),
   };
 }
 
@@ -360,16 +352,6 @@ function compileCall(step: CallDraft, request: CompileRequest): PlanStep {
 function versionOf(base: string, { steps, draft_version, kept }: RegeneratedSteps): number {
   const before = keptDraftOf(kept, base);
   return before.draft_version === 1 && steps.includes(base) ? draft_version : before.draft_version;
-}
-
-/** Joins tags without repetition; an operator's own list, of its frozen metadata, is not copied. */
-function joinTags(
-  ofOperator: readonly string[],
-  own: readonly string[] = [],
-  ofPackage: readonly string[] = [],
-): string[] {
-  const all = own.length + ofPackage.length === 0 ? ofOperator : [...own, ...ofPackage, ...ofOperator];
-  return all.length < 2 ? (all as string[]) : [...new Set(all)];
 }
 
 function assemble({ identity }: CompileRequest, parts: Pick<Plan, "reasoning" | "direct_response" | "steps">): Plan {

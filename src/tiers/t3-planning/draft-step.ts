@@ -7,19 +7,32 @@ import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { AnyStepDraft, PlanStep, PlanStepDraft } from "../../contract/plan.ts";
-import { referencesIn } from "../../contract/reference.ts";
+import { type Literals, referencesIn, type WrittenReference } from "../../contract/reference.ts";
 import { readWith } from "../../contract/schema-reading.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
 
 /** A step as it was written, with its dependencies by their ids. */
 export type Draft<S = z.output<typeof AnyStepDraft>> = S extends object
-  ? Omit<S, "depends_on"> & Pick<PlanStep, "depends_on" | "settled" | "literals" | "when_literals">
+  ? Omit<S, "depends_on"> &
+      Pick<PlanStep, "depends_on" | "settled" | "literals" | "when_literals"> & { readonly inner?: InnerLiterals }
   : never;
+
+/** The places, in the template of a step that adds steps, whose text is no reference. */
+export interface InnerLiterals {
+  readonly params?: Literals | undefined;
+  readonly when?: Literals | undefined;
+  readonly until?: Literals | undefined;
+}
+/** What names the operator of a call, and its gate. */
+export type Called = Pick<CallDraft, "step_id" | "operator" | "operator_version" | "gate">;
 export type CallDraft = Draft<z.output<typeof PlanStepDraft>>;
 export type QuietDraft = Exclude<Draft, CallDraft>;
+export type GrowingDraft = Extract<Draft, { readonly kind: "each" | "repeat" }>;
 
 export const isCall = (step: Draft): step is CallDraft => step.kind === undefined || step.kind === "call";
 export const appliedBy = (step: Draft): string | undefined => (isCall(step) ? step.applies : undefined);
+
+export const isGrowing = (step: Draft): step is GrowingDraft => step.kind === "each" || step.kind === "repeat";
 
 const compileRef = moduleRef(3, "dag_compile", "compile");
 export const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): never =>
@@ -29,18 +42,48 @@ export const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}
 export function requireEarlier(steps: readonly Draft[], completed: readonly string[]): void {
   const named = new Map(steps.map((step) => [step.step_id, step]));
   for (const step of steps) {
-    if (step.when === undefined) continue;
+    if (step.when === undefined && !isGrowing(step)) continue;
     const before = new Set(step.depends_on);
     for (const id of before) for (const further of named.get(id)?.depends_on ?? []) before.add(further);
-    for (const { stepId, written } of referencesIn(step.when, step.when_literals)) {
-      if (before.has(stepId)) continue;
+    const own = isGrowing(step) ? new Set([...before, step.kind === "each" ? "item" : step.step_id]) : before;
+    for (const { stepId, written, what } of earlierIn(step)) {
+      if ((what === "its condition" ? before : own).has(stepId)) continue;
       const why =
         completed.includes(stepId) || named.has(stepId) ? "which it does not depend on" : "which there is not";
-      const message = `step ${step.step_id}: its condition is about ${written}, a step ${why}; name it in depends_on`;
+      const message = `step ${step.step_id}: ${what} is about ${written}, a step ${why}; name it in depends_on`;
       refuse("T3_PLAN_INVALID", message, { step_id: step.step_id, reference: written });
     }
   }
 }
+
+/** Returns the references of a step that must be to steps before it, with the part of the step that they stand in. */
+const earlierIn = (step: Draft): readonly (WrittenReference & { readonly what: string })[] => [
+  ...referencesIn(step.when, step.when_literals).map((one) => ({ ...one, what: "its condition" })),
+  ...(isGrowing(step) ? innerOf(step) : []),
+];
+
+const innerOf = (step: GrowingDraft): readonly (WrittenReference & { readonly what: string })[] => [
+  ...referencesIn(step.do.params, step.inner?.params).map((one) => ({ ...one, what: "what it does" })),
+  ...referencesIn(step.do.when, step.inner?.when).map((one) => ({ ...one, what: "the condition of what it does" })),
+  ...(step.kind === "repeat"
+    ? referencesIn(step.until, step.inner?.until).map((one) => ({ ...one, what: "the condition that ends it" }))
+    : []),
+];
+
+/** Refuses a step whose id stands for the item of a list. @throws KernelErrorException T3_PLAN_INVALID. */
+export function requireNoItem(steps: readonly Draft[], completed: readonly string[]): void {
+  if (!steps.some(({ kind }) => kind === "each")) return;
+  if (!completed.includes("item") && !steps.some(({ step_id }) => step_id === "item")) return;
+  refuse("T3_PLAN_INVALID", "a step is called item, which stands for the item of a list in a plan with each", {
+    step_id: "item",
+  });
+}
+
+/** Returns the references in the params of a step, and in those of the steps that it adds. */
+const givenTo = (step: Draft): readonly WrittenReference[] => [
+  ...referencesIn(step.params, step.literals),
+  ...(isGrowing(step) ? referencesIn(step.do.params, step.inner?.params) : []),
+];
 
 /**
  * Refuses a reference without a default to a step that may give nothing (it has a condition, or is waited for however
@@ -48,12 +91,16 @@ export function requireEarlier(steps: readonly Draft[], completed: readonly stri
  */
 export function requireGiven(steps: readonly Draft[]): void {
   // Every other plan gives whatever it refers to; its params are not walked.
-  if (steps.every((step) => step.when === undefined && step.settled === undefined && !isSkippable(step))) return;
+  if (steps.every((step) => step.when === undefined && step.settled === undefined && givesAlways(step))) return;
   const named = new Map(steps.map((step) => [step.step_id, step]));
   for (const step of steps)
-    for (const { stepId, or, written } of referencesIn(step.params, step.literals)) {
+    for (const { stepId, or, written } of givenTo(step)) {
       const source = named.get(stepId);
       if (source === undefined || or !== undefined) continue;
+      if (source === step) {
+        const message = `step ${step.step_id}: ${written} gives nothing in the first round`;
+        refuse("T3_PLAN_INVALID", `${message}; give it a default (ref(…, { or }))`, { step_id: step.step_id });
+      }
       const why = whyNothing(source, step);
       if (why === null) continue;
       const message = `step ${step.step_id}: ${written} may give nothing, because step ${stepId} ${why}`;
@@ -72,6 +119,9 @@ function whyNothing(source: Draft, step: Draft): string | null {
 }
 
 const conditionOf = ({ when }: Draft): string | null => (when === undefined ? null : digest(when as Json));
+
+/** Returns whether whatever refers to a step without a condition gets something. */
+const givesAlways = (step: Draft): boolean => step.kind !== "repeat" && !isSkippable(step);
 
 /** Returns whether a step is left out at the end of its wait. */
 const isSkippable = (step: Draft): boolean => step.kind === "wait" && step.params.otherwise === "skip";

@@ -79,6 +79,7 @@ function compileAnswer(
     capability,
     registry,
     maxSteps: capability.limits.maxSteps ?? visit.runtime.limits.maxSteps,
+    concurrency: visit.runtime.limits.maxConcurrentSteps,
     cuts,
     rename,
     completed: situation.completed.map((s) => s.step_id),

@@ -3,7 +3,7 @@
 import type { KernelProgress } from "../../contract/progress.ts";
 import { tracePreview } from "../../contract/step.ts";
 import type { RequestTrace, StepTrace } from "../../contract/trace.ts";
-import { isHeld, type StepRecord, type WorkflowRecord } from "../../contract/workflow.ts";
+import { isHeld, plannedSteps, type StepRecord, type WorkflowRecord } from "../../contract/workflow.ts";
 import type { StepView, WorkflowState } from "../../contract/workflow-state.ts";
 
 /** @param isModelCall whether an operator is a model call, for `llm_calls`. */
@@ -29,7 +29,7 @@ export function traceOf(record: WorkflowRecord, isModelCall: (operator: string) 
 }
 
 const stepTraces = (record: WorkflowRecord): StepTrace[] =>
-  [...record.steps.values()].map((s) => ({
+  [...plannedSteps(record)].map((s) => ({
     step_id: s.step.step_id,
     skill_name: s.step.operator,
     input_params: s.input,
@@ -60,7 +60,7 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   start_at: record.start_at,
   updated_at: record.updated_at,
   finished_at: record.finished_at,
-  steps: Array.from(record.steps.values(), viewStep),
+  steps: Array.from(plannedSteps(record), viewStep),
   gates: [...record.gates.values()],
   outcomes: [...record.outcomes.values()].flat(),
   progress,

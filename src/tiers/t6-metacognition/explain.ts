@@ -181,11 +181,14 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
       : `waits${waitOf(parked)}${parked.due_at === null ? "" : ` until ${parked.due_at}`}`,
   STEP_RESUMED: (resumed) => {
     if (resumed.by === "time") return "its time had come, and it went on";
+    if (resumed.by === "items") return "the last of its own steps had ended, and it went on";
     if (resumed.by === "event") return `the event ${resumed.event.event_id} arrived, and it went on`;
     if (resumed.end === null) return "its child goes on by itself";
     const { workflow_id, state, error } = resumed.end;
     return `its child ${workflow_id} ${childEnds[state]}${error === null ? "" : `: ${error.message}`}`;
   },
+  STEPS_ADDED: ({ as, items }) =>
+    as === "item" ? `goes through ${items.length} items` : `begins round ${items[0]?.key}`,
   EVENT_PASSED_OVER: ({ event_id, problem }) => `did not take the event ${event_id}: ${problem}`,
   STEP_SKIPPED: ({ reason }) => `skipped: ${skipWords[reason]}`,
   ROUTE_DECIDED: ({ decision, refusal, request }) => {
@@ -200,6 +203,7 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
 /** Says what a parked step waits for; nothing for one that waits for a time. */
 function waitOf(parked: ParkedFor): string {
   if (parked.source === "time") return "";
+  if (!("name" in parked)) return " for its own steps";
   const { source, name, key } = parked;
   return source === "event" ? ` for the event ${name} of ${key}` : ` for the workflow ${key}`;
 }

@@ -7,7 +7,7 @@
 import type { FeedGate, FeedWorkflow } from "../../contract/feed.ts";
 import { type Gate, isOpenGate, rolesAsked } from "../../contract/gate.ts";
 import { instantText } from "../../contract/instant.ts";
-import type { WorkflowRecord } from "../../contract/workflow.ts";
+import { plannedSteps, type WorkflowRecord } from "../../contract/workflow.ts";
 import type { FeedTurn } from "../../engine/follow/feed-fold.ts";
 import type { WorkflowHead } from "../../ports/ledger-store.ts";
 import { progressOf } from "./project-progress.ts";
@@ -84,7 +84,7 @@ export function feedOfHead(head: WorkflowHead, gates: readonly Gate[]): FeedWork
 }
 
 function countSteps(record: WorkflowRecord): NonNullable<FeedWorkflow["progress"]> {
-  const states = [...record.steps.values()].map((step) => step.state);
+  const states = [...plannedSteps(record)].map((step) => step.state);
   const count = (wanted: string): number => states.filter((state) => state === wanted).length;
   return {
     percent: progressOf(record).percent,

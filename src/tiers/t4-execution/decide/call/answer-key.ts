@@ -142,9 +142,7 @@ function readEntry(run: Run, { prepared, attempt, key }: Asking, entry: ActionEn
     case "succeeded":
       return { seen: "succeeded", action_id, result: result_payload, usage: usageOf(entry), answered_by: null };
     case "failed_retryable":
-      return error !== null && callsMade(run, action_id) >= attempt
-        ? { seen: "spent", action_id, error }
-        : unseen(false);
+      return error !== null && callsMade(run, entry) >= attempt ? { seen: "spent", action_id, error } : unseen(false);
     case "failed_final":
       return failsAlike(run, entry) ? { seen: "failed_final", action_id, error: error as KernelError } : unseen(false);
     case "in_doubt":
@@ -155,16 +153,22 @@ function readEntry(run: Run, { prepared, attempt, key }: Asking, entry: ActionEn
   }
 }
 
-/** Returns how many calls of its allowance a key has had in the newest plan: steps that share it count together. */
-const callsMade = ({ log: { record } }: Run, actionId: string): number =>
-  Math.max(0, ...stepsOf(record).map((step) => (step.action_id === actionId ? step.attempt : 0)));
+/**
+ * Returns how many calls of its allowance a key has had in the newest plan: steps that share it count together. The key
+ * of an item is shared by no other step.
+ */
+function callsMade({ log: { record } }: Run, { record: { action_id, step_id } }: ActionEntry): number {
+  const owner = record.steps.get(step_id);
+  const sharing = owner !== undefined && owner.added !== null ? [owner] : stepsOf(record);
+  return Math.max(0, ...sharing.map((step) => (step.action_id === action_id ? step.attempt : 0)));
+}
 
 /**
  * Returns whether the call's failure is that of whoever makes it again: of steps of the plan that it failed in. A new plan makes it
  * again, but for what applies a version: that waits for a restart, or for another version.
  */
-const failsAlike = (run: Run, { seen, record: { action_id, idempotency_key } }: ActionEntry): boolean =>
-  seen === "failed_final" && (isApplyKey(idempotency_key) || callsMade(run, action_id) > 0);
+const failsAlike = (run: Run, entry: ActionEntry): boolean =>
+  entry.seen === "failed_final" && (isApplyKey(entry.record.idempotency_key) || callsMade(run, entry) > 0);
 
 const isApplyKey = (key: string): boolean => key.startsWith("apply:");
 

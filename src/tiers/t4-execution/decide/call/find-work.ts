@@ -12,6 +12,7 @@ import { keptDraftOf } from "../../../../contract/kept-draft.ts";
 import { isHarmless } from "../../../../contract/operator.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import { isSpent } from "../../../../contract/spent-call.ts";
+import type { Added } from "../../../../contract/step-group.ts";
 import type { ActionEntry, StepRecord, WorkflowRecord } from "../../../../contract/workflow.ts";
 import type { Prepared } from "../payload/prepare-step.ts";
 import { baseIdOf, hasGoneThrough, restsOn, stepBefore } from "../run/run.ts";
@@ -28,10 +29,11 @@ export function findKey(record: WorkflowRecord, named: Named): string {
 function findKeptKey(record: WorkflowRecord, named: Named): string | null {
   if (record.plans.length < 2) return null;
   const { step } = named;
-  const before = [
-    ...lineageOf(record, step),
-    ...othersOf(record, step).filter((one) => mayStandFor(record, step, one)),
-  ];
+  const added = record.steps.get(step.step_id)?.added ?? null;
+  const before =
+    added !== null
+      ? sameItemsOf(record, added)
+      : [...lineageOf(record, step), ...othersOf(record, step).filter((one) => mayStandFor(record, step, one))];
   for (const one of before) {
     if (one.action_id === null || one.step.operator !== step.operator) continue;
     const key = keyAs(record, named, one.step);
@@ -39,6 +41,16 @@ function findKeptKey(record: WorkflowRecord, named: Named): string | null {
     if (entry !== undefined && !isTaken(record, step, entry) && !isAnswered(named, entry)) return key;
   }
   return null;
+}
+
+/** Returns the steps of earlier plans that were added for the same item, newest first. */
+function sameItemsOf(record: WorkflowRecord, { of, key }: Added): readonly StepRecord[] {
+  const owner = record.steps.get(of);
+  const before = owner === undefined ? [] : lineageOf(record, owner.step);
+  return before.flatMap(({ step }) => {
+    const id = record.standing.groups.get(step.step_id)?.ids.get(key);
+    return record.steps.get(id ?? "") ?? [];
+  });
 }
 
 /** The key that a step's call has with these inputs. */
@@ -71,12 +83,19 @@ export function findBegin(record: WorkflowRecord, { step_id, draft_version }: Pl
   const { kept_drafts, workflow_id } = record;
   const own = { step_id: workIdOf(record, step_id) };
   if (kept_drafts === null) return own;
-  const kept = keptDraftOf(kept_drafts, baseIdOf(step_id));
-  return draft_version === kept.draft_version ? { ...own, ...kept } : { ...own, workflow_id };
+  const { of = step_id, key = null } = record.steps.get(step_id)?.added ?? {};
+  const kept = keptDraftOf(kept_drafts, baseIdOf(of));
+  if (draft_version !== kept.draft_version) return { ...own, workflow_id };
+  // The version of an added step is that of the step that added it.
+  const there = kept.step_id !== undefined && key !== null ? { step_id: `${kept.step_id}:${key}` } : {};
+  return { ...own, ...kept, ...there };
 }
 
 /** The step whose work it is: what is planned anew for one that made no call is that one's still, and shares its call with siblings. */
 function workIdOf(record: WorkflowRecord, stepId: string): string {
+  const added = record.steps.get(stepId)?.added ?? null;
+  // An item's work is named by its key: its place in another list may be another one.
+  if (added !== null) return `${workIdOf(record, added.of)}:${added.key}`;
   const before = stepBefore(record, stepId);
   if (before === null || before.action_id !== null) return stepId;
   return workIdOf(record, before.step.step_id);

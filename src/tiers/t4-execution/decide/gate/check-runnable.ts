@@ -7,9 +7,8 @@
  */
 import { KernelErrorException, toExecutorError } from "../../../../contract/error.ts";
 import type { Gate, ParsedGateRequest } from "../../../../contract/gate.ts";
-import { callsOperator } from "../../../../contract/step-kinds.ts";
 import { isStepDone } from "../../../../contract/workflow.ts";
-import { findOperator, type Prepared, prepareShown } from "../payload/prepare-step.ts";
+import { findOperator, type Prepared, prepareShown, requireOperators } from "../payload/prepare-step.ts";
 import { checkCall } from "../payload/show-call.ts";
 import { refuseAt } from "../run/refuse-at-gate.ts";
 import { capabilityOf, type Run, stepOf } from "../run/run.ts";
@@ -38,8 +37,10 @@ export function isRegistered(run: Run): boolean {
 export function requireRegistered(run: Run): void {
   capabilityOf(run);
   const { plan, steps } = run.log.record;
-  for (const step of plan?.steps ?? [])
-    if (callsOperator(step) && !isStepDone(steps.get(step.step_id)?.state ?? "queued")) findOperator(run, step);
+  for (const { step_id } of plan?.steps ?? []) {
+    const { state = "queued", step } = steps.get(step_id) ?? {};
+    if (step !== undefined && !isStepDone(state)) requireOperators(run, [step]);
+  }
 }
 
 /** Returns whether a decision ends what the gate shows as it stands. A rejection with an edit is checked as the edit is made. */

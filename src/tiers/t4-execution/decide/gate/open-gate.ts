@@ -25,8 +25,9 @@ import type { Json } from "../../../../contract/json.ts";
 import type { Outcome } from "../../../../contract/outcome.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import { isSpent } from "../../../../contract/spent-call.ts";
+import type { Added } from "../../../../contract/step-group.ts";
 import type { AskParams } from "../../../../contract/step-kinds.ts";
-import { isCancelled, type KeptDecision } from "../../../../contract/workflow.ts";
+import { isCancelled, type KeptDecision, plannedSteps } from "../../../../contract/workflow.ts";
 import { findKnownOperator, type Prepared } from "../payload/prepare-step.ts";
 import { showCallOrPayload } from "../payload/show-call.ts";
 import type { Shown } from "../run/intention.ts";
@@ -198,7 +199,15 @@ function baseGate(run: Run, step: PlanStep, payload: Json) {
   } as const;
 }
 
+const consequencesOfItem = ({ operator }: PlanStep, { of }: Added): Gate["consequences"] => ({
+  approve: `${operator} runs once with exactly this payload, for one item of step ${of}.`,
+  reject: `${operator} is not called for this item, which counts as a failure in step ${of}.`,
+  edit: "Your payload replaces this one and is checked like any other.",
+});
+
 function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
+  const added = stepOf(run, step.step_id).added;
+  if (added !== null) return consequencesOfItem(step, added);
   const makesFinal = step.applies === null ? "" : `, and the outcome that step ${step.applies} drafted becomes final`;
   return {
     approve: `${step.operator} runs once with exactly this payload${makesFinal}.`,
@@ -212,7 +221,7 @@ function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
 
 /** Says what a rejection ends beside the step. */
 function endsWith(run: Run, step: PlanStep): string {
-  const dependents = [...run.log.record.steps.values()].filter((s) => s.step.depends_on.includes(step.step_id)).length;
+  const dependents = [...plannedSteps(run.log.record)].filter((s) => s.step.depends_on.includes(step.step_id)).length;
   const skipped = dependents === 0 ? "" : `, ${dependents} dependent step(s) are skipped,`;
   return `${skipped} and the workflow ends as cancelled once its other branches have ended.`;
 }

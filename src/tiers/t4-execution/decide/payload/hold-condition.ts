@@ -5,11 +5,17 @@ import type { Literals } from "../../../../contract/reference.ts";
 import { outputsOf, type Run } from "../run/run.ts";
 import { resolveParams } from "./resolve-templates.ts";
 
+/** A condition, and the places in it whose text is no reference. */
+interface Written {
+  readonly condition: Condition;
+  readonly literals: Literals | undefined;
+}
+
 /** Returns whether a condition of a step holds now. A reference that gives nothing is a value that is not there. */
-export function holdsNow(run: Run, step: PlanStep, condition: Condition): boolean {
+export function holdsNow(run: Run, step: PlanStep, { condition, literals }: Written): boolean {
   const outputs = outputsOf(run.log.record, step);
   return conditionHolds(condition, (params, at) => {
-    const { value, unresolved } = resolveParams({ params, literals: literalsBelow(step.when_literals, at) }, outputs);
+    const { value, unresolved } = resolveParams({ params, literals: literalsBelow(literals, at) }, outputs);
     return unresolved.length > 0 ? undefined : value;
   });
 }

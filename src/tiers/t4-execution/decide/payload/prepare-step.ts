@@ -18,6 +18,8 @@ import { deepFreeze, type Json } from "../../../../contract/json.ts";
 import { isHarmless, type Operator } from "../../../../contract/operator.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import { paramsFaults, readStably, type SchemaReading } from "../../../../contract/schema-reading.ts";
+import { withTemplates } from "../../../../contract/step-group.ts";
+import { callsOperator } from "../../../../contract/step-kinds.ts";
 import { toHost, type Verdict } from "../run/intention.ts";
 import { refuseAt } from "../run/refuse-at-gate.ts";
 import { approvedGate, ask, nameAsked, oodaRef, outputsOf, type Run, stepOf } from "../run/run.ts";
@@ -83,11 +85,16 @@ export function prepareShown(run: Run, { step_id, payload }: Pick<Gate, "step_id
   return { step, operator, inputs, ...keepPayload(run, operator, payload, { hash: sha256(inputs) }), gate: null };
 }
 
-export const findKnownOperator = (run: Run, step: PlanStep): Operator | null =>
+export const findKnownOperator = (run: Run, step: Pick<PlanStep, "operator" | "operator_version">): Operator | null =>
   run.settings.registry.findOperator(step.operator, step.operator_version);
 
+/** Requires that all operators of these steps are registered here. @throws KernelErrorException T4_OPERATOR_UNKNOWN. */
+export function requireOperators(run: Run, steps: readonly PlanStep[]): void {
+  for (const step of withTemplates(steps)) if (callsOperator(step)) findOperator(run, step);
+}
+
 /** @throws KernelErrorException T4_OPERATOR_UNKNOWN. */
-export function findOperator(run: Run, step: PlanStep): Operator {
+export function findOperator(run: Run, step: Pick<PlanStep, "operator" | "operator_version">): Operator {
   const operator = findKnownOperator(run, step);
   if (operator !== null) return operator;
   return raise(

@@ -18,7 +18,7 @@ import { delegateGate, withdrawVote } from "../gate/delegate-gate.ts";
 import { reviseOutdated } from "../gate/edit-gate.ts";
 import { expireGates } from "../gate/expire-gates.ts";
 import { decideGate } from "../gate/judge-gate.ts";
-import { findOperator } from "../payload/prepare-step.ts";
+import { requireOperators } from "../payload/prepare-step.ts";
 import type { Command, Input, Word } from "../run/input.ts";
 import { toHost } from "../run/intention.ts";
 import { ask, type Commanding, oodaRef, type Run } from "../run/run.ts";
@@ -240,7 +240,7 @@ function plan(run: Run): boolean {
 /** Nothing of a plan runs unless all of it can: it may have been made by another process. */
 function startPlanned(run: Run): boolean {
   if (run.asleep) return false;
-  for (const step of run.log.record.plan?.steps ?? []) if (callsOperator(step)) findOperator(run, step);
+  requireOperators(run, run.log.record.plan?.steps ?? []);
   startPlan(run);
   return true;
 }

@@ -19,7 +19,7 @@ import { t6 } from "../../../../contract/messages/t6.ts";
 import type { Plan, PlanStep } from "../../../../contract/plan.ts";
 import { planSubject } from "../../../../contract/policy-subject.ts";
 import { callsOperator } from "../../../../contract/step-kinds.ts";
-import type { StepRecord, WorkflowRecord } from "../../../../contract/workflow.ts";
+import { isStepDone, plannedSteps, type StepRecord, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import { workOf } from "../call/admit-call.ts";
 import { tellTier, toTier } from "../run/intention.ts";
 import { judgeSubject, requireAllowed } from "../run/note-decision.ts";
@@ -83,7 +83,7 @@ function planRequest(run: Run, round: number) {
     workflow_id: record.workflow_id,
     plan_id: round === 0 ? record.plan_id : run.drawId("plan"),
     parent_plan_id: record.plan?.plan_id ?? null,
-    used_step_ids: [...record.steps.keys()],
+    used_step_ids: [...record.standing.planned],
     regenerate: { steps: record.regenerate, draft_version: record.draft_version, kept: record.kept_drafts },
     requesters: record.requesters,
     situation: { ...situationOf(record, round, objective), max_steps: maxStepsOf(run) },
@@ -95,7 +95,7 @@ const maxStepsOf = (run: Run): number => capabilityOf(run).limits.maxSteps ?? ru
 
 /** What the planner is told about the rounds before. */
 function situationOf(record: WorkflowRecord, round: number, objective: string | null) {
-  const steps = [...record.steps.values()];
+  const steps = [...plannedSteps(record)];
   return {
     round,
     completed: steps
@@ -170,8 +170,9 @@ export function planEvents(
   named?: readonly string[],
 ): EventDraft[] {
   const kept = new Set(plan.steps.map((s) => s.step_id));
-  const isLeft = ({ state, phase, step }: StepRecord): boolean =>
-    (state === "queued" || phase === "parked") && !kept.has(step.step_id);
+  const isLeft = ({ state, phase, step, added }: StepRecord): boolean =>
+    (state === "queued" || phase === "parked" || (added !== null && !isStepDone(state))) &&
+    !kept.has(added?.of ?? step.step_id);
   const left = [...run.log.record.steps.values()].filter(isLeft);
   return [
     draft("PLAN_CREATED", { plan, planner_cost: cost, cause, ...(named === undefined ? {} : { named }) }),

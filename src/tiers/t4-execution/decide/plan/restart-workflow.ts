@@ -5,8 +5,8 @@
  *     or a person denied is never run again, nor is a failure that the plan went on from, unless a step needs it that is
  *     run again. A condition that left a step out is evaluated again if anything that comes before it is run again.
  * 2.  regenerate, from failed, waiting or waiting_for_user: named steps and their transitive dependents. A step that
- *     had succeeded, is parked, or was left out by its condition is done again under a new id `_rN`; any other keeps its
- *     id and follows the new inputs.
+ *     had succeeded, is parked, has added steps, or was left out by its condition is done again under a new id `_rN`;
+ *     any other keeps its id and follows the new inputs.
  * 3.  Keys of what is done again change with the draft version; all others stay.
  * 4.  A step whose child goes on is not done again before that child has ended.
  * 5.  A step whose call is in doubt is not done again before a person has said what became of that call.
@@ -18,9 +18,10 @@ import { draft } from "../../../../contract/event.ts";
 import { gateIdOf, gatesIn } from "../../../../contract/gate.ts";
 import type { Principal } from "../../../../contract/intent.ts";
 import type { JsonObject } from "../../../../contract/json.ts";
-import type { Plan, PlanStep } from "../../../../contract/plan.ts";
+import type { Plan, PlanStep, StepTemplate } from "../../../../contract/plan.ts";
 import type { WorkflowStateName } from "../../../../contract/progress.ts";
 import {
+  addedBy,
   isHandled,
   isLeftOut,
   isStepDone,
@@ -37,7 +38,13 @@ import { endedBy } from "./stop-by-plan.ts";
 import { queueSteps } from "./work-plan.ts";
 
 const retryRef = oodaRef("retry");
-const recoverable: ReadonlySet<string> = new Set(["dependency_failed", "budget", "replanned", "plan_failed"]);
+const recoverable: ReadonlySet<string> = new Set([
+  "dependency_failed",
+  "budget",
+  "replanned",
+  "plan_failed",
+  "too_many_failed",
+]);
 
 const conflict = (message: string, record: WorkflowRecord): never =>
   raise(
@@ -58,7 +65,7 @@ function resumeFailed(run: Run, request: Restart): void {
   const { record } = run.log;
   if (record.state !== "failed")
     conflict(`only a failed workflow resumes its failed steps; this one is ${record.state}`, record);
-  const ids = [...stepsToResume(stepsOf(record))];
+  const ids = withAdded(record, stepsToResume(stepsOf(record)));
   if (record.plan !== null && ids.length === 0)
     conflict("nothing of this workflow may run again; regenerate it instead", record);
   leaveToOthers(run, request.principal, new Set());
@@ -81,6 +88,10 @@ function stepsToResume(steps: readonly StepRecord[]): ReadonlySet<string> {
   }
   return again;
 }
+
+/** Returns these steps, each with those of its items and rounds that may run again. */
+const withAdded = (record: WorkflowRecord, ids: ReadonlySet<string>): readonly string[] =>
+  [...ids].flatMap((id) => [id, ...[...addedBy(record, id)].filter(mayRunAgain).map(({ step }) => step.step_id)]);
 
 /** Returns the steps whose success a step needs, as far as they may run again. */
 function neededBy({ depends_on, settled = [] }: PlanStep, steps: readonly StepRecord[]): readonly string[] {
@@ -112,7 +123,7 @@ function regenerate(run: Run, request: Restart): void {
   requireNoEnd(record, affected);
   leaveToOthers(run, principal, affected);
   const next = regeneratedPlan(run, plan, affected);
-  const rerun = [...affected].filter((id) => isNeverRun(record.steps.get(id)));
+  const rerun = [...affected].filter((id) => isNeverRun(record.steps.get(id)) && !record.standing.groups.has(id));
   if (record.state === "failed") noteRestarted(run, rerun, request);
   else {
     const askedBy = { ...(principal && { principal }), ...(feedback === undefined ? {} : { feedback }) };
@@ -189,7 +200,9 @@ function regeneratedPlan(run: Run, plan: Plan, affected: ReadonlySet<string>): P
   const { record } = run.log;
   const round = record.plans.length;
   const renamed = new Map(
-    [...affected].filter((id) => isOver(record.steps.get(id))).map((id) => [id, `${baseIdOf(id)}_r${round}`]),
+    [...affected]
+      .filter((id) => isOver(record.steps.get(id)) || record.standing.groups.has(id))
+      .map((id) => [id, `${baseIdOf(id)}_r${round}`]),
   );
   // Each round has a number of its own, also where none before it has drafted anything.
   const draftVersion = Math.max(record.draft_version, ...plan.steps.map((step) => step.draft_version)) + 1;
@@ -211,17 +224,36 @@ const isOver = (step: StepRecord | undefined): boolean =>
 function redo(step: PlanStep, renamed: ReadonlyMap<string, string>, draftVersion: number): PlanStep {
   const named = (id: string): string => renamed.get(id) ?? id;
   const target = step.applies === null ? null : named(step.applies);
+  const rename = (params: unknown, literals?: PlanStep["literals"]) =>
+    renameReferences({ params, literals } as Parameters<typeof renameReferences>[0], renamed);
   return {
     ...step,
     step_id: named(step.step_id),
     depends_on: step.depends_on.map(named),
-    params: renameReferences(step, renamed) as JsonObject,
+    params: rename(step.params, step.literals) as JsonObject,
     ...(step.settled !== undefined && { settled: step.settled.map(named) }),
     ...(step.when !== undefined && {
-      when: renameReferences({ params: step.when, literals: step.when_literals }, renamed) as Condition,
+      when: rename(step.when, step.when_literals) as Condition,
+    }),
+    ...(step.each !== undefined && { each: { ...step.each, do: redoTemplate(step.each.do, rename) } }),
+    ...(step.repeat !== undefined && {
+      repeat: {
+        ...step.repeat,
+        do: redoTemplate(step.repeat.do, rename),
+        until: rename(step.repeat.until, step.repeat.until_literals) as Condition,
+      },
     }),
     applies: target,
     idempotency: { ...step.idempotency, target },
     draft_version: draftVersion,
   };
 }
+
+const redoTemplate = (
+  template: StepTemplate,
+  rename: (written: unknown, literals?: PlanStep["literals"]) => unknown,
+): StepTemplate => ({
+  ...template,
+  params: rename(template.params, template.literals) as JsonObject,
+  ...(template.when !== undefined && { when: rename(template.when, template.when_literals) as Condition }),
+});

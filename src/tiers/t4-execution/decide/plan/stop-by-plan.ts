@@ -7,7 +7,7 @@
  */
 import { draft } from "../../../../contract/event.ts";
 import type { Plan } from "../../../../contract/plan.ts";
-import { isStepDone, type StepRecord, stepsOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
+import { isStepDone, type StepRecord, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import type { StepPhase } from "../../../../contract/workflow-state.ts";
 import type { Run } from "../run/run.ts";
 import { kindOf } from "../step/kinds.ts";
@@ -36,8 +36,8 @@ export function stopOthers(run: Run): void {
   const { record } = run.log;
   if (endedBy(record) === undefined) return;
   stopChildren(run);
-  for (const step of stepsOf(record)) {
-    if (isStepDone(step.state) || isUnderWay(run, step)) continue;
+  for (const step of record.steps.values()) {
+    if (!record.standing.places.has(step.step.step_id) || isStepDone(step.state) || isUnderWay(run, step)) continue;
     run.log.note(draft("STEP_SKIPPED", { reason: "plan_failed", because: null }, step.step.step_id));
   }
 }

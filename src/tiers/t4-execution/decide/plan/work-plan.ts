@@ -22,11 +22,14 @@ import type { WorkflowStateName } from "../../../../contract/progress.ts";
 import { isSpent } from "../../../../contract/spent-call.ts";
 import { toStepResult } from "../../../../contract/step.ts";
 import {
+  failedOf,
   isHandled,
   isLeftOut,
   isRunnable,
   isTerminal,
   isThrough,
+  mayAnyBegin,
+  plannedSteps,
   type StepRecord,
   stepsOf,
   unmetOf,
@@ -131,8 +134,17 @@ const waitingStates: ReadonlySet<WorkflowStateName> = new Set(["waiting_for_user
 function resumeIfRunnable(run: Run): void {
   const { record } = run.log;
   if (!waitingStates.has(record.state) || run.asleep) return;
-  const ready = [...record.steps.values()].find((s) => isRunnable(record, s) || phaseOf(run, s) === "waking");
-  if (ready !== undefined) noteResumed(run, ready.step.step_id);
+  const ready = findReady(run);
+  if (ready !== undefined) noteResumed(run, ready);
+}
+
+/** Returns a step that can go on now: one of a plan first, then one that a step has added. */
+function findReady(run: Run): string | undefined {
+  const { record } = run.log;
+  const canGoOn = (step: StepRecord): boolean => isRunnable(record, step) || phaseOf(run, step) === "waking";
+  for (const step of plannedSteps(record)) if (canGoOn(step)) return step.step.step_id;
+  const added = runningOf(run, (_, step) => step.added !== null && canGoOn(step))[0];
+  return added?.step.step_id ?? [...record.standing.groups.values()].find((group) => mayAnyBegin(record, group))?.of;
 }
 
 /** What depends, however far, on a step that did not succeed will not run; what came to a gate since is looked at each time. */
@@ -165,8 +177,8 @@ function skip(run: Run, { step, state }: StepRecord, because: string): void {
 
 /** What comes back from a gate or from another process waits for a place among those that may run at once. */
 function hasPlace(run: Run, step: StepRecord): boolean {
-  if (!comesBack(run, step)) return true;
-  return runningOf(run, isActive).filter((one) => !comesBack(run, one)).length < limitOf(run);
+  if (step.added !== null || !comesBack(run, step)) return true;
+  return runningOf(run, isCounted).filter((one) => !comesBack(run, one)).length < limitOf(run);
 }
 
 function comesBack(run: Run, step: StepRecord): boolean {
@@ -177,6 +189,9 @@ function comesBack(run: Run, step: StepRecord): boolean {
   );
 }
 
+/** Returns whether a step takes one of the places of its workflow: those that a step adds have places of their own. */
+const isCounted = (run: Run, step: StepRecord): boolean => step.added === null && isActive(run, step);
+
 const limitOf = ({ settings }: Run): number => Math.max(1, settings.limits.maxConcurrentSteps);
 
 /** Begins what is ready: by priority, then in the plan's order, as many as may run at once. */
@@ -186,17 +201,18 @@ function beginReady(run: Run): void {
   for (let id = run.ready.next(record); id !== undefined && mayGoOn(run); id = run.ready.next(record)) {
     const next = stepOf(run, id);
     if (!isWanted(run, next)) continue;
-    active ??= runningOf(run, isActive).length;
-    if (active >= limitOf(run) || !checkStart(run, next.step)) return;
+    active ??= runningOf(run, isCounted).length;
+    if ((next.added === null && active >= limitOf(run)) || !checkStart(run, next.step)) return;
     beginStep(run, next);
     stopOthers(run);
-    if (isActive(run, next)) active += 1;
+    if (isCounted(run, next)) active += 1;
   }
 }
 
 /** Returns whether the condition of a step holds, if it has one; where it does not, the step is skipped. */
 function isWanted(run: Run, { step }: StepRecord): boolean {
-  if (step.when === undefined || holdsNow(run, step, step.when)) return true;
+  if (step.when === undefined || holdsNow(run, step, { condition: step.when, literals: step.when_literals }))
+    return true;
   run.log.note(draft("STEP_SKIPPED", { reason: "condition", because: null }, step.step_id));
   return false;
 }
@@ -205,9 +221,12 @@ function checkStart(run: Run, step: PlanStep): boolean {
   const refusal = kindOf(step).ready(run, step);
   if (refusal === null) return true;
   run.log.note(draft("BUDGET_REFUSED", { error: refusal }, step.step_id));
-  for (const open of stepsOf(run.log.record)) if (open.state === "queued") skip(run, open, "budget");
+  for (const open of run.log.record.steps.values())
+    if (open.state === "queued" && isOfPlan(run, open)) skip(run, open, "budget");
   return false;
 }
+
+const isOfPlan = ({ log: { record } }: Run, { step }: StepRecord): boolean => record.standing.places.has(step.step_id);
 
 /** Nothing runs and nothing is ready. True when another plan is to be made. */
 function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
@@ -252,7 +271,7 @@ function mayReplan(run: Run, failed: readonly StepRecord[]): boolean {
   const { log, settings } = run;
   const { record } = log;
   const technical = failed.some((s) => !s.blocked);
-  const final = failed.some((s) => endsForGood(run, s));
+  const final = failed.some((s) => [s, ...failedOf(record, s)].some((one) => endsForGood(run, one)));
   // The package is read only if another plan is possible: this process need not know it to end its workflow.
   if (!technical || final || record.plan?.direct_response != null) return false;
   const { maxReplans = settings.limits.maxReplans } = capabilityOf(run).limits;

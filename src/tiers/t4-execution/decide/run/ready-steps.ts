@@ -4,12 +4,23 @@
  *
  * Never: begins a step, nor changes the record.
  * 1.  It follows from the record alone: another record, another plan, or a step that is queued again begins it anew.
+ * 2.  Steps that a step has added wait in their group: as many are offered as it allows at once, and the end of one
+ *     offers the next.
  */
+import { addedIdOf } from "../../../../../machines/added-id.ts";
+import { roomIn } from "../../../../contract/step-group.ts";
 import { isMet, isStepDone, isThrough, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import { ReadyQueue } from "../../../../engine/actors/ready-queue.ts";
 
+/** The place in a group up to which its steps were looked at, and those that were offered and have not begun. */
+interface Offering {
+  next: number;
+  readonly offered: Set<string>;
+}
+
 export class ReadySteps {
   #queue = new ReadyQueue<string>();
+  #offerings = new Map<string, Offering>();
   #record: WorkflowRecord | null = null;
   #plan: WorkflowRecord["plan"] = null;
   #seen = 0;
@@ -21,7 +32,7 @@ export class ReadySteps {
     return this.#queue.next();
   }
 
-  /** Returns whether a step has ended without success, or was queued, since this was asked last. */
+  /** Returns whether a step of the plan has ended without success, or was queued, since this was asked last. */
   hasDied(record: WorkflowRecord): boolean {
     this.#catchUp(record);
     const hasDied = this.#hasDied;
@@ -37,7 +48,8 @@ export class ReadySteps {
       const step = record.steps.get(id);
       if (step === undefined || step.state === "queued") return this.#begin(record);
       this.#queue.remove(id);
-      if (!isStepDone(step.state)) continue;
+      this.#offer(record, step.added?.of ?? id, id);
+      if (!isStepDone(step.state) || step.added !== null) continue;
       this.#queue.complete(endOf(id));
       if (isThrough(step)) this.#queue.complete(id);
       else this.#hasDied = true;
@@ -51,11 +63,35 @@ export class ReadySteps {
     this.#seen = standing.moved.length;
     this.#hasDied = true;
     this.#queue = new ReadyQueue();
+    this.#offerings = new Map();
     for (const [sequence, step] of (plan?.steps ?? []).entries()) {
       const { step_id: id, priority, depends_on, settled = [] } = step;
       const unmet = depends_on.filter((on) => !isMet(record, step, on));
       const dependencies = unmet.map((on) => (settled.includes(on) ? endOf(on) : on));
       if (steps.get(id)?.state === "queued") this.#queue.add({ id, priority, sequence, dependencies });
+      this.#offer(record, id, id);
+    }
+  }
+
+  /** Offers as many steps of a group as may begin, after one of them, or the step that adds them, has moved. */
+  #offer(record: WorkflowRecord, of: string, moved: string): void {
+    const group = record.standing.groups.get(of);
+    const owner = record.steps.get(of);
+    if (group === undefined || owner === undefined) return;
+    const offering = this.#offerings.get(of) ?? { next: 0, offered: new Set<string>() };
+    const { offered } = offering;
+    offered.delete(moved);
+    const room = owner.state === "running" ? roomIn(group, owner.step) : 0;
+    if (room === 0) for (const id of offered) this.#queue.remove(id);
+    // What was taken back is looked for again, should there be room for it.
+    if (room === 0 && offered.size > 0) return void this.#offerings.delete(of);
+    this.#offerings.set(of, offering);
+    for (; offered.size < room && offering.next < group.ids.size; offering.next += 1) {
+      const id = addedIdOf(of, group.as, offering.next);
+      if (record.steps.get(id)?.state !== "queued") continue;
+      offered.add(id);
+      const sequence = record.standing.places.get(id) ?? 0;
+      this.#queue.add({ id, priority: owner.step.priority, sequence, dependencies: [] });
     }
   }
 }

@@ -6,6 +6,7 @@
  * 1.  Everything here but the log can be derived from the record: after waking, and where an append came first.
  */
 
+import { addedIdOf } from "../../../../../machines/added-id.ts";
 import type { Same } from "../../../../../machines/quorum.ts";
 import type { BoundReservation } from "../../../../contract/budget.ts";
 import type { CapabilityDefinition } from "../../../../contract/capability.ts";
@@ -268,11 +269,25 @@ const noVersions: readonly Outcome[] = [];
 export const outputsOf =
   (record: WorkflowRecord, of: PlanStep) =>
   (id: string): Json | undefined => {
+    const own = record.steps.get(of.step_id)?.added;
+    if (own?.as === "item" && id === "item") return own.value;
+    if (id === (own?.of ?? of.step_id)) return lastRoundOf(record, id, own?.index)?.output;
     const step = record.steps.get(id);
     if (step?.state !== "succeeded" || !restsOn(record, of, id)) return undefined;
     const outcome = step.step.outcome === null ? null : outcomeOfStep(record, id);
     return outcome === null ? step.output : outcome.content;
   };
+
+/** Returns the last round of a step that has succeeded, before the one with this index if it is given. */
+export function lastRoundOf(record: WorkflowRecord, of: string, before?: number): StepRecord | undefined {
+  const group = record.standing.groups.get(of);
+  if (group?.as !== "round") return undefined;
+  for (let index = (before ?? group.ids.size) - 1; index >= 0; index -= 1) {
+    const round = record.steps.get(addedIdOf(of, "round", index));
+    if (round?.state === "succeeded") return round;
+  }
+  return undefined;
+}
 
 /** Returns whether a step depends on another, directly or through others; the nearest are looked at first. */
 export function restsOn(record: WorkflowRecord, of: PlanStep, id: string): boolean {

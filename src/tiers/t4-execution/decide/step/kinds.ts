@@ -9,7 +9,9 @@ import type { StepRecord } from "../../../../contract/workflow.ts";
 import type { Run } from "../run/run.ts";
 import { askStep } from "./ask-step.ts";
 import { callStep } from "./call-step.ts";
+import { eachStep } from "./each-step.ts";
 import { failingStep } from "./failing-step.ts";
+import { repeatStep } from "./repeat-step.ts";
 import { runStep } from "./run-step.ts";
 import { sleepStep } from "./sleep-step.ts";
 import { waitStep } from "./wait-step.ts";
@@ -39,6 +41,8 @@ const kinds: Readonly<Record<StepKind, StepKindRow>> = {
   fail: failingStep,
   run: runStep,
   ask: askStep,
+  each: eachStep,
+  repeat: repeatStep,
 };
 
 /** Returns the row of the step's kind. */

@@ -4,12 +4,12 @@
  * Never: notes an event, nor asks a question.
  */
 import { type Gate, gateIdOf } from "../../../../contract/gate.ts";
-import { type StepRecord, unmetOf } from "../../../../contract/workflow.ts";
+import { hasAddedAll, type StepRecord, unmetOf } from "../../../../contract/workflow.ts";
 import { type Run, showsNewest } from "../run/run.ts";
 
 /**
  * The next action of a running step; `waiting` before it has begun, `over` once it has ended. A parked step is
- * `waking` once the time of its wait is over, and `looking` until this process has asked whether what it waits for is
+ * `waking` once its wait is over, and `looking` until this process has asked whether what it waits for is
  * there already.
  */
 export type Phase =
@@ -51,12 +51,15 @@ const isDue = (run: Run, { retry_due }: StepRecord): boolean => retry_due === nu
 
 function phaseOfWait(run: Run, step: StepRecord): Phase {
   if (isOver(run, step)) return "waking";
-  return step.parked?.source === "time" || run.looked.has(step.step.step_id) ? "parked" : "looking";
+  const { source } = step.parked ?? {};
+  return source === "time" || source === "items" || run.looked.has(step.step.step_id) ? "parked" : "looking";
 }
 
-/** Returns whether the time for which a step was parked has come. */
-const isOver = (run: Run, { parked }: StepRecord): boolean =>
-  parked?.due_at != null && Date.parse(parked.due_at) <= run.now;
+/** Returns whether what a step was parked for has come: its time, or the end of the steps that it has added. */
+const isOver = (run: Run, step: StepRecord): boolean =>
+  step.parked?.source === "items"
+    ? hasAddedAll(run.log.record, step)
+    : step.parked?.due_at != null && Date.parse(step.parked.due_at) <= run.now;
 
 /** A gate that was rejected as it opened ends its step once the way back is through. */
 function phaseAtGate(run: Run, { step }: StepRecord): Phase {

@@ -1,0 +1,148 @@
+/**
+ * Builders of the steps that add steps while they run: `each` for the items of a list, `repeat` for rounds; and `call`,
+ * which makes the template of what they do.
+ */
+import type { Condition } from "../contract/condition.ts";
+import type { AnyStepDraft, StepTemplateDraft, Tolerate } from "../contract/plan.ts";
+import { outputOf, type Ref, type Reference, writeReferences } from "../contract/reference.ts";
+import { finishStep } from "./finish-step.ts";
+import type { CommonDraft } from "./quiet-steps.ts";
+
+declare const given: unique symbol;
+
+/** A call without an id, built by `call`, for each item or each round of a step. `O` is the type of its result. */
+export interface CallTemplate<O> extends StepTemplateDraft {
+  readonly [given]?: O;
+}
+
+/** The result of one item: its output, its error, or neither if its own condition left it out. */
+export interface ItemResult<O> {
+  /** The key of the item. */
+  readonly key: string;
+  /** The output of an item that succeeded. */
+  readonly output?: O;
+  /** The error of an item that failed. */
+  readonly error?: { readonly code: string; readonly message: string };
+  /** The item was left out by its own condition. */
+  readonly skipped?: true;
+}
+
+/** The output of a step that goes through a list. */
+export interface EachOutput<O> {
+  /** The number of items. */
+  readonly total: number;
+  /** The number of items that succeeded. */
+  readonly succeeded: number;
+  /** The number of items that failed. */
+  readonly failed: number;
+  /** `in_items` if the outputs are too long for one result: then `results` holds the failures alone. */
+  readonly outputs?: "in_items";
+  /** The results in the order of the list. */
+  readonly results: readonly ItemResult<O>[];
+}
+
+/** A step that does one call for each item of a list, as its author writes it. */
+export interface EachDraft<I, O> extends CommonDraft {
+  /** The list: a reference to the output of an earlier step, or data. */
+  readonly items: Reference<readonly I[]> | readonly I[];
+  /** The call that is made for an item; references to the item stand in the params like those to outputs. */
+  readonly do: (item: Ref<I>) => CallTemplate<O>;
+  /** The name of an item, unique in the list; its index by default. A retry and the idempotency key rest on it. */
+  readonly key?: (item: Ref<I>) => Reference<string> | Reference<number>;
+  /** The number of items that may have begun and not ended at once; `limits.maxConcurrentSteps` by default. */
+  readonly concurrency?: number;
+  /**
+   * The number of items that may fail before no further one begins and the step fails: a number, a part of the list
+   * such as `"10%"`, or `"all"`; 0 by default.
+   */
+  readonly tolerate?: Tolerate;
+}
+
+/** A step that makes a call again and again until a condition holds, as its author writes it. */
+export interface RepeatDraft<O> extends CommonDraft {
+  /**
+   * The call that is made in a round. `last` refers to the output of the round before, and needs a default for the
+   * first: `ref(last["page"], { or: 1 })`.
+   */
+  readonly do: (last: Reference<undefined> & Readonly<Record<string, Reference<undefined>>>) => CallTemplate<O>;
+  /** The condition that ends it, about the round that has just succeeded. */
+  readonly until: (round: Ref<O>) => Condition;
+  /** The largest number of rounds: 1 to 1,000. A step that needs more fails. */
+  readonly max: number;
+  /** The pause between two rounds, in ms; none by default. */
+  readonly every_ms?: number;
+}
+
+/** A step that adds steps, in a plan. `output` refers to what it gives. */
+export type GrowingStep<O> = Extract<AnyStepDraft, { readonly kind: "each" | "repeat" }> & { readonly output: Ref<O> };
+
+/** Builds a step that does one call for each item of a list. */
+export type EachBuilder = <I, O>(draft: EachDraft<I, O>) => GrowingStep<EachOutput<O>>;
+
+/** Builds a step that makes a call again and again until a condition holds. */
+export type RepeatBuilder = <O>(draft: RepeatDraft<O>) => GrowingStep<O>;
+
+/** The builders of steps that add steps. */
+export interface GrowingBuilders {
+  readonly each: EachBuilder;
+  readonly repeat: RepeatBuilder;
+}
+
+/** The steps that a template refers to. It is no member that a plan would store. */
+const referredBy = new WeakMap<object, ReadonlySet<string>>();
+
+/** Finishes a template: its references are written, and the steps that they refer to are kept beside it. */
+export function finishTemplate<O>(
+  { params, when, ...draft }: StepTemplateDraft,
+  mayLack: (at: string) => boolean,
+): CallTemplate<O> {
+  const named = new Set<string>();
+  const template = {
+    ...draft,
+    params: writeReferences(params, (id) => named.add(id), mayLack),
+    ...(when !== undefined && { when: writeReferences(when, (id) => named.add(id)) }),
+  } as CallTemplate<O>;
+  referredBy.set(template, named);
+  return template;
+}
+
+/** Adds the steps that a template and a condition refer to, but for those that stand for an item or a round. */
+function dependOn({ depends_on = [] }: CommonDraft, named: Iterable<string>, own: string) {
+  const before = new Set(depends_on.map(({ step_id }) => step_id));
+  const more = [...named].filter((id) => id !== own && !before.has(id));
+  return [...depends_on, ...more.map((step_id) => ({ step_id }))];
+}
+
+/** The builders of steps that add steps, which a plan function is given. */
+export const growingBuilders: GrowingBuilders = {
+  each: ({ items, do: make, key, concurrency, tolerate, ...common }) => {
+    const item = outputOf<never>("item") as Ref<never>;
+    const template = make(item);
+    return finishStep({
+      ...common,
+      depends_on: dependOn(common, referredBy.get(template) ?? [], "item"),
+      kind: "each",
+      params: { items },
+      do: template,
+      ...(key !== undefined && { key: String(key(item)) }),
+      ...(concurrency !== undefined && { concurrency }),
+      ...(tolerate !== undefined && { tolerate }),
+    });
+  },
+  repeat: ({ do: make, until, max, every_ms, ...common }) => {
+    const round = outputOf<never>(common.step_id);
+    const template = make(round as never);
+    const named = new Set(referredBy.get(template));
+    const condition = writeReferences(until(round), (id) => named.add(id));
+    return finishStep({
+      ...common,
+      depends_on: dependOn(common, named, common.step_id),
+      kind: "repeat",
+      params: {},
+      do: template,
+      until: condition,
+      max,
+      ...(every_ms !== undefined && { every_ms }),
+    });
+  },
+};

@@ -1,0 +1,103 @@
+/**
+ * Compiles what is called: the operator of a step, its gate and its tags; and the template of the steps that it may add.
+ *
+ * 1.  A template is compiled like a step: policy and people see all that the plan may call before any of it runs.
+ */
+import { seatsOf } from "../../../machines/quorum.ts";
+import type { Condition } from "../../contract/condition.ts";
+import { whyUnsatisfiable } from "../../contract/gate-spec.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import type { Operator } from "../../contract/operator.ts";
+import type { PlanStep, StepTemplate } from "../../contract/plan.ts";
+import type { Literals } from "../../contract/reference.ts";
+import type { CompileRequest } from "./compile-plan.ts";
+import { type Called, type GrowingDraft, refuse } from "./draft-step.ts";
+
+/** @throws KernelErrorException T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED. */
+export function findOperator({ registry, capability }: CompileRequest, step: Called): Operator {
+  const operator = registry.findOperator(step.operator, step.operator_version);
+  if (operator === null)
+    return refuse("T3_PLAN_UNKNOWN_OPERATOR", `step ${step.step_id} calls ${step.operator}, which is not registered`, {
+      step_id: step.step_id,
+      operator: step.operator,
+    });
+  if (!registry.mayUse(capability, step.operator))
+    return refuse("T3_PLAN_OPERATOR_NOT_ALLOWED", `${capability.intentType} may not use ${step.operator}`, {
+      step_id: step.step_id,
+      operator: step.operator,
+    });
+  return operator;
+}
+
+/** Refuses a gate that nobody could ever satisfy. The schema has refused what shows without the requester. */
+export function requireSatisfiable(
+  { step_id, gate }: Pick<Called, "step_id" | "gate">,
+  { requesters, same, takesSignatures }: CompileRequest,
+): void {
+  if (gate === undefined) return;
+  const why = whyUnsatisfiable(gate, seatsOf(gate, requesters, same)?.length ?? null);
+  if (why !== null)
+    refuse("T3_PLAN_INVALID", `the gate of step ${step_id} can never be satisfied: ${why}`, { step_id });
+  if (gate.signed === true && !takesSignatures)
+    refuse("T3_PLAN_INVALID", `the gate of step ${step_id} asks for signatures and no approver's keys are known here`, {
+      step_id,
+    });
+}
+
+/** Joins tags without repetition; an operator's own list, of its frozen metadata, is not copied. */
+export function joinTags(
+  ofOperator: readonly string[],
+  own: readonly string[] = [],
+  ofPackage: readonly string[] = [],
+): string[] {
+  const all = own.length + ofPackage.length === 0 ? ofOperator : [...own, ...ofPackage, ...ofOperator];
+  return all.length < 2 ? (all as string[]) : [...new Set(all)];
+}
+
+/** Compiles what a step does for each item or in each round. */
+export function compileInside(step: GrowingDraft, request: CompileRequest): Pick<PlanStep, "each" | "repeat"> {
+  const template = compileTemplate(step, request);
+  if (step.kind === "each") {
+    const { key, concurrency = request.concurrency, tolerate = 0 } = step;
+    return { each: { do: template, ...(key !== undefined && { key }), concurrency, tolerate } };
+  }
+  const { until, max, every_ms = 0, inner } = step;
+  const until_literals = inner?.until;
+  return { repeat: { do: template, until, ...(until_literals !== undefined && { until_literals }), max, every_ms } };
+}
+
+function compileTemplate({ step_id, name, do: call, inner }: GrowingDraft, request: CompileRequest): StepTemplate {
+  const called = { ...call, step_id };
+  const { metadata } = findOperator(request, called);
+  requireSatisfiable(called, request);
+  return {
+    kind: "call",
+    name: call.name ?? name,
+    operator: call.operator,
+    operator_version: metadata.version,
+    params: call.params,
+    ...(inner?.params !== undefined && { literals: inner.params }),
+    ...(call.when !== undefined && { when: call.when }),
+    ...(inner?.when !== undefined && { when_literals: inner.when }),
+    outputs: call.outputs ?? (metadata.outputs as string[]),
+    policy_tags: joinTags(
+      metadata.policy_tags,
+      call.policy_tags,
+      request.capability.policyTags[step_id.replace(/_r\d+$/, "")],
+    ),
+    risk_level: call.risk_level ?? metadata.risk_level,
+    effect: metadata.effect,
+    gate: call.gate ?? null,
+    estimated_cost: call.estimated_cost ?? metadata.estimated_cost,
+  };
+}
+
+/** Renames the references to steps inside a step that adds steps. */
+export function renameInside(
+  { do: call, inner, ...step }: GrowingDraft,
+  rename: (written: unknown, literals: Literals | undefined) => JsonObject,
+): Partial<GrowingDraft> {
+  const when = call.when === undefined ? {} : { when: rename(call.when, inner?.when) as Condition };
+  const renamed = { do: { ...call, params: rename(call.params, inner?.params), ...when } };
+  return step.kind === "each" ? renamed : { ...renamed, until: rename(step.until, inner?.until) as Condition };
+}
