@@ -65,7 +65,7 @@ describe("a step for each item of a list", () => {
     expect(await outputOf(t, id)).toEqual({ total: 0, succeeded: 0, failed: 0, results: [] });
   });
 
-  it("never has more items begun and not ended than its concurrency, whatever the workflow's own limit is", async () => {
+  it("never has more items begun and not ended than its concurrency, whatever the workflow's limit is", async () => {
     for (const [concurrency, limit, most] of [
       [3, 5, 3],
       [8, 5, 8],

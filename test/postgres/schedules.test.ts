@@ -1,4 +1,4 @@
-/** Three processes on one database, one after another of them killed: each instant of a schedule begins one workflow. */
+/** Three processes on one database, killed one after another: each instant of a schedule begins one workflow. */
 import { once } from "node:events";
 import { Client } from "pg";
 import { expect, it } from "vitest";

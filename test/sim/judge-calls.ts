@@ -175,7 +175,7 @@ function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean
   return outcome !== null && outcome !== approvedBefore(durable, before);
 }
 
-/** Whether the person who began the workflow asked for the step to be made anew: each such order is a call of its own. */
+/** Whether the person who began the workflow asked for the step to be made anew, which is a call of its own. */
 function isAskedAnew({ regenerate = [], kept_drafts = {} }: IntentReceived, { step_id }: Called): boolean {
   const base = baseOf(step_id);
   return regenerate.includes(base) && !Object.hasOwn(kept_drafts, base);
