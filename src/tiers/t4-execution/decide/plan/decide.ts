@@ -8,7 +8,6 @@
 
 import { type KernelError, KernelErrorException, raise } from "../../../../contract/error.ts";
 import { draft } from "../../../../contract/event.ts";
-import { callsOperator } from "../../../../contract/step-kinds.ts";
 import { isCancelled, isHeldBack, isTerminal, startOf, workflowNotFound } from "../../../../contract/workflow.ts";
 import { errorOf } from "../../../../engine/actors/within.ts";
 import { dropHold } from "../call/admit-call.ts";
