@@ -10,7 +10,10 @@ import { decodeUtf8 } from "../../protocol/decode-utf8.ts";
 import { readJson } from "./options.ts";
 import { UsageError } from "./report-error.ts";
 
-/** `{"user:ann": JWK, "7": [JWK, JWK]}`: by type and id, or by the id alone. @throws UsageError. */
+/**
+ * Reads the public keys of the file at `path`, a JSON object such as `{"user:ann": JWK, "7": [JWK, JWK]}`. A
+ * principal's keys are found by its type and id, else by its id alone. @throws UsageError.
+ */
 export function readApproverKeys(path: string): ApproverKeys {
   const keys = readKeysFile(path);
   return ({ type, id }) => {
@@ -19,7 +22,7 @@ export function readApproverKeys(path: string): ApproverKeys {
   };
 }
 
-/** Read while the command runs, when nobody else would tell what is wrong with it. */
+/** Reads the file of `--keys`. It is read when the command runs, so that an unreadable file is a usage error. */
 function readKeysFile(path: string): JsonObject {
   try {
     const keys = readJson(`@${path}`);
@@ -30,7 +33,7 @@ function readKeysFile(path: string): JsonObject {
   }
 }
 
-/** A private Ed25519 key: a JWK, or PKCS #8 in PEM. */
+/** Reads a private Ed25519 key from the file at `path`: a JWK, or PKCS #8 in PEM. @throws InvalidArgumentError. */
 export function readSigningKey(path: string): object | string {
   try {
     const text = decodeUtf8(readFileSync(path));

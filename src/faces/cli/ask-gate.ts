@@ -1,10 +1,11 @@
 /**
- * Asks the person at the terminal about one gate: on a screen of its own, or by a question where nothing can be redrawn.
+ * Asks the person at the terminal about one gate: on a screen of its own, or with a typed line if the terminal cannot
+ * be redrawn.
  *
- * Owns: which keys there are, and what they lead to. Never: decides; the answer goes to the kernel with the digest shown.
- * 1.  A decision takes two keys: the second after what it will do was told.
- * 2.  An edit counts once it was shown as the change it makes, and was then approved.
- * 3.  An edit that was not sent is dropped only by a person who was asked, or who broke off with Ctrl-C.
+ * Owns: the keys and their actions. Never: decides; the answer goes to the kernel with the digest that was shown.
+ * 1.  A decision takes two keys: the second one follows after the consequence of the decision is shown.
+ * 2.  An edit counts once it has been shown as the change that it makes, and has been approved after that.
+ * 3.  An unsent edit is dropped only after the person has confirmed it, or has pressed Ctrl-C.
  */
 import { InvalidArgumentError } from "commander";
 import type { Gate, GateRequest } from "../../contract/gate.ts";
@@ -22,27 +23,32 @@ import type { Terminal } from "./terminal.ts";
 
 export interface Question {
   readonly gate: Gate;
-  /** `2 of 7`. */
+  /** The position of the gate in the review, such as `2 of 7`. */
   readonly place: string;
   readonly terminal: Terminal;
   /** An edit that was sent and refused. */
   readonly kept: JsonObject | null;
 }
 
-/** What is said at a gate, or to go elsewhere. `stop`: the person broke off. */
+/**
+ * The person's answer at a gate: a decision, or a move to another gate. `stop` means that the person pressed Ctrl-C.
+ */
 export type GateAnswer =
   | { readonly to: "decide"; readonly decision: "approve" | "reject"; readonly payload: GateRequest["payload"] }
   | { readonly to: "next" | "back" | "quit" | "stop" };
 
-/** What a key or a word leads to. */
+/** The action that a key or a word stands for. */
 type Act = "approve" | "reject" | "done" | "retry" | "failed" | "edit" | "undo" | "next" | "back" | "quit" | "stop";
 
 interface Draft extends Begun {
-  /** Told before the keys, such as what was wrong with an edit. */
+  /** A message that is shown before the keys, such as the error of an edit. */
   readonly note: string;
 }
 
-/** @throws what the terminal's signal was aborted with, where that was while the person edited. */
+/**
+ * Asks until the person decides or leaves the gate. @throws the abort reason of the terminal's signal if it was aborted
+ * while the person edited.
+ */
 export async function askGate(question: Question): Promise<GateAnswer> {
   let draft = beginDraft(question);
   for (;;) {
@@ -85,7 +91,10 @@ const questions: { readonly [A in Act]?: string } = {
   done: "Optional: what did the call give, as JSON or @FILE? (its step's result; Enter for none) ",
 };
 
-/** A rejection may have a reason, which is kept, and a call that was done a result. In words what was wrong with that. */
+/**
+ * Asks for what the act still needs: the reason of a rejection, the result of a call that happened, or the form of a
+ * question. Returns the answer, or a text that says what was wrong with it.
+ */
 async function say({ terminal, gate }: Question, { edit: made }: Draft, act: Act): Promise<GateAnswer | string> {
   const form = act === "approve" ? formOfGate(gate) : null;
   if (form !== null) {
@@ -123,7 +132,7 @@ interface Choice {
   readonly word: string;
 }
 
-/** The keys at a gate, in the order in which they are shown. */
+/** Lists the keys at a gate in the order in which they are shown. */
 export function listChoices(gate: Gate, draft: Begun): readonly Choice[] {
   const { edit: made } = draft;
   const decide: readonly Choice[] =
@@ -150,7 +159,7 @@ export function listChoices(gate: Gate, draft: Begun): readonly Choice[] {
 const approveWord = ({ kind }: Gate, isEdited: boolean): string =>
   kind === "ask" ? "answer" : isEdited ? "approve your edit" : "approve";
 
-/** What an answer will do, in the gate's own words. */
+/** Describes what an answer will do, in the words of the gate. */
 function describeConsequence({ consequences }: Gate, act: Act, draft: Begun): string {
   const dropped = isBegun(draft) ? " Your edit was not sent and is dropped." : "";
   if (leaving.includes(act)) return dropped.trim();
@@ -165,7 +174,7 @@ const isBegun = ({ edit, unread }: Begun): boolean => edit !== null || unread !=
 const decisive: readonly Act[] = ["approve", "reject", "done", "retry", "failed"];
 const leaving: readonly Act[] = ["next", "back", "quit"];
 
-/** Returns whether a person is asked again: before a decision, and before an edit is dropped. */
+/** Returns whether the person must confirm: before a decision, and before an edit is dropped. */
 const asksAgain = (act: Act, draft: Draft): boolean =>
   decisive.includes(act) || (isBegun(draft) && leaving.includes(act));
 
@@ -175,7 +184,10 @@ function findAct(question: Question, draft: Draft): Promise<Act> {
   return askOnScreen(screen, question, draft).finally(() => screen.close());
 }
 
-/** What is on the screen: where the middle begins, how much of it was ever shown, and what is asked before it counts. */
+/**
+ * The state of the screen: the first line of the middle, the number of lines shown so far, and the choice that waits
+ * for confirmation.
+ */
 interface Spot {
   readonly at: number;
   readonly seen: number;
@@ -200,7 +212,7 @@ async function askOnScreen(screen: Screen, { gate, place, terminal }: Question, 
   }
 }
 
-/** `[a]approve [r]reject`: a choice is one word, so that no line ends inside it. */
+/** Formats the keys as `[a]approve [r]reject`. A choice is one word, so that no line is broken inside it. */
 const describeKeys = (choices: readonly Choice[], { note }: Draft): string =>
   [note, choices.map(({ key, word }) => `[${key}]${word.replaceAll(" ", "-")}`).join(" ")].join(" ").trim();
 
@@ -215,7 +227,7 @@ interface Keys {
   readonly draft: Draft;
 }
 
-/** Where a key leads: to an act, or elsewhere on the screen. */
+/** Returns the act that a key stands for, or the next state of the screen. */
 function pressKey(key: string, spot: Spot, { choices, height, draft }: Keys): Act | Spot {
   if (key === "ctrl-c") return "stop";
   if (key === "resize") return spot;
@@ -225,7 +237,7 @@ function pressKey(key: string, spot: Spot, { choices, height, draft }: Keys): Ac
   return asksAgain(choice.act, draft) ? { ...spot, asked: choice } : choice.act;
 }
 
-/** Returns how far a key moves. */
+/** Returns the number of lines by which a key scrolls; negative values scroll up. */
 function stepOf(key: string, height: number): number {
   const page = Math.max(1, height - 1);
   const steps: Readonly<Record<string, number>> = {
@@ -243,7 +255,7 @@ function stepOf(key: string, height: number): number {
   return steps[key] ?? 0;
 }
 
-/** All of the gate, then questions that are answered by a line. */
+/** Prints the whole gate, then asks questions that are answered with a typed line. */
 async function askByLine({ gate, place, terminal }: Question, draft: Draft): Promise<Act> {
   const shown = draft.edit === null ? renderGate(gate, terminal) : renderSections(draft.edit.sections, terminal.paint);
   const choices = listChoices(gate, draft);

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // The launcher of the command line: finds a Node that can run it, then the program itself.
-// Owns: the choice of the runtime (this one, or the one installed beside the package) and of the entry (sources or build).
-// Never: parses arguments. Plain JavaScript that an old Node can read, so that it can say what to do.
-// INV-1  Exit code and signals of a second process are passed through.
+// Owns: the choice of the runtime (this one, or the one installed beside the package) and of the entry (sources or
+// build).
+// Never: parses arguments. It is plain JavaScript that an old Node can read, so that it can print the next step.
+// 1.  The exit code and the signals of a second process are passed through.
 
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -16,7 +17,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 
 const majorOf = (version) => Number.parseInt(version, 10);
 
-/** The binary of an installed `node` package of the needed version, or null. */
+/** Returns the binary of an installed `node` package of the needed version, or null. */
 function findNode() {
   try {
     const manifest = createRequire(import.meta.url).resolve("node/package.json");
@@ -30,7 +31,10 @@ function findNode() {
 
 const quoteWord = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
-/** What makes a folder to begin with is run from no folder of its own: nothing lies beside it. */
+/**
+ * Refuses an old Node and prints the next step. `create` runs from no folder of its own, so it names the packages
+ * itself.
+ */
 function refuse() {
   const [, , command, folder = "my-workflows"] = process.argv;
   const made = `npx -p node@${neededMajor} -p create-countersign create-countersign ${quoteWord(folder)}`;
@@ -58,7 +62,7 @@ function runAgain(node) {
   });
 }
 
-/** Node does not run TypeScript from inside node_modules; there the build is used. */
+/** Returns the module of the program. Node does not run TypeScript inside node_modules, so the build is used there. */
 function findEntry() {
   const source = join(here, "main.ts");
   const installed = here.split(sep).includes("node_modules");

@@ -2,8 +2,9 @@
  * The ledger that `--db` names: a file, or a Postgres database by its URL.
  *
  * Owns: which store a name stands for, and how the name is shown.
- * 1.  A password is never shown: what is printed names the database without it (PGPASSWORD gives it to what is typed next).
- * 2.  Without `create` a ledger that is not there is refused.
+ * 1.  A password is never shown: a printed command names the database without it, and PGPASSWORD supplies it when the
+ *     command is typed.
+ * 2.  Without `create`, a ledger that does not exist is refused.
  */
 import { existsSync } from "node:fs";
 import { raise } from "../../contract/error.ts";
@@ -19,7 +20,10 @@ const source = moduleRef(0, "cli", "choose_ledger");
 
 const isDatabase = (db: string): boolean => /^postgres(ql)?:\/\//.test(db);
 
-/** `schema` in the URL says in which schema; `countersign` where it does not. */
+/**
+ * Opens the ledger that `db` names. The parameter `schema` of a URL names the schema; its default is `countersign`.
+ * @throws KernelErrorException T0_LEDGER_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH.
+ */
 export function chooseLedger(db: string, { create }: { readonly create: boolean }): ChosenLedger {
   if (isDatabase(db)) return openDatabase(db, create);
   if (!create && !existsSync(db)) {
@@ -40,11 +44,11 @@ function openDatabase(db: string, create: boolean): PostgresLedger {
   return postgresLedger({ url: url.href, create, ...(schema === null ? {} : { schema }) });
 }
 
-/** The schema of a database; null for a file. */
+/** Returns the schema of a database, or null for a file. */
 export const schemaOf = (db: string): string | null =>
   isDatabase(db) ? (URL.parse(db)?.searchParams.get("schema") ?? "countersign") : null;
 
-/** As a person would type it, without a password. */
+/** Formats the name of a ledger as a person would type it, without a password. */
 export function ledgerAsTyped(db: string): string {
   const url = isDatabase(db) ? URL.parse(db) : null;
   if (url === null) return fileAsTyped(db);

@@ -27,7 +27,7 @@ interface Word {
 }
 
 interface Flag extends Word {
-  /** What it takes: words to choose from, a file, the id of a workflow, something else, or nothing. */
+  /** The value that the flag takes: one of some words, a file, the id of a workflow, another text, or none (null). */
   readonly takes: Takes | null;
 }
 
@@ -35,7 +35,7 @@ type Takes = readonly string[] | "file" | "ids" | "text";
 
 interface Known extends Word {
   readonly flags: readonly Flag[];
-  /** Its arguments, in their order. */
+  /** Its arguments in their order. */
   readonly args: readonly { readonly name: string; readonly takes: Takes }[];
 }
 
@@ -172,7 +172,7 @@ compdef _${program} ${program}
 `;
 }
 
-/** Brackets and colons mean something in what _arguments is given. */
+/** Removes brackets and colons, which are syntax in the specifications of `_arguments`. */
 const plain = (text: string): string => text.replace(/[[\]:]/g, " ");
 
 const zshValue = (program: string, takes: Flag["takes"]): string =>

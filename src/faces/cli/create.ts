@@ -1,11 +1,12 @@
 /**
- * `create [DIR]`: a folder with a package of workflows, a host that runs it, and a test; what `npm create countersign` runs.
+ * `create [DIR]`: makes a folder with a package of workflows, a host that runs it, and a test. `npm create countersign`
+ * runs this command.
  *
- * 1.  Nothing that is there is written over: a folder that is not empty is refused before anything is written.
- * 2.  Of a folder that cannot be made whole nothing is left.
- * 3.  What is printed works as printed: from a checkout the folder depends on that checkout by its path, and a checkout that
- *        is not built is built first.
- * Never: installs anything or asks the network; it prints what to run next.
+ * 1.  No existing file is overwritten: a folder that is not empty is refused before anything is written.
+ * 2.  If the folder cannot be completed, everything that was written is removed.
+ * 3.  The printed commands work as printed: in a checkout, the new folder depends on that checkout by its path, and a
+ *     checkout that is not built is built first.
+ * Never: installs anything or uses the network; it prints the commands to run next.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -36,11 +37,11 @@ function create(folder: string, terminal: Terminal): void {
   terminal.print(`Made ${folder}. Next:\n\n${steps.map((step) => `  ${step}\n`).join("")}`);
 }
 
-/** The checkout of the sources that this program runs from; null where npm installed the package. */
+/** Returns the checkout of the sources that this program runs from, or null if npm installed the package. */
 const findCheckout = (): string | null =>
   existsSync(findShipped("src/faces/cli/main.ts")) ? dirname(findShipped("package.json")) : null;
 
-/** A package needs what the build makes of the sources. */
+/** Lists the commands that must run before the installation: a checkout without a build has to be built first. */
 const stepsBefore = (checkout: string | null): readonly string[] =>
   checkout === null || existsSync(join(checkout, "dist/src/index.js"))
     ? []
@@ -53,7 +54,7 @@ function requireEmpty(folder: string): void {
 
 function makeFolder(folder: string): void {
   const made = findMissing(folder);
-  // Alone, so that it is ours: what others made meanwhile is not taken away.
+  // The folder is made alone, so that cleaning up removes nothing that another process has made meanwhile.
   if (made !== null) mkdirSync(made);
   try {
     mkdirSync(folder, { recursive: true });
@@ -64,7 +65,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** The highest of the folders that are not there yet; null where all are. */
+/** Returns the highest of the folders on the path that do not exist yet, or null if all exist. */
 function findMissing(folder: string): string | null {
   if (existsSync(folder)) return null;
   return findMissing(dirname(folder)) ?? folder;

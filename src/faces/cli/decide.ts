@@ -1,10 +1,10 @@
 /**
- * `approve`, `reject`, `retry`, `pause` and `cancel`: a person's word on one workflow, which then runs to its next rest
- * here unless another process runs it already.
+ * `approve`, `reject`, `retry`, `pause` and `cancel`: a person's command on one workflow, which then runs here to its
+ * next rest unless another process already runs it.
  *
  * 1.  No other unfinished work of the ledger is taken up.
- * 2.  `--digest` binds a decision to the payload that was looked at; what changed meanwhile is refused. A signature
- *        (`--sign`) binds it too.
+ * 2.  `--digest` binds a decision to the payload that was looked at; a payload that has changed since is refused. A
+ *     signature (`--sign`) binds it too.
  */
 import { type Command, Option } from "commander";
 import { type Gate, type GateRequest, isOpenGate } from "../../contract/gate.ts";
@@ -101,11 +101,11 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
     });
     showAnswer(session, answer);
     if (gate !== undefined && !session.options.json) {
-      // An edit makes another payload, and another title, than the gate had.
+      // An edit changes the payload and the title of the gate, so the gate is read again.
       const decided = payload?.edit === undefined ? gate : await kernel.gate(workflowId, gate.gate_id, caller);
       session.terminal.print(describeDecided(decided, `${decision}, ${answer.status}`));
     }
-    // A decision ahead of its gate is kept; the workflow is not at rest and need not be run here.
+    // A decision that arrives ahead of its gate is kept. The workflow is not at rest and need not be run here.
     const kept = answer.status === "kept";
     const watched = { kernel, workflowId, after: before.sequence };
     showResult(session, kept ? before : await watchRun(watched, session), { answer });
@@ -127,7 +127,10 @@ async function withAnswer(
   return answer === null ? null : { ...payload, answer, payload_digest: gate.payload_digest };
 }
 
-/** What is signed is what was looked at: of a gate that was revised that is to be said. */
+/**
+ * Requires `--digest` for the signature of a gate that was revised, since the signature must cover the payload that the
+ * person has seen. @throws UsageError.
+ */
 function requireSeen(gate: Gate | undefined, { digest }: DecideOptions): void {
   const isRevised = (gate?.revised_from ?? []).length > 0;
   if (isRevised && digest === undefined)
@@ -157,7 +160,8 @@ const readPayload = ({
 export function addRestarts(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("retry"))
     .description(
-      "run the failed steps of a workflow again, regenerate steps and all that depends on them, do it all again under the same keys, or so under another version of its package (migrate)",
+      "run the failed steps of a workflow again, regenerate steps and all that depends on them, " +
+        "do it all again under the same keys, or so under another version of its package (migrate)",
     )
     .argument("<workflow>", "its id")
     .addOption(
@@ -193,7 +197,10 @@ function order(name: "cancel" | "pause", workflowId: string, session: Session<Or
   );
 }
 
-/** Gives the word, then follows the workflow to its rest: the one that answers, which a regeneration may have begun. */
+/**
+ * Sends the command, then follows the workflow that the answer names to its next rest. A regeneration names a new
+ * workflow.
+ */
 async function moveOn(
   session: Session,
   give: (context: CommandContext) => Promise<{ readonly workflow_id: string }>,

@@ -1,9 +1,9 @@
 /**
- * `demo`: release notes of a real git repository, from the request to the file, with a person in between.
+ * `demo`: release notes of a real git repository, from the request to the file, with a person's approval in between.
  *
- * Owns: the story. Never: writes a file itself; the workflow does, once it is approved.
- * 1.  Without --yes and without a terminal it stops at the gate, says how to approve, and ends well.
- * 2.  --yes approves what is shown, to the digest; it never answers for a call in doubt.
+ * Owns: the course of the demonstration. Never: writes a file itself; the workflow does so once it is approved.
+ * 1.  Without --yes and without a terminal it stops at the gate, prints the command that approves, and succeeds.
+ * 2.  --yes approves the payload that was shown, bound to its digest; it never settles a call in doubt.
  */
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -97,14 +97,17 @@ async function submit(
   const { workflow_id } = await kernel.submit(request);
   if (!options.json)
     terminal.print(
-      `Release notes of ${showLine(String(inputs["repo"]))}\nworkflow ${workflow_id}, ledger ${showLine(ledgerAsTyped(ledgerNamed(options)))}`,
+      [
+        `Release notes of ${showLine(String(inputs["repo"]))}`,
+        `workflow ${workflow_id}, ledger ${showLine(ledgerAsTyped(ledgerNamed(options)))}`,
+      ].join("\n"),
     );
   return workflow_id;
 }
 
 const looked = 20;
 
-/** The newest run for this repository that waits for a person. */
+/** Finds the newest workflow for this repository that waits for a person, or returns null. */
 async function findWaiting({ kernel, caller }: CommandContext, repo: string): Promise<WorkflowState | null> {
   const filter = { states: ["waiting_for_user"], intent_type: releaseNotes.intentType, limit: looked } as const;
   for (const { workflow_id } of await kernel.workflows(filter, caller)) {
@@ -114,7 +117,7 @@ async function findWaiting({ kernel, caller }: CommandContext, repo: string): Pr
   return null;
 }
 
-/** What becomes of notes that wait: they are taken up, left as they are, or others are drafted. */
+/** Asks the person about notes that wait for a decision: to take them up, to leave them, or to draft others. */
 async function offerWaiting(
   state: WorkflowState,
   { terminal, options }: Session<DemoOptions>,
@@ -139,11 +142,11 @@ async function offerWaiting(
   }
 }
 
-/** What the options say, by the names of the capability's inputs, and where the notes begin if nothing says it. */
+/** Reads the inputs of the capability from the options, and picks a beginning of the notes if no option names one. */
 async function readInputs(repo: string, { options, terminal }: Session<DemoOptions>): Promise<JsonObject> {
   const { since, until, tagPrefix, path, title, release, sections, out, dataOut } = options;
   const range = { since, until, tag_prefix: tagPrefix, paths: path };
-  // What is wrong with the repository or a ref is the workflow's to tell.
+  // An error in the repository or in a ref is reported by the workflow.
   const picked = await pickBeginning(gitOf(repo, terminal), range).catch(() => null);
   if (picked !== null && !options.json) for (const line of describePicked(picked, options)) terminal.print(line);
   const chosen = { since: since ?? picked?.since, sections: sections ?? picked?.sections };
@@ -158,7 +161,8 @@ const describePicked = ({ since, sections }: Beginning, options: DemoOptions): r
   ...(sections === undefined || options.sections !== undefined
     ? []
     : [
-        "most commit subjects name no kind of change, such as feat: or fix:, so the notes are grouped by folder (choose with --sections)",
+        "most commit subjects name no kind of change, such as feat: or fix:, " +
+          "so the notes are grouped by folder (choose with --sections)",
       ]),
 ];
 
@@ -169,7 +173,10 @@ const gitOf = (repo: string, { signal }: Terminal): GitProgram => ({
   maxOutputBytes: 8 * 2 ** 20,
 });
 
-/** The top of the git repository around a folder; the folder itself where there is none, for the kernel to refuse. */
+/**
+ * Returns the top folder of the git repository that contains `folder`. If there is none it returns `folder`, which the
+ * kernel then refuses.
+ */
 async function findRepository(folder: string, terminal: Terminal): Promise<string> {
   try {
     return resolve((await runGit(gitOf(folder, terminal), ["rev-parse", "--show-toplevel"])).trimEnd());
@@ -178,7 +185,7 @@ async function findRepository(folder: string, terminal: Terminal): Promise<strin
   }
 }
 
-/** From gate to gate for as long as somebody answers. */
+/** Passes the gates of the workflow until it rests without an open gate, or until the person leaves. */
 async function passGates({ context, session }: Story, workflowId: string): Promise<WorkflowState> {
   const { kernel, caller } = context;
   let state = await watchRun({ kernel, workflowId }, session);
@@ -222,7 +229,7 @@ async function printEnd({ context, session }: Story, state: WorkflowState): Prom
   failIfFailed(state);
 }
 
-/** The files that the run wrote, by what File.Write answered. */
+/** Lists the files that the workflow wrote, as recorded in the results of File.Write. */
 const listWritten = ({ steps, intent }: WorkflowState): readonly string[] =>
   steps
     .filter(({ operator, state }) => operator === fileWrite.metadata.name && state === "succeeded")
@@ -236,5 +243,9 @@ const describeWritten = (written: readonly string[]): string =>
 function describeWaiting(gate: Gate, options: CommonOptions): string {
   const [approve, reject] = [decideLine(options, "approve", gate), decideLine(options, "reject", gate)];
   const explain = commandLine(options, "explain", gate.workflow_id);
-  return `Waiting for a person; nothing is written yet. Answer from any process:\n  ${approve}\n  ${reject}\nWhy it waits:\n  ${explain}`;
+  return [
+    "Waiting for a person; nothing is written yet. Answer from any process:",
+    ...[approve, reject].map((line) => `  ${line}`),
+    `Why it waits:\n  ${explain}`,
+  ].join("\n");
 }

@@ -1,7 +1,7 @@
 /**
- * `draw CAPABILITY|WF`: the picture of a package's plan, or of a run as it stands, as SVG or Mermaid.
+ * `draw CAPABILITY|WF`: draws a package's plan, or a workflow in its present state, as SVG or Mermaid.
  *
- * 1.  Calls no operator and writes nothing but the file that is named; a plan function is asked as a kernel would ask it.
+ * 1.  No operator is called, and nothing but the named file is written; a plan function is called as a kernel calls it.
  * 2.  A package is drawn without a ledger.
  */
 import { writeFileSync } from "node:fs";
@@ -98,7 +98,10 @@ function readPackage(what: string, { options, terminal }: Session<DrawOptions>):
   });
 }
 
-/** An operator that a package brings need not be registered elsewhere. */
+/**
+ * Returns a function that finds the effect of an operator by its name: among the package's own operators, else in the
+ * kernel.
+ */
 function effectIn(kernel: Kernel, { operators }: CapabilityDefinition): (operator: string) => string | null {
   const own = operators.flatMap((one) => (typeof one === "string" ? [] : [one]));
   return (name) =>
@@ -107,7 +110,10 @@ function effectIn(kernel: Kernel, { operators }: CapabilityDefinition): (operato
 
 const drawRef = moduleRef(0, "cli", "draw");
 
-/** @throws KernelErrorException T1_NORMALIZE_INPUTS_INVALID, T3_PLANNER_FAILED, T3_PLAN_INVALID. */
+/**
+ * Makes the plan of a capability from `--input`. @throws KernelErrorException T1_NORMALIZE_INPUTS_INVALID,
+ * T3_PLANNER_FAILED, T3_PLAN_INVALID.
+ */
 async function askPlan(capability: CapabilityDefinition, options: DrawOptions): Promise<ExecutionPlan> {
   const what = `the plan of ${capability.intentType}`;
   const inputs = readStrictly(capability.input, options.input, {
@@ -129,7 +135,7 @@ async function makePlan(question: Parameters<typeof templatePlanner.plan>[0], wh
   }
 }
 
-/** What a kernel asks of a planner at the beginning, with an empty context. */
+/** Builds the question that a kernel puts to a planner for a new workflow, with an empty context. */
 function questionOf({ intentType, version }: CapabilityDefinition, options: DrawOptions, inputs: JsonObject) {
   const { tenant_id, principal } = callerOf(options);
   const { type, id, role } = principal;

@@ -1,11 +1,11 @@
 /**
- * Lets a person change what a gate would run: in their editor ($VISUAL, $EDITOR), or in a file of their choice where none is
- * set. A text is edited as a text, all else as JSON.
+ * Lets a person change what a gate would run: in their editor ($VISUAL, $EDITOR), or in a file of their choice if no
+ * editor is set. A text member is edited as text, any other value as JSON.
  *
- * Owns: the temporary file, which is gone afterwards; which member of a value is its text.
- * 1.  A text that is as it was is no edit (null).
- * 2.  What is shown as the change is made from what will be sent.
- * 3.  A text that cannot be read is handed back with the error, so that it can be corrected.
+ * Owns: the temporary file, which is removed afterwards, and the choice of the member that is edited as text.
+ * 1.  An unchanged text is no edit (null).
+ * 2.  The change that is shown is computed from the edit that will be sent.
+ * 3.  A text that cannot be parsed is returned with the error, so that the person can correct it.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,13 +20,13 @@ import { readJsonObject } from "./options.ts";
 import { type Section, showDiff, styleOfDiff } from "./render-gate.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The members that replace those of the gate's value, and how a person sees the difference. */
+/** The members that replace those of the gate's value, and the difference as a person sees it. */
 export interface GateEdit {
   readonly edit: JsonObject;
   readonly sections: readonly Section[];
 }
 
-/** The refusal of a text that is no JSON object, with that text. */
+/** The refusal of a text that is not a JSON object. It carries that text. */
 export class UnreadableText extends Error {
   readonly text: string;
 
@@ -36,13 +36,13 @@ export class UnreadableText extends Error {
   }
 }
 
-/** What a person has made of a gate so far: the last edit, and the last text, if it could not be read. */
+/** The person's progress on a gate: the last edit, and the last text if it could not be parsed. */
 export interface Begun {
   readonly edit: GateEdit | null;
   readonly unread: string | null;
 }
 
-/** Of the members that are a text of several lines the longest; null where there is none. */
+/** Finds the member with the longest text of several lines; null if no member has one. */
 export function findText(value: JsonObject): string | null {
   const texts = Object.entries(value).flatMap(([name, member]) =>
     typeof member === "string" && member.includes("\n") ? [{ name, length: member.length }] : [],
@@ -51,8 +51,9 @@ export function findText(value: JsonObject): string | null {
 }
 
 /**
- * Returns the edit, null for none. What was begun is changed further, and its edit stays where the person gives up.
- * @throws UnreadableText for a text that is no JSON object.
+ * Opens the editor and returns the edit, or null if nothing was changed. An earlier edit is the starting point, and it
+ * is kept if the person gives up.
+ * @throws UnreadableText if the text is not a JSON object.
  */
 export async function editGate(gate: Gate, terminal: Terminal, begun: Begun): Promise<GateEdit | null> {
   const value = gate.editable?.value;
@@ -67,7 +68,10 @@ export async function editGate(gate: Gate, terminal: Terminal, begun: Begun): Pr
   return { edit, sections: sectionsOf({ path: member ?? "payload", before: old, after: text }) };
 }
 
-/** Returns an edit as it changes the gate's value as it stands now; null where there is nothing that it could change. */
+/**
+ * Returns an edit together with the change that it makes to the gate's present value; null if the gate has no editable
+ * value.
+ */
 export function describeEdit(gate: Gate, edit: JsonObject): GateEdit | null {
   const value = gate.editable?.value;
   if (!isPlainObject(value)) return null;
@@ -84,7 +88,7 @@ function readObject(text: string): JsonObject {
   }
 }
 
-/** What is edited: the member that is a text, or all of the value as JSON. */
+/** Returns the text to edit: the text member, or the whole value as JSON. */
 const textOf = (whole: JsonObject, member: string | null): string =>
   member === null ? `${JSON.stringify(whole, null, 2)}\n` : String(whole[member]);
 
@@ -92,7 +96,7 @@ const sectionsOf = (change: Parameters<typeof unifiedDiff>[0]): readonly Section
   { title: "Your changes", text: showDiff(unifiedDiff(change)), styleOf: styleOfDiff },
 ];
 
-/** Null where the person gives up. */
+/** Runs the editor on a temporary file and returns the edited text, or null if the person gives up. */
 async function editText(name: string, text: string, terminal: Terminal): Promise<string | null> {
   const folder = await mkdtemp(join(tmpdir(), "countersign-"));
   const file = join(folder, name);
@@ -105,14 +109,17 @@ async function editText(name: string, text: string, terminal: Terminal): Promise
   }
 }
 
-/** The variable may hold arguments, as in `code --wait`; the shell takes it apart, as git's does. */
+/**
+ * Runs the person's editor on a file. The variable may hold arguments, such as `code --wait`; the shell splits it, as
+ * git's shell does.
+ */
 async function editWith(editor: string, file: string, terminal: Terminal): Promise<string | null> {
   const child = spawn(`${editor} "${file}"`, { shell: true, stdio: "inherit" });
   const [code] = (await once(child, "exit")) as [number | null];
   return code === 0 ? readEdited(file, terminal) : null;
 }
 
-/** The text of a file; null where it cannot be read as text, which the person is told. */
+/** Reads an edited file. Returns null and tells the person if it cannot be read as text. */
 async function readEdited(file: string, terminal: Terminal): Promise<string | null> {
   try {
     return decodeUtf8(await readFile(file));

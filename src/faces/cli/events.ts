@@ -1,9 +1,10 @@
 /**
- * `events WF` and `export WF`: the ledger's events as people read them, and its rows as they lie there with the evidence.
+ * `events WF` and `export WF`: the events of a workflow in a form for people, and its ledger rows together with the
+ * evidence.
  *
- * 1.  Without --follow the command ends with the last event there is; with it, when the workflow has ended.
- * 2.  An export is what `verify --file` needs and nothing else: one row a line, unchanged, then audit entries,
- *        evaluation reports and the closing line.
+ * 1.  Without --follow the command ends after the last committed event; with it, when the workflow has ended.
+ * 2.  An export is the input of `verify --file` and nothing else: one unchanged row a line, then the audit entries, the
+ *     evaluation reports and the closing line.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
@@ -43,7 +44,7 @@ async function listEvents(workflowId: string, session: Session<EventOptions>): P
   });
 }
 
-/** What is there now; with --follow also what comes, whichever process writes it. */
+/** Yields the committed events; with --follow also later ones, from whichever process writes them. */
 async function* readEvents(
   { kernel, caller }: CommandContext,
   workflowId: string,
@@ -66,7 +67,7 @@ async function* mapEach<A>(items: AsyncIterable<A>, show: (item: A) => string): 
 
 const typeWidth = 24;
 
-/** `  12  +0.031 s  STEP_SUCCEEDED  draft  {"cost":1,…` */
+/** Formats an event as `  12  +0.031 s  STEP_SUCCEEDED  draft  {"cost":1,…`. */
 export function renderEvent(
   event: LedgerEvent,
   from: string,
@@ -78,7 +79,7 @@ export function renderEvent(
   return `${paint("dim", head)}${middle}${paint("dim", rest)}`.trimEnd();
 }
 
-/** The payload without what it nests: sizes stand for lists and records. */
+/** Formats a payload without nested values; a list is shown as its length, a record as `{…}` or its error code. */
 function describePayload({ payload }: LedgerEvent): string {
   const parts = Object.entries(payload).map(([key, value]) => `${key}=${describeValue(value)}`);
   return parts.join(" ");

@@ -1,5 +1,6 @@
 /**
- * `explain WF` and `trace WF`: why each action was allowed, and what each step did, from the ledger alone.
+ * `explain WF` and `trace WF`: the reasons for which each action was allowed, and the course of each step, from the
+ * ledger alone.
  */
 import type { Command } from "commander";
 import { describeCarriers } from "../../contract/gate.ts";
@@ -35,16 +36,20 @@ async function explain(workflowId: string, options: CommonOptions, terminal: Ter
 
 export const renderWhy = (why: readonly string[]): string => why.map((line) => `  ${showLine(line)}`).join("\n");
 
-/** From intent to effect, a line each: what was done, who asked, which rule, who approved, what it cost, how it went. */
+/**
+ * Renders the causal chain of an action, a line each: the request, the plan, the policy rule, the budget, the approval,
+ * the attempts and the result.
+ */
 export function renderChain(chain: CausalChain, { paint }: Pick<Terminal, "paint">): string {
   const { step_id, intent, plan, rule, budget, effect, refusal } = chain;
   const what = effect === null ? "refused" : `${effect.operator} (${effect.action_id})`;
+  const charge = describeCharge(budget.settled ?? budget.reserved);
   const lines = [
     intent && `asked     ${intent.actor.type} ${intent.actor.id} asked for ${intent.type}`,
     plan && `planned   ${plan.plan_id} (${plan.cause}): ${plan.reasoning}`,
     rule &&
       `rule      ${rule.decision} because ${rule.reason}${describePolicies(rule.policies)}${describeLifts(rule.lifts)}`,
-    `budget    ${budget.spent_before} spent before, ${budget.estimated_cost} expected${describeCharge(budget.settled ?? budget.reserved)}`,
+    `budget    ${budget.spent_before} spent before, ${budget.estimated_cost} expected${charge}`,
     describeApproval(chain),
     chain.attempts.length > 0 && `attempts  ${chain.attempts.map(describeAttempt).join(", ")}`,
     effect?.outcome && `made      ${effect.outcome.outcome_id} version ${effect.outcome.version}`,
@@ -55,7 +60,7 @@ export function renderChain(chain: CausalChain, { paint }: Pick<Terminal, "paint
   );
 }
 
-/** The charge under ceilings over workflows, without what it does not use. */
+/** Describes the amounts that an action charges to ceilings over several workflows, without those that are 0. */
 function describeCharge(charge: CausalChain["budget"]["settled"]): string {
   if (charge === null) return "";
   const used = Object.entries(charge.amounts).filter(([, amount]) => amount > 0);

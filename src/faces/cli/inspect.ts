@@ -1,9 +1,9 @@
 /**
  * `inspect WF`: plays a ledger into Stately's inspector, from the beginning and then live, or from an export.
  *
- * 1.  Runs nothing. Without --payloads no more is told than ids, states, digests, counts and instants.
- * 2.  Serves a page of this machine until the program is interrupted; with --json the messages are printed instead.
- * 3.  --file opens no ledger; rows whose chain is broken are refused, and nothing of them is told.
+ * 1.  No workflow is run. Without --payloads, only ids, states, digests, counts and instants are shown.
+ * 2.  It serves a page on this machine until the program is interrupted; with --json the messages are printed instead.
+ * 3.  --file opens no ledger. If the chain of its rows is broken, the file is refused and none of it is shown.
  */
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -74,13 +74,16 @@ async function inspect(workflowId: string | undefined, session: Session<InspectO
   });
 }
 
-/** The events of an export, in its order. @throws UsageError, KernelErrorException T0_LEDGER_CORRUPT. */
+/** Reads the events of an export in their order. @throws UsageError, KernelErrorException T0_LEDGER_CORRUPT. */
 async function eventsIn(...given: Parameters<typeof readExport>): Promise<readonly LedgerEvent[]> {
   const streams = Map.groupBy(await readExport(...given), ({ stream }) => stream);
   return [...streams.values()].flatMap((rows) => openTurns(rows));
 }
 
-/** @throws what the terminal's signal was aborted with: a play that is broken off just ends. */
+/**
+ * Plays the messages to the inspector's page, or prints them. @throws the abort reason of the terminal's signal, since
+ * an interrupted source ends without an error.
+ */
 async function show(source: AsyncIterable<Inspection>, session: Session<InspectOptions>): Promise<void> {
   const { terminal } = session;
   await (session.options.json ? terminal.printAll(toLines(source)) : serve(source, session));

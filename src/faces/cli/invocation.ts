@@ -1,7 +1,8 @@
 /**
- * How the person at hand runs this program: what printed commands begin with, so that they work as printed.
+ * The way in which this person runs the program. Printed commands begin with it, so that they work as printed.
  *
- * 1.  `countersign` only where a shell would find this very program; `npx countersign` where npm would; else by its path.
+ * 1.  It is `countersign` only if a shell would find this same program, `npx countersign` if npm would find it, and
+ *     else the path of the launcher.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
@@ -16,15 +17,18 @@ export interface Surroundings {
   readonly launcher: string;
 }
 
-/** The words before a command, quoted for a shell. */
+/** Returns the words that stand before a command, quoted for a shell. */
 export function findInvocation({ cwd, path, launcher }: Surroundings): string {
-  // npm puts its own folders first for what it runs; the shell that reads the command has none of them.
+  // npm puts its own folders first in the PATH of what it runs; the shell that reads the command does not have them.
   const folders = path.split(delimiter).filter((folder) => folder !== "" && !folder.includes("node_modules"));
   if (folders.some((folder) => isSame(join(folder, "countersign"), launcher))) return "countersign";
   return npmFinds(cwd, launcher) ? "npx countersign" : `node ${quoteWord(launcher)}`;
 }
 
-/** npx looks into the nearest package, which may be this one, and into the node_modules above. */
+/**
+ * Returns whether npx would find this program. npx looks into the nearest package, which may be this one, and into each
+ * `node_modules` above.
+ */
 function npmFinds(cwd: string, launcher: string): boolean {
   for (let folder = resolve(cwd); ; folder = dirname(folder)) {
     if (isSame(join(folder, "node_modules", ".bin", "countersign"), launcher)) return true;
@@ -52,7 +56,10 @@ function isSame(path: string, launcher: string): boolean {
 
 let found: string | undefined;
 
-/** For this process. `npm start` runs in the package's folder, whatever folder it was typed in. */
+/**
+ * Returns the invocation of this process. `npm start` runs in the package's folder, so the folder in which it was typed
+ * comes from the environment.
+ */
 export function invocation(): string {
   const launcher = findShipped("src/faces/cli/bin.mjs");
   found ??= findInvocation({ cwd: typedIn(), path: process.env["PATH"] ?? "", launcher });
@@ -61,5 +68,5 @@ export function invocation(): string {
 
 const typedIn = (): string => process.env["INIT_CWD"] ?? process.cwd();
 
-/** A file as it is named where the command was typed. */
+/** Returns the path of a file as it must be typed in the folder in which the command was typed. */
 export const fileAsTyped = (path: string): string => (typedIn() === process.cwd() ? path : resolve(path));

@@ -1,6 +1,6 @@
 /**
- * `list`, `show WF` and `gates`: what there is, one workflow with its open gates, and what waits for a person.
- * Only reads: nothing runs.
+ * `list`, `show WF` and `gates`: the workflows, one workflow with its open gates, and the gates that wait for a person.
+ * These commands only read and run nothing.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { z } from "zod";
@@ -75,7 +75,7 @@ export function addLists(program: Command, terminal: Terminal): void {
     .action((options: GateOptions) => listGates(options, terminal));
 }
 
-/** What a list goes on after. */
+/** The position after which a list continues. */
 interface Cursor {
   readonly name: string;
   readonly schema: z.ZodType<string>;
@@ -169,7 +169,10 @@ async function listGates(options: GateOptions, terminal: Terminal): Promise<void
   if (total !== undefined) terminal.print(`${gates.length} of ${total}`);
 }
 
-/** What was cut is not shown as if it were all: fields that a cut preview lacks are listed, a cut payload is pointed to. */
+/**
+ * Prints what the table leaves out: the fields that a cut preview lacks, or, if the payload is cut as well, the command
+ * that shows all of it.
+ */
 function printHidden(gate: ListedGate, { terminal, options }: Session): void {
   if (!gate.checked) {
     const message = "what is shown here was not checked against its log: decide on what `show` prints";
@@ -181,7 +184,7 @@ function printHidden(gate: ListedGate, { terminal, options }: Session): void {
   const hidden = isCut ? "" : renderHidden(gate);
   if (!isCut && hidden === "") return;
   const head = showLine(`${gate.gate_id} of ${gate.workflow_id}, ${gate.operator}: fields of the payload`);
-  // What goes on stands further in, where no field begins: no value can look like another field.
+  // A continued line is indented to a column at which no field begins, so that no value can look like another field.
   const fields = hidden.split("\n").flatMap((line) => wrapLine(line, terminal.columns - 2, "    "));
   const told = isCut ? `all of it:\n  ${commandLine(options, "show", gate.workflow_id)}` : fields.join("\n");
   terminal.print(`\n${wrapLines(head, terminal.columns)}\n${indent(told)}`);

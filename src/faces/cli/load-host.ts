@@ -1,7 +1,7 @@
 /**
  * `--host`: the options of `createKernel` that a module exports as `host`.
  *
- * Owns: what counts as a host. Never: opens its ledger or calls anything of it.
+ * Owns: the definition of a host. Never: opens its ledger or calls any of its functions.
  * 1.  A module without a host, or with options that `createKernel` refuses, is refused before anything is opened.
  */
 import { raise } from "../../contract/error.ts";
@@ -13,11 +13,17 @@ import { importNamed, sortExports } from "./load-modules.ts";
 
 export interface LoadedHost {
   readonly options: HostOptions;
-  /** What the module exports that is open, such as the operators of an MCP server; closed when the command is over. */
+  /**
+   * Open resources that the module exports, such as the operators of an MCP server; they are closed when the command
+   * ends.
+   */
   readonly closables: readonly AsyncDisposable[];
 }
 
-/** @throws KernelErrorException T0_HOST_INVALID, T0_VALIDATION_SCHEMA_MISMATCH. */
+/**
+ * Loads the host that `--host` names; null if none is named. @throws KernelErrorException T0_HOST_INVALID,
+ * T0_VALIDATION_SCHEMA_MISMATCH.
+ */
 export async function loadHost(name: string | undefined): Promise<LoadedHost | null> {
   if (name === undefined) return null;
   const exported = await importHost(name);
@@ -27,12 +33,15 @@ export async function loadHost(name: string | undefined): Promise<LoadedHost | n
   return { options, closables: sortExports(exported).closables.filter((one: object) => one !== options.ledger) };
 }
 
-/** What the module itself refuses, by its code; else that it cannot be loaded. */
+/**
+ * Imports the module. An error of the kernel that the module throws keeps its code; any other error means that the
+ * module cannot be loaded.
+ */
 async function importHost(name: string): Promise<{ readonly host?: unknown }> {
   try {
     return await importNamed(name);
   } catch (thrown) {
-    // By its shape: the module may bring a copy of the package of its own.
+    // The error is recognized by its shape, because the module may bring its own copy of the package.
     const error = thrown instanceof Error && "error" in thrown ? thrown.error : null;
     if (isKernelError(error)) return raise(error);
     return refuse(`${name} cannot be loaded: ${messageOf(thrown)}`);

@@ -1,11 +1,12 @@
 /**
- * What `--capabilities` and `--policies` bring: packages, operators and policies out of a module's exports, and sets of rules
- * out of YAML and JSON files.
+ * Loads `--capabilities` and `--policies`: packages, operators and policies from the exports of a module, and rule sets
+ * from YAML and JSON files.
  *
- * Owns: telling them apart by their shape, and finding a module by path or package name from the current folder.
- * Never: checks what is inside of a module; the kernel does when it registers it.
- * Besides them a module may export what has to be closed, such as the operators of an MCP server: those are given, too.
- * 1.  A rule file that is wrong anywhere is wrong usage: told with file, rule and field, and nothing of it applies.
+ * Owns: recognizing exports by their shape, and resolving a module by its path or package name from the current folder.
+ * Never: checks the contents of an export; the kernel does so when it registers it.
+ * A module may also export resources that must be closed, such as the operators of an MCP server; these are returned
+ * too.
+ * 1.  A rule file with any error is wrong usage: the error names file, rule and field, and none of its rules applies.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -24,11 +25,14 @@ export interface Loaded {
   readonly capabilities: readonly CapabilityDefinition[];
   readonly operators: readonly Operator[];
   readonly policies: readonly (PolicyRule | RuleSet)[];
-  /** What modules hold open; closed when the command is over. */
+  /** Open resources of modules; they are closed when the command ends. */
   readonly closables: readonly AsyncDisposable[];
 }
 
-/** @throws UsageError for a module that cannot be loaded or exports nothing of use. */
+/**
+ * Loads all modules. If one fails, the resources of the others are closed. @throws UsageError for a module that cannot
+ * be loaded or exports nothing of use.
+ */
 export async function loadModules(names: readonly string[]): Promise<Loaded> {
   const settled = await Promise.allSettled(names.map(loadModule));
   const loaded = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
@@ -46,17 +50,20 @@ export async function loadModules(names: readonly string[]): Promise<Loaded> {
   };
 }
 
-/** Closes each, whatever becomes of the others. */
+/** Closes every resource, even if closing another one fails. */
 export async function closeAll(closables: readonly AsyncDisposable[]): Promise<void> {
   await Promise.allSettled(closables.map((one) => one[Symbol.asyncDispose]()));
 }
 
-/** Rules and sets out of files and modules. @throws UsageError for a file or module that cannot be loaded or has none. */
+/**
+ * Loads rules and rule sets from files and modules. @throws UsageError for a file or module that cannot be loaded or
+ * has none.
+ */
 export async function loadPolicies(names: readonly string[]): Promise<Loaded["policies"]> {
   return (await Promise.all(names.map(loadPolicyFile))).flat();
 }
 
-/** Notifiers out of modules. @throws UsageError for a module that cannot be loaded or has none. */
+/** Loads notifiers from modules. @throws UsageError for a module that cannot be loaded or has none. */
 export async function loadNotifiers(names: readonly string[]): Promise<readonly Notifier[]> {
   return (await Promise.all(names.map(loadNotifierModule))).flat();
 }
@@ -75,7 +82,7 @@ async function loadPolicyFile(name: string): Promise<Loaded["policies"]> {
   throw new UsageError(`${name} exports no policy`);
 }
 
-/** Bytes of a rule file: thousands of rules. */
+/** The largest size of a rule file in bytes, which is enough for thousands of rules. */
 const maxRuleBytes = 2 ** 20;
 
 async function readRules(path: string): Promise<RuleSet> {
@@ -110,7 +117,10 @@ function locateModule(name: string): string {
   return pathToFileURL(createRequire(join(process.cwd(), "package.json")).resolve(name)).href;
 }
 
-/** The default and the named exports, each once; lists of them too. */
+/**
+ * Sorts the default and named exports of a module by their kind, each once; the members of exported lists count as
+ * exports.
+ */
 export function sortExports(module: object): Loaded {
   const exported = [...new Set(Object.values(module).flat() as readonly unknown[])];
   const closables = exported.filter(isClosable);
@@ -130,6 +140,6 @@ const isOperator = (value: unknown): value is Operator => has(value, "metadata",
 const isPolicy = (value: unknown): value is PolicyRule => has(value, "evaluate", "stages");
 const isRuleSet = (value: unknown): value is RuleSet => has(value, "version", "rules");
 
-/** Something open, and the operators that work through it where it has any. */
+/** Recognizes an open resource, which may list the operators that work through it. */
 const isClosable = (value: unknown): value is AsyncDisposable & { readonly operators?: readonly unknown[] } =>
   has(value, Symbol.asyncDispose);

@@ -1,7 +1,8 @@
 /**
- * `login`: a link that signs a browser in to the server of this ledger, without starting that server again.
+ * `login`: prints a link that signs a browser in to the server of this ledger, without restarting that server.
  *
- * 1.  Whoever may write the ledger's file may make links: the code lies there by its digest, is good once, and soon is not.
+ * 1.  Whoever may write the ledger's file may make links: the file holds the digest of the code, which works once and
+ *     expires soon.
  */
 import type { Command } from "commander";
 import { type CommandContext, withKernel } from "./open-kernel.ts";

@@ -1,9 +1,9 @@
 /**
- * The command line: builds the program, runs one command, answers with its exit code.
+ * The command line: builds the program, runs one command, and returns its exit code.
  *
- * Owns: the list of commands. Each is a thin mapping over the in-process API; their files say what they do.
- * 1.  Never ends the process itself: the exit code is returned, and output that is under way gets out; 0 only once
- *        it is out.
+ * Owns: the list of commands. Each is a thin mapping over the in-process API and is described in its own file.
+ * 1.  It never ends the process itself: the exit code is returned, so that pending output is still written. The code is
+ *     0 only once all output is written.
  */
 import { Command, Help, type Option } from "commander";
 import { nameForbidden } from "../../protocol/visible-text.ts";
@@ -37,7 +37,9 @@ import { addVerify } from "./verify.ts";
 import { addVotes } from "./vote.ts";
 import { addWhatIf } from "./whatif.ts";
 
-/** `args` are the words after the program's name; without a terminal it is the process's own. */
+/**
+ * Runs one command. `args` are the words after the program's name. If no terminal is given, the process's own is used.
+ */
 export async function main(args: readonly string[], given?: Terminal): Promise<number> {
   const json = args.includes("--json");
   const terminal = guardTerminal(given ?? openTerminal(json));
@@ -55,11 +57,14 @@ async function codeOf(work: () => Promise<unknown>, terminal: Terminal, json: bo
 }
 
 const help = new Help();
-/** Commander does not say of an option that it must be there. */
+/** Adds "(required)" to the description of a mandatory option, which commander leaves out. */
 const optionDescription = (option: Option): string =>
   `${help.optionDescription(option)}${option.mandatory ? " (required)" : ""}`;
 
-/** What commander says of wrong usage is for people; with --json it is told as problem details (report-error.ts). */
+/**
+ * Builds the program. Commander's usage errors are printed for people; with --json they become problem details
+ * (report-error.ts).
+ */
 function buildProgram(terminal: Terminal, json: boolean): Command {
   const complain = (text: string): void => terminal.complain(nameForbidden(text.trimEnd()));
   const program = new Command("countersign")

@@ -1,8 +1,10 @@
 /**
- * `mcp`: the kernel as an MCP server over stdio, for the program that started this one, until it closes the pipe.
+ * `mcp`: serves the kernel as an MCP server over stdio to the program that started this one, until that program closes
+ * the pipe.
  *
- * 1.  Nothing but protocol is written to stdout; what is to be told goes to stderr.
- * 2.  The end of the input, or a message beyond the limit, ends the connection, and then stops the kernel; unfinished work waits in the ledger.
+ * 1.  Only protocol messages are written to stdout; messages for people go to stderr.
+ * 2.  The end of the input, or a message beyond the limit, ends the connection and then stops the kernel. Unfinished
+ *     work waits in the ledger.
  */
 import type { Command } from "commander";
 import type { Logger } from "../../index.ts";
@@ -14,7 +16,7 @@ import { readVersion } from "./read-version.ts";
 import { servedAgain } from "./serve.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What goes wrong with the connection itself; what a call is refused is in its answer. */
+/** Returns a logger that prints errors of the connection itself. The error of a call is part of its answer. */
 function complainTo({ complain }: Terminal): Logger {
   const tell = (detail: object, message = ""): void =>
     complain(showLine(`${message}: ${String((detail as { readonly error?: unknown }).error ?? "")}`));
@@ -28,7 +30,7 @@ export function addMcp(program: Command, terminal: Terminal): void {
 }
 
 async function openAndServe(options: CommonOptions & AnswerGates, terminal: Terminal): Promise<void> {
-  // Before a ledger is made: without its packages the command does nothing.
+  // The packages are loaded before a ledger is made, because the command does nothing without them.
   await loadAllPeers("countersign mcp", [import("../mcp/entry.ts")]);
   const opening = { recover: true, create: true };
   await withKernel({ options, terminal }, (context) => serve(context, terminal, options), opening);
@@ -39,7 +41,7 @@ async function serve(
   terminal: Terminal,
   { answerGates: answersGates }: AnswerGates,
 ): Promise<void> {
-  // Only now: the other commands need no SDK.
+  // The SDK is loaded here, because no other command needs it.
   const { serveMcpStdio } = await import("../mcp/index.ts");
   const logger = complainTo(terminal);
   const connection = serveMcpStdio(kernel, { caller, answersGates, logger, version: readVersion() });

@@ -1,10 +1,10 @@
 /**
- * `migrate`: moves a ledger to another store, from a file to a database or back, with its chains. `backup`: keeps a copy of
- * it, while others work on it.
+ * `migrate`: moves a ledger with its chains to another store, from a file to a database or back. `backup`: copies a
+ * ledger while other processes work on it.
  *
- * Owns: nothing but the words: `moveLedger` and `backupLedger` do it, and verify.
- * 1.  A copy in a file that is new has its name once it is whole and verified; until then it is FILE.part.
- * 2.  An interruption is heard between two pages; the same command goes on where it was broken off.
+ * Owns: only the command line; `moveLedger` and `backupLedger` do the work and verify it.
+ * 1.  A copy in a new file gets its name once it is complete and verified; until then it is called FILE.part.
+ * 2.  An interruption takes effect between two pages; the same command continues where it stopped.
  */
 import { existsSync, renameSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
@@ -55,10 +55,10 @@ async function backup(session: Session<MigrateOptions>): Promise<void> {
   terminal.print(`  ${invocation()} migrate --db ${quoteWord(ledgerAsTyped(options.to))} --to LEDGER`);
 }
 
-/** Where a copy is made: a file that is new has its name once it is whole. */
+/** Returns the path to which a copy is written. A new file gets its own name once it is complete. */
 const placeOf = (to: string): string => (schemaOf(to) !== null || existsSync(to) ? to : `${to}.part`);
 
-/** What was copied is passed over then. */
+/** Describes how to continue an interrupted copy. Rows that are copied already are skipped. */
 const describeAgain = (word: string, options: MigrateOptions): string =>
   `Go on where it was broken off:\n  ${commandLine(options, word, "--to", ledgerAsTyped(options.to))}`;
 
@@ -68,7 +68,8 @@ async function migrate(session: Session<MigrateOptions>): Promise<void> {
   const to = chooseLedger(options.to, { create: true });
   await requireOtherLedger(ledgerNamed(options), options.to);
   const { moveLedger } = await import("../../index.ts");
-  terminal.safety.tell = `The ledger in ${ledgerAsTyped(options.to)} is not whole. ${describeAgain("migrate", options)}`;
+  const again = describeAgain("migrate", options);
+  terminal.safety.tell = `The ledger in ${ledgerAsTyped(options.to)} is not whole. ${again}`;
   const moved = await moveLedger(from, to, { now: terminal.now(), signal: terminal.signal });
   if (options.json) return printJson(session, moved);
   terminal.print(`${describeRows(moved, options.to)}; both are sound.`);

@@ -1,13 +1,13 @@
 /**
  * Opens the kernel for one command, and stops it however the command ends.
  *
- * Owns: what a command's kernel is made of: the ledger, the shipped packages or those of `--host`, what `--capabilities` and
- *       `--policies` bring.
- * 1.  Without `recover` nothing unfinished is taken up and nobody is notified: a command that reads runs nothing.
- * 2.  Only commands that start work make a ledger (`create`); the others refuse a place where there is none. A host's own
- *        ledger is opened as the host made it.
- * 3.  An interruption ends the work at once, but for work that ends in an order of its own; the kernel is then stopped
- *        before the program ends.
+ * Owns: the parts of a command's kernel: the ledger, the shipped packages or those of `--host`, and the exports of
+ * `--capabilities` and `--policies`.
+ * 1.  Without `recover`, no unfinished work is taken up and nobody is notified: a command that reads runs nothing.
+ * 2.  Only commands that start work make a ledger (`create`); the others refuse a place without one. A host's own
+ *     ledger is opened as the host made it.
+ * 3.  An interruption ends the work at once, except work that has its own order of ending; the kernel is stopped before
+ *     the program ends.
  */
 
 import { guardTelemetry } from "../../adapters/quiet-telemetry.ts";
@@ -27,25 +27,25 @@ import { UsageError } from "./report-error.ts";
 export interface Opening {
   readonly recover?: boolean;
   readonly create?: boolean;
-  /** In place of the log of errors. */
+  /** Replaces the log of errors. */
   readonly logger?: Logger;
   readonly telemetry?: Telemetry;
   readonly notifiers?: readonly Notifier[];
-  /** The work hears of an interruption itself, and ends. */
+  /** True if the work handles an interruption itself and ends in its own order. */
   readonly endsItself?: boolean;
-  /** How long steps that run may go on once the command is over, in ms. */
+  /** The longest time that running steps may take after the command's work has ended, in ms. */
   readonly drainMs?: number;
 }
 
-/** A ledger that a kernel works on, and where browsers' sessions are kept if it keeps any. */
+/** The ledger of a kernel, and the store of browsers' sessions if it has one. */
 export type OpenLedger = KernelLedger & { readonly sessions?: SessionStore };
 
-/** The open kernel, and who asks it. */
+/** The open kernel, its ledger, and the caller of the command. */
 export interface CommandContext {
   readonly kernel: Kernel;
   readonly ledger: OpenLedger;
   readonly caller: Caller;
-  /** Those that tell people of gates while the command runs. */
+  /** The notifiers that announce gates while the command runs. */
   readonly notifiers: readonly Notifier[];
 }
 
@@ -59,7 +59,7 @@ export async function withKernel<T>(
   const host = (await loadHost(session.options.host))?.options ?? {};
   const ledger = ledgerOf(session.options, host, opening);
   return withRules(session.options, async (rules) => {
-    // A command that takes nothing up tells nobody of anything either: those who serve do.
+    // Only a command that takes up work notifies people; otherwise the processes that serve the ledger do.
     const notifiers = opening.recover === true ? [...(host.notifiers ?? []), ...(opening.notifiers ?? [])] : [];
     const kernel = await openKernel(session, opening, { ...host, ...rules, ledger, notifiers });
     try {
@@ -71,7 +71,7 @@ export async function withKernel<T>(
   });
 }
 
-/** @throws UsageError where two ledgers are named. */
+/** Returns the ledger of the command. @throws UsageError if both the host and `--db` name one. */
 function ledgerOf(options: CommonOptions, { ledger }: HostOptions, { create = false }: Opening): OpenLedger {
   if (ledger === undefined) return chooseLedger(ledgerNamed(options), { create });
   if (options.db !== undefined) throw new UsageError("the host has a ledger of its own: leave --db out");
@@ -85,7 +85,7 @@ async function openKernel(
 ): Promise<Kernel> {
   if (options.keys !== undefined && host.approverKeys !== undefined)
     throw new UsageError("the host has the approvers' keys: leave --keys out");
-  // Only now: help, wrong usage and the check of a file need no kernel.
+  // The kernel is loaded here, because help, usage errors and the check of a file do not need it.
   const { createKernel } = await import("../../index.ts");
   return createKernel({
     logger,
@@ -96,7 +96,7 @@ async function openKernel(
   });
 }
 
-/** Tells the command's own telemetry, and the host's. */
+/** Combines the command's own telemetry with the host's. */
 function tellBoth(own: Telemetry, host: Telemetry | undefined): Telemetry {
   if (host === undefined) return own;
   const both = [own, host].map(guardTelemetry);
@@ -106,12 +106,12 @@ function tellBoth(own: Telemetry, host: Telemetry | undefined): Telemetry {
   };
 }
 
-/** What a kernel judges and plans by, without a ledger, without whom it tells, and without where it drives. */
+/** The options by which a kernel judges and plans: a host without its ledger, its notifiers and its drivers. */
 export type Rules = Omit<HostOptions, "ledger" | "notifiers" | "host"> & Omit<Loaded, "closables">;
 
 /**
- * Works with what `--host`, `--capabilities` and `--policies` name, and without a host with the shipped packages; what those
- * opened is closed after.
+ * Runs `work` with the exports of `--host`, `--capabilities` and `--policies`, or with the shipped packages if there is
+ * no host. Resources that the modules opened are closed afterwards.
  */
 export async function withRules<T>(
   options: Pick<CommonOptions, "host" | "capabilities" | "policies">,
@@ -135,7 +135,10 @@ export async function withRules<T>(
 
 const shipped = [releaseNotes, folderInventory, projectHandover];
 
-/** Commands tell their own story; of the kernel's log only what went wrong inside it is shown, and only when asked for. */
+/**
+ * Returns the kernel's logger: silent, unless COUNTERSIGN_LOG is set. Each command prints its own messages, so only the
+ * kernel's warnings and errors are of use to a person.
+ */
 function logErrors(complain: (line: string) => void): Logger {
   const silent = () => undefined;
   if (process.env["COUNTERSIGN_LOG"] === undefined) return { debug: silent, info: silent, warn: silent, error: silent };

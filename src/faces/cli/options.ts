@@ -1,8 +1,8 @@
 /**
  * Options that all commands share, and the readers of option values.
  *
- * Owns: the defaults (ledger file, tenant, principal) and the words for a value that cannot be read.
- * 1.  A value that cannot be read is wrong usage (exit 2), told before anything is opened.
+ * Owns: the defaults (ledger file, tenant, principal) and the messages for values that cannot be read.
+ * 1.  A value that cannot be read is wrong usage (exit 2), which is reported before anything is opened.
  */
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
@@ -18,9 +18,9 @@ import type { Terminal } from "./terminal.ts";
 
 const defaultLedger = "countersign.db";
 
-/** What a command says of its ledger and of who asks. */
+/** The options that name the ledger and the caller. */
 export interface LedgerOptions {
-  /** As it was typed; absent where nothing was. */
+  /** The ledger as it was typed; absent if `--db` was not given. */
   readonly db?: string;
   readonly capabilities: readonly string[];
   readonly policies: readonly string[];
@@ -33,14 +33,14 @@ export interface LedgerOptions {
 }
 
 export interface CommonOptions extends LedgerOptions {
-  /** The module whose export `host` has the options of the kernel. */
+  /** The module whose export `host` holds the options of the kernel. */
   readonly host?: string;
 }
 
-/** The ledger of a command that was told of none. */
+/** Returns the ledger that `--db` names, or the default. */
 export const ledgerNamed = ({ db }: Pick<LedgerOptions, "db">): string => db ?? defaultLedger;
 
-/** What a command works with. */
+/** The terminal and the options of a command. */
 export interface Session<O extends LedgerOptions = CommonOptions> {
   readonly terminal: Terminal;
   readonly options: O;
@@ -51,19 +51,22 @@ export const callerOf = ({ tenant, principal, role }: LedgerOptions): Caller => 
   principal: { type: "user", id: principal, role },
 });
 
-/** For commands that run a kernel. */
+/** Adds the options of commands that run a kernel. */
 export const addCommonOptions = (command: Command): Command =>
   addLedgerOptions(command).option(
     "--host <module>",
     "a module that exports `host`: the options of createKernel (ledger, packages, policies, roles, budgets, …)",
   );
 
-/** For commands that read or copy a ledger without a kernel. */
+/** Adds the options of commands that read or copy a ledger without a kernel. */
 export function addLedgerOptions(command: Command): Command {
   return command
     .option(
       "--db <ledger>",
-      `the ledger: a file, or postgres://user@host/database?schema=countersign (default: ${defaultLedger}, or the host's)`,
+      [
+        "the ledger: a file, or postgres://user@host/database?schema=countersign",
+        `(default: ${defaultLedger}, or the host's)`,
+      ].join(" "),
       readLedger,
     )
     .option(
@@ -86,7 +89,8 @@ export function addLedgerOptions(command: Command): Command {
 }
 
 /**
- * For commands whose credentials act as `--role` later; an authenticator of the host's alone knows its roles.
+ * Requires a known role for commands whose credentials act as `--role` later. If the host has an authenticator, only
+ * the authenticator knows its roles.
  * @throws UsageError for a role that the kernel does not know.
  */
 export async function requireKnownRole({ role, host }: CommonOptions): Promise<void> {
@@ -115,7 +119,7 @@ export function readLedger(value: string): string {
   return value;
 }
 
-/** A host's id: digits are an integer, all else is text. */
+/** Reads the id of a tenant or principal: digits are an integer, anything else is a text. */
 export function readId(value: string): string | number {
   const number = Number(value);
   if (value === "") throw new InvalidArgumentError("An id is not empty.");
@@ -146,7 +150,7 @@ export function readOrigin(value: string): string {
 
 const isInstant = (text: string): boolean => Instant.safeParse(text).success;
 
-/** UTC, to the millisecond at most. */
+/** Reads an instant; returns it in UTC, to the millisecond. @throws InvalidArgumentError. */
 export function readInstant(value: string): string {
   if (isInstant(value)) return new Date(value).toISOString();
   throw new InvalidArgumentError("It must be an instant such as 2026-12-31T18:00:00Z, or a day such as 2026-12-31.");
@@ -155,7 +159,7 @@ export function readInstant(value: string): string {
 const durationPattern = /^(\d{1,6})([smhd])$/;
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** An ISO instant, or a duration before now. */
+/** Returns a reader of an ISO instant, or of a duration before now such as `2h`. */
 export const readTime =
   ({ now }: Pick<Terminal, "now">) =>
   (value: string): string => {
@@ -178,7 +182,7 @@ export const readList = (value: string): readonly string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
-/** A JSON object, given as it is or as `@FILE`. */
+/** Reads a JSON object, which is given directly or as `@FILE`. @throws InvalidArgumentError. */
 export function readJsonObject(value: string): JsonObject {
   const parsed = readJson(value);
   if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as JsonObject;
@@ -210,7 +214,10 @@ function describePosition(text: string): string {
   return `position ${position}, line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`;
 }
 
-/** The index of the first character that cannot belong to a JSON text; its length where only the end is missing. */
+/**
+ * Returns the index of the first character that cannot belong to a JSON text, or the length of the text if only its end
+ * is missing.
+ */
 export function findJsonError(text: string): number {
   let low = 0;
   let high = text.length + 1;
@@ -222,7 +229,10 @@ export function findJsonError(text: string): number {
   return low - 1;
 }
 
-/** Returns whether a text can no longer become JSON by more characters at its end. The engine does not always say where. */
+/**
+ * Returns whether no further characters can make the prefix valid JSON. The engine does not always state the position
+ * of the error.
+ */
 function isBroken(prefix: string): boolean {
   try {
     JSON.parse(prefix);

@@ -1,7 +1,8 @@
 /**
- * Where notes begin in a repository that has no release yet: so far back that a reader sees a page of changes. And how they
- * are sorted: by folder where the subjects name no kind of change.
- * Only reads subjects. INV-1  A repository with less than a page is taken whole.
+ * Picks the beginning of the notes for a repository without a release, so that they hold about a page of changes, and
+ * groups them by folder if the commit subjects name no kind of change. Reads commit subjects only.
+ *
+ * 1.  A repository with less than a page of changes is taken as a whole.
  */
 
 import type { Section } from "../../packages/capabilities/release-notes/change.ts";
@@ -22,12 +23,12 @@ const pageOfChanges = 25;
 const maxLooked = 1000;
 
 export interface Beginning {
-  /** The hash to begin after; undefined where all of the history is less than a page. */
+  /** The hash of the commit to begin after; undefined if the whole history is less than a page. */
   readonly since: string | undefined;
   readonly sections: readonly Section[] | undefined;
 }
 
-/** Null where something else says it. */
+/** Picks a beginning and sections; null if an option or a release already gives the beginning. */
 export async function pickBeginning(program: GitProgram, options: RangeOptions): Promise<Beginning | null> {
   if (options.since !== undefined) return null;
   const { since, until_hash } = await findRange(program, {

@@ -1,7 +1,7 @@
 /**
- * The rows of an export: JSON Lines as `export` writes them, the evidence behind them left out.
+ * The rows of an export: JSON Lines as `export` writes them, without the evidence.
  *
- * 1.  Nothing is read from an export that is damaged or cut: the first line that is wrong is named.
+ * 1.  Nothing is read from an export that is damaged or cut: the error names the first wrong line.
  */
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -11,10 +11,10 @@ import { readFileLines } from "./read-lines.ts";
 import { UsageError } from "./report-error.ts";
 
 const exportRef = moduleRef(0, "cli", "read_export");
-/** How a row begins. Without one, the file is of another kind, whatever else is wrong with it. */
+/** The beginning of a row. A file without any such line is not an export. */
 const rowStart = '{"stream":';
 
-/** Those of one workflow, or all. @throws UsageError, KernelErrorException T0_LEDGER_CORRUPT. */
+/** Reads the rows of one workflow, or of all. @throws UsageError, KernelErrorException T0_LEDGER_CORRUPT. */
 export async function readExport(path: string, signal: AbortSignal, workflowId?: string): Promise<readonly TurnRow[]> {
   const lines = await Array.fromAsync(readFileLines(path, signal));
   const start = workflowId === undefined ? rowStart : `${rowStart}${JSON.stringify(workflowId)},`;

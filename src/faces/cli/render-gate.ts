@@ -1,7 +1,8 @@
 /**
- * A gate as a person decides on it: who asked and why, what would run, what changes, what each answer does.
- * Owns: the layout and the colours of a unified diff. Never: leaves out a line, or a field of what would run, without
- *       saying so; lets a text from outside begin a line of the layout.
+ * Renders a gate for the person who decides on it: the requester and reason, the call, the changes, and the consequence
+ * of each answer.
+ * Owns: the layout and the colours of a unified diff. Never: leaves out a line or a field of the call without saying
+ * so; lets a text from outside begin a line of the layout.
  */
 import type { Gate } from "../../contract/gate.ts";
 import type { Json } from "../../contract/json.ts";
@@ -14,20 +15,25 @@ import type { Paint, Style, Terminal } from "./terminal.ts";
 
 type Look = Pick<Terminal, "paint" | "now">;
 
-/** `maxLines` bounds preview and changes each; a cut one ends with how many lines are left and `rest`. */
+/**
+ * Limits of the rendering. `maxLines` bounds the preview and the changes separately; a cut section ends with the number
+ * of lines left and `rest`.
+ */
 export interface GateView {
   readonly maxLines?: number;
   readonly rest?: string;
 }
 
-/** A part of what a gate shows: shown text, of which some lines have a style. */
+/** A section of a gate: its text, safe to display, of which some lines have a style. */
 export interface Section {
   readonly title: string;
   readonly text: string;
   readonly styleOf?: (line: string) => Style | null;
 }
 
-/** What a person reads after the head, in the order in which they read it. What the diff shows whole is not shown twice. */
+/**
+ * Returns the sections after the head, in their reading order. A preview that the diff shows completely is left out.
+ */
 export function gateSections(gate: Gate, { now }: Pick<Look, "now">): readonly Section[] {
   const hidden = renderHidden(gate);
   const shown = gate.diff === null ? "not" : compareShown(gate.diff, gate.preview);
@@ -44,14 +50,15 @@ export function gateSections(gate: Gate, { now }: Pick<Look, "now">): readonly S
   ];
 }
 
-/** Returns what a colleague changed, which comes before all that they changed. */
+/** Returns the sections with a colleague's edits, which stand before the changes of the call. */
 const editSections = (gate: Gate): readonly Section[] =>
   describeGate(gate).flatMap(({ id, title, text }) =>
     id === "edits" && text !== null ? [{ title, text: showText(text) }] : [],
   );
 
 export function renderGate(gate: Gate, { paint, now }: Look, view: GateView = {}): string {
-  const head = `${paint("bold", showLine(gate.title))}  ${paint("cyan", showLine(gate.gate_id))}  ${gate.status}, opened ${describeTime(gate.opened_at, now())}`;
+  const opened = `${gate.status}, opened ${describeTime(gate.opened_at, now())}`;
+  const head = `${paint("bold", showLine(gate.title))}  ${paint("cyan", showLine(gate.gate_id))}  ${opened}`;
   const edits = editSections(gate);
   const whole = ["Details", "Edited"];
   const sections = gateSections(gate, { now }).filter(({ title }) => !whole.includes(title));
@@ -72,7 +79,7 @@ export const renderSections = (sections: readonly Section[], paint: Paint): stri
 
 type Shown = "not" | "in the changes" | "as a new file";
 
-/** Returns whether the lines that a diff keeps and adds are the preview, all of it. */
+/** Returns whether the lines that a diff keeps and adds are exactly the preview. */
 function compareShown(diff: string, preview: string): Shown {
   const lines = diff.split("\n");
   const after = lines
@@ -89,13 +96,13 @@ function describeChanges(diff: string, shown: Shown): Section {
   return { title: "Changes", text: `${from}\n${to}\na new file: all of the preview`, styleOf: styleOfDiff };
 }
 
-/** The sections that the layout shows by themselves, and not among the facts. */
+/** The sections that the layout shows separately, outside the facts. */
 const shownApart = ["edits", "effects"] as const;
 
 const renderFacts = (gate: Gate, now: number): string =>
   renderNames(factsWithout(describeGate(gate), ...shownApart), now);
 
-/** Returns a line for each fact; the further lines of a text hang under its first. */
+/** Returns a line for each fact; further lines of a text are indented under its first line. */
 const renderNames = (facts: readonly GateFact[], now: number): string =>
   facts
     .map(
@@ -108,7 +115,7 @@ const renderNames = (facts: readonly GateFact[], now: number): string =>
 const margin = 10;
 const longestValue = 2000;
 
-/** The fields that run and that the preview does not say, a line each; empty where it says all. */
+/** Lists the fields of the call that the preview does not show, a line each; empty if it shows all of them. */
 export const renderHidden = ({ kind, payload, preview }: Pick<Gate, "kind" | "payload" | "preview">): string =>
   listHiddenFields(listedPayload({ kind, payload }), preview)
     .map(({ path, value }) => `${showLine(path).padEnd(margin - 1)} ${renderValue(value)}`)
@@ -125,7 +132,7 @@ function clip(text: string, { maxLines = Number.POSITIVE_INFINITY, rest = "" }: 
   return clipped.left === 0 ? clipped.text : `${clipped.text}\n… ${clipped.left} more lines${rest && `: ${rest}`}`;
 }
 
-/** A unified diff as it can be seen; its signs are its own. */
+/** Makes a unified diff safe to display. The first character of each line, the sign of the diff, is kept. */
 export const showDiff = (diff: string): string => diff.replace(/\n$/, "").split("\n").map(showDiffLine).join("\n");
 
 const paintLines = (text: string, styleOf: (line: string) => Style | null, paint: Paint): string =>
@@ -137,7 +144,9 @@ const paintLines = (text: string, styleOf: (line: string) => Style | null, paint
     })
     .join("\n");
 
-/** The sign at the beginning is the diff's own; before an empty line it is a space that says nothing. */
+/**
+ * Makes one line of a diff safe to display. The sign at its beginning is not text; before an empty line it is a space.
+ */
 const showDiffLine = (line: string): string =>
   /^[ +-]/.test(line) ? line.slice(0, 1) + showLine(line.slice(1)) : showLine(line);
 

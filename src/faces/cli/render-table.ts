@@ -1,7 +1,7 @@
 /**
- * A table whose columns line up and that fits the terminal: columns that may shrink give way, widest first. Where they would
- * have to give more than they may, each row is a few lines of its own instead, broken between words.
- * Never: shrinks a column that is not marked so; ids stay whole, so that they can be copied.
+ * A table whose columns line up and which fits the terminal: columns that may shrink become narrower, the widest first.
+ * If they cannot become narrow enough, each row is printed as a few lines, broken between words.
+ * Never: shrinks a column that is not marked so; ids are never cut, so that they can be copied.
  */
 import { cutLine, cutShown, wrapLine } from "./render-text.ts";
 import type { Style, Terminal } from "./terminal.ts";
@@ -10,9 +10,9 @@ export interface Column<R> {
   readonly title: string;
   readonly value: (row: R) => string;
   readonly shrinks?: boolean;
-  /** How narrow it may get where it shrinks, or as narrow as its longest cell; 8 where nothing is said. */
+  /** The narrowest width of a column that shrinks; its longest cell may be narrower. Default: 8. */
   readonly least?: number;
-  /** Where rows are lines of their own: the title stands before the value. */
+  /** True if the title stands before the value when rows are printed as lines. */
   readonly labelled?: boolean;
   readonly style?: (row: R) => Style;
 }
@@ -43,7 +43,7 @@ export function renderTable<R>(
   return [head, ...lines].map((line) => line.trimEnd()).join("\n");
 }
 
-/** Shrinks what may shrink; false where the table does not fit even so. */
+/** Shrinks columns until the table fits; returns false if it does not fit at their narrowest. */
 function fitWidths<R>(widths: number[], columns: readonly Column<R>[], available: number): boolean {
   const total = () => widths.reduce((sum, width) => sum + width, gap.length * (widths.length - 1));
   const least = columns.map((column, i) => Math.min(widths[i]!, column.least ?? narrowest));
@@ -67,7 +67,10 @@ const cellsOf = <R>(row: R, columns: readonly Column<R>[], values: readonly stri
     style: style === undefined ? null : style(row),
   }));
 
-/** The cells of a row one after another, as many on a line as fit whole; a longer one is broken between words. */
+/**
+ * Lays out the cells of a row as lines, with as many whole cells on a line as fit; a longer cell is broken between
+ * words.
+ */
 function stackCells(
   cells: readonly Cell[],
   { width, paint }: { readonly width: number; readonly paint: Terminal["paint"] },

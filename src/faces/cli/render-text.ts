@@ -1,26 +1,26 @@
 /**
- * Text for people: cut, indented, and times told relative to now.
+ * Text for people: cutting, indenting, and times relative to now.
  *
- * 1.  What came from outside is shown by `showText` and `showLine` (src/protocol/visible-text.ts), once: every character
- *        of it can be seen, and none of it can stand where the program itself speaks.
+ * 1.  Text from outside passes through `showText` or `showLine` (src/protocol/visible-text.ts) exactly once, so that
+ *     every character is visible and no text can pass for the program's own output.
  */
 import { wrapAnsi } from "fast-wrap-ansi";
 import { escapeJson, nameForbidden, showLine, showText } from "../../protocol/visible-text.ts";
 
-/** JSON for programs; what cannot be seen in it is escaped. `space` as for JSON.stringify. */
+/** Formats JSON for programs, with invisible characters escaped. `space` is that of JSON.stringify. */
 export const toJsonText = (value: unknown, space = 0): string => escapeJson(JSON.stringify(value, null, space));
 
-/** Of several lines, those after the first under the first: `margin` is the width of what stands before it. */
+/** Indents all lines of a text but the first by `margin`, the width of the words that stand before the text. */
 export const hangLines = (text: string, margin: number): string =>
   showText(text).replaceAll("\n", `\n${" ".repeat(margin)}`);
 
-/** On one line, of at most `width` characters. */
+/** Shows a text on one line of at most `width` characters. */
 export function cutLine(text: string, width: number): string {
-  // A character is two units at most: what is far beyond the width need not be looked at.
+  // A character has at most two code units, so the text far beyond the width need not be examined.
   return cutShown(showLine(text.slice(0, 2 * width + 2)), width);
 }
 
-/** The same of what is shown already. */
+/** Cuts a line that is safe to display already to at most `width` characters. */
 export function cutShown(shown: string, width: number): string {
   const line = [...shown];
   if (line.length <= width) return line.join("");
@@ -33,7 +33,7 @@ export const indent = (text: string, margin = "  "): string =>
     .map((line) => (line === "" ? "" : margin + line))
     .join("\n");
 
-/** The first `limit` lines, and how many are left out. */
+/** Returns the first `limit` lines and the number of lines that are left out. */
 export function clipLines(text: string, limit: number): { readonly text: string; readonly left: number } {
   const lines = text.split("\n");
   return { text: lines.slice(0, limit).join("\n"), left: Math.max(0, lines.length - limit) };
@@ -55,11 +55,13 @@ export function describeTime(iso: string, now: number): string {
   return distance > 0 ? `${amount} ago` : `in ${amount}`;
 }
 
-/** `+0.31 s` after a beginning. */
+/** Formats the time since a beginning, such as `+0.310 s`. */
 export const describeOffset = (iso: string, from: string): string =>
   `+${((Date.parse(iso) - Date.parse(from)) / 1000).toFixed(3)} s`;
 
-/** For a shell: as it is where that is safe, else in single quotes; what cannot be seen as an escape, in $'…'. */
+/**
+ * Quotes a word for a shell: unchanged if it is safe, else in single quotes; invisible characters are escaped in $'…'.
+ */
 export function quoteWord(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   if (nameForbidden(word) === word && !word.includes("\n")) return `'${word.replaceAll("'", "'\\''")}'`;
@@ -72,13 +74,13 @@ function escapeForShell(char: string): string {
   return `\\U${(char.codePointAt(0) as number).toString(16).padStart(8, "0")}`;
 }
 
-/** Lines of at most so many cells, broken between words; further ones begin with `hang`. */
+/** Breaks a line between words into lines of at most `columns` cells; each further line begins with `hang`. */
 export const wrapLine = (line: string, columns: number, hang = ""): readonly string[] =>
   wrapAnsi(line, columns - hang.length, { hard: true })
     .split("\n")
     .map((part, i) => (i === 0 ? part : hang + part));
 
-/** The same for a text, but for its lines that are indented: what is to be copied stays on one. */
+/** Breaks the lines of a text, except indented ones: a text that is to be copied stays on one line. */
 export const wrapLines = (text: string, columns: number): string =>
   text
     .split("\n")

@@ -1,6 +1,6 @@
 /**
- * Workflows as text: the list, one with its steps, its open gates and its outcomes, the progress bar.
- * Owns: which colour a state has. Never: decides anything by a state.
+ * Renders workflows as text: one workflow with its steps, open gates and outcomes, and the progress bar.
+ * Owns: the colour of each state. Never: decides anything by a state.
  */
 import type { ParentLink } from "../../contract/child.ts";
 import type { KernelProgress, WorkflowStateName } from "../../contract/progress.ts";
@@ -39,9 +39,12 @@ export const styleOfState = (state: WorkflowStateName | StepState): Style => sty
 
 export function renderWorkflow(state: WorkflowState, look: Look): string {
   const { paint, now } = look;
-  const head = `${paint("bold", state.workflow_id)}  ${showLine(state.intent.type)}  ${paint(styles[state.state], state.state)}  ${state.progress.percent} %`;
+  const { percent } = state.progress;
+  const name = `${paint("bold", state.workflow_id)}  ${showLine(state.intent.type)}`;
+  const head = `${name}  ${paint(styles[state.state], state.state)}  ${percent} %`;
   const end = state.finished_at === null ? "" : `, ended ${describeTime(state.finished_at, now())}`;
-  const facts = `accepted ${describeTime(state.accepted_at, now())}${end}, by ${state.intent.actor.id}, cost ${state.spent}, ${state.sequence} events`;
+  const since = `accepted ${describeTime(state.accepted_at, now())}${end}`;
+  const facts = `${since}, by ${state.intent.actor.id}, cost ${state.spent}, ${state.sequence} events`;
   const parts = [head, indent(showLine(facts))];
   if (state.parent !== null) parts.push(indent(describeParent(state.parent)));
   if (state.paused !== null) parts.push(indent(paint("yellow", showLine(describePause(state.paused)))));
@@ -67,7 +70,7 @@ const describeParent = ({ workflow_id, step_id, detached }: ParentLink): string 
 
 const describeHeld = (halts: readonly string[]): string => `held by ${halts.join(", ")}`;
 
-/** What is done for a step is not told apart here; what it waits for is. */
+/** Describes the state of a step: the phase if it waits for something, else the state. */
 const describeStepState = ({ phase, state }: StepView): string => (phase === null || isWorking(phase) ? state : phase);
 
 const stepColumns: readonly Column<StepView>[] = [
@@ -95,17 +98,18 @@ function describeWait(wait: ParkedFor): string {
 
 const barWidth = 24;
 
-/** `[██████░░]  50 %  Draft the notes` */
+/** Renders progress as a bar, such as `[██████░░]  50 %  Draft the notes`. */
 export function renderProgress(
   progress: KernelProgress,
   { paint, columns }: { paint: Paint; columns: number },
 ): string {
   const full = Math.round((progress.percent / 100) * barWidth);
   const bar = paint("green", "█".repeat(full)) + paint("dim", "░".repeat(barWidth - full));
-  return `${bar} ${describePercent(progress)}  ${cutLine(describeStage(progress) + describeSub(progress, 1), Math.max(0, columns - barWidth - 10))}`;
+  const stage = cutLine(describeStage(progress) + describeSub(progress, 1), Math.max(0, columns - barWidth - 10));
+  return `${bar} ${describePercent(progress)}  ${stage}`;
 }
 
-/** Of a step's own progress a line tells quarters only. */
+/** Renders progress as a line of text, in which the progress of a step is given in quarters. */
 export const renderProgressLine = (progress: KernelProgress): string =>
   `${describePercent(progress)}  ${cutLine(describeStage(progress) + describeSub(progress, 25), 200)}`;
 
@@ -113,7 +117,7 @@ const describePercent = ({ percent }: KernelProgress): string => `${String(perce
 const describeStage = ({ current_step, stage, paused }: KernelProgress): string =>
   (current_step === null ? stage.replaceAll("_", " ") : current_step.name) + (paused === true ? ", paused" : "");
 
-/** Returns how far a step says it is, in whole steps of `by` percent; nothing at the beginning and the end. */
+/** Returns the progress that a step reports, in multiples of `by` percent; nothing at 0 and 100 percent. */
 function describeSub({ sub }: KernelProgress, by: number): string {
   const percent = Math.floor((sub?.percent ?? 0) / by) * by;
   return percent > 0 && percent < 100 ? ` (${percent} %)` : "";

@@ -1,5 +1,6 @@
 /**
- * `replay WF`: whether the workflow comes out of its ledger again, byte for byte; where not, the first event that differs.
+ * `replay WF`: checks that the workflow's ledger can be decided again byte for byte, and names the first event that
+ * differs.
  *
  * 1.  Runs no operator and writes to no ledger; a difference ends with exit 1.
  * 2.  `--file` reads an export and opens no ledger.

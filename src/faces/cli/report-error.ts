@@ -1,9 +1,9 @@
 /**
- * How a command ends badly: the message on stderr and the exit code.
+ * Reports the error that ends a command: the message on stderr and the exit code.
  *
- * 1.  1: the kernel refused, or the workflow failed. 2: wrong usage. 128 + n: ended by signal n.
- * 2.  With --json the message is one line of problem details, of wrong usage too; else what happened, the code, and
- *        the next step. An interruption is told in words.
+ * 1.  Exit code 1: the kernel refused, or the workflow failed. 2: wrong usage. 128 + n: ended by signal n.
+ * 2.  With --json the message is one line of problem details, for wrong usage too; else it has the event, the code and
+ *     the next step. An interruption is always described in words.
  */
 import { CommanderError } from "commander";
 import { KernelErrorException } from "../../contract/error.ts";
@@ -14,7 +14,7 @@ import { showLine, showText } from "../../protocol/visible-text.ts";
 import { hangLines, toJsonText, wrapLines } from "./render-text.ts";
 import { Interrupted, OutputError, type Terminal } from "./terminal.ts";
 
-/** The command cannot be understood, or names something that is not there. */
+/** The error of a command that cannot be understood, or that names something that does not exist. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -22,7 +22,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Tells what was thrown and gives the exit code for it. */
+/** Reports a thrown error and returns the exit code for it. */
 export function reportError(thrown: unknown, terminal: Terminal, json: boolean): number {
   if (thrown instanceof Interrupted) return reportInterrupted(thrown, terminal);
   if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
@@ -33,7 +33,7 @@ export function reportError(thrown: unknown, terminal: Terminal, json: boolean):
 
 const isWrongUsage = (thrown: unknown): boolean => thrown instanceof UsageError || thrown instanceof CommanderError;
 
-/** Null for what commander has told already. */
+/** Renders a thrown error; null if commander has printed it already. */
 function renderThrown(thrown: unknown): string | null {
   if (thrown instanceof CommanderError) return null;
   if (thrown instanceof KernelErrorException) return renderError(thrown.error);
@@ -41,7 +41,7 @@ function renderThrown(thrown: unknown): string | null {
   return thrown instanceof OutputError ? `error: ${thrown.message}` : describeUnexpected(thrown);
 }
 
-/** After Ctrl-C what is safe, and how to go on; others who end a program know what they do. */
+/** Reports after Ctrl-C what is safe and how to continue. Other signals come from programs, which need no message. */
 function reportInterrupted({ exitCode }: Interrupted, { complain, safety, columns }: Terminal): number {
   if (exitCode === 130) complain(wrapLines(`\nStopped. ${safety.tell ?? "Nothing was changed."}`, columns));
   return exitCode;
@@ -58,13 +58,16 @@ function problemOf(thrown: unknown): object {
   return { type: "about:blank", ...kindOf(thrown), detail };
 }
 
-/** Problem details without a type of their own (RFC 7807): no row of the catalogue stands for it. */
+/**
+ * Returns the title and status of an error without a row in the catalogue; its problem details (RFC 7807) have no type
+ * of their own.
+ */
 function kindOf(thrown: unknown): { readonly title: string; readonly status: number } {
   if (isWrongUsage(thrown)) return { title: "wrong usage", status: 400 };
   return { title: thrown instanceof OutputError ? "output failure" : "unexpected failure", status: 500 };
 }
 
-/** What happened, the code, the causes, the next step. */
+/** Renders an error of the kernel: the message, the code, the causes and the next step. */
 export function renderError(error: KernelError): string {
   const lines = [`error: ${hangLines(error.message, 11)}`, `  code     ${showLine(error.code)}`];
   for (let cause = error.cause; cause !== null; cause = cause.cause) {
@@ -75,7 +78,7 @@ export function renderError(error: KernelError): string {
   return lines.join("\n");
 }
 
-/** The next step of the error's own code, else that of the nearest cause that has one. */
+/** Finds the next step of the error's own code, else that of the nearest cause that has one. */
 function findNextStep(error: KernelError): string | null {
   if (isErrorCode(error.code)) return errorCodes[error.code].next;
   return error.cause === null ? null : findNextStep(error.cause);

@@ -1,16 +1,20 @@
 /**
- * A ledger is not copied or moved onto itself, by whatever name: nothing would be kept, and the copy would be told as sound.
+ * Refuses to copy or move a ledger onto itself under any name, since the result would be no copy and would still
+ * verify.
  *
  * Never: opens or connects to either.
- * 1.  Two paths of one file are one place, and so are two URLs in which the driver reads one host, port and database, and
- *        which name one schema.
+ * 1.  Two paths of one file are one place, and so are two URLs for which the driver finds the same host, port and
+ *     database and which name the same schema.
  */
 import { existsSync, statSync } from "node:fs";
 import { loadDriver } from "../../ledger/postgres/connect.ts";
 import { ledgerAsTyped, schemaOf } from "./choose-ledger.ts";
 import { UsageError } from "./report-error.ts";
 
-/** @throws UsageError, KernelErrorException T0_LEDGER_UNAVAILABLE where there is no driver. */
+/**
+ * Requires that `db` and `to` are two ledgers. @throws UsageError, KernelErrorException T0_LEDGER_UNAVAILABLE if the
+ * driver is not installed.
+ */
 export async function requireOtherLedger(db: string, to: string): Promise<void> {
   if (await isSameLedger(db, to))
     throw new UsageError(`${ledgerAsTyped(to)} is the ledger itself: name another place with --to`);
@@ -29,7 +33,10 @@ function isSameFile(one: string, other: string): boolean {
   return a.ino === b.ino && a.dev === b.dev;
 }
 
-/** With what the environment adds to a URL. One that cannot be read is itself: who opens it tells what is wrong. */
+/**
+ * Returns the identity of the database of a URL, with the settings that the environment adds. An unreadable URL is
+ * returned unchanged; opening it reports the error.
+ */
 async function findDatabase(url: string): Promise<string> {
   const { Client } = await loadDriver();
   try {

@@ -1,10 +1,10 @@
 /**
- * A gate on one screen: the head stays, the middle pages, the foot says which keys there are. Pure.
+ * A gate on one screen: the head stays, the middle scrolls by pages, and the foot lists the keys. Pure.
  *
- * Owns: what stands in which part, and where lines are wrapped.
+ * Owns: the contents of each part, and the wrapping of lines.
  * 1.  No line is wider than the screen, and no word is broken that fits on a line.
- * 2.  Text from outside never begins at the margin: in the middle the margin is empty, or marks a line that goes on.
- * 3.  What is not on the screen is counted.
+ * 2.  Text from outside never begins at the margin: in the middle, the margin is empty or marks a continued line.
+ * 3.  The number of lines that are not on the screen is shown.
  */
 import { wrapAnsi } from "fast-wrap-ansi";
 import type { Gate } from "../../contract/gate.ts";
@@ -20,27 +20,30 @@ export interface ScreenView {
   readonly rows: number;
   readonly paint: Paint;
   readonly now: () => number;
-  /** `2 of 7`. */
+  /** The position of the gate in the review, such as `2 of 7`. */
   readonly place: string;
   /** The first line of the middle. */
   readonly at: number;
-  /** What is asked, or which keys there are. */
+  /** The question that is asked, or the list of keys. */
   readonly foot: string;
 }
 
 export interface Rendered {
   readonly lines: readonly string[];
-  /** Where the middle begins, how many lines it has, and how many of them fit. */
+  /** The first line of the middle, its number of lines, and the number of lines that fit. */
   readonly at: number;
   readonly total: number;
   readonly height: number;
 }
 
 const fewestRows = 3;
-/** Beyond this nothing is added by a longer line; a reader's eye gets lost. */
+/** The widest text in columns; longer lines are harder to read. */
 const widest = 120;
 
-/** The middle for a number of columns. A long text takes its time: it is wrapped anew only where the screen changes. */
+/**
+ * Returns the lines of the middle for a number of columns. Wrapping a long text is slow, so it is repeated only if the
+ * width changes.
+ */
 export type Layout = (columns: number) => readonly string[];
 
 export function layOut(sections: readonly Section[], paint: Paint): Layout {
@@ -100,7 +103,7 @@ function clipHead(head: readonly string[], most: number, paint: Paint): readonly
   return [...head.slice(0, most - 1), paint("dim", `${head.length - most + 1} more lines: see Details below`)];
 }
 
-/** Of text from outside every space is kept. */
+/** Breaks a line into parts of at most `columns` cells and keeps all spaces of a text from outside. */
 const wrapText = (line: string, columns: number): readonly string[] =>
   wrapAnsi(line, columns, { hard: true, trim: false }).split("\n");
 

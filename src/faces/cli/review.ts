@@ -1,9 +1,9 @@
 /**
- * `review` and `resume WF`: the gates that wait, one after another, and a workflow taken up where it stands.
+ * `review` and `resume WF`: the gates that wait, one after another, and a workflow that continues from where it stands.
  *
- * Owns: the order, what is told of each decision, and how to go on when a person leaves.
- * 1.  A decision goes out with the gate's id and the digests of what was on the screen.
- * 2.  Without a terminal nothing is asked: the gates are shown with the commands that decide them.
+ * Owns: the order of gates, the message about each decision, and the hint for continuing when a person leaves.
+ * 1.  A decision is sent with the gate's id and the digests of the payload that was on the screen.
+ * 2.  Without a terminal nobody is asked: the gates are shown with the commands that decide them.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
@@ -61,7 +61,7 @@ export function addReview(program: Command, terminal: Terminal): void {
     .action((workflowId: string, options: ReviewOptions) => resume(workflowId, { options, terminal }));
 }
 
-/** A gate by its name. */
+/** The name of a gate: its workflow and its id. */
 interface GateName {
   readonly workflow_id: string;
   readonly gate_id: string;
@@ -86,7 +86,9 @@ const readFilter = ({ workflow, mine, forRole, operator }: ReviewOptions): GateF
 
 const page = 200;
 
-/** The names of all gates that wait now, those of the oldest workflow first: who waits longest is asked about first. */
+/**
+ * Lists the names of all waiting gates, those of the oldest workflow first, so that the longest wait is decided first.
+ */
 async function listWaiting({ kernel, caller }: CommandContext, filter: GateFilter): Promise<readonly GateName[]> {
   const names: GateName[] = [];
   for (let after: string | undefined; ; ) {
@@ -113,8 +115,8 @@ async function printGates(
 }
 
 /**
- * Asks about each until all were seen or the person leaves; a gate that opens behind a decision is asked about next.
- * Gives how many are left as they were.
+ * Asks about each gate until all have been seen or the person leaves; a gate that opens after a decision is next.
+ * Returns the number of gates that are left undecided.
  */
 export async function reviewGates(
   context: CommandContext,
@@ -138,7 +140,7 @@ export async function reviewGates(
     if (chosen.to === "next") at += 1;
     if (chosen.to === "decide") {
       const opened = await decideHere(context, gate, chosen, session);
-      // Of what was refused the edit is kept: the same gate is asked about next.
+      // The edit of a refused decision is kept, because the same gate is next.
       if (opened === null) kept = chosen.payload?.edit ?? null;
       if (opened === null) continue;
       const others = waiting.toSpliced(at, 1);
@@ -160,7 +162,9 @@ const describeDecision = ({ status, decision }: Gate): string =>
     ? status
     : `${status} by ${showLine(`${decision.principal.type} ${decision.principal.id}`)}`;
 
-/** The gates of its workflow that are open after the decision; null where it was refused. */
+/**
+ * Sends a decision. Returns the gates of the workflow that are open afterwards, or null if the decision was refused.
+ */
 async function decideHere(
   context: CommandContext,
   gate: Gate,
@@ -206,7 +210,10 @@ async function sendDecision(
 }
 
 const describeState = ({ state, error }: WorkflowState): string =>
-  `the workflow is ${state.replaceAll("_", " ")}${error === null ? "" : `: ${showLine(`${error.code}: ${error.message}`)}`}`;
+  [
+    `the workflow is ${state.replaceAll("_", " ")}`,
+    ...(error === null ? [] : [showLine(`${error.code}: ${error.message}`)]),
+  ].join(": ");
 
 function describeLeft(left: number, { options }: Session): string {
   if (left === 0) return "No gate waits any more.";
@@ -241,12 +248,12 @@ async function endPause(
   return kernel.workflow(workflowId, caller);
 }
 
-/** Between two tries to get a workflow that another process may hold. */
+/** The time between two attempts to take up a workflow that another process may hold, in ms. */
 const takeMs = 2000;
 
 /**
- * Runs the workflow here, or follows it where another process does. What a process held that died is free once its lease
- * has run out: it is tried for until the workflow rests.
+ * Runs the workflow here, or follows it if another process runs it. If that process died, its lease expires; the
+ * attempts continue until the workflow rests.
  */
 async function takeUp({ kernel }: CommandContext, before: WorkflowState, session: Session): Promise<WorkflowState> {
   const { workflow_id: workflowId, sequence } = before;

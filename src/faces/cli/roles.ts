@@ -1,8 +1,8 @@
 /**
- * `roles`: the SQL that gives a ledger in Postgres a role for kernels and one for readers.
+ * `roles`: prints the SQL that gives a ledger in Postgres a role for kernels and one for readers.
  *
- * Owns: nothing but the words. Never: runs it: that is for whoever may give rights.
- * 1.  The ledger is made by the role that asks: it owns the tables from then on.
+ * Owns: only the command line. Never: runs the SQL; a person with the right to grant does.
+ * 1.  The ledger is made by the role that runs the command, which owns the tables from then on.
  */
 import type { Command } from "commander";
 import { postgresRoles } from "../../ledger/postgres/roles.ts";
@@ -42,7 +42,7 @@ async function printRoles(options: RolesOptions, terminal: Terminal): Promise<vo
   terminal.print(json ? toJsonText({ sql }) : sql.trimEnd());
 }
 
-/** What the database has begun ends there; whoever interrupts it is heard then. */
+/** Makes the ledger. A statement that the database has begun runs to its end; an interruption takes effect after it. */
 async function makeLedger(ledger: ChosenLedger, { signal, safety }: Terminal): Promise<void> {
   signal.throwIfAborted();
   safety.tell = "The ledger may have been made; no role was told of.";

@@ -1,7 +1,7 @@
 /**
  * `run INTENT`: submits an intent of a registered capability, and with --wait runs it to its next rest.
- * Without --wait the answer comes as soon as the request is in the ledger; the work is then the next kernel's that takes
- * up unfinished work.
+ * Without --wait the answer comes as soon as the request is committed; the next kernel that takes up unfinished work
+ * runs it.
  */
 import type { Command } from "commander";
 import type { JsonObject } from "../../contract/json.ts";

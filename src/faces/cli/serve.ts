@@ -1,13 +1,13 @@
 /**
- * `serve`: the HTTP API of one ledger, on this machine unless told otherwise, until the program is interrupted.
+ * `serve`: serves the HTTP API of one ledger, by default on this machine only, until the program is interrupted.
  *
- * 1.  Nobody calls without a token; where none is given, one is made and told once. It submits, runs and reads.
- * 2.  A browser comes in by a link that is told once, is good once, and soon is not.
+ * 1.  Every call needs a token; if none is given, one is made and printed once. It may submit, run and read.
+ * 2.  A browser signs in by a link that is printed once, works once and expires soon.
  * 3.  Gates are decided by a person: in a browser's session, or with the approver's token.
- * 4.  What happens is logged to stderr as JSON lines, without what callers wrote; stdout says where it listens.
- * 5.  Told to end, it first says that it is not ready, takes no more requests, answers those under way, cuts the streams
- *        off, and then stops the kernel, which gives up what it holds: within `--linger`, `--drain` and a few seconds. A
- *        SIGTERM that was followed ends with 0.
+ * 4.  Events are logged to stderr as JSON lines, without texts from callers; stdout names the address.
+ * 5.  When it is told to end, it first reports that it is not ready, takes no more requests, answers those under way,
+ *     closes the streams, and then stops the kernel, which gives up its leases. This takes at most `--linger`,
+ *     `--drain` and a few seconds. A SIGTERM that is followed ends with exit 0.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -41,7 +41,7 @@ import { UsageError } from "./report-error.ts";
 import { isToldToEnd, type Terminal } from "./terminal.ts";
 
 interface ServeOptions extends CommonOptions, AnswerGates {
-  /** The address that it listens on. */
+  /** The address to listen on. */
   readonly listen: string;
   readonly port: number;
   readonly origin?: string;
@@ -49,15 +49,15 @@ interface ServeOptions extends CommonOptions, AnswerGates {
   readonly approverToken?: string;
   readonly logLevel: LogLevel;
   readonly metricsToken?: string;
-  /** The port of the inspector's page; `true` where none was named. */
+  /** The port of the inspector's page; `true` if none was named. */
   readonly inspect?: number | true;
   readonly notify: readonly string[];
-  /** Seconds. */
+  /** The time for which the server stays reachable while it is not ready, in seconds. */
   readonly linger: number;
   readonly drain: number;
 }
 
-/** The levels of the log; named here so that help needs no logger. */
+/** The levels of the log. They are listed here, so that help need not load the logger. */
 const logLevels = ["debug", "info", "warn", "error", "silent"] as const satisfies readonly LogLevel[];
 
 export function addServe(program: Command, terminal: Terminal): void {
@@ -112,7 +112,8 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   if (isIP(options.host ?? "") !== 0 || options.host === "localhost")
     throw new UsageError(`--host names a module; the address to listen on is --listen ${options.host}`);
   await requireKnownRole(options);
-  // Only now, because the other commands need no network and no log. One error names all packages that are missing.
+  // The entries are loaded here, because the other commands need neither network nor log. One error names all missing
+  // packages.
   const entries = [import("../../observers/telemetry/entry.ts"), import("../http/entry.ts"), import("../mcp/entry.ts")];
   await loadAllPeers("countersign serve", entries);
   const { createLogger, createObserver } = await import("../../observers/telemetry/index.ts");
@@ -133,7 +134,7 @@ interface Watching {
   readonly inspector: InspectorServer | null;
 }
 
-/** Told to whoever ends what serves. */
+/** The message for a person who ends a serving program. */
 export const servedAgain =
   "Nothing is lost: what was under way goes on from the ledger when the same command is run again.";
 
@@ -183,10 +184,13 @@ async function serve(
   if (!isTold) throw signal.reason;
 }
 
-/** How long requests that are under way may take once nothing more is taken. */
+/** The time for requests under way after the server has stopped taking new ones, in ms. */
 const graceMs = 2000;
 
-/** All that has not ended, with the Signals between tiers: it is the host that looks. Closed however the work ends. */
+/**
+ * Serves an inspector of all unfinished workflows and of the Signals between tiers, which only the host may see. It is
+ * closed however the work ends.
+ */
 async function withInspector(
   kernel: CommandContext["kernel"],
   { inspect }: ServeOptions,
@@ -206,7 +210,10 @@ async function withInspector(
 
 type Callback = (request: Request) => Promise<Response>;
 
-/** Where a notifier's receiver calls back, as Slack's buttons do: /callbacks/ and its name. */
+/**
+ * Returns the routes on which receivers of notifiers call back, such as Slack's buttons: `/callbacks/` and the
+ * notifier's name.
+ */
 const callbacksOf = (
   notifiers: readonly Notifier[],
   kernel: CommandContext["kernel"],
@@ -219,7 +226,7 @@ const callbacksOf = (
     ),
   );
 
-/** MCP at /mcp: for programs and pages of this machine, of the host that is listened on, and of the one that is named. */
+/** Opens MCP at /mcp for programs and pages of this machine, of the address that is listened on, and of `--origin`. */
 async function openMcp(kernel: CommandContext["kernel"], { listen, origin, answerGates: answersGates }: ServeOptions) {
   const { createMcpHandler } = await import("../mcp/index.ts");
   const local = ["localhost", "127.0.0.1", "[::1]"];

@@ -1,8 +1,8 @@
 /**
- * How commands end that move a workflow: wait for its next rest, show it, and say what is left to do.
+ * The end of commands that move a workflow: they wait for its next rest, show it, and say what is left to do.
  *
  * 1.  A failed workflow is shown on stdout, and its error ends the command (exit 1).
- * 2.  With --json the document is the workflow's state with the command's own fields beside it.
+ * 2.  With --json the document is the workflow's state together with the command's own fields.
  */
 import { raise } from "../../contract/error.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
@@ -40,13 +40,13 @@ const describeGate = (gate: Gate, options: CommonOptions): string =>
     `Reject:   ${decideLine(options, "reject", gate)}`,
   ].join("\n  ");
 
-/** What is told from now on if the program is interrupted: a workflow is being moved. */
+/** Sets the message that is printed if the program is interrupted while a workflow is being moved. */
 export function promiseSafety({ terminal, options }: Session, workflowId: string): void {
   const go = commandLine(options, "resume", workflowId);
   terminal.safety.tell = `What was decided and done is in the ledger, and nothing is done twice. Go on:\n  ${go}`;
 }
 
-/** What a decision was about, and what came of it; no line is longer than a narrow terminal. */
+/** Describes a decision and its result in lines that fit a narrow terminal. */
 export const describeDecided = (
   { title, gate_id, workflow_id, operator, payload_digest }: Gate,
   verdict: string,
@@ -57,7 +57,7 @@ export const describeDecided = (
     `  ${verdict}: ${showLine(operator)}, payload ${payload_digest.slice(0, 12)}`,
   ].join("\n");
 
-/** A decision on what was shown here, and on nothing that it has become since. */
+/** Returns the command that decides on the payload that was shown here, and on no later one. */
 export function decideLine(
   options: CommonOptions,
   word: "approve" | "reject",
@@ -69,7 +69,7 @@ export function decideLine(
   return commandLine(options, word, workflow_id, gate_id, "--digest", payload_digest, ...basis, ...settled);
 }
 
-/** A command as a person would type it to act on the same ledger as the same caller. */
+/** Returns a command as a person would type it to act on the same ledger as the same caller. */
 export function commandLine(options: CommonOptions, ...words: readonly string[]): string {
   const { host, capabilities, policies, tenant, principal, role, keys } = options;
   const flags = [

@@ -1,6 +1,4 @@
-/**
- * The signature over what a gate was shown to be, by the approver's own key. Never: keeps the key.
- */
+/** Signs a decision on a gate as it was shown, with the approver's own key. Never: keeps the key. */
 import { signApproval } from "../../adapters/jws-signer.ts";
 import { readAnswer } from "../../contract/answer-form.ts";
 import type { Caller } from "../../contract/auth-context.ts";
@@ -9,9 +7,9 @@ import { formOfGate } from "../../protocol/form-fields.ts";
 import { UsageError } from "./report-error.ts";
 
 interface Shown {
-  /** Undefined where none is open. */
+  /** The open gate; undefined if none is open. */
   readonly gate: Gate | undefined;
-  /** The log's length makes each signature a new one. */
+  /** The length of the log, which makes each signature unique. */
   readonly sequence: number;
 }
 
@@ -21,7 +19,7 @@ interface Word {
   readonly payload: GateRequest["payload"];
 }
 
-/** Nothing without a key. @throws UsageError where no such gate is open. */
+/** Signs a decision; returns no signature if there is no key. @throws UsageError if the gate is not open. */
 export async function signDecision(
   { gate, sequence }: Shown,
   { decision, caller: { principal }, payload }: Word,
@@ -32,7 +30,7 @@ export async function signDecision(
   const nonce = String(sequence);
   const { resolution, result, answer, apply_targets } = payload ?? {};
   const settled = gate.kind !== "in_doubt" ? null : decision === "reject" ? "failed" : resolution;
-  // What is signed is the answer as the form of the gate reads it, which is what the kernel records.
+  // The signature covers the answer as the gate's form parses it, which is what the kernel records.
   const form = formOfGate(gate);
   const reading = form === null || answer === undefined ? null : readAnswer(form, answer);
   const read = reading?.ok === true ? reading.value : answer;

@@ -1,14 +1,14 @@
 /**
- * The terminal as commands see it: where text goes, how wide it is, whether anybody can answer, and when to stop.
+ * The terminal as commands see it: where text goes, how wide it is, whether a person can answer, and when to stop.
  *
- * Owns: colours (only on a terminal, never against NO_COLOR), the closed pipe, the interruption, and what is told of it.
- * 1.  A reader that went away ends the program quietly; it never throws. Output that cannot be written, as on a full
- *        disk, is an OutputError, which `settle` tells at the latest.
- * 2.  `interactive` is false wherever a question could wait for nobody.
- * 3.  Nothing reaches a terminal but characters that can be seen, line feeds, and our own colours: whatever a command
- *        forgot to name is named here.
- * 4.  A terminal that shows ASCII alone gets nothing else: our symbols have a form in it, other characters are named.
- *        TERM=dumb is never redrawn and has no colours.
+ * Owns: colours (only on a terminal, never against NO_COLOR), the closed pipe, and the interruption with its message.
+ * 1.  A reader that has gone away ends the program without an error. Output that cannot be written, as on a full disk,
+ *     is an OutputError, which `settle` throws at the latest.
+ * 2.  `interactive` is false if a question could wait for nobody.
+ * 3.  A terminal receives only visible characters, line feeds and our own colours: any other character is replaced by
+ *     its name here.
+ * 4.  A terminal that shows only ASCII receives only ASCII: our symbols have a replacement, other characters are named.
+ *     TERM=dumb is never redrawn and has no colours.
  */
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
@@ -20,39 +20,42 @@ export type Style = Parameters<typeof styleText>[0];
 export type Paint = (style: Style, text: string) => string;
 
 export interface Terminal {
-  /** Both ends are terminals and the output is for people. */
+  /** True if both ends are terminals and the output is for people. */
   readonly interactive: boolean;
-  /** Output may be redrawn in place. */
+  /** True if output may be redrawn in place. */
   readonly live: boolean;
   readonly columns: number;
-  /** A screen of one's own; null where lines can only be written one after another. */
+  /** Opens a separate screen; null if lines can only be written one after another. */
   readonly openScreen: (() => Screen) | null;
-  /** One line that a person types; null where they leave it (Ctrl-C, end of input). Only where `interactive`. */
+  /** Asks for one line; null if the person leaves (Ctrl-C, end of input). It may be called only if `interactive`. */
   readonly ask: (question: string) => Promise<string | null>;
   /** The command of the person's editor; null where none is set. */
   readonly editor: string | null;
   readonly paint: Paint;
-  /** Aborted by a signal or by a closed pipe, with an Interrupted; by output that cannot be written, with an OutputError. */
+  /**
+   * The signal that ends the program: aborted with an Interrupted by a signal or a closed pipe, with an OutputError if
+   * output cannot be written.
+   */
   readonly signal: AbortSignal;
-  /** Epoch ms. */
+  /** Returns the present time in epoch ms. */
   readonly now: () => number;
-  /** What holds if the program is interrupted now, and how to go on; told when it is. */
+  /** The message for an interruption: what is safe at present, and how to continue. */
   readonly safety: { tell: string | null };
   readonly print: (line: string) => void;
   readonly write: (text: string) => void;
   readonly complain: (line: string) => void;
-  /** Writes line by line, no faster than the reader reads. What is `exact` goes to files and pipes as it is. */
+  /** Writes line by line, no faster than the reader reads. `exact` lines go to files and pipes unchanged. */
   readonly printAll: (lines: AsyncIterable<string>, as?: "exact") => Promise<void>;
-  /** Resolves when all that was written is out, or nobody reads it any more. @throws OutputError. */
+  /** Resolves when all output is written, or when nobody reads it any more. @throws OutputError. */
   readonly settle: () => Promise<void>;
 }
 
-/** Takes back the line that is being redrawn; only at the beginning of what is written. */
+/** Erases the line that is being redrawn. It may stand only at the beginning of a write. */
 export const eraseLine = "\r\u001b[2K";
 
 const sequenceStart = "\u001b";
 
-/** The sequences of `paint`: bold, dim, and colours of the text. */
+/** The escape sequences of `paint`: bold, dim, and colours of the text. */
 const ownColours = new RegExp(`(${sequenceStart}\\[(?:[12]|22|3[1-69])m)`);
 
 type Guard = (text: string) => string;
@@ -68,7 +71,7 @@ const guardParts =
 const guardText = guardParts(nameForbidden);
 const asIs: Guard = (text) => text;
 
-/** Our own symbols in ASCII; all else that is not ASCII is named by its number. */
+/** Our own symbols and their replacements in ASCII; any other character is named by its number. */
 const symbols: Readonly<Record<string, string>> = { "█": "#", "░": "-", "…": "...", "‹": "<", "›": ">", "→": "->" };
 export const toAscii = guardParts((text) =>
   text.replace(
@@ -77,7 +80,7 @@ export const toAscii = guardParts((text) =>
   ),
 );
 
-/** The same terminal, for text of which nobody knows whether all of it can be seen. */
+/** Wraps a terminal so that invisible characters are named in all text that is written to it. */
 export function guardTerminal(terminal: Terminal): Terminal {
   const { print, write, complain, printAll, openScreen: open, ask } = terminal;
   return {
@@ -101,7 +104,7 @@ async function* guardLines(lines: AsyncIterable<string>, adapt: Guard = asIs): A
   for await (const line of lines) yield adapt(guardText(line));
 }
 
-/** Why the program ends early, and its exit code: 130 and the like after a signal, 0 after a closed pipe. */
+/** The reason for which the program ends early, and its exit code: 128 + n after signal n, 0 after a closed pipe. */
 export class Interrupted extends Error {
   readonly exitCode: number;
 
@@ -112,7 +115,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** What was written got out in part, or not at all. */
+/** The error of output that could not be written, or only in part. */
 export class OutputError extends Error {
   constructor(cause: NodeJS.ErrnoException) {
     super(`stdout cannot be written (${cause.message}); what is there is cut short: make room, or send it elsewhere`);
@@ -121,18 +124,21 @@ export class OutputError extends Error {
 }
 
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-/** A program that is told to end by whoever runs it, and does, has not failed. */
+/** Returns whether the program was told to end by SIGTERM; following it is not a failure. */
 export const isToldToEnd = (reason: unknown): boolean =>
   reason instanceof Interrupted && reason.exitCode === signalCodes.SIGTERM;
 
-/** How long after a signal the same one is its echo, in ms, where the launcher runs the program in a second process. */
+/**
+ * The time in ms within which a repeated signal is an echo of the first, if the launcher runs the program in a second
+ * process.
+ */
 const echoMs = 1000;
 
 const afterEcho = (run: () => void): void => void setTimeout(run, echoMs).unref();
 
 /**
- * Each signal ends the program once; the next one kills it. What is sent to both processes the launcher passes on too
- * (bin.mjs): there the next one counts only once `later` has run what it is given.
+ * Ends the program at the first signal; the next one kills it. A signal that reaches both processes is also passed on
+ * by the launcher (bin.mjs). In that case, the next signal counts only after `later` has run its callback.
  */
 export function handleSignals(
   source: NodeJS.EventEmitter,
@@ -141,7 +147,7 @@ export function handleSignals(
 ): void {
   const ignore = (): void => undefined;
   for (const [name, code] of Object.entries(signalCodes)) {
-    // There before the first signal: between two listeners a signal would kill.
+    // This listener is registered before the first signal, because a signal without a listener kills the process.
     if (later !== null) source.on(name, ignore);
     source.once(name, () => {
       stop(new Interrupted(name, code));
@@ -152,7 +158,7 @@ export function handleSignals(
 
 const defaultColumns = 100;
 
-/** What the environment says of the terminal. */
+/** The variables of the environment that describe the terminal. */
 export interface Surroundings {
   readonly TERM?: string | undefined;
   readonly LC_ALL?: string | undefined;
@@ -160,13 +166,13 @@ export interface Surroundings {
   readonly LANG?: string | undefined;
 }
 
-/** A locale that is named and is not UTF-8; where none is named, UTF-8 is what terminals speak. */
+/** Returns whether a locale is named that is not UTF-8; without a locale, UTF-8 is assumed. */
 export function showsAsciiOnly({ LC_ALL, LC_CTYPE, LANG }: Surroundings): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG || "";
   return locale !== "" && !/utf-?8/i.test(locale);
 }
 
-/** The process's own terminal. Listens to signals once: a second Ctrl-C ends the process at once. */
+/** Opens the process's own terminal. It listens to each signal once: a second Ctrl-C ends the process at once. */
 export function openTerminal(json: boolean): Terminal {
   const { stdin, stdout, stderr, env } = process;
   const stop = new AbortController();
@@ -205,7 +211,7 @@ const adaptScreen = (screen: Screen, adapt: Guard): Screen => ({
   show: (lines) => screen.show(lines.map(adapt)),
 });
 
-/** Ctrl-C at a question is an interruption like any other. */
+/** Asks for one line; Ctrl-C at the question is an interruption like any other. */
 async function askLine(question: string, stop: AbortController): Promise<string | null> {
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   lines.once("SIGINT", () => stop.abort(new Interrupted("SIGINT", signalCodes.SIGINT)));
@@ -222,7 +228,10 @@ async function askLine(question: string, stop: AbortController): Promise<string 
 const onBrokenOutput = (error: NodeJS.ErrnoException): Error =>
   error.code === "EPIPE" ? new Interrupted("a closed pipe", 0) : new OutputError(error);
 
-/** An empty write comes after all others; what was wrong with one of them has aborted the signal by then. */
+/**
+ * Waits until all output is written. An empty write completes after all others; an error of an earlier write has
+ * aborted the signal by then.
+ */
 async function settle(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => process.stdout.write("", () => resolve()));
   if (signal.reason instanceof OutputError) throw signal.reason;
@@ -235,7 +244,7 @@ async function printAll(lines: AsyncIterable<string>, signal: AbortSignal): Prom
   }
 }
 
-/** Returns the reason of the signal where it was aborted. */
+/** Returns a handler that throws the reason of the signal if it was aborted, else the error. */
 const rethrowFor =
   (signal: AbortSignal) =>
   (error: unknown): never => {

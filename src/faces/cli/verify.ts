@@ -1,8 +1,8 @@
 /**
- * `verify`: checks the hash chain of a ledger, of one workflow, or of an export without any ledger.
+ * `verify`: checks the hash chains of a ledger, of one workflow, or of an export without a ledger.
  *
  * 1.  The first broken entry is named by line, stream and sequence; a broken chain ends with exit 1.
- * 2.  The file check opens no ledger and runs nothing: only `verifyEvidence` over the file's lines.
+ * 2.  The check of a file opens no ledger and runs nothing: it calls `verifyEvidence` on the file's lines.
  */
 import type { Command } from "commander";
 import type { SignatureCheck } from "../../adapters/verify-signatures.ts";
@@ -23,7 +23,7 @@ interface VerifyOptions extends CommonOptions {
   readonly file?: string;
 }
 
-/** What a ledger's check and an export's have in common. */
+/** The result of a check, of a ledger and of an export alike. */
 interface Verdict extends Partial<Omit<EvidenceVerdict, "broken">> {
   readonly ok: boolean;
   readonly checked: number;
@@ -59,13 +59,13 @@ async function verify(workflowId: string | undefined, session: Session<VerifyOpt
 }
 
 function verifyLedger(workflowId: string | undefined, session: Session): Promise<Verdict> {
-  // Of the whole ledger nobody but its host may be told.
+  // A check of the whole ledger is for its host only, so it is made without a caller.
   return withKernel(session, ({ kernel, caller }) =>
     kernel.verify(workflowId, checkOf(session.options), workflowId === undefined ? undefined : caller),
   );
 }
 
-/** With `--keys` a signature also has to be of one of the approver's keys. */
+/** Returns the options of the signature check. With `--keys`, a signature must be by one of the approver's keys. */
 const checkOf = ({ keys }: VerifyOptions): SignatureCheck =>
   keys === undefined ? {} : { keys: readApproverKeys(keys) };
 
@@ -96,8 +96,10 @@ export function renderVerdict(
   return [head, ...(ok ? [...ends, ...beside] : breaks).map((line) => `  ${showLine(line)}`)].join("\n");
 }
 
-const describePlace = ({ line, stream, sequence, index }: Break): string =>
-  `${line === undefined ? "" : `line ${line}, `}${stream} ${index === undefined ? `at sequence ${sequence}` : `in the index ${index.table}`}`;
+const describePlace = ({ line, stream, sequence, index }: Break): string => {
+  const place = index === undefined ? `at sequence ${sequence}` : `in the index ${index.table}`;
+  return `${line === undefined ? "" : `line ${line}, `}${stream} ${place}`;
+};
 
 const meanings: Readonly<Record<string, string>> = {
   hash: "the hash does not fit the entry",

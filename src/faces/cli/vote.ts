@@ -1,6 +1,4 @@
-/**
- * `withdraw` and `delegate`: what may be said at a gate beside deciding it; and how votes are told.
- */
+/** `withdraw` and `delegate`: the commands at a gate beside deciding it, and the description of votes. */
 import type { Command } from "commander";
 import type { GateResponse } from "../../contract/gate.ts";
 import type { GateTally } from "../../contract/gate-vote.ts";
@@ -58,7 +56,7 @@ function delegate({ workflowId, gateId }: AtGate, session: Session<DelegateOptio
   });
 }
 
-/** Where the votes stand after what was said; with --json the answer is in the document. */
+/** Prints the votes of the gate after a command; with --json the answer is in the document. */
 export function showAnswer({ terminal, options }: Session, { status, tally }: GateResponse): void {
   if (options.json || tally === undefined) return;
   terminal.print(describeTally(status, tally));

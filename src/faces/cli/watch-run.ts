@@ -1,8 +1,8 @@
 /**
- * Follows a workflow to its next rest and tells its progress: a bar on a terminal, plain lines elsewhere, nothing with
- * --json. Progress is the kernel's; nothing is counted here.
+ * Follows a workflow to its next rest and prints its progress: a bar on a terminal, plain lines elsewhere, nothing with
+ * --json. The progress is the kernel's; nothing is counted here.
  *
- * 1.  A workflow that another process runs is followed too: by looking at the ledger now and then.
+ * 1.  A workflow that another process runs is followed too, by polling the ledger.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KernelProgress } from "../../contract/progress.ts";
@@ -14,27 +14,27 @@ import { renderProgress, renderProgressLine } from "./render-workflow.ts";
 import { promiseSafety } from "./show-result.ts";
 import { eraseLine, type Terminal } from "./terminal.ts";
 
-/** Between two looks at what other processes write. */
+/** The time between two polls for rows of other processes, in ms. */
 export const pollMs = 250;
 
 export interface Watched {
   readonly kernel: Kernel;
   readonly workflowId: string;
-  /** Progress up to this sequence has been told before. */
+  /** Progress up to this sequence has been printed before. */
   readonly after?: number;
 }
 
-/** The workflow as it rests: completed, failed, cancelled or waiting for a person. */
+/** Waits until the workflow rests, and returns its state: completed, failed, cancelled or waiting for a person. */
 export async function watchRun({ kernel, workflowId, after = 0 }: Watched, session: Session): Promise<WorkflowState> {
   promiseSafety(session, workflowId);
   const watch = new AbortController();
   const signal = AbortSignal.any([watch.signal, session.terminal.signal]);
   const steps = kernel.progress(workflowId, { after, signal });
-  // What goes wrong with the workflow is told by waiting for it, not by its progress.
+  // An error of the workflow is reported by the wait for it, not by its progress.
   const told = session.options.json ? null : printProgress(steps, session.terminal).catch(() => undefined);
   try {
     const state = await Promise.race([kernel.settled(workflowId), lookForRest(kernel, workflowId, signal)]);
-    // A kernel that is being stopped lets go of whoever waits; that is no rest.
+    // A kernel that is being stopped resolves all waits; the workflow is not at rest then.
     session.terminal.signal.throwIfAborted();
     return state;
   } finally {
@@ -45,7 +45,8 @@ export async function watchRun({ kernel, workflowId, after = 0 }: Watched, sessi
 }
 
 /**
- * Returns a workflow once it rests at two looks in a row, with no event between them; never once the signal has aborted.
+ * Returns a workflow once it rests at two polls in a row, with no event between them. It never resolves once the signal
+ * has aborted.
  */
 export async function lookForRest(
   kernel: Kernel,
@@ -56,7 +57,7 @@ export async function lookForRest(
   let before = 0;
   for (;;) {
     await sleep(pollMs, undefined, { signal }).catch(() => undefined);
-    // Nobody waits for this any more, and the ledger may be closed.
+    // The command no longer waits, and the ledger may be closed.
     if (signal.aborted) return new Promise(() => undefined);
     const state = await kernel.workflow(workflowId);
     if (isRest(state) && state.sequence === before) return state;

@@ -1,7 +1,8 @@
 /**
- * `whatif`: which past decisions another policy set would have taken otherwise. Only reads: nothing runs, nothing is written.
+ * `whatif`: finds past decisions that another policy set would have decided differently. It only reads: no workflow
+ * runs and nothing is written.
  *
- * 1.  Exit 0 whether or not anything differs; stdout carries what was found, stderr how fast.
+ * 1.  The exit code is 0 whether or not anything differs; findings go to stdout, the speed to stderr.
  * 2.  With --json each finding is a line, and the last line is the report (`kind` is "report").
  */
 import type { Command } from "commander";
@@ -90,5 +91,7 @@ const columnsFor = ({ now }: Terminal): readonly Column<WhatIfFinding>[] => [
   { title: "REASON", value: (row) => row.would_be?.reason ?? row.reason, shrinks: true },
 ];
 
-const describeSpeed = ({ workflows, decisions }: WhatIfReport, ms: number): string =>
-  `${workflows} workflows, ${decisions} decisions in ${(ms / 1000).toFixed(2)} s: ${Math.round((1000 * workflows) / Math.max(ms, 1))} workflows a second`;
+const describeSpeed = ({ workflows, decisions }: WhatIfReport, ms: number): string => {
+  const rate = Math.round((1000 * workflows) / Math.max(ms, 1));
+  return `${workflows} workflows, ${decisions} decisions in ${(ms / 1000).toFixed(2)} s: ${rate} workflows a second`;
+};
