@@ -66,10 +66,8 @@ const kindsByWords: readonly (readonly [RegExp, ChangeKind])[] = [
     new RegExp(`^(?:(?:release|publish|bump to|bump version to|prepare(?: for)?) )?${version}\\b[^a-z]*$`, "i"),
     "release",
   ],
-  [
-    /^(?:version packages?|publish(?: release)?|release|enter prerelease mode)(?: \(|$)|^(?:bump|update) (?:the )?(?:package )?versions?\b/i,
-    "release",
-  ],
+  [/^(?:version packages?|publish(?: release)?|release|enter prerelease mode)(?: \(|$)/i, "release"],
+  [/^(?:bump|update) (?:the )?(?:package )?versions?\b/i, "release"],
   [about("changesets?"), "release"],
   // A hosting service's subject for a private fix.
   [/^(?:security\b|cve-\d|merge commit from fork$)/i, "security"],
@@ -104,13 +102,13 @@ const kindsByWords: readonly (readonly [RegExp, ChangeKind])[] = [
     "documentation",
   ],
   [
-    /^(?:docs?|document(?:s|ed)?|clarif(?:y|ies|ied)|explain(?:s|ed)?|readme|changelog|typos?|comments?)\b|^(?:\w+ )?jsdoc\b|\b(?:docs|documentation|readme|typo)\b(?: \(#\d+\))?$/i,
+    /^(?:docs?|document(?:s|ed)?|clarif(?:y|ies|ied)|explain(?:s|ed)?|readme|changelog|typos?|comments?)\b/i,
     "documentation",
   ],
-  [
-    /^(?:bump|upgrade|downgrade|pin|unpin)\b|^update\b.*\b(?:deps?|dependenc(?:y|ies)|packages?|monorepo)\b|^(?:update|move)\b.*\bto (?:version |v)?\d+(?:\.\d+)*\b|^update (?:to )?typescript\b/i,
-    "dependency",
-  ],
+  [/^(?:\w+ )?jsdoc\b|\b(?:docs|documentation|readme|typo)\b(?: \(#\d+\))?$/i, "documentation"],
+  [/^(?:bump|upgrade|downgrade|pin|unpin)\b/i, "dependency"],
+  [/^update\b.*\b(?:deps?|dependenc(?:y|ies)|packages?|monorepo)\b|^update (?:to )?typescript\b/i, "dependency"],
+  [/^(?:update|move)\b.*\bto (?:version |v)?\d+(?:\.\d+)*\b/i, "dependency"],
   [/^(?:remove|add) (?:an? )?(?:unused )?(?:dev ?)?dep(?:s|endenc(?:y|ies))?\b/i, "dependency"],
   [about("lock ?files?", "(?:pnpm|package|yarn)[-.]lock(?:\\.\\w+)?"), "dependency"],
   [
@@ -135,9 +133,10 @@ const kindsByWords: readonly (readonly [RegExp, ChangeKind])[] = [
     "maintenance",
   ],
   [
-    /^(?:(?:meta|minor|small|more|code)?\s*(?:tweaks?|clean-?ups?|tidy-?ups?|refactors?|refactoring|nits?)|tests?|format|lint|tidy|oops|wip|meta)\b[^a-z]*$|^(?:fix|tweak) (?:things?|stuff|build)$/i,
+    /^(?:meta|minor|small|more|code)?\s*(?:tweaks?|clean-?ups?|tidy-?ups?|refactors?|refactoring|nits?)\b[^a-z]*$/i,
     "maintenance",
   ],
+  [/^(?:tests?|format|lint|tidy|oops|wip|meta)\b[^a-z]*$|^(?:fix|tweak) (?:things?|stuff|build)$/i, "maintenance"],
   [
     /^(?:fix(?:e[sd])?|correct(?:s|ed)?|repair(?:s|ed)?|resolve[sd]?|prevent(?:s|ed)?|avoid(?:s|ed)?|patch(?:e[sd])?|handle[sd]?)\b/i,
     "fix",

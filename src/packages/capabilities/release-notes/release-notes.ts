@@ -80,7 +80,10 @@ function planReleaseNotes(input: ReleaseNotesInput, step: StepOf): ExecutionPlan
   const steps = [found.collect, found.classify, found.group, notes.draft, notes.check, notes.publish];
   const data = data_out === undefined ? [] : draftData(input, step, { ...found, ...notes, path: data_out });
   return {
-    reasoning: `Read the history of ${repo}, sort it by kind of change, draft the notes, check that no commit is lost, and write ${out} after approval.`,
+    reasoning: [
+      `Read the history of ${repo}, sort it by kind of change, draft the notes, check that no commit is lost,`,
+      `and write ${out} after approval.`,
+    ].join(" "),
     steps: [...steps, ...data],
   };
 }

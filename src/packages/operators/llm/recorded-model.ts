@@ -126,9 +126,11 @@ async function* listen(
   }
 }
 
-/** What is said of a key may hold some of it. */
+/**
+ * The statuses of refused access. The message of such an error is not recorded, since it may hold a part of the key.
+ */
 const ofAccess: readonly unknown[] = [401, 402, 403];
-/** Headers that say when to come again. */
+/** The headers that tell when to try again. */
 const pauses = ["retry-after", "retry-after-ms", "date"];
 
 function failureOf(thrown: unknown): Failure {

@@ -95,7 +95,7 @@ const unsent: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_
 const wasNotSent = (thrown: unknown): boolean =>
   isCode(thrown, SdkErrorCode.NotConnected) || turnedAway(thrown) || unsent.has(codeOf(thrown));
 
-/** Node's code of a failed system call, under `fetch failed` too. */
+/** Returns Node's code of a failed system call, which `fetch failed` carries in its cause. */
 function codeOf(thrown: unknown): unknown {
   const { code, cause } = (thrown ?? {}) as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
   return cause?.code ?? code;
