@@ -1,11 +1,12 @@
 /**
- * Which charts of a workflow an event is for: the one table that the live actors and the inspector's player share.
+ * Addresses of a workflow's events: the one table from which the live actors and the inspector's player learn which
+ * charts receive an event.
  *
  * Owns: which charts begin, and which receive an event. Never: the state of a chart (its table), the record (the fold).
- * 1.  Steps begin with the plan that names them, or with the step that adds them, and with each restart; a gate each
- *     time that it is opened. A decision that is kept for a gate that has not begun is the workflow's, as the record
- *     has it.
- * 2.  Children come before their workflow: an actor that has ended itself receives nothing.
+ * 1.  Steps begin with the plan that names them, or with the step that adds them, and with each restart; a gate begins
+ *     each time that it is opened. A decision that is kept for a gate that has not begun belongs to the workflow, as in
+ *     the record.
+ * 2.  Children come before their workflow, because an actor that has ended itself receives nothing.
  */
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import { type EventFacts, eventTypes, factsOf, isHeardBy } from "../src/contract/events.ts";

@@ -1,4 +1,4 @@
-/** The page that shows all drawings at once. */
+/** The page that shows all drawings. */
 
 import type { AnyStateMachine } from "xstate";
 import { definitionOf } from "../machines/index.ts";
@@ -14,7 +14,8 @@ an arrow from a state to itself carries events that are accepted and move nothin
 box, in italics). In the pictures blue arrows lead on and brown ones lead back.
 
 All files here but the scripts are generated: \`npm run draw\` writes them, and a test fails when one is stale.
-[Growth](growth.md) tells what kernels on one database carry and what to run at which size; \`npm run growth -- --write\` makes it.
+[Growth](growth.md) shows the load that kernels on one database carry, and what to run at which size;
+\`npm run growth -- --write\` makes it.
 `;
 
 export function renderReadme(machines: readonly AnyStateMachine[]): string {
@@ -25,5 +26,6 @@ function renderSection(machine: AnyStateMachine): string {
   const { id } = machine;
   const files = ["json", "mmd", "svg"].map((ending) => `[${ending}](${id}.${ending})`).join(" · ");
   const title = `${id.charAt(0).toUpperCase()}${id.slice(1)}`;
-  return `## ${title}\n\n[source](../machines/${id}.ts) · ${files}\n\n\`\`\`mermaid\n${renderChartMermaid(readDefinition(definitionOf(machine), { notes: true }))}\`\`\`\n`;
+  const drawing = renderChartMermaid(readDefinition(definitionOf(machine), { notes: true }));
+  return `## ${title}\n\n[source](../machines/${id}.ts) · ${files}\n\n\`\`\`mermaid\n${drawing}\`\`\`\n`;
 }

@@ -118,7 +118,7 @@ function addRecordTests({ test, expect }: SuiteParts): void {
     expect(await store.findKey("acme", "other")).toEqual(null);
   });
 
-  test("of two workflows with one unique key one is refused wholly, also in one batch; a tenant's keys are its own", async (store) => {
+  test("of two workflows of a tenant with one unique key, one is refused, also in one batch", async (store) => {
     const turn = (n: number, tenant_id = "acme") => {
       const keys = [{ key: "u", action_id: `act_${n}`, unique: true }];
       return firstTurn(testStream(n, { tenant_id }), {}, { indexes: { keys } });
@@ -203,7 +203,7 @@ function addChargeTests({ test, expect }: SuiteParts): void {
     expect(await store.chargesOf("umbrella")).toEqual([]);
   });
 
-  test("money adds up as decimals do: tenths and millionths are exact, whatever is charged and given back", async (store) => {
+  test("money adds up as decimals do: sums of tenths and millionths are exact, also with refunds", async (store) => {
     let at = await putWorkflow(store, testStream(1));
     for (const money of [0.1, 0.2, 0.000001, 1_000_000_000, -0.1, 0.7, -1_000_000_000, -0.000001]) {
       const amounts = { tokens: 0, money, invocations: 0, wall_ms: 0 };
@@ -215,7 +215,7 @@ function addChargeTests({ test, expect }: SuiteParts): void {
     expect(standing?.money).toEqual(0.9);
   });
 
-  test("amounts that are to stay within a ceiling reach it and never pass it, in one batch and in one entry", async (store) => {
+  test("amounts under a ceiling reach it and never pass it, in one batch and in one entry", async (store) => {
     const within = { tokens: 10 };
     const none = { tokens: 0, money: 0, invocations: 0, wall_ms: 0 };
     const charge = (tokens: number, bound = true) => ({
@@ -228,7 +228,7 @@ function addChargeTests({ test, expect }: SuiteParts): void {
     const batch = [begun(1, charge(6)), begun(2, charge(5)), begun(3, charge(2), charge(3)), begun(4, charge(4))];
     expect((await store.append(batch)).map(verdict)).toEqual([true, "spent", "spent", true]);
     expect((await store.head(idOf(2)))?.workflow_id).toEqual(undefined);
-    // What is given back in the same entry was still taken before it; what is not bound is counted and not refused.
+    // A refund in the same entry does not make room for its charges; an unbound amount is counted and not refused.
     expect(await judge(store, begun(5, charge(-4, false), charge(4)))).toEqual("spent");
     expect(await judge(store, begun(6, charge(-4, false)))).toEqual(true);
     expect(await judge(store, begun(7, charge(4)))).toEqual(true);
@@ -239,7 +239,7 @@ function addChargeTests({ test, expect }: SuiteParts): void {
 }
 
 function addChargesOfAllTests({ test, expect }: SuiteParts): void {
-  test("what tenants add to a counter of all is held to its ceiling whoever adds, and is no tenant's own", async (store) => {
+  test("a counter of all tenants keeps its ceiling for each of them, and belongs to no tenant", async (store) => {
     const none = { tokens: 0, money: 0, invocations: 0, wall_ms: 0 };
     const begun = (n: number, tenant_id: Id, tokens: number) => {
       const charge = { counter: "model", amounts: { ...none, tokens } };
@@ -251,14 +251,14 @@ function addChargesOfAllTests({ test, expect }: SuiteParts): void {
     expect(await judge(store, begun(4, "acme", 1))).toEqual("spent");
     const standing = async (tenantId: Id | null) => (await store.charges(tenantId, ["model"]))[0]?.tokens;
     expect([await standing(null), await standing("acme"), await standing("umbrella")]).toEqual([10, 6, 4]);
-    // A tenant may be called as nobody is.
+    // A tenant may have the id "null".
     expect(await standing("null")).toEqual(0);
     expect(await store.chargesOf("acme")).toEqual([{ counter: "model", amounts: { ...none, tokens: 6 } }]);
   });
 }
 
 function addVersionTests({ test, expect }: SuiteParts): void {
-  test("the version changes with the tenant's memory and documents and the thread's workflows, and with nothing else", async (store) => {
+  test("the version changes only with the tenant's memory and documents and the thread's workflows", async (store) => {
     const threaded = await putWorkflow(store, testStream(1, { thread_id: "t" }));
     const plain = await putWorkflow(store, testStream(2));
     const seen = async () => [

@@ -106,7 +106,7 @@ function addHolderTests({ test, expect }: SuiteParts): void {
     expect(await store.held(me)).toEqual([{ workflow_id: one.id, epoch: 1 }]);
   });
 
-  test("an owner that is late keeps all it holds where nobody has looked, and else has lost all of it", async (store) => {
+  test("a late owner keeps all that it holds unless another has looked, and otherwise loses all", async (store) => {
     const [one, two] = [await putWorkflow(store, testStream(1)), await putWorkflow(store, testStream(2))];
     await store.beat(me, 0, ttlMs);
     for (const { id } of [one, two]) await store.claim(id, me, 0);
@@ -120,7 +120,7 @@ function addHolderTests({ test, expect }: SuiteParts): void {
     expect(await store.beat(me, 7100, ttlMs)).toEqual(true);
   });
 
-  test("what an owner claims between its end and its next beat is lost with the rest", async (store) => {
+  test("an owner loses what it claims between its end and its next heartbeat", async (store) => {
     const { id } = await putWorkflow(store, testStream(1));
     await store.beat(me, 0, ttlMs);
     await store.beat("you", 2000, ttlMs);
@@ -162,7 +162,7 @@ function addTakeUpTests({ test, expect }: SuiteParts): void {
     expect(await take("due", 300)).toEqual([idOf(1)]);
   });
 
-  test("abandoned is what is unfinished, held by nobody alive, and not waiting for a person or a time", async (store) => {
+  test("an abandoned workflow is unfinished, has no live owner, and waits for no person or time", async (store) => {
     const states = ["accepted", "planned", "running", "waiting_for_user", "completed", "failed", "cancelled"] as const;
     for (const [i, state] of states.entries()) await putWorkflow(store, testStream(i + 1), { state });
     await putWorkflow(store, testStream(8), { state: "running", due_at: 500 });

@@ -6,19 +6,11 @@ const maxColumns = 120;
 
 /** The numbers of offenders that a room still has. They may only shrink; a room that is not listed has none. */
 const allowedLong: Readonly<Record<string, number>> = {
-  "src/faces": 55,
-  "src/packages": 5,
-  "src/testing": 7,
-  "src/tiers": 187,
+  "src/tiers": 186,
   test: 420,
-  visualizations: 3,
 };
 const allowedDocs: Readonly<Record<string, number>> = {
-  "src/faces": 140,
-  "src/observers": 1,
-  "src/packages": 2,
-  "src/tiers": 267,
-  machines: 1,
+  "src/tiers": 263,
 };
 
 const code = sourcesIn("src", "machines", "test", "visualizations");

@@ -1,7 +1,7 @@
 /**
- * The frame of every view: where one can go, who one is, whether the page is live, what is announced.
+ * The frame of every view: the navigation, the person, the state of the connection, and the announcements.
  *
- * 1.  A session that is about to end says so a minute before, and goes on by one word.
+ * 1.  A session that is about to end is announced a minute before; one button extends it.
  */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -204,8 +204,8 @@ function Foot() {
         <summary>Keyboard</summary>
         <p>Tab and Enter reach everything. Single keys are shorter ways; none of them decides.</p>
         <label>
-          <input type="checkbox" checked={shortcuts.value} onChange={(e) => switchShortcuts(e.currentTarget.checked)} />{" "}
-          Single-key shortcuts
+          <input type="checkbox" checked={shortcuts.value} onChange={(e) => switchShortcuts(e.currentTarget.checked)} />
+          {" Single-key shortcuts"}
         </label>
         <dl class="facts">
           {shortcutHelp.map(([key, does]) => (

@@ -169,7 +169,7 @@ export const readTime =
     throw new InvalidArgumentError("It must be an instant such as 2026-11-01T08:00:00Z, or a duration such as 7d.");
   };
 
-/** A duration in ms: a whole number with a unit, such as 90s, 15m, 6h or 7d. */
+/** Reads a duration, such as 90s, 15m, 6h or 7d, and returns it in ms. @throws InvalidArgumentError. */
 export function readDuration(value: string): number {
   const [, count, unit] = durationPattern.exec(value) ?? [];
   if (unit === undefined) throw new InvalidArgumentError("It must be a duration such as 90s, 15m, 6h or 7d.");

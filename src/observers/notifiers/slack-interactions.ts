@@ -88,7 +88,7 @@ export const answerInteractions =
     return new Response(null, { status: 200 });
   };
 
-/** Slack's v0 scheme. */
+/** Returns whether a request carries a valid signature by Slack's v0 scheme, made within the last five minutes. */
 function isSigned(
   headers: Headers,
   bytes: Uint8Array,

@@ -153,7 +153,10 @@ function readPlan(plain: unknown): z.output<typeof ExecutionPlan> {
   return error === undefined ? data : refuseProposal(plain, problemsOf(error));
 }
 
-/** Problems by step: `step s2: gates: there is no such key; did you mean "gate"?`. */
+/**
+ * Refuses a proposal with its problems by step, such as `step s2: gates: there is no such key; did you mean "gate"?`.
+ * @throws KernelErrorException T3_PLAN_INVALID.
+ */
 function refuseProposal(plain: unknown, problems: readonly Problem[]): never {
   const stepIdAt = (at: string | undefined): string | null => {
     const id = (plain as { readonly steps: readonly ({ readonly step_id?: unknown } | null)[] }).steps[Number(at)]
@@ -255,7 +258,7 @@ function requireDependencies(steps: readonly Draft[], completed: readonly string
   return isOrdered;
 }
 
-/** Kahn's order, stable; null when a cycle leaves steps over. */
+/** Sorts steps by Kahn's algorithm, keeping their order otherwise; returns null if a cycle leaves steps over. */
 function orderSteps(steps: readonly Draft[], completed: ReadonlySet<string>): readonly Draft[] | null {
   const queue = new ReadyQueue<string>();
   for (const [sequence, { step_id: id, depends_on }] of steps.entries())

@@ -149,8 +149,9 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
   USER_REJECTED: (decided) => `${who(decided)} rejected ${decided.gate_id}`,
   GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, signature, answer }) => {
     const place = on_behalf_of === null ? "" : `, in the place of ${on_behalf_of.type} ${on_behalf_of.id}`;
-    const how = `${place}${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}${answer === undefined ? "" : `, with the answer ${JSON.stringify(answer)}`}`;
-    return `${who({ principal })} voted to ${decision} ${gate_id}${how}`;
+    const given = answer === undefined ? "" : `, with the answer ${JSON.stringify(answer)}`;
+    const how = `${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}${given}`;
+    return `${who({ principal })} voted to ${decision} ${gate_id}${place}${how}`;
   },
   GATE_VOTE_WITHDRAWN: ({ gate_id, principal }) =>
     `the vote of ${principal.type} ${principal.id} on ${gate_id} was withdrawn`,
