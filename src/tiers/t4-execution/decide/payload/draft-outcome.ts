@@ -33,7 +33,7 @@ export function checkOutcome(run: Run, type: string, content: Json, key = "check
 interface Judging {
   readonly type: string;
   readonly content: Json;
-  /** Of a person's edit: the digest of the content. */
+  /** The digest of the content, if a person edited it. */
   readonly edited?: string;
 }
 
@@ -80,7 +80,7 @@ export function nextDraft(run: Run, step: PlanStep, { type, content, draftVersio
   };
 }
 
-/** An operator may state its confidence in the content; without it a draft counts as certain of itself. */
+/** Returns the confidence that an operator states in the content, from 0 to 1; 1 if it states none. */
 function confidenceOf(content: Json): number {
   const stated = typeof content === "object" && content !== null && "confidence" in content ? content.confidence : 1;
   return typeof stated === "number" && stated >= 0 && stated <= 1 ? stated : 1;

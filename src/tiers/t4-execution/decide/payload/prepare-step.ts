@@ -1,12 +1,14 @@
 /**
- * The preparation of a call: a step's params are resolved and checked, and the operator's input schema parses them, once.
+ * The preparation of a call: a step's params are resolved and checked, and the operator's input schema parses them
+ * once.
  *
- * The result is the payload: policy judges it, a gate shows it, its digest is recorded, and previews, checks and all attempts
- * of the call are given it.
- * 1.  After an approval the payload is the one the person saw, to the digest; nothing is resolved or parsed anew. What was made
- *     again since is not what they saw; a call that is made again is the one that they approved, whatever was made since.
- * 2.  Whatever changes the payload (a policy's transform, an edit) passes validateParams and the schema again.
- * 3.  A schema gives JSON, and leaves what it gave as it is: a payload that it would change is refused.
+ * The result is the payload: policy judges it, a gate shows it, its digest is recorded, and previews, checks and all
+ * attempts of the call receive it.
+ * 1.  After an approval the payload is the one that the person saw, to the digest; nothing is resolved or parsed again.
+ *     An approval does not cover a draft that was made after it. A call that is repeated is the approved one, whatever
+ *     was drafted since.
+ * 2.  A payload that changes (by a policy's transform or an edit) passes validateParams and the schema again.
+ * 3.  A schema returns JSON, and leaves its own result unchanged: a payload that it would change is refused.
  */
 
 import { canonicalJson, digest, sha256 } from "../../../../contract/digest.ts";
@@ -28,17 +30,17 @@ import { missingIn, resolveParams } from "./resolve-templates.ts";
 export interface Prepared {
   readonly step: PlanStep;
   readonly operator: Operator;
-  /** Resolved params as they were written, before the schema and policy, as canonical JSON: the key derives from them. */
+  /** The resolved params before the schema and policy, as canonical JSON. The idempotency key derives from them. */
   readonly inputs: string;
   /** The params as the operator's input schema parsed them. */
   readonly payload: Json;
   /** The payload's digest. */
   readonly hash: string;
-  /** Whether the schema made another value of the params. */
+  /** Whether the schema returned another value than the params. */
   readonly isChanged: boolean;
   /** The approved gate of this step, if a person has approved it. */
   readonly gate: Gate | null;
-  /** Of the call that was begun, where the step's params would make another by now. */
+  /** The key of the call that was started, if the step's params would by now make another call. */
   readonly key?: string;
 }
 
@@ -46,12 +48,12 @@ const paramsRef = oodaRef("prepare_step");
 
 /**
  * Prepares a step's next call.
- * @throws KernelErrorException T4_OPERATOR_UNKNOWN, T4_PARAMS_UNRESOLVED, T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON,
- *   T4_PARAMS_NOT_STABLE, T5_GATE_CONFLICT.
+ * @throws KernelErrorException T4_OPERATOR_UNKNOWN, T4_PARAMS_UNRESOLVED, T4_PARAMS_REFUSED, T4_PARAMS_INVALID,
+ * T4_PARAMS_NOT_JSON, T4_PARAMS_NOT_STABLE, T5_GATE_CONFLICT.
  */
 export function prepareStep(run: Run, stepId: string): Prepared {
   const { step } = stepOf(run, stepId);
-  // Of a step that cannot run here nothing is noted.
+  // The operator is checked first, so that no event is appended for a step that cannot run in this process.
   findOperator(run, step);
   const written = resolveInputs(run, step);
   const gate = approvedGate(run, stepId);
@@ -61,7 +63,7 @@ export function prepareStep(run: Run, stepId: string): Prepared {
   return { ...shown, gate, inputs: canonicalJson(written) };
 }
 
-/** Prepares a call with params that a plan wrote. @throws as `prepareStep`. */
+/** Prepares a call with the params of a plan. @throws as `prepareStep`. */
 export function prepareWritten(run: Run, { step_id, payload: written }: Pick<Gate, "step_id" | "payload">): Prepared {
   const { step } = stepOf(run, step_id);
   const operator = findOperator(run, step);
@@ -69,7 +71,10 @@ export function prepareWritten(run: Run, { step_id, payload: written }: Pick<Gat
   return { step, operator, inputs, ...parseParams(run, operator, written, { hash: sha256(inputs) }), gate: null };
 }
 
-/** Prepares a call with params that a person edited. Nothing of them is recorded before policy has let it through. @throws as `prepareStep`. */
+/**
+ * Prepares a call with params that a person edited. None of them is recorded before policy has allowed the edit.
+ * @throws as `prepareStep`.
+ */
 export function prepareEdited(run: Run, step: PlanStep, written: Json): Prepared {
   const operator = findOperator(run, step);
   const inputs = canonicalJson(written);
@@ -77,7 +82,10 @@ export function prepareEdited(run: Run, step: PlanStep, written: Json): Prepared
   return { step, operator, inputs, ...parseParams(run, operator, written, { hash, isEdit: true }), gate: null };
 }
 
-/** Prepares the call with the payload that a gate shows; the schema must leave it as it is. @throws as `prepareStep`. */
+/**
+ * Prepares the call with the payload that a gate shows, which the schema must leave unchanged. @throws as
+ * `prepareStep`.
+ */
 export function prepareShown(run: Run, { step_id, payload }: Pick<Gate, "step_id" | "payload">): Prepared {
   const { step } = stepOf(run, step_id);
   const operator = findOperator(run, step);
@@ -93,7 +101,7 @@ export function requireOperators(run: Run, steps: readonly PlanStep[]): void {
   for (const step of withTemplates(steps)) if (callsOperator(step)) findOperator(run, step);
 }
 
-/** @throws KernelErrorException T4_OPERATOR_UNKNOWN. */
+/** Returns the operator of a step. @throws KernelErrorException T4_OPERATOR_UNKNOWN. */
 export function findOperator(run: Run, step: Pick<PlanStep, "operator" | "operator_version">): Operator {
   const operator = findKnownOperator(run, step);
   if (operator !== null) return operator;
@@ -107,11 +115,14 @@ export function findOperator(run: Run, step: Pick<PlanStep, "operator" | "operat
   );
 }
 
-/** Returns whether a lost call may be made again without asking. Of an operator that is not known here nobody can say so. */
+/**
+ * Returns whether a lost call may be made again without asking a person. It may not if the operator is unknown in this
+ * process.
+ */
 export const isRepeatable = (operator: Operator | null): boolean =>
   operator !== null && (operator.metadata.idempotent || isHarmless(operator.metadata.effect));
 
-/** Returns whether a call may have an effect outside. Of an operator that is not known here nobody can rule it out. */
+/** Returns whether a call may have an effect outside. It may if the operator is unknown in this process. */
 export const mayChange = (operator: Operator | null): boolean =>
   operator === null || !isHarmless(operator.metadata.effect);
 
@@ -123,7 +134,10 @@ function resolveInputs(run: Run, step: PlanStep): Json {
   return deepFreeze(value);
 }
 
-/** Refuses params that refer to what a step does not give; other placeholders stay as they are. @throws KernelErrorException T4_PARAMS_UNRESOLVED. */
+/**
+ * Refuses params that refer to a missing output of a step; other placeholders stay as they are. @throws
+ * KernelErrorException T4_PARAMS_UNRESOLVED.
+ */
 export function requireResolved(step: PlanStep, unresolved: readonly string[]): void {
   const missing = unresolved.length === 0 ? [] : missingIn(step, unresolved);
   if (missing.length === 0) return;
@@ -132,34 +146,40 @@ export function requireResolved(step: PlanStep, unresolved: readonly string[]): 
   raise(kernelError("T4_PARAMS_UNRESOLVED", `params of ${step.operator}: ${told}`, paramsRef, { detail }));
 }
 
-/** What was approved is what runs: the stored payload must still have the digest that the person approved. */
+/**
+ * Requires that the stored payload still has the digest that the person approved. @throws KernelErrorException
+ * T5_GATE_CONFLICT.
+ */
 function checkApproved(gate: Gate): Gate {
   if (digest(gate.payload) === gate.payload_digest) return gate;
   const message = `the payload of ${gate.gate_id} is not the one that was approved`;
   return refuseAt(gate.gate_id, message, { fn: "prepare_step" });
 }
 
-/** What a schema made of params. */
+/** The result of parsing params by a schema. */
 type Parsed = Pick<Prepared, "payload" | "hash" | "isChanged">;
 
-/** Params, and their digest. */
+/** Params and their digest. */
 interface Hashed {
   readonly params: Json;
   readonly hash: string;
   readonly isEdit?: boolean;
 }
 
-/** How params are parsed: `hash` is their digest, and `check` names the question to validateParams in its pass. */
+/**
+ * The options of parsing: `hash` is the digest of the params, and `check` names the question to validateParams in its
+ * pass.
+ */
 interface Parsing {
   readonly hash?: string;
   readonly check?: "check" | "check:transformed" | "check:begun";
-  /** The params are a person's edit. */
+  /** True if the params are a person's edit. */
   readonly isEdit?: boolean;
 }
 
 /**
- * The payload that the operator's schema makes of these params. It is the same in every pass of its scope, also where the schema
- * draws a value anew each time.
+ * Returns the payload that the operator's schema makes of these params. It is the same in every pass of its scope, even
+ * if the schema generates a new value each time.
  * @throws KernelErrorException T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON, T4_PARAMS_NOT_STABLE.
  */
 export function parseParams(run: Run, operator: Operator, params: Json, parsing: Parsing = {}): Parsed {
@@ -175,7 +195,7 @@ export function parseParams(run: Run, operator: Operator, params: Json, parsing:
   return { payload: deepFreeze(parsed), hash: digested, isChanged: true };
 }
 
-/** What the schema makes of params, whatever validateParams says of them. */
+/** Reads params by the operator's schema, without asking validateParams. */
 export function readParams(run: Run, operator: Operator, { params, hash, isEdit = false }: Hashed): SchemaReading {
   const { name, version } = operator.metadata;
   return ask(run, `parse:${hash}`, toHost("parse", { name, version, params, isEdit }));
@@ -193,20 +213,26 @@ export function whyUnfit(
   return reading.isSame ? null : { code: paramsFaults.not_stable, problem: changesJudged };
 }
 
-/** A payload that was parsed before, as it is. @throws as `parseParams`; T4_PARAMS_NOT_STABLE if the schema would change it. */
+/**
+ * Returns a payload that was parsed before, unchanged. @throws as `parseParams`; T4_PARAMS_NOT_STABLE if the schema
+ * would change it.
+ */
 export function keepPayload(run: Run, operator: Operator, payload: Json, parsing: Parsing): Parsed {
   const parsed = parseParams(run, operator, payload, parsing);
   return parsed.isChanged ? refuseParams(operator.metadata.name, "T4_PARAMS_NOT_STABLE", changesJudged) : parsed;
 }
 
-/** @throws KernelErrorException T4_PARAMS_REFUSED. */
+/** Requires a positive verdict of validateParams. @throws KernelErrorException T4_PARAMS_REFUSED. */
 export function requireVerdict(operator: string, verdict: Verdict): void {
   if (verdict?.ok === true) return;
   const message = `params refused: ${verdict?.reason ?? "no verdict"}`;
   raise(kernelError("T4_PARAMS_REFUSED", message, paramsRef, { detail: { operator } }));
 }
 
-/** What the schema made of the params. @throws KernelErrorException T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON, T4_PARAMS_NOT_STABLE. */
+/**
+ * Returns the value that the schema read. @throws KernelErrorException T4_PARAMS_INVALID, T4_PARAMS_NOT_JSON,
+ * T4_PARAMS_NOT_STABLE.
+ */
 export const requireRead = ({ metadata }: Operator, reading: SchemaReading): Json =>
   reading.ok ? reading.value : refuseParams(metadata.name, paramsFaults[reading.fault], reading.problem);
 

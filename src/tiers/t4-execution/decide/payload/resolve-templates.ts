@@ -1,11 +1,11 @@
 /**
  * Param templates: `{{step_1.output}}`, `{{step_1.output.field.sub}}`, alone or inside text.
  *
- * Owns: reading references in params. Never: evaluates anything; reads what a reference brought for another.
- * P1  Only own data properties and array indices of plain outputs are followed: no getter, no prototype, no call.
- * P2  A param that is wholly one reference takes the value with its type; inside text, objects become JSON.
- * P3  What cannot be resolved stays as it was written, and so does every placeholder that the plan calls a literal. A default
- *     stands in for an output that is not there; `undefined` leaves the member out.
+ * Owns: reading references in params. Never: evaluates anything; reads references in a value that a reference brought.
+ * 1.  Only own data properties and array indices of plain outputs are followed: no getter, no prototype, no call.
+ * 2.  A param that is wholly one reference takes the value with its type; inside text, objects become JSON.
+ * 3.  A reference without a value stays as it was written, and so does every placeholder that the plan marks as a
+ *     literal. A default replaces a missing output; `undefined` leaves the member out.
  */
 import { type Json, toJson } from "../../../../contract/json.ts";
 import {
@@ -18,17 +18,17 @@ import {
 
 export interface Resolved {
   readonly value: Json;
-  /** Templates left as they were, in order of appearance. */
+  /** Templates without a value, in order of appearance; they stay as they were written. */
   readonly unresolved: readonly string[];
 }
 
-/** A function gives undefined for a step that there is no output of. */
+/** The outputs of steps by id. A function returns undefined for a step without an output. */
 type Outputs =
   | ReadonlyMap<string, unknown>
   | Readonly<Record<string, unknown>>
   | ((stepId: string) => Json | undefined);
 
-/** Resolves params against step outputs; see P1 to P3. */
+/** Resolves params against the outputs of steps, by the rules 1 to 3. */
 export function resolveTemplates(params: unknown, outputs: Outputs): Json {
   return resolveParams({ params }, outputs).value;
 }
@@ -50,7 +50,9 @@ export function resolveParams({ params, literals }: Written, outputs: Outputs): 
   return { value: value ?? null, unresolved };
 }
 
-/** Where the params refer to what a step does not give: the JSON pointer of each, and the reference as it was written. */
+/**
+ * Returns the references in the params without a value: the JSON pointer of each, and the reference as it was written.
+ */
 export function missingIn({ params, literals }: Written, unresolved: readonly string[]) {
   const missing = referencesIn(params, literals).filter(({ written }) => unresolved.includes(written));
   return missing.map(({ at, written }) => ({ path: at, reference: written }));
@@ -67,7 +69,7 @@ function outputOf(outputs: Outputs, stepId: string): unknown {
   return ownValue(outputs, stepId);
 }
 
-/** The value of an own data property; accessors are not invoked. */
+/** Returns the value of an own data property, or `missing`; accessors are not invoked. */
 function ownValue(holder: unknown, key: string): unknown {
   if (typeof holder !== "object" || holder === null || key === "__proto__") return missing;
   if (Array.isArray(holder) && !/^\d+$/.test(key)) return missing;
@@ -82,7 +84,7 @@ function follow(start: unknown, path: string): unknown {
   return at;
 }
 
-/** Where a value stands, as far as it matters: only params with literals are told apart by their place. */
+/** The place of a value in the params, which matters only if the params have literals. */
 interface Place {
   readonly literals: Literals | undefined;
   readonly at: string;
@@ -92,7 +94,7 @@ const noLiterals: readonly number[] = [];
 
 type OnText = (text: string, literals: readonly number[]) => Json | undefined;
 
-/** Undefined for what is to be left out. */
+/** Copies a value with each text passed through `onText`; undefined means that the member is left out. */
 function visit(value: unknown, place: Place, onText: OnText): Json | undefined {
   if (typeof value === "string") return onText(value, place.literals?.[place.at] ?? noLiterals);
   if (Array.isArray(value)) return value.map((item, i) => visit(item, below(place, String(i)), onText) ?? null);
@@ -111,7 +113,7 @@ const below = (place: Place, key: string): Place =>
 
 interface Resolving {
   readonly find: (written: string) => unknown;
-  /** Which placeholders of the text are no references. */
+  /** The numbers of the placeholders that are literals. */
   readonly texts: readonly number[];
   readonly unresolved: string[];
 }
@@ -130,7 +132,7 @@ function resolveText(text: string, { find, texts, unresolved }: Resolving): Json
   });
 }
 
-/** Puts each placeholder that is the author's through `change`. */
+/** Passes each placeholder that is not a literal through `change`. */
 function replaceOwn(text: string, literals: readonly number[], change: (written: string) => string): string {
   let i = -1;
   return text.replace(placeholder, (written) => {
@@ -139,7 +141,7 @@ function replaceOwn(text: string, literals: readonly number[], change: (written:
   });
 }
 
-/** Plain data passes by reference; a model object takes its serialised form. */
+/** Returns plain data by reference, and an object with `toJSON` in its serialised form. */
 function plain(value: unknown): Json | undefined {
   return typeof value === "object" && value !== null && typeof (value as { toJSON?: unknown }).toJSON === "function"
     ? toJson(value)
@@ -152,7 +154,7 @@ function render(value: unknown): string {
   return JSON.stringify(typeof value === "object" && value !== null ? toJson(value) : (value ?? null));
 }
 
-/** Rewrites references from one step id to another, as a regenerated plan needs; literals stay to the letter. */
+/** Renames the step ids in references, as a regenerated plan needs; literals stay unchanged. */
 export function renameReferences({ params, literals }: Written, renamed: ReadonlyMap<string, string>): Json {
   const rename = (written: string): string => {
     const stepId = readReference(written)?.stepId;

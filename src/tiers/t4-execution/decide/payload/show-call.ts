@@ -1,7 +1,9 @@
 /**
- * What an operator says of a call before it is made: whether it could be, what it would do, and what that rests on.
+ * The operator's statements about a call before it is made: whether it is possible, what it would do, and the basis of
+ * that.
  *
- * Never: makes the call, opens a gate. Once a pass: what it said of a payload stands for the rest of it.
+ * Never: makes the call, opens a gate. The operator is asked once in a pass; its statement about a payload holds for
+ * the rest of the pass.
  */
 
 import { digest } from "../../../../contract/digest.ts";
@@ -11,19 +13,24 @@ import { type Shown, toHost } from "../run/intention.ts";
 import { ask, type Run } from "../run/run.ts";
 import type { Prepared } from "./prepare-step.ts";
 
-/** Asks the operator whether the call could be made. @throws KernelErrorException why not, in the operator's own words. */
+/**
+ * Asks the operator whether the call is possible. @throws KernelErrorException with the operator's reason if it is not.
+ */
 export function checkCall(run: Run, { operator, payload, step }: Prepared): void {
   if (operator.check != null)
     ask(run, `check_call:${digest(payload)}`, toHost("check_call", { step_id: step.step_id, payload }));
 }
 
-/** What the operator shows of the call; the payload where it shows nothing. @throws KernelErrorException where it fails to. */
+/**
+ * Returns the operator's preview of the call, or the payload if it has none. @throws KernelErrorException if the
+ * preview fails.
+ */
 export function showCall(run: Run, prepared: Prepared): Shown {
   const { data, error } = askPreview(run, prepared);
   return error === null ? data : raise(error);
 }
 
-/** As `showCall`; the payload also where the operator fails to show it. */
+/** Returns the preview as `showCall` does, and the payload if the preview fails. */
 export function showCallOrPayload(run: Run, prepared: Prepared): Shown {
   const { data, error } = askPreview(run, prepared);
   if (error === null) return data;

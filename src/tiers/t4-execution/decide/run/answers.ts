@@ -1,10 +1,10 @@
 /**
- * What passes over a record have been answered so far. A pass may wait for an answer; it has a name: one a step, one for
- * planning, one for each command.
+ * The scopes of passes and their answers. A pass may wait for an answer and then begins anew, so each pass has a name:
+ * one for each step, one for planning, one for each command.
  *
- * Owns: the answers of passes that are not through. Never: puts a question itself.
- * 1.  A question is put once a scope; its answer is there for every later pass, until the scope is through or forgotten.
- * 2.  An answer that comes after its scope was forgotten is nobody's.
+ * Owns: the answers of passes that are not finished. Never: puts a question itself.
+ * 1.  A question is put once in a scope; later passes get the same answer, until the scope is finished or forgotten.
+ * 2.  An answer that arrives after its scope was forgotten is ignored.
  */
 import { raise } from "../../../../contract/error.ts";
 import type { Answered, Input } from "./input.ts";
@@ -12,13 +12,13 @@ import { type Asked, type Question, toHost } from "./intention.ts";
 import { pending } from "./run.ts";
 
 interface Entry {
-  /** The number of the question that is to fill it. */
+  /** The number of the question that this entry waits for. */
   readonly nr: number;
   answer: Answered | null;
   heard: boolean;
 }
 
-/** Where an answer belongs. */
+/** The place of an answer: its scope, its key in the scope, and the number of its question. */
 export type Place = Pick<Extract<Input, { readonly type: "answered" }>, "scope" | "key" | "nr">;
 
 /** Returns the name under which a row records a question and its answer. */
@@ -28,16 +28,16 @@ interface Scope {
   readonly name: string;
   entries: Map<string, Entry> | null;
   kept: Map<string, unknown> | null;
-  /** Marks of the passes so far, and of this one: what was marked is not marked again. */
+  /** The number of marks in earlier passes, and in this one; a repeated mark is not reported again. */
   marked: number;
   marks: number;
 }
 
 export class PassScopes {
-  /** Gives the answer, or null where it comes later. */
+  /** Puts a question; returns its answer, or null if the answer comes later. */
   readonly #put: (place: Place, question: Question) => Answered | null;
   #asked = 0;
-  /** Those whose pass waits. */
+  /** The scopes whose pass waits. */
   readonly #scopes = new Map<string, Scope>();
   #current: Scope | null = null;
 
@@ -45,7 +45,9 @@ export class PassScopes {
     this.#put = put;
   }
 
-  /** Runs a pass; false when it waits. What it asked is kept for its next pass, and forgotten when it is through. */
+  /**
+   * Runs a pass; returns false if it waits. Its answers are kept for the next pass, and forgotten when a pass finishes.
+   */
   pass(name: string, work: () => void): boolean {
     const before = this.#current;
     const scope: Scope = this.#scopes.get(name) ?? { name, entries: null, kept: null, marked: 0, marks: 0 };
@@ -64,12 +66,12 @@ export class PassScopes {
     }
   }
 
-  /** Returns whether the scope has a question out. */
+  /** Returns whether the scope has an unanswered question. */
   waits(name: string): boolean {
     return this.#hasOpen(name);
   }
 
-  /** Returns whether a pass of the scope has been made, and is not through. */
+  /** Returns whether a pass of the scope has begun and is not finished. */
   hasBegun(name: string): boolean {
     return this.#scopes.has(name);
   }
@@ -88,7 +90,7 @@ export class PassScopes {
     this.#scopes.clear();
   }
 
-  /** The answer, and whether this pass is the first to hear it. @throws pending */
+  /** Returns the answer, and whether this pass is the first to read it. @throws pending if there is no answer yet. */
   hear<Answer>(
     key: string,
     { question }: Asked<Answer>,
@@ -112,15 +114,15 @@ export class PassScopes {
   }
 
   /**
-   * Returns what deciding computes from something that no ledger may hold, such as a person's edit. The result is recorded
-   * like an answer, and a replay gets it from there. @throws KernelErrorException what `make` throws.
+   * Returns a value that is computed from something that no ledger may hold, such as a person's edit. The result is
+   * recorded like an answer, and a replay reads it from the record. @throws KernelErrorException if `make` throws it.
    */
   derive<T>(key: string, make: () => T): T {
     const { error, data } = this.hear(key, toHost("derive", { make })).answer;
     return error === null ? (data as T) : raise(error);
   }
 
-  /** A value that is the same in every pass of the scope. */
+  /** Returns a value that is the same in every pass of the scope. */
   keep<T>(key: string, make: () => T): T {
     const scope = this.#here();
     scope.kept ??= new Map();
@@ -134,7 +136,7 @@ export class PassScopes {
     return this.#current;
   }
 
-  /** Returns whether an earlier pass has marked this already; counts the mark. */
+  /** Returns whether an earlier pass has set this mark already, and counts it. */
   isMarked(): boolean {
     const scope = this.#current;
     if (scope === null) return false;
@@ -144,7 +146,7 @@ export class PassScopes {
     return false;
   }
 
-  /** False where it answers a question that nobody waits for any more. */
+  /** Takes an answer; returns false if no pass waits for its question any more. */
   answered({ scope, key, nr, answer }: Extract<Input, { readonly type: "answered" }>): boolean {
     const entry = this.#scopes.get(scope)?.entries?.get(key);
     if (entry?.nr !== nr || entry.answer !== null) return false;

@@ -1,17 +1,15 @@
-/**
- * How a step ends without success, and how it comes to wait: the words that preparing, attempting and judging share.
- */
+/** The ends of a step without success, which preparing, attempting and judging share. */
 import { type KernelError, toExecutorError } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft } from "../../../../contract/event.ts";
 import type { Gate } from "../../../../contract/gate.ts";
 import { oodaRef, type Run } from "./run.ts";
 
-/** Returns whether an error is a no (by policy, a person, authority or the budget) and not a failure. */
+/** Returns whether an error is a refusal (by policy, a person, authority or the budget) and not a failure. */
 export const isBlocking = (error: KernelError): boolean =>
   error.category === "policy" || error.code === "T5_BUDGET_EXHAUSTED";
 
-/** Ends a step as BLOCKED where something said no, as FAILED otherwise. */
+/** Ends a step as blocked after a refusal, and as failed otherwise. */
 export function failStep(run: Run, stepId: string, error: KernelError): void {
   const blocked = isBlocking(error);
   const { category } = toExecutorError(error);
@@ -20,7 +18,9 @@ export function failStep(run: Run, stepId: string, error: KernelError): void {
 
 const approvalRef = oodaRef("approval");
 
-/** Returns why a gate that ended without an approval denies its step: a person rejected it, or nobody decided in time. */
+/**
+ * Returns the error of a step whose gate ended without an approval: a person rejected it, or nobody decided in time.
+ */
 export function gateDenied({ gate_id, status }: Pick<Gate, "gate_id" | "status">): KernelError {
   const detail = { gate_id };
   return status === "expired"
@@ -28,6 +28,6 @@ export function gateDenied({ gate_id, status }: Pick<Gate, "gate_id" | "status">
     : kernelError("T5_HUMAN_DENIED", `${gate_id} was ${status}`, approvalRef, { detail });
 }
 
-/** Returns whether an error says that a gate ended without an approval: its workflow then ends as cancelled. */
+/** Returns whether an error means that a gate ended without an approval; the workflow then ends as cancelled. */
 export const isGateDenial = ({ code }: KernelError): boolean =>
   code === "T5_HUMAN_DENIED" || code === "T5_GATE_EXPIRED";

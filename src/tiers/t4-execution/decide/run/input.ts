@@ -1,6 +1,4 @@
-/**
- * What a workflow's mailbox takes: plain data, each handled to its end before the next.
- */
+/** The inputs of a workflow's mailbox: plain data. Each input is handled to its end before the next. */
 import type { Usage } from "../../../../contract/action.ts";
 import type { AuthContext } from "../../../../contract/auth-context.ts";
 import type { ChildEnd } from "../../../../contract/child.ts";
@@ -11,7 +9,7 @@ import type { Principal } from "../../../../contract/intent.ts";
 import type { Json } from "../../../../contract/json.ts";
 
 /**
- * How a call ended. `late`: its attempt had been given up. `pending`: it may have taken effect, or may still take it.
+ * The end of a call. `late`: its attempt had been given up. `pending`: it may have taken effect, or may still take it.
  * `over`: its operator has ended.
  */
 export type CallEnd = {
@@ -23,23 +21,26 @@ export type CallEnd = {
   | {
       readonly status: "succeeded";
       readonly result: Json;
-      /** What screening found: why the output was replaced, and its length. */
+      /** The reason for which screening replaced the output (null if it did not), and the length of the output. */
       readonly sanitized: string | null;
       readonly length: number;
     }
   | { readonly status: "failed"; readonly error: KernelError; readonly pending: boolean }
 );
 
-/** Which call of which attempt. */
+/** The identity of a call: its step, action, attempt and run. */
 export interface CallOf {
   readonly step_id: string;
   readonly action_id: string;
   readonly attempt: number;
-  /** The step's run that made it: a restarted step counts its attempts anew. */
+  /** The number of the step's run that made it; a restarted step counts its attempts anew. */
   readonly run: number;
 }
 
-/** A question's answer. `data` is the data of a DATA Signal, the body of any other, or what host code gave. */
+/**
+ * The answer to a question. `data` is the data of a DATA Signal, the body of any other Signal, or the result of host
+ * code.
+ */
 export interface Answered<Answer = unknown> {
   readonly error: KernelError | null;
   readonly data: Answer;
@@ -49,16 +50,19 @@ export interface Answered<Answer = unknown> {
 export const answered = (data: unknown): Answered => ({ error: null, data, tags: {} });
 export const failed = (error: KernelError): Answered => ({ error, data: null, tags: {} });
 
-/** A decision, and the gate that it was found to be about. */
+/** A decision on a gate, and the gate that it was found to concern. */
 export interface DecisionWord {
   readonly kind: "decision";
   readonly request: ParsedGateRequest;
   readonly auth: AuthContext;
-  /** The open gate that the decision met when it was decided first, recorded for when it is decided again. */
+  /**
+   * The open gate that the decision concerned when it was first decided. It is recorded for the case that the decision
+   * is decided again.
+   */
   met?: string;
 }
 
-/** What a person says to a gate, or of one. */
+/** A person's command at a gate: a decision, a withdrawal or a delegation. */
 export type Word =
   | DecisionWord
   | { readonly kind: "withdrawal"; readonly request: WithdrawalRequest; readonly auth: AuthContext }
@@ -72,7 +76,7 @@ export interface Order {
   readonly auth: AuthContext;
 }
 
-/** What is wanted of the workflow as a whole. Without `auth` it is the kernel's own wish. */
+/** A command on the workflow as a whole. Without `auth` it comes from the kernel itself. */
 export type Command =
   | Order
   | {
@@ -80,7 +84,7 @@ export type Command =
       readonly mode: "resume_failed_steps" | "regenerate";
       readonly step_ids: readonly string[] | undefined;
       readonly feedback: string | undefined;
-      /** Null where an older ledger does not say. */
+      /** Null if an older ledger does not name the principal. */
       readonly principal: Principal | null;
       readonly auth: AuthContext;
     }
@@ -88,13 +92,13 @@ export type Command =
       readonly kind: "deliver";
       readonly event: { readonly name: string; readonly key: string; readonly event_id: string };
     }
-  /** A child has ended; its result is that of a child that completed, else null. */
+  /** A child has ended. The result is null unless the child has completed. */
   | { readonly kind: "child_ended"; readonly step_id: string; readonly end: ChildEnd; readonly result: Json }
   | { readonly kind: "sleep" }
   | { readonly kind: "activate" }
   | { readonly kind: "pivot"; readonly objective: string };
 
-/** `re` names who waits for the answer. */
+/** An input of a mailbox. `re` is the number of the caller who waits for the answer. */
 export type Input =
   | { readonly type: "begin"; readonly facts: EventPayloads["INTENT_RECEIVED"]; readonly re: number }
   | { readonly type: "woken" }
@@ -102,7 +106,7 @@ export type Input =
       readonly type: "answered";
       readonly scope: string;
       readonly key: string;
-      /** Of the question: one that was put again is answered by its own answer only. */
+      /** The number of the question. A question that was put again accepts only the answer with its own number. */
       readonly nr: number;
       readonly answer: Answered;
     }
@@ -112,5 +116,8 @@ export type Input =
   | { readonly type: "due" }
   | { readonly type: "commanded"; readonly command: Command; readonly re: number };
 
-/** Kept until their row is committed, and decided again where another process's append came first. */
+/**
+ * Returns whether an input comes from outside. Such inputs are kept until their row is committed, and decided again
+ * after a conflicting append.
+ */
 export const isExternal = ({ type }: Input): boolean => type !== "woken" && type !== "answered" && type !== "due";

@@ -1,6 +1,6 @@
 /**
- * What a turn asks for: questions, answered within the turn where that can be, and intentions, performed once the row that
- * holds what was decided before them is committed. Plain data.
+ * The requests of a turn, as plain data: questions, which are answered within the turn if possible, and intentions,
+ * which are performed once the row with the events before them is committed.
  */
 import type { Basis } from "../../../../contract/basis.ts";
 import type { ChildEnd } from "../../../../contract/child.ts";
@@ -33,20 +33,22 @@ export type TierQuestion =
 /** The questions to host code and to the kernel, each with the shape of its answer. */
 export interface HostQuestions {
   readonly initialize: { readonly of: object; readonly answer: unknown };
-  /** `security.validateParams`. */
+  /** The question of `security.validateParams`. */
   readonly check: { readonly of: { readonly payload: Json }; readonly answer: Verdict };
-  /** The input schema of an operator reads params. */
+  /** The question to the input schema of an operator, which reads params. */
   readonly parse: {
     readonly of: {
       readonly name: string;
       readonly version: string;
       readonly params: Json;
-      /** The params are a person's edit: no answer that holds any of them is recorded. */
+      /** True if the params are a person's edit: no answer that holds any of them is recorded. */
       readonly isEdit: boolean;
     };
     readonly answer: SchemaReading;
   };
-  /** The schema of the capability reads an outcome. The answer is null, or names what is wrong with it. */
+  /**
+   * The question to the schema of the capability, which reads an outcome. The answer is null, or describes the problem.
+   */
   readonly check_outcome: {
     readonly of: {
       readonly intent: string;
@@ -56,14 +58,14 @@ export interface HostQuestions {
     };
     readonly answer: string | null;
   };
-  /** A value is computed from something that no ledger may hold (`PassScopes.derive`). */
+  /** The computation of a value from something that no ledger may hold (`PassScopes.derive`). */
   readonly derive: { readonly of: { readonly make: () => unknown }; readonly answer: unknown };
-  /** The output schema of an operator reads a result that a person states. */
+  /** The question to the output schema of an operator, which reads a result that a person states. */
   readonly parse_result: {
     readonly of: { readonly name: string; readonly version: string; readonly result: Json };
     readonly answer: SchemaReading;
   };
-  /** `security.validateOutput`. */
+  /** The question of `security.validateOutput`. */
   readonly screen: { readonly of: { readonly result: Json }; readonly answer: Screened };
   readonly check_call: { readonly of: { readonly step_id: string; readonly payload: Json }; readonly answer: unknown };
   readonly show: { readonly of: { readonly step_id: string; readonly payload: Json }; readonly answer: Shown };
@@ -75,18 +77,18 @@ export interface HostQuestions {
     };
     readonly answer: unknown;
   };
-  /** Answered once everything noted is in the ledger. */
+  /** Answered once all appended events are committed. */
   readonly saved: { readonly of: object; readonly answer: unknown };
   readonly shared_key: { readonly of: { readonly key: string }; readonly answer: SharedKey };
   /**
-   * Finds an event from outside that a step may take: the oldest of this name and key, or the one that is named. Events
+   * The search for an event from outside that a step may take: the oldest of this name and key, or a named one. Events
    * that the step has passed over are left out.
    */
   readonly find_event: {
     readonly of: {
       readonly name: string;
       readonly key: string;
-      /** The form of the payload, as a JSON Schema; null where any will do. */
+      /** The schema of the payload, as a JSON Schema; null if any payload will do. */
       readonly form: JsonObject | null;
       readonly event_id: string | null;
       readonly passed: readonly string[];
@@ -98,8 +100,8 @@ export interface HostQuestions {
     readonly answer: Outcome | null;
   };
   /**
-   * The child of a step is begun, or that of an earlier run is retried. The kernel itself answers, under a key of the
-   * step's run: to ask again finds the same child.
+   * The start of a step's child, or the retry of an earlier run's child. The kernel itself answers, under a key of the
+   * step's run, so that a repeated question finds the same child.
    */
   readonly begin_child: {
     readonly of: {
@@ -110,21 +112,21 @@ export interface HostQuestions {
     };
     readonly answer: { readonly workflow_id: string };
   };
-  /** The end of a child, with its result if it has completed; null while it goes on. */
+  /** The end of a child, with its result if it has completed; null while it is running. */
   readonly child_end: {
     readonly of: { readonly child: string };
     readonly answer: { readonly end: ChildEnd; readonly result: Json } | null;
   };
-  /** Whether the workflow's parent has ended, or ends. */
+  /** Whether the workflow's parent has ended or is ending. */
   readonly has_no_parent: { readonly of: object; readonly answer: boolean };
-  /** The child that a step has begun, if it has come to that; none is begun. */
+  /** The child that a step has started, or null; the question starts none. */
   readonly find_child: {
     readonly of: { readonly step_id: string };
     readonly answer: { readonly workflow_id: string } | null;
   };
 }
 
-/** What a step asks its child to do. */
+/** The work that a step gives to its child. */
 export interface ChildParams {
   readonly intent: string;
   readonly inputs: JsonObject;
@@ -141,11 +143,11 @@ export type Question = TierQuestion | HostQuestion;
 /** A question with the shape of its answer. */
 export interface Asked<Answer> {
   readonly question: Question;
-  /** Carries the type alone; no question has it. */
+  /** This member carries the type alone; no question has a value for it. */
   readonly answers?: Answer;
 }
 
-/** Returns the question that a message of a tier's catalogue is put as. `fn` names the function of T4 that asks. */
+/** Returns a question to a tier by a message of its catalogue. `fn` names the function of T4 that asks. */
 export const toTier = <Q, Answer>(
   { to, name }: Message<Q, Answer>,
   { fn, data }: { readonly fn: string; readonly data: Q },
@@ -157,7 +159,7 @@ export const toHost = <Name extends keyof HostQuestions>(
   of: HostQuestions[Name]["of"],
 ): Asked<HostQuestions[Name]["answer"]> => ({ question: { ask, ...of } as HostQuestion });
 
-/** Returns the question that a text is put to a tier as. The answer is the body of a TEXT Signal. */
+/** Returns a question with a text to a tier. The answer is the body of a TEXT Signal. */
 export const toText = (
   to: TierNumber,
   of: { readonly fn: string; readonly text: string; readonly tags: Readonly<Record<string, string>> },
@@ -178,10 +180,10 @@ export interface FoundEvent {
 /** The verdict of `security.validateParams`. */
 export type Verdict = { readonly ok: boolean; readonly reason?: string } | null;
 
-/** A result as screening lets it through. */
+/** A result after screening. */
 export interface Screened {
   readonly result: Json;
-  /** The reason why it was replaced; null where it was not. */
+  /** The reason for which it was replaced; null if it was not. */
   readonly sanitized: string | null;
   /** The number of characters of the whole output. */
   readonly length: number;
@@ -194,18 +196,18 @@ export interface Shown {
   readonly basis: Basis;
 }
 
-/** The calls of other workflows under a key: none that stands in the way of this call, or a call. */
+/** The calls of other workflows under a key: either this call may claim the key, or another call has it. */
 export type SharedKey =
   | { readonly claim: number }
   | {
       readonly claim: null;
       readonly workflow_id: string;
       readonly action_id: string;
-      /** The digest of its payload; null where the record that was read does not have it. */
+      /** The digest of its payload; null if the record does not hold it. */
       readonly payload_hash: string | null;
       readonly result: Json | null;
       readonly succeeded: boolean;
-      /** The failure of a call whose answer is of no use, where nobody has asked for another call since. */
+      /** The failure of a call whose answer cannot be used, if nobody has asked for another call since. */
       readonly failure: KernelError | null;
     };
 
@@ -217,10 +219,10 @@ export type Intention =
       readonly key: string;
       readonly payload: Json;
       readonly timeout_ms: number;
-      /** No row knows its action yet: of one that is refused nothing that the call says is heard. */
+      /** True if no row names the action yet; if that row is refused, events of the call are ignored. */
       readonly isFirst: boolean;
     } & CallOf)
-  /** Another attempt waits for a call that is under way. */
+  /** Waits, for another attempt, on a call that is under way. */
   | ({ readonly do: "join"; readonly key: string; readonly timeout_ms: number } & CallOf)
   | { readonly do: "abort"; readonly reason: string }
   /** Passes an order on the workflow on to a child. */
@@ -244,7 +246,7 @@ export type Intention =
 
 type Tell = IntentionOf<"tell">;
 
-/** Returns the intention to tell a tier a message, without an answer. */
+/** Returns the intention to send a tier a message that has no answer. */
 export const tellTier = <Q extends JsonObject>(
   { to, name }: Message<Q, unknown>,
   { fn, data, tags }: { readonly fn: string; readonly data: Q; readonly tags?: Tell["tags"] },

@@ -1,11 +1,12 @@
 /**
- * Writing down what policy said, with all that a later reader needs to put the very same question again.
+ * The recording of a policy decision, with all that a later reader needs to put the same question again.
  *
- * 1.  The question's instant is its turn's; where the answer is noted in a later turn it is written beside it.
- * 2.  A payload that no other event holds is kept with the decision: the outline of a plan that was denied, a person's
- *     edit, masked as policy wants it, unless policy denied it, and what a schema made of params, where policy denied or
- *     transformed it: the plan holds the params alone.
- * 3.  Of a workflow that has ended meanwhile nothing is noted: nothing follows from the answer any more.
+ * 1.  The instant of the question is that of its turn; if the answer is recorded in a later turn, the event names the
+ *     instant.
+ * 2.  A payload that no other event holds is kept with the decision: the outline of a denied plan; a person's edit,
+ *     masked as policy demands, unless policy denied it; and the value that a schema made of params, if policy denied
+ *     or transformed it, since the plan holds only the params.
+ * 3.  No decision is recorded for a workflow that has ended meanwhile, because nothing follows from it.
  */
 import { digest } from "../../../../contract/digest.ts";
 import { raise } from "../../../../contract/error.ts";
@@ -28,13 +29,16 @@ export interface Asked {
   readonly subject: string;
   readonly step_id: string | null;
   readonly payload: Json;
-  /** The payload's digest, where it is known already. */
+  /** The digest of the payload, if it is known already. */
   readonly hash?: string;
-  /** ISO instant the question named. */
+  /** The instant of the question, as an ISO text. */
   readonly now: string;
-  /** The payload stands nowhere else in the ledger; `filled`: unless it is called with as it is; `edit`: a person wrote it. */
+  /**
+   * Whether the payload is kept because no other event holds it. `filled`: it is kept unless the call receives it
+   * unchanged. `edit`: a person wrote it.
+   */
   readonly keep?: boolean | "filled" | "edit" | undefined;
-  /** At stage gate: whose decision was judged. */
+  /** The person whose decision was judged, at stage gate. */
   readonly by?: EventPayloads["POLICY_DECIDED"]["by"];
   /** The moment at which a call that was judged before is judged again. */
   readonly moment?: PolicyMoment;
@@ -49,7 +53,10 @@ interface Judging<Q, Answer> {
   readonly read: (answer: Answer) => PolicyDecision;
 }
 
-/** Puts a question to policy, of one instant for all passes of its scope; the first that hears the answer notes what policy said. */
+/**
+ * Puts a question to policy, with one instant for all passes of its scope. The first pass that reads the answer appends
+ * the decision.
+ */
 export function askPolicy<Q, Answer>(
   run: Run,
   asked: Omit<Asked, "now"> & { readonly key: string },
@@ -64,12 +71,12 @@ export function askPolicy<Q, Answer>(
   return { answer, isNew: heard.isNew, now };
 }
 
-/** Writes down what policy said, unless the workflow has ended meanwhile. */
+/** Appends the decision of policy, unless the workflow has ended meanwhile. */
 export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): void {
   if (!isTerminal(run.log.record.state)) run.log.note(decisionDraft(run, decision, asked));
 }
 
-/** What policy says of a plan or an outcome. */
+/** Asks policy about a plan or an outcome and returns its decision. */
 export function judgeSubject(
   run: Run,
   subject: PolicySubject,
@@ -100,7 +107,10 @@ export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked):
 
 type Decided = { -readonly [K in keyof EventPayloads["POLICY_DECIDED"]]: EventPayloads["POLICY_DECIDED"][K] };
 
-/** @throws KernelErrorException T5_POLICY_DENIED, or the code of the decision, with the rules that said so. */
+/**
+ * Requires a decision that does not deny. @throws KernelErrorException T5_POLICY_DENIED, or the code of the decision,
+ * with the rules that denied.
+ */
 export function requireAllowed(decided: PolicyDecision, denied: Denied): void {
   const { decision, code = "T5_POLICY_DENIED", reason, policies } = decided;
   if (decision !== "DENY") return;
@@ -109,7 +119,7 @@ export function requireAllowed(decided: PolicyDecision, denied: Denied): void {
 }
 
 interface Denied {
-  /** What is said where the rule gives no reason. */
+  /** The message if the rule gives no reason. */
   readonly otherwise: string;
   readonly source: ModuleRef;
   readonly of?: JsonObject;
@@ -118,13 +128,16 @@ interface Denied {
 const isKept = (decision: PolicyDecision, { keep = false, stage }: Asked): boolean =>
   keep === "filled" ? isFilledKept(decision) : keep !== false && mayKeep(decision, stage);
 
-/** What is called with stands in the start of the call, or at its gate; what policy masks stands nowhere. */
+/**
+ * Returns whether a payload that a schema made is kept. An allowed payload is in the start of the call or at its gate;
+ * a payload that policy masks is kept nowhere.
+ */
 const isFilledKept = ({ decision, transform, redactions }: PolicyDecision): boolean =>
   (decision === "DENY" || transform !== null) && redactions.length === 0;
 
 /**
- * A plan that was not denied stands in its own event, and its outline holds no value that anybody gave; an edit may be
- * denied, or replaced, for what it holds.
+ * Returns whether a decision keeps its payload. An allowed plan has its own event, so only the outline of a denied plan
+ * is kept, which holds no values. An edit is not kept if policy denied it or replaced it because of its contents.
  */
 const mayKeep = ({ decision, transform, redactions }: PolicyDecision, stage: PolicyStage): boolean =>
   stage === "plan" ? decision === "DENY" : decision !== "DENY" && (transform === null || redactions.length === 0);

@@ -1,6 +1,6 @@
 /**
- * What an operator may know about the run it serves: ids, authority, the context bundle; never a store, a ledger or a
- * raw credential (ATH-05, CTX-07).
+ * The context of an operator's call: ids, authority and the context bundle; never a store, a ledger or a raw credential
+ * (ATH-05, CTX-07).
  */
 import { type AuthContext, hasScope } from "../../../../contract/auth-context.ts";
 import { gateIdOf } from "../../../../contract/gate.ts";
@@ -37,7 +37,10 @@ export function operatorContext(
   return Object.freeze(context);
 }
 
-/** Whose it is stands in it as JSON: no two tenants, and no user and service of one id, have one handle. */
+/**
+ * Returns the handle of a credential, which names its owner as JSON: no two tenants, and no user and service with one
+ * id, share a handle.
+ */
 const handleOf = ({ tenant_id, principal_type, principal_id }: AuthContext): string =>
   `credential:${JSON.stringify([tenant_id, principal_type, principal_id])}`;
 

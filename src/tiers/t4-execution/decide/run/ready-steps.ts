@@ -1,18 +1,18 @@
 /**
- * What of the newest plan is ready: the queue that the DAG executor and the token kernel take from, kept in step with the
- * record. What happened since it was asked last is read from the record, not looked for in every step.
+ * The ready steps of the newest plan: the queue from which the DAG executor and the token kernel take steps. It is
+ * updated from the changes of the record since the last call, without a walk over all steps.
  *
  * Never: begins a step, nor changes the record.
- * 1.  It follows from the record alone: another record, another plan, or a step that is queued again begins it anew.
- * 2.  Steps that a step has added wait in their group: as many are offered as it allows at once, and the end of one
- *     offers the next.
+ * 1.  It follows from the record alone: another record, another plan, or a step that is queued again rebuilds it.
+ * 2.  Steps that a step has added wait in their group, which offers as many at once as it allows; the end of one offers
+ *     the next.
  */
 import { addedIdOf } from "../../../../../machines/added-id.ts";
 import { roomIn } from "../../../../contract/step-group.ts";
 import { isMet, isStepDone, isThrough, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import { ReadyQueue } from "../../../../engine/actors/ready-queue.ts";
 
-/** The place in a group up to which its steps were looked at, and those that were offered and have not begun. */
+/** The position in a group up to which its steps were examined, and the steps that were offered and have not begun. */
 interface Offering {
   next: number;
   readonly offered: Set<string>;
@@ -26,13 +26,13 @@ export class ReadySteps {
   #seen = 0;
   #hasDied = false;
 
-  /** The ready step of the highest priority, among equals the first of the plan. */
+  /** Returns the ready step with the highest priority; among equals, the first of the plan. */
   next(record: WorkflowRecord): string | undefined {
     this.#catchUp(record);
     return this.#queue.next();
   }
 
-  /** Returns whether a step of the plan has ended without success, or was queued, since this was asked last. */
+  /** Returns whether a step of the plan has ended without success, or was queued, since the last call. */
   hasDied(record: WorkflowRecord): boolean {
     this.#catchUp(record);
     const hasDied = this.#hasDied;
@@ -96,5 +96,5 @@ export class ReadySteps {
   }
 }
 
-/** Returns the name of any end of a step in the queue; its success has the id of the step. */
+/** Returns the name in the queue of any end of a step; its success has the id of the step. */
 const endOf = (id: string): string => `end ${id}`;

@@ -1,10 +1,10 @@
 /**
  * The recording of answers: one row for each kind of question, next to the kinds themselves (`intention.ts`).
  *
- * Owns: which answers a ledger row leaves out, and what it keeps of the others. Never: records.
- * 1.  An answer that equals the usual answer of its question is left out; a replay takes the usual answer in its place.
- * 2.  What deciding does not read of an answer is not kept.
- * 3.  Of an answer about a person's edit nothing of the edit is kept.
+ * Owns: which answers a ledger row leaves out, and which part of the others it keeps. Never: appends rows.
+ * 1.  An answer that equals the usual answer of its question is left out; a replay takes the usual answer instead.
+ * 2.  The part of an answer that deciding does not read is not kept.
+ * 3.  No part of a person's edit is kept in an answer about it.
  */
 import type { Json } from "../../../../contract/json.ts";
 import type { SchemaReading } from "../../../../contract/schema-reading.ts";
@@ -12,19 +12,19 @@ import type { FoundEvent, Question } from "./intention.ts";
 
 export type QuestionOf<A extends Question["ask"]> = Extract<Question, { readonly ask: A }>;
 
-/** How the answers to one kind of question are recorded. `T` is the data of an answer. */
+/** The rules for recording the answers to one kind of question. `T` is the data of an answer. */
 interface Recording<Q extends Question, T> {
   /** Returns the data that is not recorded. */
   usual?(question: Q): T;
   /** Returns whether this data is the usual one. */
   isUsual?(data: T, question: Q): boolean;
-  /** Returns what is recorded of the data; all of it where absent. */
+  /** Returns the recorded part of the data; if absent, all of it is recorded. */
   keep?(data: T, question: Q): unknown;
-  /** The answer's tags are read. */
+  /** True if deciding reads the tags of the answer. */
   readonly tags?: true;
 }
 
-/** Only the failure of such a question is read. */
+/** Records failures only, because deciding reads nothing else of such answers. */
 const onlyFailure: Recording<Question, unknown> = { usual: () => null, isUsual: () => true };
 
 const parsed: Recording<QuestionOf<"parse" | "parse_result">, SchemaReading> = {
@@ -71,7 +71,10 @@ const checkedOutcome: Recording<QuestionOf<"check_outcome">, string | null> = {
   isUsual: (problem) => problem === null,
 };
 
-/** The questions with data that deciding puts to tiers. Those of a running call are reported, and the report is recorded. */
+/**
+ * The messages to tiers that deciding puts as questions. Questions during a running call are reported with its end
+ * instead.
+ */
 type TierQuestion =
   | "BudgetCheck"
   | "ContextRequest"
@@ -120,7 +123,7 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
 const recordingOf = (question: Question): Recording<Question, unknown> =>
   recordings[(question.ask === "data" ? question.schema : question.ask) as Named];
 
-/** Returns the data that a replay takes where no answer is recorded; undefined where there must be one. */
+/** Returns the data that a replay takes if no answer is recorded; undefined if an answer must be recorded. */
 export const usualAnswer = (question: Question): unknown => recordingOf(question).usual?.(question);
 
 export const isUsualAnswer = (question: Question, data: unknown): boolean =>

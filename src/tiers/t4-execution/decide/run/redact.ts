@@ -1,12 +1,12 @@
-/** What masking left of a payload, and the marker of what screening took out. */
+/** The comparison of a masked payload with its original, and the marker of screened output. */
 import type { Json } from "../../../../contract/json.ts";
 import { redactedMarker } from "../../../../contract/redact.ts";
 
 export const sanitizedMarker = "[Output sanitized]";
-/** Characters of an output that one check sees. */
+/** The number of characters of an output that one check reads. */
 export const checkedChars = 5000;
 
-/** Returns whether what is shown is the original, but for what was masked. */
+/** Returns whether `shown` equals the original except for masked values. */
 export function isMaskedCopy(shown: Json, original: Json): boolean {
   if (shown === original || shown === redactedMarker) return true;
   if (typeof shown !== "object" || typeof original !== "object" || shown === null || original === null) return false;

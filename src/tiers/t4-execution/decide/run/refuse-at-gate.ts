@@ -1,6 +1,6 @@
 /**
- * What a word at a gate is refused with, and the room of a gate: what may be added to its record without end has a limit.
- * What a quorum counts is limited by the quorum itself, so that nobody's advice keeps a vote from being counted.
+ * Refusals of commands at a gate, and the limit on a gate's entries: a record must not grow without end. Votes are
+ * limited by the quorum itself, so advice never keeps a vote from being counted.
  */
 import { type KernelError, raise } from "../../../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../../../contract/error-codes.ts";
@@ -11,18 +11,21 @@ interface Refusal {
   readonly code?: ErrorCode;
   /** The function of T4 that refuses. */
   readonly fn?: string;
-  /** Beside the gate's id. */
+  /** Members beside the gate's id. */
   readonly detail?: JsonObject;
   readonly cause?: KernelError;
 }
 
-/** @throws KernelErrorException T5_GATE_CONFLICT, or the code that is given. */
+/** Refuses a command at a gate. @throws KernelErrorException T5_GATE_CONFLICT, or the given code. */
 export function refuseAt(gate_id: string, message: string, refusal: Refusal = {}): never {
   const { code = "T5_GATE_CONFLICT", fn = "decide_gate", detail, cause = null } = refusal;
   return raise(kernelError(code, message, oodaRef(fn), { detail: { gate_id, ...detail }, cause }));
 }
 
-/** @param standing how many of its kind there are: advice, loans, early decisions, signatures used. @throws T5_GATE_FULL. */
+/**
+ * Requires that a gate has room for another entry. @param standing the entries of its kind: advice, delegations, early
+ * decisions or used signatures. @throws KernelErrorException T5_GATE_FULL.
+ */
 export function requireRoom(run: Run, gate_id: string, standing: readonly unknown[]): void {
   const { maxGateEntries } = run.settings.limits;
   if (standing.length < maxGateEntries) return;

@@ -1,9 +1,10 @@
 /**
- * A turn as deciding sees it: the folded record, what is under way, and the ways to ask and to want.
+ * The view of a turn that deciding works with: the folded record, the calls under way, and the ways to put questions
+ * and intentions.
  *
- * Owns: the words of deciding, and readings of the record. Never: waits; what a question is not answered with at once ends
- * the pass, and the answer begins it anew.
- * 1.  Everything here but the log can be derived from the record: after waking, and where an append came first.
+ * Owns: the vocabulary of deciding, and readings of the record. Never: waits; if a question is not answered at once,
+ * the pass ends, and its answer begins the pass anew.
+ * 1.  Everything here except the log can be derived from the record, after waking and after a conflicting append.
  */
 
 import { addedIdOf } from "../../../../../machines/added-id.ts";
@@ -30,41 +31,44 @@ import type { CallOf, Input } from "./input.ts";
 import { type Asked, type Intention, tellTier } from "./intention.ts";
 import { ReadySteps } from "./ready-steps.ts";
 
-/** The amounts that were set aside for one call. A key that is called again reserves again. */
+/** The amounts that are reserved for one call. A key that is called again reserves again. */
 export interface Charged {
   readonly action_id: string;
   readonly reservation: BoundReservation;
-  /** Epoch ms. */
+  /** The start of the call in epoch ms. */
   readonly started_at: number;
 }
 
-/** What a kernel's options fix for every workflow. */
+/** The settings that a kernel's options fix for all workflows. */
 export interface Settings {
   readonly registry: Pick<Registry, "findOperator" | "getCapability" | "retrievalFor">;
   readonly limits: Limits;
-  /** What is synced before anything rests on it: every commit, or what has an effect outside. */
+  /** The commits that are synced before anything rests on them: all, or those before an effect outside. */
   readonly durability: "full" | "effects";
-  /** True when the host brought its own output validator: streams are held until it has passed (SEC-04). */
+  /** True if the host has its own output validator: streams are held until it has passed the output (SEC-04). */
   readonly holdsStreams: boolean;
   readonly checkAllOutput: boolean;
   readonly middleware: readonly Middleware[];
   readonly maxCost: number | null;
-  /** What the tokens of one step may cost. */
+  /** The cost of one token, by which a step's cost is limited. */
   readonly perToken: number | null;
-  /** Whether calls reserve from budgets over workflows. */
+  /** Whether calls reserve amounts from budgets over workflows. */
   readonly reserves: boolean;
-  /** Maximum attempts by retry policy. */
+  /** The largest number of attempts, by retry policy. */
   readonly retryPolicies: Readonly<Record<string, number>>;
   readonly policyVersion: string;
-  /** The halts that concern work of this intent, oldest first. */
+  /** Returns the halts that concern work of this intent, oldest first. */
   readonly haltsOn: (tenantId: string | number, intent: Pick<Intent, "type" | "actor">) => readonly MetHalt[];
-  /** Who is one person. @throws KernelErrorException T5_PERSON_UNDECIDED. */
+  /** Returns whether two principals are one person. @throws KernelErrorException T5_PERSON_UNDECIDED. */
   readonly same: Same;
-  /** Whether a host's own word is behind it: votes then say whom they were held against. */
+  /** Whether the host decides who is one person; votes then record with whom their voter was compared. */
   readonly tellsPeople: boolean;
 }
 
-/** A halt that concerns a workflow: as a whole, or (null if it names none) the steps that would call an operator. */
+/**
+ * A halt that concerns a workflow. `operator` names the operator whose steps it holds; null if it holds the whole
+ * workflow.
+ */
 export interface MetHalt {
   readonly halt_id: string;
   readonly operator: string | null;
@@ -74,14 +78,14 @@ export interface MetHalt {
 export interface UnderWay {
   readonly action_id: string;
   readonly attempt: number;
-  /** False until the row with its start is committed and it was made. */
+  /** False until the row with its start is committed and the call is made. */
   made: boolean;
 }
 
-/** A call whose operator has not ended in this process, also where nobody waits for it any more. */
+/** A call whose operator has not ended in this process, even if no step waits for it any more. */
 export interface Handle {
   readonly key: string;
-  /** What was set aside for it. */
+  /** The amounts that are reserved for it. */
   readonly charged: Charged | null;
 }
 
@@ -94,36 +98,36 @@ export type DecidingLog = Pick<
   "record" | "exists" | "identity" | "lost" | "foreign" | "position" | "accepts" | "note" | "noteBy"
 >;
 
-/** What a run keeps between its turns, in this process. */
+/** The state that a run keeps between its turns in this process. */
 export class RunMemory {
-  /** By step. */
+  /** Calls by step. */
   readonly calls = new Map<string, UnderWay>();
-  /** By call: a person may have a key called again while its first call goes on. */
+  /** Calls by id. A person may have a key called again while its first call is still running. */
   readonly handles = new Map<string, Handle>();
-  /** Calls admitted when T5 found that a step's next call fits; null where no ceiling concerns it. */
+  /** The number of admitted calls when T5 found that a step's next call fits; null if no ceiling concerns it. */
   readonly admissions = new Map<string, number | null>();
-  /** What middleware sees of a step's attempt. */
+  /** The contexts that middleware receives, by step. */
   readonly contexts = new Map<string, SkillExecutionContext>();
-  /** Commands that wait for an answer, by who waits for theirs. */
+  /** Commands that wait for an answer, by the number of the caller who waits for theirs. */
   readonly commands = new Map<number, Commanding>();
-  /** Parked steps of which this process has asked whether what they wait for is there. */
+  /** Parked steps for which this process has asked whether their event or child is there. */
   readonly looked = new Set<string>();
-  /** Children whose end this run has asked for. */
+  /** Children that this run has asked to end. */
   readonly cancelled = new Set<string>();
-  /** What of the plan is ready. */
+  /** The ready steps of the plan. */
   readonly ready = new ReadySteps();
-  /** A pivot's word to the next planning. */
+  /** The objective that a pivot gives to the next planning. */
   objective: string | null = null;
-  /** Held back by a command. */
+  /** True if a command holds the workflow back. */
   asleep = false;
-  /** The host's initialisation has been asked for by this run. */
+  /** True once this run has asked for the host's initialisation. */
   initialized = false;
-  /** How the workflow is about to end, while the tiers above are asked. */
+  /** The end of the workflow that is about to be appended, while the tiers above are asked. */
   ending: Ending | null = null;
-  /** The plan whose steps this run has begun to work on. */
+  /** The plan on whose steps this run has begun to work. */
   workingOn: string | null = null;
 
-  /** What was asked and decided on a record that no longer stands. */
+  /** Forgets what was asked and decided on a record that no longer holds. */
   forgetUndecided(): void {
     this.admissions.clear();
     this.cancelled.clear();
@@ -136,36 +140,43 @@ export class RunMemory {
 export interface Run extends RunMemory {
   readonly log: DecidingLog;
   readonly settings: Settings;
-  /** The instant of the input that is handled; epoch ms. */
+  /** The instant of the current input in epoch ms. */
   readonly now: number;
   readonly scopes: PassScopes;
-  /** The owner stops, or another took over: nothing is begun any more. */
+  /** True if the owner is stopping or another process has taken over; nothing new is begun then. */
   readonly interrupted: boolean;
   readonly intend: (intention: Intention) => void;
   /** Draws an id for a record inside a payload. */
   readonly drawId: (kind: DrawnId) => string;
-  /** Absent where nobody listens. */
+  /** Reports a stage to telemetry; absent without telemetry. */
   readonly mark: ((stage: string, detail?: Readonly<Record<string, unknown>>) => void) | undefined;
   readonly warn: (detail: object, message: string) => void;
 }
 
-/** Thrown to end a pass that waits for an answer. No Error: nothing went wrong, and a stack costs more than the rest. */
+/**
+ * Thrown to end a pass that waits for an answer. It is no Error: nothing failed, and a stack trace costs more than the
+ * pass.
+ */
 export const pending: unique symbol = Symbol("pending");
 
 /** Thrown to leave a step waiting for a person. */
 export const parked: unique symbol = Symbol("parked");
 
-/** @throws pending; KernelErrorException what the answer says. */
+/**
+ * Puts a question and returns the data of its answer. @throws pending; KernelErrorException if the answer is an error.
+ */
 export function ask<Answer>(run: Run, key: string, asked: Asked<Answer>): Answer {
   const { answer } = run.scopes.hear(key, asked);
   return answer.error === null ? answer.data : raise(answer.error);
 }
 
-/** Tells the outside, through T6's artifact bus. */
+/** Notifies subscribers outside, through T6's artifact bus. */
 export const notify = (run: Run, fn: string, data: JsonObject): void =>
   run.intend(tellTier(t6.notify, { fn, data, tags: { source_type: "system" } }));
 
-/** A question's name in its pass: with what it is about, where that is no longer what it was first put about. */
+/**
+ * Returns the name of a question in its pass. It includes the subject if the question is no longer about the first one.
+ */
 export const nameAsked = ({ scopes }: Run, name: string, about: string): string =>
   scopes.keep(name, () => about) === about ? name : `${name} ${about}`;
 
@@ -189,14 +200,19 @@ export function stepOf(run: Pick<Run, "log">, stepId: string) {
   );
 }
 
-/** A gate of the record as it stands now. */
+/** Returns a gate in its present state in the record. */
 export const gateNow = ({ log }: Run, gateId: string): Gate => log.record.gates.get(gateId) as Gate;
 
-/** Returns whether the gate was opened under another policy than the one that holds now. A lost call has been made already. */
+/**
+ * Returns whether the gate was opened under another policy than the present one. A gate of a lost call is never
+ * outdated, since its call was made already.
+ */
 export const isOutdated = (run: Run, { kind, policy_version }: Gate): boolean =>
   kind === "approval" && policy_version !== run.settings.policyVersion;
 
-/** Returns whether a gate shows what its step would do now: of the newest draft, and of the inputs of this round. */
+/**
+ * Returns whether a gate shows what its step would do now: with the newest draft, and with the inputs of this round.
+ */
 export function showsNewest(run: Pick<Run, "log">, { step_id, target, draft_version }: Gate): boolean {
   const { step } = stepOf(run, step_id);
   if (draft_version !== undefined && draft_version !== step.draft_version) return false;
@@ -204,18 +220,21 @@ export function showsNewest(run: Pick<Run, "log">, { step_id, target, draft_vers
   return newest === null || newest.version === target?.version;
 }
 
-/** The approved gate that a step's call is made under: on what its step would do now, or, once it was called, on what that was. */
+/**
+ * Returns the approved gate under which a step's call is made, or null. The gate must show what the step would do now;
+ * once the call was started, the gate it started under stays.
+ */
 export function approvedGate(run: Pick<Run, "log">, stepId: string): Gate | null {
   const gate = run.log.record.gates.get(gateIdOf(stepId));
   if (gate?.status !== "approved") return null;
   return stepOf(run, stepId).attempt > 0 || showsNewest(run, gate) ? gate : null;
 }
 
-/** Names a call of this process. */
+/** Returns the name of a call in this process. */
 export const callIdOf = ({ step_id, action_id, run, attempt }: CallOf): string =>
   `${step_id}/${action_id}/${run}/${attempt}`;
 
-/** Returns whether a call under this key goes on in this process. */
+/** Returns whether a call under this key is running in this process. */
 export function isUnderWay({ handles }: Pick<Run, "handles">, key: string): boolean {
   for (const handle of handles.values()) if (handle.key === key) return true;
   return false;
@@ -223,10 +242,10 @@ export function isUnderWay({ handles }: Pick<Run, "handles">, key: string): bool
 
 export const scopeOf = (stepId: string): string => `step:${stepId}`;
 
-/** `s2_r1` → `s2`: the step whose work this one does again. */
+/** Returns the id of the step whose work this one does again: `s2_r1` → `s2`. */
 export const baseIdOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
 
-/** `s2_r3` → `s2_r1`: the step of an earlier plan that this one stands for; null where it is the first. */
+/** Returns the step of an earlier plan that this one replaces, such as `s2_r1` for `s2_r3`; null if it is the first. */
 export function stepBefore({ steps }: WorkflowRecord, stepId: string): StepRecord | null {
   const base = baseIdOf(stepId);
   const own = Number(stepId.slice(base.length + 2));
@@ -237,15 +256,18 @@ export function stepBefore({ steps }: WorkflowRecord, stepId: string): StepRecor
   return null;
 }
 
-/** The newest version of the outcome that a step, or the step it does again, drafted. */
+/** Returns the newest version of the outcome that was drafted by a step, or by the step that it does again. */
 export const outcomeOfStep = (record: WorkflowRecord, stepId: string | null): Outcome | null =>
   versionsOf(record, stepId).at(-1) ?? null;
 
-/** What an apply is about: the newest draft. The final version is a copy of one under a number of its own (IDM-08). */
+/**
+ * Returns the newest draft, which is the subject of an apply. The final version is a copy of a draft with its own
+ * number (IDM-08).
+ */
 export const draftOfStep = (record: WorkflowRecord, stepId: string | null): Outcome | null =>
   versionsOf(record, stepId).findLast((version) => version.status === "draft") ?? null;
 
-/** The version that a step's call is about: the one that its gate was approved on, or the newest draft. */
+/** Returns the version that a step's call applies: the one that its gate was approved on, or the newest draft. */
 export const appliedBy = (record: WorkflowRecord, { applies }: PlanStep, approved: Gate | null): Outcome | null =>
   versionsOf(record, applies).find(({ version }) => version === approved?.target?.version) ??
   draftOfStep(record, applies);
@@ -262,9 +284,9 @@ export function versionsOf(record: WorkflowRecord, stepId: string | null): reado
 const noVersions: readonly Outcome[] = [];
 
 /**
- * What a step's templates see of another: its output if it succeeded and the step rests on it; where an outcome was
- * drafted, its newest content. What merely happened to end earlier is not there, or the order of ends would decide what a
- * call gets. Undefined where there is nothing to see.
+ * Returns a function that gives a step's templates the output of another step: its output if it succeeded and this step
+ * depends on it, or the newest content if it drafted an outcome; else undefined. Outputs of other steps are hidden,
+ * because the order of their ends would otherwise decide what a call receives.
  */
 export const outputsOf =
   (record: WorkflowRecord, of: PlanStep) =>
@@ -289,7 +311,7 @@ export function lastRoundOf(record: WorkflowRecord, of: string, before?: number)
   return undefined;
 }
 
-/** Returns whether a step depends on another, directly or through others; the nearest are looked at first. */
+/** Returns whether a step depends on another, directly or through others; the nearest are examined first. */
 export function restsOn(record: WorkflowRecord, of: PlanStep, id: string): boolean {
   if (of.depends_on.includes(id)) return true;
   const found = new Set<string>(needsOf(of));
@@ -305,7 +327,7 @@ export function restsOn(record: WorkflowRecord, of: PlanStep, id: string): boole
 const needsOf = ({ depends_on, applies }: PlanStep): readonly string[] =>
   applies === null ? depends_on : [...depends_on, applies];
 
-/** Returns whether every step of a plan that another plan follows is through, or its failure is answered for. */
+/** Returns whether every step of a plan that another plan follows has ended, with each failure handled. */
 export function hasGoneThrough({ steps }: WorkflowRecord, plan: Plan | null): boolean {
   const own = (plan?.steps ?? []).flatMap(({ step_id }) => steps.get(step_id) ?? []);
   return plan?.continues === true && own.every((step) => isThrough(step) || isHandled(step, own));
