@@ -1,9 +1,9 @@
 /**
- * The token of a call: what it asks for, and T5's admission of it before the call begins.
+ * The token of a call: the resources that it asks for, and T5's admission of it before the call begins.
  *
- * 1.  A call begins only as T5 found it to fit, with nothing admitted in between: what stood when it was asked is what
- *     stands when the start is noted. What no ceiling concerns fits whatever stands.
- * 2.  A refusal leaves one event and charges nothing.
+ * 1.  A call begins only as T5 admitted it, with no other admission in between: the record that T5 judged is the one on
+ *     which the start is appended. A call without a ceiling fits any record.
+ * 2.  A refusal appends one event and charges nothing.
  * 3.  A call that the record answers asks for nothing.
  */
 import type { Usage } from "../../../../contract/action.ts";
@@ -19,7 +19,7 @@ import { isBlocking } from "../run/end-step.ts";
 import { tellTier, toHost, toTier } from "../run/intention.ts";
 import { ask, type Charged, type Run, stepOf } from "../run/run.ts";
 
-/** What the ledger keeps of an admitted call's token; zeros are left out. */
+/** The token of an admitted call in the form that the ledger keeps; zeros are left out. */
 export interface CallToken {
   readonly id: number;
   readonly cost?: number;
@@ -28,7 +28,10 @@ export interface CallToken {
 
 const noUsage = { invocations: 0, tokens: 0 } as const;
 
-/** The token of a step's next call: the one that was scheduled for it, or, if that has started already, one more. */
+/**
+ * Returns the token of a step's next call: the one that was scheduled for it, or a new one if that one has started
+ * already.
+ */
 function nextTokenOf(run: Run, stepId: string): number {
   const { token_id, token_started } = stepOf(run, stepId);
   return token_id === null || token_started ? run.log.record.tokens + 1 : token_id;
@@ -41,33 +44,40 @@ interface Token {
   readonly budget: { readonly limit: number | null; readonly consumed: number };
 }
 
-/** What a token asks of capability, governor and its own budget. Its cost is the tokens that it may take. */
+/**
+ * Returns the resources that a token asks of capability, governor and its own budget. Its cost is the number of tokens
+ * that it may use.
+ */
 export function workOf(run: Run, { token_id, name, resources, budget }: Token): WorkQuestion {
   const { used } = run.log.record;
   const usage = { capability: used.capabilities.get(name) ?? noUsage, resources: used.resources };
   return { token_id, name, cost: resources.tokens, budget, resources, used: usage };
 }
 
-/** What a step's next call asks. */
+/** Returns the resources that a step's next call asks for. */
 export function callWorkOf(run: Run, stepId: string, { name, resources }: OperatorMetadata): WorkQuestion {
   const budget = { limit: run.settings.perToken, consumed: stepOf(run, stepId).token_cost };
   return workOf(run, { token_id: nextTokenOf(run, stepId), name, resources, budget });
 }
 
-/** A call that reserves is asked for at the last moment, each time: a person may take days over its gate. */
+/**
+ * Keeps T5's admission of a step's next call. If calls reserve amounts, it is not kept: T5 is asked again immediately
+ * before the call, since a gate may wait for days.
+ */
 export function keepAdmission(run: Run, stepId: string, { unlimited }: AdmissionAnswer): void {
   if (!run.settings.reserves) run.admissions.set(stepId, unlimited ? null : run.log.record.admitted);
 }
 
-/** Returns whether what T5 found of the step's next call still stands. */
+/** Returns whether T5's admission of the step's next call still holds. */
 function isAdmitted(run: Run, stepId: string): boolean {
   const stamp = run.admissions.get(stepId);
   return stamp === null || stamp === run.log.record.admitted;
 }
 
 /**
- * Asks T5, unless its answer stands; gives what it set aside.
- * @throws KernelErrorException T5_BUDGET_EXHAUSTED, T5_CAPABILITY_NOT_FOUND, or why T5 could not tell.
+ * Asks T5 to admit the call, unless an admission holds. Returns the amounts that T5 reserved.
+ * @throws KernelErrorException T5_BUDGET_EXHAUSTED, T5_CAPABILITY_NOT_FOUND, or the reason for which T5 could not
+ * decide.
  */
 export function admitCall(run: Run, { step, operator }: Prepared, timeoutMs: number): BoundReservation | null {
   if (isAdmitted(run, step.step_id)) return null;
@@ -88,15 +98,16 @@ export function admitCall(run: Run, { step, operator }: Prepared, timeoutMs: num
     amounts,
   };
   const question = toTier(t5.admitCall, { fn: "admit", data });
-  // An answer of an earlier pass was given on what stood then: what was admitted since asks again.
+  // The answer of an earlier pass holds only for the admissions of that time; the key makes T5 be asked again after
+  // another.
   let { answer } = run.scopes.hear(`admit:${admitted}`, question);
   if (answer.error?.detail["kind"] === "scoped_budget") {
-    // Counters are what is committed: what calls before this one gave back may be noted only.
+    // The counters hold committed amounts only, so refunds of earlier calls are committed before T5 is asked again.
     ask(run, `saved:${admitted}`, toHost("saved", {}));
     answer = run.scopes.hear(`admit:${admitted}:again`, question).answer;
   }
   const { error } = answer;
-  // That T5 could not tell is no refusal.
+  // A failure of T5 to decide is not a refusal.
   if (error !== null && isBlocking(error)) run.log.note(draft("BUDGET_REFUSED", { error }, step.step_id));
   if (error !== null) raise(error);
   const admission = answer.data;
@@ -104,7 +115,10 @@ export function admitCall(run: Run, { step, operator }: Prepared, timeoutMs: num
   return admission.reservation;
 }
 
-/** What waited at a gate begins with its call: others may have spent what the request had left. @throws T5_BUDGET_EXHAUSTED. */
+/**
+ * Requires that the request's budget is not exhausted when a call begins after its gate, since other calls may have
+ * used it meanwhile. @throws KernelErrorException T5_BUDGET_EXHAUSTED.
+ */
 export function requireUnspent(run: Run, stepId: string): void {
   const refusal = checkBudget(run.log.record.spent, run.settings.maxCost);
   if (refusal === null) return;
@@ -113,7 +127,7 @@ export function requireUnspent(run: Run, stepId: string): void {
   raise(refusal);
 }
 
-/** The token as the start of its call writes it down. */
+/** Returns the token in the form in which the start of its call records it. */
 export function tokenOf(run: Run, { step, operator }: Prepared): CallToken {
   const { resources } = operator.metadata;
   const { cpu_time, memory_bytes, network_bytes, tokens } = resources;
@@ -124,7 +138,7 @@ export function tokenOf(run: Run, { step, operator }: Prepared): CallToken {
 
 const holdOf = (run: Run, stepId: string): string => `${run.log.identity.workflow_id}/${stepId}`;
 
-/** T5 is told that what it set aside in memory for the step is in the ledger now, or will not be used. */
+/** Tells T5 that the amount it holds in memory for the step is committed now, or will not be used. */
 export function dropHold(run: Run, stepId: string): void {
   if (!run.settings.reserves) return;
   run.intend(tellTier(t5.releaseHold, { fn: "release_hold", data: { hold: holdOf(run, stepId) } }));
@@ -138,8 +152,8 @@ export function reserve(run: Run, stepId: string, { action_id, reservation }: Om
 }
 
 /**
- * What was set aside for the call becomes what it used, as far as the operator said; what it did not say counts as
- * reserved. A call whose end nobody knows stays charged as reserved.
+ * Settles a reservation: it becomes the usage that the operator reported, and unreported amounts count as reserved. A
+ * call without a known end stays charged as reserved.
  */
 export function settleCharge(run: Run, stepId: string, charged: Charged | null, usage: Usage): void {
   if (charged === null) return;

@@ -1,5 +1,6 @@
 /**
- * Putting a payload to policy: one question to T5, one decision in the ledger, and the payload as it is let through.
+ * The judgement of a payload by policy: one question to T5, one decision in the ledger, and the payload that policy
+ * allows.
  */
 import { instantText } from "../../../../contract/instant.ts";
 import { deepFreeze, type Json } from "../../../../contract/json.ts";
@@ -16,21 +17,21 @@ import { callWorkOf, keepAdmission } from "./admit-call.ts";
 const policyRef = moduleRef(5, "policy", "evaluate");
 
 interface Admitting {
-  /** Writes a payload down that stands nowhere else; `edit`: a person wrote it. */
+  /** Records a payload that no other event holds; `edit`: a person wrote it. */
   readonly keep?: boolean | "edit";
-  /** Asks although a call with this payload has begun. */
+  /** Asks policy even if a call with this payload has begun. */
   readonly anew?: boolean;
 }
 
 /**
- * Puts the payload of a first call to policy in each pass, and returns it as policy lets it through. A call that has begun
- * keeps its judgement: an attempt after it is the same call.
+ * Asks policy about the payload of a first call in each pass, and returns the payload that policy allows. A call that
+ * has begun keeps its judgement: a later attempt is the same call.
  * @throws KernelErrorException T5_POLICY_DENIED.
  */
 export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew = false }: Admitting = {}): Prepared {
   const { step, hash } = prepared;
   const { decision: standing, attempt } = stepOf(run, step.step_id);
-  // The ledger keeps what policy masks of an edit with the judgement of this very edit.
+  // If policy masks a part of an edit, the ledger keeps it masked, with the judgement of exactly this edit.
   const isHidden = keep !== false && (standing?.redactions.length ?? 0) > 0;
   const mayStand = !anew && !isHidden && attempt > 0;
   const decision =
@@ -39,7 +40,10 @@ export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew 
   return keep === "edit" ? applyToEdit(run, prepared, decision) : applyDecision(run, prepared, decision);
 }
 
-/** Returns what policy is asked about the payload that a gate shows, at this ISO instant: rules may read the time. */
+/**
+ * Returns the question to policy about the payload that a gate shows, at this ISO instant, since rules may read the
+ * time.
+ */
 export function shownCall(run: Run, { step, operator, payload }: Prepared, now: string): ShownCall {
   const { auth, intent, bundle, parent } = run.log.record;
   const redacted = stepOf(run, step.step_id).decision?.redactions ?? [];
@@ -53,7 +57,7 @@ export function shownCall(run: Run, { step, operator, payload }: Prepared, now: 
   };
 }
 
-/** Returns how the ledger writes down what policy says of that payload when it is asked again. */
+/** Returns how the ledger records a decision of policy when it is asked about that payload again. */
 export const askedOfShown = ({ step, payload, hash }: Prepared, moment: PolicyMoment) =>
   ({ stage: "action", subject: step.name, step_id: step.step_id, payload, hash, moment }) as const;
 
@@ -64,7 +68,10 @@ export function judgementOfNow(run: Run, { step, hash }: Prepared): PolicyDecisi
   return isOfNow && standing?.payload_hash === hash ? standing : null;
 }
 
-/** Returns what policy says of the payload that a gate shows, as of this pass, in which its call is to begin. */
+/**
+ * Returns the decision of policy on the payload that a gate shows, at the instant of this pass, in which its call is to
+ * begin.
+ */
 export const judgeNow = (run: Run, shown: Prepared): PolicyDecision =>
   judgementOfNow(run, shown) ??
   askPolicy(
@@ -78,22 +85,22 @@ export const judgeNow = (run: Run, shown: Prepared): PolicyDecision =>
     },
   ).answer;
 
-/** Returns the payload of a gate as this judgement lets it through. @throws as `prepareStep`. */
+/** Returns the payload of a gate that this judgement allows. @throws as `prepareStep`. */
 export const passShown = (run: Run, shown: Prepared, decision: PolicyDecision): Prepared =>
   applyDecision(run, { ...shown, gate: null }, decision);
 
-/** @throws KernelErrorException T5_POLICY_DENIED. */
+/** Requires that policy does not deny the payload. @throws KernelErrorException T5_POLICY_DENIED. */
 export const requireAdmitted = (decision: PolicyDecision, step_id: string): void =>
   requireAllowed(decision, { otherwise: "denied by policy", source: policyRef, of: { step_id } });
 
-/** The payload as policy lets it through. What a person approved is that already. */
+/** Returns the payload that policy allows. A payload that a person approved has been through policy already. */
 function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): Prepared {
   if (prepared.gate !== null || !isChanging(decision)) return prepared;
   const changed = deepFreeze(redact(decision.transform ?? prepared.payload, decision.redactions));
   return { ...prepared, ...parseParams(run, prepared.operator, changed, { check: "check:transformed" }) };
 }
 
-/** As `applyDecision`; what policy lets through of an edit is recorded from here on. */
+/** Applies a decision to an edit, as `applyDecision`. From here on, the allowed part of the edit is recorded. */
 function applyToEdit(run: Run, prepared: Prepared, decision: PolicyDecision): Prepared {
   const { operator, hash } = prepared;
   const passed = (): Json => redact(decision.transform ?? prepared.payload, decision.redactions);
@@ -104,7 +111,7 @@ function applyToEdit(run: Run, prepared: Prepared, decision: PolicyDecision): Pr
 
 const isChanging = ({ transform, redactions }: PolicyDecision): boolean => transform !== null || redactions.length > 0;
 
-/** What T5 is asked of a step's payload, at an ISO instant. */
+/** Returns the question to T5 about a step's payload, at an ISO instant. */
 export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | "payload">, now: string): StepQuestion {
   const { auth, intent, bundle, spent, parent } = run.log.record;
   const { step, payload } = of;

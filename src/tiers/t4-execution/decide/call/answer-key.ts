@@ -1,11 +1,11 @@
 /**
- * What an idempotency key answers: the one place that says whether an attempt is a call.
+ * The answer of an idempotency key, which alone decides whether an attempt makes a call.
  *
- * 1.  An unseen key runs; a succeeded one answers from the record; a running one gives its handle; a failed one gives the
- *     same failure unless it may be begun again, by a restart or by a new plan. No key, no call.
- * 2.  An allowance of attempts is a key's, in each plan: steps that share it wait for one another's calls, and are answered
- *     by them.
- * 3.  A call whose end nobody knows is made again only if it may be repeated.
+ * 1.  An unseen key makes a call. A succeeded one answers from the record, and a running one names its call. A failed
+ *     one gives the same failure, unless a restart or a new plan may call it again. Without a key there is no call.
+ * 2.  A key has one allowance of attempts in each plan: steps that share the key wait for one another's calls and get
+ *     their answers.
+ * 3.  A call without a known end is made again only if it may be repeated.
  */
 import type { Usage } from "../../../../contract/action.ts";
 import { type KernelError, raise } from "../../../../contract/error.ts";
@@ -21,12 +21,12 @@ import { findKey } from "./find-work.ts";
 
 export const invokerRef = moduleRef(4, "operator_invoker", "invoke");
 
-/** What is known of a key. */
+/** The known state of a key. */
 export type KeyState =
   | {
       readonly seen: "unseen";
       readonly recovered: boolean;
-      /** Which call of the key it would be; null where no other workflow can make it. */
+      /** The number of the call under the key; null if no other workflow can make it. */
       readonly claim: number | null;
     }
   | { readonly seen: "running" | "in_doubt"; readonly action_id: string }
@@ -35,10 +35,13 @@ export type KeyState =
       readonly action_id: string;
       readonly result: Json;
       readonly usage: Usage;
-      /** The workflow whose record says so, where that is another. */
+      /** The workflow whose record holds the result, if it is another one. */
       readonly answered_by: string | null;
     }
-  /** `spent`: another's call stands for this attempt: of no use to another workflow, or made as often by another step already. */
+  /**
+   * `spent`: another step's call counts as this attempt: its answer is of no use to another workflow, or that step has
+   * made as many attempts already.
+   */
   | { readonly seen: "failed_final" | "spent"; readonly action_id: string; readonly error: KernelError };
 
 export function keyOf(run: Run, prepared: Prepared): string {
@@ -49,14 +52,14 @@ export function keyOf(run: Run, prepared: Prepared): string {
   return target === null ? findKey(record, prepared) : deriveApplyKey(record, target);
 }
 
-/** An attempt, and its key. */
+/** An attempt and its key. */
 interface Asking {
   readonly prepared: Prepared;
   readonly attempt: number;
   readonly key: string;
 }
 
-/** @throws KernelErrorException T4_IDEMPOTENCY_PAYLOAD_MISMATCH. */
+/** Returns the answer of a key to an attempt. @throws KernelErrorException T4_IDEMPOTENCY_PAYLOAD_MISMATCH. */
 export function answerKey(run: Run, at: Asking): KeyState {
   const { prepared, key } = at;
   const entry = entryOf(run, key);
@@ -75,7 +78,10 @@ export function answerKey(run: Run, at: Asking): KeyState {
   return repeats ? own : { seen: "in_doubt", action_id };
 }
 
-/** What a person approved is no other payload than the one that took effect. */
+/**
+ * Requires that the approved payload is the one that took effect. @throws KernelErrorException
+ * T4_IDEMPOTENCY_PAYLOAD_MISMATCH.
+ */
 function requireApproved({ gate, hash }: Prepared, called: string | null, key: string): void {
   if (gate !== null && called !== null && called !== hash) raise(otherPayload(key));
 }
@@ -87,25 +93,30 @@ const otherPayload = (key: string): KernelError =>
 
 const unseen = (recovered: boolean) => ({ seen: "unseen", recovered, claim: null }) as const;
 
-/** The key's action; null where no call was made under it. */
+/** Returns the action of the key, or null if no call was made under it. */
 function entryOf({ log: { record } }: Run, key: string): ActionEntry | null {
   const entry = record.actions.get(record.keys.get(key) ?? "") ?? null;
   return entry?.seen === "unseen" ? null : entry;
 }
 
 /**
- * What others have made of a key: of an apply key any workflow of its scope, of any key those whose work this one does again,
- * and those that do the same work again beside it. Null where there can be no other.
+ * Asks for the calls of other workflows under a key: of an apply key, those of any workflow in its scope; of any key,
+ * those of the workflow that this one does again, and of others that do it again too. Returns null if there can be
+ * none.
  */
 function sharedKey(run: Run, key: string): SharedKey | null {
   const { regenerated_from, run: round } = run.log.record;
   const isShared = isApplyKey(key) || regenerated_from !== null || round > 1;
   if (!isShared) return null;
-  // A new version of an outcome gives the step another key between two passes: of that one nothing was asked yet.
+  // A new version of an outcome gives the step another key between two passes, and the question must then be put for
+  // that key.
   return ask(run, nameAsked(run, "shared", key), toHost("shared_key", { key }));
 }
 
-/** Returns whether nothing is called, so that nobody need be asked: the work was done by another workflow, or is refused by the key. */
+/**
+ * Returns whether no call will be made, so that no person need be asked: another workflow has done the work, or the key
+ * refuses it.
+ */
 export function isCalledNoMore(run: Run, { hash }: Prepared, key: string): boolean {
   const entry = entryOf(run, key);
   if (entry !== null) return failsAlike(run, entry) || entry.record.payload_hash !== hash;
@@ -113,24 +124,34 @@ export function isCalledNoMore(run: Run, { hash }: Prepared, key: string): boole
   return shared !== null && shared.claim === null && shared.succeeded;
 }
 
-/** Returns whether a call may have taken effect, and nobody has said so yet; another step's question about it leaves it so. */
+/**
+ * Returns whether a call may have taken effect and is not settled yet; another step's question about it does not settle
+ * it.
+ */
 const isUnsettled = (entry: ActionEntry | null): boolean => entry?.seen === "running" || entry?.seen === "in_doubt";
 
-/** Returns whether the step's newest call may have taken effect, and nobody has said so yet. */
+/** Returns whether the step's newest call may have taken effect and is not settled yet. */
 export const hasUnsettledCall = ({ log }: Run, { action_id }: StepRecord): boolean =>
   isUnsettled(log.record.actions.get(action_id ?? "") ?? null);
 
-/** Returns whether a call under the key is under way, and no end of it is on record: one that a person settled may hang still. */
+/**
+ * Returns whether a call under the key is running and has no recorded end. A call that a person settled may still hang.
+ */
 export const isRunning = (run: Run, key: string): boolean => isUnderWay(run, key) && isUnsettled(entryOf(run, key));
 
-/** The call of a key, of this step or of one that shares it, that may have taken effect and is not under way; else null. */
+/**
+ * Returns the action of a key, of this step or of one that shares the key, that may have taken effect and is not
+ * running; else null.
+ */
 export function findDoubted(run: Run, { operator }: Prepared, key: string): string | null {
   const entry = entryOf(run, key);
   if (entry === null || isRepeatable(operator) || isUnderWay(run, key)) return null;
   return isUnsettled(entry) ? entry.record.action_id : null;
 }
 
-/** Returns whether whoever began or restarted this workflow knew that a call had been answered with what is of no use. */
+/**
+ * Returns whether the person or plan that began or restarted this workflow knew that a call's answer cannot be used.
+ */
 export const isKnownSpent = ({ log: { record } }: Run, actionId: string): boolean =>
   record.spent_calls.includes(actionId) || record.actions.get(actionId)?.seen.startsWith("failed") === true;
 
@@ -154,8 +175,8 @@ function readEntry(run: Run, { prepared, attempt, key }: Asking, entry: ActionEn
 }
 
 /**
- * Returns how many calls of its allowance a key has had in the newest plan: steps that share it count together. The key
- * of an item is shared by no other step.
+ * Returns the number of calls that a key has had in the newest plan: the steps that share it have one allowance. No
+ * other step shares the key of an item.
  */
 function callsMade({ log: { record } }: Run, { record: { action_id, step_id } }: ActionEntry): number {
   const owner = record.steps.get(step_id);
@@ -164,8 +185,8 @@ function callsMade({ log: { record } }: Run, { record: { action_id, step_id } }:
 }
 
 /**
- * Returns whether the call's failure is that of whoever makes it again: of steps of the plan that it failed in. A new plan makes it
- * again, but for what applies a version: that waits for a restart, or for another version.
+ * Returns whether a repeated call gets the recorded failure: within the plan in which it failed. A new plan calls
+ * again, except for a call that applies a version: that needs a restart or another version.
  */
 const failsAlike = (run: Run, entry: ActionEntry): boolean =>
   entry.seen === "failed_final" && (isApplyKey(entry.record.idempotency_key) || callsMade(run, entry) > 0);

@@ -1,9 +1,9 @@
 /**
  * Idempotency keys.
  *
- * 1.  Same intent, step and inputs give one key, whatever the order of members; anything else gives another.
- * 2.  Inputs are those before a policy's TRANSFORM, so that a later rule cannot mint a new key.
- * 3.  An apply key binds to the outcome version it makes final.
+ * 1.  The same intent, step and inputs give one key, whatever the order of members; any other value gives another key.
+ * 2.  The inputs are those before a policy's TRANSFORM, so that a later rule cannot create a new key.
+ * 3.  An apply key is bound to the outcome version that it makes final.
  */
 import { canonicalJson, sha256 } from "../../../../contract/digest.ts";
 import type { Outcome } from "../../../../contract/outcome.ts";
@@ -14,16 +14,19 @@ export interface KeyMaterial {
   readonly version: string;
   readonly tenantId: string | number;
   readonly intentId: string;
-  /** Whose work it is. */
+  /** The step whose work it is. */
   readonly stepId: string;
-  /** As canonical JSON. */
+  /** The inputs as canonical JSON. */
   readonly inputs: string;
   readonly draftVersion: number;
-  /** The workflow that began the draft version; absent where no other workflow can have begun one by this number. */
+  /** The workflow that began the draft version; absent if no other workflow can have begun a version of this number. */
   readonly draftOf?: string | undefined;
 }
 
-/** `{operator}:{tenant}:{hash}:v{draft_version}`; what is hashed is canonical JSON, in which the inputs come first. */
+/**
+ * Returns the key `{operator}:{tenant}:{hash}:v{draft_version}`. The hash covers canonical JSON in which the inputs
+ * come first.
+ */
 export function deriveKey(of: KeyMaterial): string {
   const { operator, tenantId: tenant, intentId: intent_id, stepId: step_id, version: operator_version } = of;
   const begun = of.draftOf === undefined ? {} : { draft_of: of.draftOf };
@@ -31,7 +34,10 @@ export function deriveKey(of: KeyMaterial): string {
   return `${operator}:${tenant}:${sha256(`{"inputs":${of.inputs},${others.slice(1)}`)}:v${of.draftVersion}`;
 }
 
-/** `apply:{tenant}:{scope id, or the id of the workflow that made the version}:{outcome}@{version}` */
+/**
+ * Returns the key `apply:{tenant}:{scope}:{outcome}@{version}`; the scope is the scope's id, or the id of the workflow
+ * that made the version.
+ */
 export function deriveApplyKey(record: WorkflowRecord, outcome: Outcome): string {
   const scope = record.intent.scope?.scope_id ?? outcome.workflow_id;
   return `apply:${record.tenant_id}:${scope}:${outcome.outcome_id}@${outcome.version}`;

@@ -1,10 +1,11 @@
 /**
- * The end of a call, as it comes: noted before anything follows from it.
+ * The end of a call, which is appended before anything follows from it.
  *
  * 1.  A success, however late, is the call's result.
- * 2.  An end that comes when the step has no ear for it any more is logged, not recorded: final states ignore events.
- * 3.  A call that was told to stop fails because of that: its key stays running for whoever takes the workflow up.
- * 4.  A call whose start was never kept had no effect (`durability: "effects"`): it is not heard, and made again.
+ * 2.  An end that the step's chart no longer accepts is logged and not recorded, since final states ignore events.
+ * 3.  A call that was aborted fails with the abort: its key stays running for the process that takes up the workflow.
+ * 4.  A call whose start was not kept had no effect (`durability: "effects"`): its end is ignored, and the call is made
+ *     again.
  */
 import type { Usage } from "../../../../contract/action.ts";
 import { isRetryable, type KernelError, toExecutorError } from "../../../../contract/error.ts";
@@ -33,7 +34,10 @@ export function handleEnd(run: Run, ended: Ended): void {
   if (isKnown) settleCharge(run, step_id, charged, end.usage);
 }
 
-/** The operator has ended: nobody waits for its key any more. Gives what was set aside for the call, once. */
+/**
+ * Removes the handle of a call whose operator has ended, so that no attempt waits for its key. Returns the call's
+ * reservation, once.
+ */
 function releaseHandle(run: Run, ended: Ended) {
   if (ended.end.cached) return null;
   const callId = callIdOf(ended);
@@ -49,7 +53,7 @@ function noteEnd(run: Run, { step_id, action_id, attempt, end }: Ended): void {
   note(run, successOf(run, step_id, { attempt, action_id, result, usage, cached }, late));
 }
 
-/** The outcome that a step drafts or applies. */
+/** Returns the id of the outcome that a step drafts or applies, or null. */
 export const outcomeIdOf = (run: Run, { applies, step_id }: PlanStep): string | null =>
   outcomeOfStep(run.log.record, applies ?? step_id)?.outcome_id ?? null;
 
@@ -84,7 +88,7 @@ interface Failure extends Failed {
   readonly usage: Usage;
 }
 
-/** ACTION_FAILED, with what the failure means for the attempts that are left. */
+/** Returns the event ACTION_FAILED, which says whether the failure leaves further attempts. */
 export function failureOf(run: Run, stepId: string, failure: Failure): EventDraft {
   const { attempt, action_id, error, usage, pending, cached } = failure;
   const { step } = stepOf(run, stepId);

@@ -1,7 +1,7 @@
 /**
- * The context of one attempt, with one writer for each thing that may change.
+ * The context of one attempt, in which each member that may change has one writer.
  *
- * 1.  Everything is read-only; a write from outside is refused with T4_MIDDLEWARE_VIOLATION and has no effect.
+ * 1.  Everything is read-only; an assignment from outside is refused with T4_MIDDLEWARE_VIOLATION and has no effect.
  * 2.  `timeout` is written by the Timeout middleware alone, through `writeTimeout`.
  * 3.  `is_retry` is derived from `attempt`.
  */
@@ -26,7 +26,7 @@ export interface ContextFields {
 const ref = moduleRef(4, "middleware", "context");
 const noState = Object.freeze({});
 
-/** What is read under each name. */
+/** The readers of the context's members, by name. */
 const reads: { readonly [K in keyof SkillExecutionContext]: Read<SkillExecutionContext[K]> } = {
   request_id: (of) => of.request_id,
   step_id: (of) => of.step_id,
@@ -76,7 +76,7 @@ for (const [name, read] of Object.entries(reads)) {
   });
 }
 
-/** @throws KernelErrorException (from the assignment) when anything but the Timeout middleware assigns to it. */
+/** Creates the context of an attempt. Any assignment to it throws KernelErrorException T4_MIDDLEWARE_VIOLATION. */
 export function createExecutionContext(fields: ContextFields): SkillExecutionContext {
   return new ExecutionContext(fields) as unknown as SkillExecutionContext;
 }
@@ -86,6 +86,6 @@ function refuse(name: string, stepId: string): never {
   return raise(kernelError("T4_MIDDLEWARE_VIOLATION", message, ref, { detail: { field: name, step_id: stepId } }));
 }
 
-/** The Timeout middleware's pen. Seconds. */
+/** Writes the timeout in seconds, for the Timeout middleware alone. */
 export const writeTimeout = (context: SkillExecutionContext, seconds: number): void =>
   ExecutionContext.writeTimeout(context, seconds);

@@ -1,11 +1,12 @@
 /**
  * The key of a call that derives from its inputs, over all plans of a workflow.
  *
- * Owns: which call of an earlier plan a step makes again. Never: what that call's key answers (answer-key.ts).
- * 1.  A step of a new plan with the operator and the inputs of a step that has called keeps the key of that call, whatever
- *     it is called. Each call is kept by one step of the plan: two steps that are alike are two calls.
- * 2.  A call has a new key where a person asked for the work anew (another draft version), where a plan goes on after a
- *     success, or where nothing has an effect and another answer is wanted.
+ * Owns: the choice of the earlier plan's call that a step makes again. Never: the answer of that call's key
+ * (answer-key.ts).
+ * 1.  A step of a new plan with the operator and the inputs of a step that has called keeps the key of that call,
+ *     whatever the step's name. Each call is kept by one step of the plan: two equal steps are two calls.
+ * 2.  A call gets a new key if a person asked for the work anew (another draft version), if a plan continues after a
+ *     success, or if the call has no effect and another answer is wanted.
  */
 
 import { keptDraftOf } from "../../../../contract/kept-draft.ts";
@@ -18,10 +19,10 @@ import type { Prepared } from "../payload/prepare-step.ts";
 import { baseIdOf, hasGoneThrough, restsOn, stepBefore } from "../run/run.ts";
 import { deriveKey } from "./derive-key.ts";
 
-/** What of a prepared step names its call. */
+/** The parts of a prepared step that determine its key. */
 type Named = Pick<Prepared, "step" | "inputs" | "operator">;
 
-/** The key of the call that the step makes: of the one that it makes again, or a new one. */
+/** Returns the key of the call that the step makes: that of an earlier call that it makes again, or a new one. */
 export function findKey(record: WorkflowRecord, named: Named): string {
   return findKeptKey(record, named) ?? keyAs(record, named, named.step);
 }
@@ -53,7 +54,7 @@ function sameItemsOf(record: WorkflowRecord, { of, key }: Added): readonly StepR
   });
 }
 
-/** The key that a step's call has with these inputs. */
+/** Returns the key that a step's call has with these inputs. */
 function keyAs(record: WorkflowRecord, { inputs }: Named, step: PlanStep): string {
   const begun = findBegin(record, step);
   return deriveKey({
@@ -75,9 +76,9 @@ interface Begin {
 }
 
 /**
- * Returns where a step's draft version began, as its keys contain it. Two workflows that repeat the same work begin
- * versions of the same number, and these are different calls. No workflow is named for the work that was there first,
- * and for versions of older ledgers.
+ * Returns the step and workflow in which a step's draft version began, as its keys contain them. Two workflows that
+ * repeat the same work begin versions of the same number, and these are different calls. No workflow is named for the
+ * original work, and for versions of older ledgers.
  */
 export function findBegin(record: WorkflowRecord, { step_id, draft_version }: PlanStep): Begin {
   const { kept_drafts, workflow_id } = record;
@@ -91,7 +92,10 @@ export function findBegin(record: WorkflowRecord, { step_id, draft_version }: Pl
   return { ...own, ...kept, ...there };
 }
 
-/** The step whose work it is: what is planned anew for one that made no call is that one's still, and shares its call with siblings. */
+/**
+ * Returns the step whose work a step does. A step that replaces one without a call does that one's work, and shares its
+ * call with its siblings.
+ */
 function workIdOf(record: WorkflowRecord, stepId: string): string {
   const added = record.steps.get(stepId)?.added ?? null;
   // An item's work is named by its key: its place in another list may be another one.
@@ -101,14 +105,17 @@ function workIdOf(record: WorkflowRecord, stepId: string): string {
   return workIdOf(record, before.step.step_id);
 }
 
-/** The steps of earlier plans that this one stands for by its name, newest first, down to the last that a person asked for anew. */
+/**
+ * Returns the steps of earlier plans that this one replaces by its name, newest first, down to the last one that a
+ * person asked for anew.
+ */
 function lineageOf(record: WorkflowRecord, step: PlanStep): StepRecord[] {
   const before = stepBefore(record, step.step_id);
   if (before === null || before.step.draft_version < step.draft_version) return [];
   return [before, ...lineageOf(record, before.step)];
 }
 
-/** The steps of earlier plans whose name the newest plan no longer has. */
+/** Returns the steps of earlier plans whose name the newest plan no longer has. */
 function othersOf(record: WorkflowRecord, { step_id }: PlanStep): StepRecord[] {
   const planned = new Set([step_id, ...(record.plan?.steps ?? []).map((one) => one.step_id)].map(baseIdOf));
   const newest = new Map<string, StepRecord>();
@@ -117,8 +124,8 @@ function othersOf(record: WorkflowRecord, { step_id }: PlanStep): StepRecord[] {
 }
 
 /**
- * Returns whether a step may make the call of one that has another name: of one that has failed, or, where the plan before failed,
- * of one that has succeeded and that the step does not rest on.
+ * Returns whether a step may make the call of a step with another name: of a failed step, or, if the plan before
+ * failed, of a succeeded step on which it does not depend.
  */
 function mayStandFor(record: WorkflowRecord, step: PlanStep, other: StepRecord): boolean {
   if (other.state !== "succeeded") return true;
@@ -131,6 +138,6 @@ function isTaken({ steps, plan }: WorkflowRecord, { step_id }: PlanStep, { recor
   return others.some((one) => steps.get(one.step_id)?.action_id === record.action_id);
 }
 
-/** Returns whether the call has given its answer and nothing else: a new plan asks for another one. */
+/** Returns whether the call has given its answer and had no effect, so that a new plan asks for another answer. */
 const isAnswered = ({ operator }: Named, { seen, record }: ActionEntry): boolean =>
   isHarmless(operator.metadata.effect) && (seen === "succeeded" || isSpent(record.error));

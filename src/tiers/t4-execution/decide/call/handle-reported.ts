@@ -1,6 +1,6 @@
 /**
- * What an operator says while its call runs: chunks and progress, records, routes, a repaired payload. It counts while the
- * call is the one its step waits for.
+ * The reports of an operator during its call: chunks and progress, records, routes, a repaired payload. They count
+ * while the call is the one that its step waits for.
  */
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
@@ -9,7 +9,7 @@ import { errorOf } from "../../../../engine/actors/within.ts";
 import type { CallOf, Input } from "../run/input.ts";
 import { oodaRef, type Run } from "../run/run.ts";
 
-/** Returns whether the step still runs this very attempt. */
+/** Returns whether the step still runs exactly this attempt. */
 export function isCurrent({ log }: Pick<Run, "log">, { step_id, attempt, run: round }: CallOf): boolean {
   if (log.lost !== null) return false;
   const step = log.record.steps.get(step_id);
@@ -30,13 +30,16 @@ export function handleReported(run: Run, told: Extract<Input, { readonly type: "
   }
 }
 
-/** Its step runs, and its start was kept: one that was made ahead of a refused row is made again. */
+/**
+ * Returns whether a report counts: its step is running, and its start was kept. A call that was made ahead of a refused
+ * row is made again.
+ */
 const isHeard = ({ log: { record } }: Run, { step_id, action_id }: CallOf): boolean =>
   record.steps.get(step_id)?.state === "running" && record.actions.has(action_id);
 
 function noteReported(run: Run, event: EventDraft): void {
   if (event.type !== "STEP_STREAMED") return run.log.note(event);
-  // Batches rise over the workflow: which one this is, is known when it is noted.
+  // Batches are numbered over the whole workflow, so the number is set when the event is appended.
   const sequence = run.log.record.streamed + 1;
   run.log.note(draft("STEP_STREAMED", { ...event.payload, sequence }, event.step_id));
   const text = event.payload.chunks.join("");

@@ -1,5 +1,5 @@
 /**
- * The hosts' middleware around an attempt, as questions: each hook is asked once an attempt, with a time limit of its own.
+ * The host's middleware around an attempt, as questions: each hook is asked once an attempt, with its own time limit.
  */
 
 import { digest } from "../../../../contract/digest.ts";
@@ -12,7 +12,10 @@ import { nameAsked, type Run, stepOf } from "../run/run.ts";
 import { createExecutionContext } from "./execution-context.ts";
 import { type FixedName, isFixed, isSkippedOnRetry, orderOf } from "./middleware.ts";
 
-/** What middleware sees of the attempt; one object for all of its hooks. `isJudged`: the payload is that of the call. */
+/**
+ * Returns the context that middleware receives; all hooks of an attempt share one object. `isJudged`: the payload is
+ * that of the call.
+ */
 export function contextOf(run: Run, prepared: Prepared, attempt: number, isJudged: boolean): SkillExecutionContext {
   const { step, operator, payload, hash } = prepared;
   const known = run.contexts.get(step.step_id);
@@ -32,7 +35,10 @@ export function contextOf(run: Run, prepared: Prepared, attempt: number, isJudge
   return context;
 }
 
-/** Runs the chain before the call; gives what a custom hook stops it with. What a fixed one throws is no failed attempt. */
+/**
+ * Runs the chain before the call, and returns the error with which a custom hook stops it. An error of a fixed
+ * middleware is thrown; it is not a failed attempt.
+ */
 export function runBefore(
   run: Run,
   { step_id, attempt, is_retry }: SkillExecutionContext,
@@ -53,17 +59,17 @@ type Phase = "before" | "after" | "onError";
 const hasHook = ({ settings: { middleware } }: Run, name: string, phase: Phase): boolean =>
   middleware.length > 0 && middleware.some((one) => one.name === name && one[phase] !== undefined);
 
-/** What a custom hook failed with, if there is one. */
+/** Asks a custom hook, and returns its error; null if it passes or does not exist. */
 function askHook(run: Run, step_id: string, name: string, phase: Phase): KernelError | null {
   if (!hasHook(run, name, phase)) return null;
   const { attempt, params } = run.contexts.get(step_id) as SkillExecutionContext;
   const key = `${phase}:${name}:${attempt}`;
-  // What lets one payload through says nothing of the next.
+  // A `before` hook judges the payload, so it is asked again for another payload.
   const asked = phase === "before" ? nameAsked(run, key, digest(params)) : key;
   return run.scopes.hear(asked, toHost("hook", { step_id, name, phase })).answer.error;
 }
 
-/** The way back after an attempt, from the inside out, all of it; what a hook fails with is logged and changes nothing. */
+/** Runs the whole chain after an attempt, from the inside out. An error of a hook is logged and changes nothing. */
 export function backOut(run: Run, step_id: string, phase: "after" | "onError"): void {
   const context = run.contexts.get(step_id);
   if (context === undefined) return;

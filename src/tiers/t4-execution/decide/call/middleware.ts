@@ -2,10 +2,10 @@
  * The middleware chain around every operator call.
  *
  * Owns: the order. Never: the verdicts (T5 gives them), the call itself.
- * M1  before: Trace → Policy → Approval → custom → Timeout; after and on error: Timeout → custom → Approval → Policy →
- *     Trace. The order is a fact of spec version 1.1 and has no configuration.
- * M2  A failure in `before` prevents the call; the on-error chain runs over all of it.
- * M3  On a retry Policy and Approval are skipped, Trace and Timeout run (MID-05).
+ * 1.  Before: Trace → Policy → Approval → custom → Timeout. After and on error: Timeout → custom → Approval → Policy →
+ *     Trace. The order belongs to spec version 1.1 and cannot be configured.
+ * 2.  A failure in `before` prevents the call; the on-error chain runs completely.
+ * 3.  On a retry Policy and Approval are skipped; Trace and Timeout run (MID-05).
  */
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
@@ -18,18 +18,18 @@ const fixed = ["Trace", "Policy", "Approval", "Timeout"] as const;
 export type FixedName = (typeof fixed)[number];
 export const isFixed = (name: string): name is FixedName => fixed.includes(name as FixedName);
 
-/** Names in `before` order: the custom ones stand between Approval and Timeout. */
+/** Returns the names in `before` order; custom ones stand between Approval and Timeout. */
 export const orderOf = (custom: readonly Middleware[]): readonly string[] =>
   custom.length === 0 ? fixed : ["Trace", "Policy", "Approval", ...custom.map(({ name }) => name), "Timeout"];
 
-/** M3 */
+/** Returns whether a fixed middleware is skipped on a retry (rule 3). */
 export const isSkippedOnRetry = (name: string): boolean => name === "Policy" || name === "Approval";
 
 const members: ReadonlySet<string> = new Set(["name", "before", "after", "onError"] satisfies (keyof Middleware)[]);
 
 /**
- * A custom middleware is a name of its own and three hooks; it cannot ask for a place.
- * @throws KernelErrorException for a fixed name, a name twice, no name, or anything besides the hooks.
+ * Checks that each custom middleware has a unique name and no members but three hooks; it cannot choose its place.
+ * @throws KernelErrorException T4_MIDDLEWARE_VIOLATION for a fixed, repeated or missing name, or for any other member.
  */
 export function checkCustomMiddleware(custom: readonly Middleware[]): void {
   const names = custom.map((m) => m.name);
@@ -43,6 +43,7 @@ export function checkCustomMiddleware(custom: readonly Middleware[]): void {
     .find((member) => !members.has(member));
   if (taken === undefined && beyond === undefined && !nameless) return;
   const what = taken ?? (beyond === undefined ? "without a name" : `with ${beyond}`);
-  const message = `middleware ${what} cannot be added: the order Trace, Policy, Approval, Timeout is fixed by spec ${middlewareSpecVersion}`;
+  const order = `the order Trace, Policy, Approval, Timeout is fixed by spec ${middlewareSpecVersion}`;
+  const message = `middleware ${what} cannot be added: ${order}`;
   raise(kernelError("T4_MIDDLEWARE_VIOLATION", message, moduleRef(4, "middleware", "checkCustomMiddleware")));
 }

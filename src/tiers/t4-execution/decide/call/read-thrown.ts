@@ -1,9 +1,9 @@
 /**
- * What an operator or a hook threw, as the error that is kept: its own operator error, a KernelError, or a
- * plain throw.
+ * Reads a thrown value of an operator or a hook as the error that is recorded: its own operator error, a KernelError,
+ * or a plain throw.
  *
- * 1.  What it was is kept: name, code, causes and members, bounded and without secrets (`detail.failure`).
- * 2.  An operator error with a member that is not valid keeps what the others say; the bad member is named.
+ * 1.  The thrown value is kept in `detail.failure`: name, code, causes and members, bounded and without secrets.
+ * 2.  If a member of an operator error is not valid, the others are kept and the invalid member is named.
  */
 import {
   boundError,
@@ -19,12 +19,12 @@ import { describeThrown, explainThrown } from "../../../../contract/thrown.ts";
 import { messageOf } from "../../../../engine/actors/within.ts";
 import { invokerRef } from "./answer-key.ts";
 
-/** The KernelError of whatever an operator or a hook threw; `convert` makes it of an operator error. Never throws. */
+/** Returns the KernelError of a thrown value; `convert` makes it from an operator error. Never throws. */
 export function readThrown(thrown: unknown, convert: Convert = fromExecutorError): KernelError {
   try {
     return identify(thrown, convert);
   } catch (unreadable) {
-    // Looking at it threw, or what it carries is no JSON: it can be neither kept nor shown.
+    // Reading the value threw, or it carries no JSON: it can be neither kept nor shown.
     return kernelError("T4_TOOL_EXECUTION_FAILED", "it failed with what cannot be shown", invokerRef, {
       detail: { thrown: messageOf(unreadable), unstructured: true },
     });
@@ -55,8 +55,8 @@ const failureOf = (thrown: unknown): JsonObject => {
 };
 
 /**
- * An operator's own error; what of it is not valid is left out, and named in its message and its details. An error of no known
- * category says nothing of what was done: it counts as a plain throw.
+ * Reads an operator's own error. An invalid member is left out, and named in message and details. An error without a
+ * known category does not say what was done, so it counts as a plain throw.
  */
 function readOperatorError(carried: object, thrown: unknown, convert: Convert): KernelError {
   const { details, ...given } = carried as { readonly details?: unknown } & Readonly<Record<string, unknown>>;
@@ -74,7 +74,7 @@ function readOperatorError(carried: object, thrown: unknown, convert: Convert): 
 
 const { shape } = ExecutorError.unwrap();
 
-/** Each member by its own schema; one that is not valid has its default. */
+/** Parses each member by its own schema; an invalid one gets its default and is added to `refused`. */
 function readMembers(given: Readonly<Record<string, unknown>>, refused: Record<string, string>) {
   const member = <T>(name: keyof typeof shape, otherwise: T): T => {
     if (given[name] === undefined) return otherwise;
