@@ -1,9 +1,9 @@
 /**
- * A vote, from its judgement to the ledger: at a gate that one person decides it is the decision; with a quorum it is an
- * event of its own, and the one that completes the quorum is followed by the decision in the same commit.
+ * A vote, from its judgement to the ledger. At a gate that one person decides, the vote is the decision; with a quorum
+ * it is a separate event, and the vote that completes the quorum is followed by the decision in the same row.
  *
- * 1.  The decision names who carried it; an adviser's vote never leads to one.
- * 2.  What the votes decide is decided in the row that brings the last of them: no gate is open whose votes decide.
+ * 1.  The decision names the voters who carried it; an adviser's vote never leads to one.
+ * 2.  The decision is in the row of the last vote that it needs: no open gate has votes that decide it.
  */
 
 import { apartFrom, countedVotes, verdictOf } from "../../../../../machines/quorum.ts";
@@ -19,7 +19,7 @@ import { failStep, gateDenied } from "../run/end-step.ts";
 import { gateNow, type Run } from "../run/run.ts";
 import type {} from "./judge-decision.ts";
 
-/** What a person says, as it was judged. */
+/** A person's vote after its judgement. */
 export interface Ballot extends Pick<JudgedDecision, "seat" | "signature"> {
   readonly decision: "approve" | "reject";
   readonly principal: Principal;
@@ -27,14 +27,14 @@ export interface Ballot extends Pick<JudgedDecision, "seat" | "signature"> {
   readonly apply_targets?: readonly string[];
   readonly edited?: boolean;
   readonly resolution?: GateDecided["resolution"];
-  /** With `done`: what the call gave. */
+  /** The result of the call, with resolution `done`. */
   readonly result?: Json;
   /** The answer to a question. */
   readonly answer?: JsonObject | undefined;
   readonly idempotency_key?: string | undefined;
 }
 
-/** Notes the vote, and the decision if it completes one. Both bind to the gate as it is given. */
+/** Appends the vote, and the decision if the vote completes one. Both bind to the given gate. */
 export function castVote(run: Run, gate: Gate, ballot: Ballot): void {
   if (!ballot.seat.advisory && gate.quorum === null) return noteVerdict(run, gate, ballot);
   const { decision, principal, signature, comment, apply_targets = [], resolution = null, result = null } = ballot;
@@ -93,7 +93,7 @@ function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
   );
 }
 
-/** The step of a gate that was rejected ends as denied, uncalled. */
+/** Ends the step of a rejected gate as denied, without a call. */
 export function endIfRejected(run: Run, gate: Gate): void {
   const closed = gateNow(run, gate.gate_id);
   if (closed.status === "rejected") failStep(run, gate.step_id, gateDenied(closed));

@@ -1,12 +1,12 @@
 /**
- * What an approval rests on: the basis that the operator's preview named, and the judgement of policy. Both are asked for again
- * when a vote is taken and before the first call. Where the gate does not show what they say now it is opened again on what
- * stands, and nothing is called.
+ * The basis of an approval: the basis that the operator's preview named, and the judgement of policy. Both are asked
+ * for again when a vote is taken and before the first call. If the gate does not show the present state, it is opened
+ * again with that state, and nothing is called.
  *
- * 1.  A call that has begun may itself have changed what it rests on: repeated under its key it is not asked about again.
- * 2.  What was said on another basis is no word on this one: where it has changed an approval names it.
- * 3.  What policy says last counts. A denial refuses the vote, and denies the step before its call. A demand for a person is met
- *     by a gate that names the rule; another payload is met by none.
+ * 1.  A call that has begun may itself have changed its basis; it is repeated under its key without another check.
+ * 2.  A vote on another basis does not count: once the basis has changed, an approval must name it.
+ * 3.  The latest decision of policy counts. A denial refuses the vote, and denies the step before its call. A demand
+ *     for a person is satisfied by a gate that names the rule; another payload needs the gate to be opened again.
  */
 
 import { bindBasis, hasSameBasis } from "../../../../contract/basis.ts";
@@ -21,8 +21,8 @@ import { gateNow, isOutdated, type Run } from "../run/run.ts";
 import { approvalReasons, describeGate, noteRevised, reviseGate } from "./open-gate.ts";
 
 /**
- * What the operator shows now, if it no longer rests on what the gate shows; else null.
- * @throws KernelErrorException where it cannot show it.
+ * Returns the operator's present preview if its basis differs from the gate's; else null.
+ * @throws KernelErrorException if the operator cannot show it.
  */
 function showIfMoved(run: Run, gate: Gate, prepared: Prepared): Shown | null {
   if (gate.basis_digest === undefined) return null;
@@ -31,7 +31,8 @@ function showIfMoved(run: Run, gate: Gate, prepared: Prepared): Shown | null {
 }
 
 /**
- * Opens an approved gate again whose policy or basis has changed since, as anew, for as long as at first; true when it did.
+ * Opens an approved gate again if its policy or basis has changed since; the times of the gate begin anew. Returns true
+ * if it did.
  * @throws KernelErrorException T5_POLICY_DENIED.
  */
 export function reopenIfMoved(run: Run, prepared: Prepared, approved: Gate): boolean {
@@ -47,8 +48,8 @@ export function reopenIfMoved(run: Run, prepared: Prepared, approved: Gate): boo
 }
 
 /**
- * Asks policy before the call of an approved gate. Opens the gate again, as anew, where policy wants what it does not show; true
- * when it did.
+ * Asks policy before the call of an approved gate. Opens the gate again if policy demands something that the gate does
+ * not show. Returns true if it did.
  * @throws KernelErrorException T5_POLICY_DENIED.
  */
 export function reopenIfJudged(run: Run, prepared: Prepared, approved: Gate): boolean {
@@ -60,8 +61,8 @@ export function reopenIfJudged(run: Run, prepared: Prepared, approved: Gate): bo
 }
 
 /**
- * Refuses a vote whose payload policy denies at its instant. Where policy wants what the gate does not show, refuses it as well
- * and opens the gate again on that.
+ * Refuses a vote if policy denies its payload at that instant. If policy demands something that the gate does not show,
+ * refuses the vote and opens the gate again.
  * @throws KernelErrorException T5_POLICY_DENIED, T5_GATE_CONFLICT.
  */
 export function requireSameJudgement(run: Run, gate: Gate, { prepared, decision }: Judged): void {
@@ -80,13 +81,13 @@ export function requireSameJudgement(run: Run, gate: Gate, { prepared, decision 
   refuse(run, gate, `policy now wants what ${gate_id} did not show; look again`);
 }
 
-/** A payload that a gate shows, and what policy says of it as of now. */
+/** The payload that a gate shows, and the present decision of policy on it. */
 interface Judged {
   readonly prepared: Prepared;
   readonly decision: PolicyDecision;
 }
 
-/** Returns the gate that this judgement demands; null where the gate shows that payload and names those rules. */
+/** Returns the gate that this judgement demands; null if the gate shows that payload and names those rules. */
 function showIfJudged(run: Run, gate: Gate, { prepared, decision }: Judged): Gate | null {
   const passed = passShown(run, prepared, decision);
   if (passed.hash === gate.payload_digest && isAnsweredBy(gate, decision)) return null;
@@ -94,21 +95,24 @@ function showIfJudged(run: Run, gate: Gate, { prepared, decision }: Judged): Gat
   return describeGate(run, passed, reasons.length === 0 ? gate.reasons : reasons);
 }
 
-/** Returns whether the gate names the rule that wants a person. */
+/** Returns whether the gate names the rule that demands a person. */
 function isAnsweredBy({ reasons }: Gate, { decision, decided_by }: PolicyDecision): boolean {
   if (decision !== "REQUIRE_HUMAN_APPROVAL") return true;
   const named = reasons.filter(({ source }) => source === "policy").flatMap(({ rule }) => rule.split(", "));
   return decided_by === undefined ? named.length > 0 : named.includes(decided_by);
 }
 
-/** What a gate shows, as the policy of now lets it through. @throws KernelErrorException T5_POLICY_DENIED. */
+/** Returns the gate with its payload as the present policy allows it. @throws KernelErrorException T5_POLICY_DENIED. */
 export function describeAnew(run: Run, standing: Gate): Gate {
   const prepared = admitPayload(run, prepareWritten(run, standing), { keep: true, anew: true });
   const reasons = approvalReasons(run, prepared);
   return describeGate(run, prepared, reasons.length === 0 ? standing.reasons : reasons);
 }
 
-/** Refuses a vote on what no longer stands, and opens the gate again on what does. @throws KernelErrorException T5_GATE_CONFLICT. */
+/**
+ * Refuses a vote on a changed basis, and opens the gate again with the present one. @throws KernelErrorException
+ * T5_GATE_CONFLICT.
+ */
 export function requireSameBasis(run: Run, gate: Gate, prepared: Prepared): void {
   const shown = showIfMoved(run, gate, prepared);
   if (shown === null) return;
@@ -117,8 +121,8 @@ export function requireSameBasis(run: Run, gate: Gate, prepared: Prepared): void
 }
 
 /**
- * @throws KernelErrorException T5_GATE_CONFLICT for a decision on another basis, and for an approval that does not say on
- * which, where it must.
+ * Requires that a decision names the present basis of the gate; an approval must name one if the basis has changed.
+ * @throws KernelErrorException T5_GATE_CONFLICT.
  */
 export function requireNamedBasis(run: Run, gate: Gate, { decision, payload }: ParsedGateRequest): void {
   const { basis_digest } = payload;

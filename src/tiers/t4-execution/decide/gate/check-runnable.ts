@@ -1,9 +1,9 @@
 /**
- * Whether this process could run what a person is asked about: the package, the operators of the step and of those that are
- * still to come, the payload, the operator's own check.
+ * Checks whether this process could run the call that a person is asked about: the package, the operators of the step
+ * and of the steps to come, the payload, the operator's own check.
  *
- * 1.  Nobody is asked about what cannot run, and nobody's approval of it is taken: the gate stays open for a process that can,
- *     and for a rejection.
+ * 1.  Nobody is asked about a call that cannot run, and no approval of it is taken: the gate stays open for a process
+ *     that can run it, and for a rejection.
  */
 import { KernelErrorException, toExecutorError } from "../../../../contract/error.ts";
 import type { Gate, ParsedGateRequest } from "../../../../contract/gate.ts";
@@ -13,13 +13,16 @@ import { checkCall } from "../payload/show-call.ts";
 import { refuseAt } from "../run/refuse-at-gate.ts";
 import { capabilityOf, type Run, stepOf } from "../run/run.ts";
 
-/** The call could be made, and what follows it has operators. @throws KernelErrorException why not. */
+/**
+ * Checks that the call could be made, and that the steps after it have operators. @throws KernelErrorException with the
+ * reason.
+ */
 export function checkRunnable(run: Run, prepared: Prepared): void {
   requireRegistered(run);
   checkCall(run, prepared);
 }
 
-/** Returns whether this process knows what is left of the plan. */
+/** Returns whether this process has the operators of the rest of the plan. */
 export function isRegistered(run: Run): boolean {
   try {
     requireRegistered(run);
@@ -31,7 +34,7 @@ export function isRegistered(run: Run): boolean {
 }
 
 /**
- * Checks that this process knows the package and what is left of the plan.
+ * Requires that this process has the package and the operators of the rest of the plan.
  * @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT, T4_OPERATOR_UNKNOWN.
  */
 export function requireRegistered(run: Run): void {
@@ -43,13 +46,14 @@ export function requireRegistered(run: Run): void {
   }
 }
 
-/** Returns whether a decision ends what the gate shows as it stands. A rejection with an edit is checked as the edit is made. */
+/** Returns whether a decision rejects the gate as it is shown. A rejection with an edit is checked like the edit. */
 export const isPlainRejection = ({ decision, payload }: Pick<ParsedGateRequest, "decision" | "payload">): boolean =>
   decision === "reject" && payload.edit === undefined;
 
 /**
- * What an approval would run, as the gate shows it; null where it runs nothing that is shown: a rejection, an edit (which is
- * checked as it is made, also of who rejects), a lost call. @throws KernelErrorException T5_GATE_NOT_RUNNABLE, with the reason as its cause.
+ * Returns the call that an approval would run as the gate shows it. Returns null if it runs nothing that is shown: for
+ * a rejection, an edit (which is checked separately, also in a rejection), or a lost call.
+ * @throws KernelErrorException T5_GATE_NOT_RUNNABLE, with the reason as its cause.
  */
 export function requireRunnable(run: Run, gate: Gate, request: ParsedGateRequest): Prepared | null {
   if (isPlainRejection(request)) return null;

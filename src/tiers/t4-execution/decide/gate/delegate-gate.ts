@@ -1,8 +1,8 @@
 /**
- * What may be said at a gate beside deciding it: a vote is taken back, a seat is lent.
+ * The withdrawal of a vote and the delegation of a seat.
  *
- * 1.  Both are for an open gate only; what it was decided by stays.
- * 2.  Who owns a seat may take back the vote that was given in their place.
+ * 1.  Both need an open gate; the votes of a closed gate stay.
+ * 2.  The owner of a seat may withdraw the vote that was given in their place.
  */
 
 import { isSamePrincipal, standingVote } from "../../../../../machines/quorum.ts";
@@ -34,7 +34,10 @@ function requireOpen(run: Run, named: string | undefined): Gate {
   return isOpenGate(gate) ? gate : refuse("T5_GATE_CONFLICT", gateId, `it is ${gate.status} already`);
 }
 
-/** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_UNNAMED, T5_GATE_FULL. */
+/**
+ * Withdraws the principal's vote. @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_UNNAMED,
+ * T5_GATE_FULL.
+ */
 export function withdrawVote(run: Run, { principal, gate_id }: WithdrawalRequest): GateResponse {
   const gate = requireOpen(run, gate_id);
   const vote =
@@ -46,7 +49,11 @@ export function withdrawVote(run: Run, { principal, gate_id }: WithdrawalRequest
   return respond(run, gate.gate_id, "withdrawn");
 }
 
-/** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_UNNAMED, T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED, T5_POLICY_DENIED, T5_GATE_FULL. */
+/**
+ * Delegates the principal's seat to another until an instant.
+ * @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_UNNAMED, T5_AUTHZ_FORBIDDEN,
+ * T5_DELEGATION_REFUSED, T5_POLICY_DENIED, T5_GATE_FULL.
+ */
 export function delegateGate(run: Run, request: ParsedDelegationRequest, auth: AuthContext): GateResponse {
   const { principal, to, expires_at } = request;
   const gate = requireOpen(run, request.gate_id);
@@ -63,7 +70,7 @@ export function delegateGate(run: Run, request: ParsedDelegationRequest, auth: A
   return respond(run, gate_id, "delegated");
 }
 
-/** Returns whether the same was said before and still holds. */
+/** Returns whether the same delegation was made before and still holds. */
 function isLent(run: Run, { delegations }: Gate, { principal, to, expires_at }: ParsedDelegationRequest): boolean {
   if (Date.parse(expires_at) <= run.now) return false;
   return delegations.some(

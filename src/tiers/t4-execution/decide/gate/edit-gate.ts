@@ -1,12 +1,12 @@
 /**
- * A gate on a version that nobody has seen yet: a person changed what it shows, or policy did since it opened.
+ * A gate on a version that nobody has seen yet: a person edited it, or the policy has changed since it opened.
  *
- * 1.  An edit is checked like any payload, and by policy, before anything of it is noted. One that changes nothing of what the
- *     call gets is refused: at a gate whose step applies an outcome, the outcome's new version is what the call gets. What
- *     policy makes of it beyond a mask is shown before it is decided on.
- * 2.  A decision under another policy than the gate's is refused; what the gate shows is put to the policy of now, and the
- *     gate is opened again on what that lets through, or its step is denied. So it is where an expiry or the votes of
- *     before would approve it.
+ * 1.  An edit is checked like any payload, and by policy, before any of it is recorded. An edit that changes no part of
+ *     the call is refused: at a gate whose step applies an outcome, the call receives the outcome's new version. If
+ *     policy changes the edit beyond masking it, the result is shown before it is decided on.
+ * 2.  A decision under another policy than the gate's is refused. The present policy judges the gate's payload: the
+ *     gate is opened again with the payload that policy allows, or its step is denied. The same happens before an
+ *     expiry or earlier votes would approve the gate.
  */
 import { editableValue } from "../../../../../machines/editable.ts";
 import { hasSameBasis } from "../../../../contract/basis.ts";
@@ -30,18 +30,24 @@ import { describeAnew } from "./check-basis.ts";
 import { describeGate, noteRevised, reviseGate } from "./open-gate.ts";
 import { quorumWithout } from "./separate-duties.ts";
 
-/** An edit that was let through: `note` notes the new version and gives the revised gate; of an edit that decides nothing it keeps the comment. */
+/**
+ * An edit that policy allows. `note` appends the new version and returns the revised gate; if the edit decides nothing,
+ * the gate keeps its comment.
+ */
 export interface Edited {
   readonly shown: Gate;
   readonly note: (still: Gate, how: { readonly decides: boolean }) => Gate;
-  /** Nobody was shown what the new version rests on, or what policy made of the edit: the edit does not decide on it. */
+  /**
+   * True if nobody was shown the basis of the new version, or the changes that policy made to the edit; such an edit
+   * does not decide.
+   */
   readonly isUnseen: boolean;
 }
 
 /**
- * Checks an edit before anything is noted.
- * @throws KernelErrorException T5_EDIT_WITHOUT_EFFECT, T4_OUTCOME_INVALID, T4_PARAMS_INVALID, T4_PARAMS_UNRESOLVED, T4_PARAMS_REFUSED,
- *   T5_POLICY_DENIED, or why the operator could not make the call.
+ * Checks an edit before anything is recorded.
+ * @throws KernelErrorException T5_EDIT_WITHOUT_EFFECT, T4_OUTCOME_INVALID, T4_PARAMS_INVALID, T4_PARAMS_UNRESOLVED,
+ * T4_PARAMS_REFUSED, T5_POLICY_DENIED, or the reason for which the operator could not make the call.
  */
 export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): Edited {
   const { gate_id, step_id } = gate;
@@ -86,7 +92,7 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
   return { shown: reviseGate(gate, shown), note, isUnseen: !isAsEdited || !hasSameBasis(shown, gate) };
 }
 
-/** The version that an edit makes of the outcome; null where the gate is about none. */
+/** Returns the version that an edit makes of the outcome; null if the gate concerns none. */
 function prepareOutcome(run: Run, gate: Gate, edit: JsonObject): Outcome | null {
   const { editable, target } = gate;
   if (editable == null)
@@ -104,7 +110,7 @@ function prepareOutcome(run: Run, gate: Gate, edit: JsonObject): Outcome | null 
   return { ...nextDraft(run, step, { type: target.type, content: judged }), confidence: 1 };
 }
 
-/** The params of the step's call where its outcome says this, before its schema reads them. */
+/** Returns the params of the step's call for this content of its outcome, before its schema reads them. */
 function paramsOn(run: Run, step: PlanStep, content: Json): Json {
   const { record } = run.log;
   const applied = outcomeOfStep(record, step.applies);
@@ -120,8 +126,8 @@ function paramsOn(run: Run, step: PlanStep, content: Json): Json {
 }
 
 /**
- * Tells whether the schema makes what the gate shows of the params behind it. One that draws a value anew does not: nobody has
- * seen what it draws for an edit.
+ * Returns whether the schema makes the gate's payload from the params behind it. A schema that generates new values
+ * does not, and then nobody has seen the value that it generates for an edit.
  */
 function isParsedAsShown(run: Run, gate: Gate): boolean {
   const { step } = stepOf(run, gate.step_id);
@@ -130,7 +136,10 @@ function isParsedAsShown(run: Run, gate: Gate): boolean {
   return reading.ok && isMaskedCopy(gate.payload, reading.value);
 }
 
-/** What the operator would get must be another payload than the gate shows: what its schema drops is no change. */
+/**
+ * Requires that the operator would receive another payload than the gate shows; a member that its schema drops is no
+ * change. @throws KernelErrorException T5_EDIT_WITHOUT_EFFECT.
+ */
 function requireEffect(gate: Gate, { hash }: Prepared): void {
   if (hash === gate.payload_digest) refuseEdit(gate, "the call takes nothing of what the edit changes");
 }
@@ -140,7 +149,7 @@ function refuseEdit({ gate_id, editable }: Gate, why: string): never {
   return refuseAt(gate_id, message, { code: "T5_EDIT_WITHOUT_EFFECT", detail: { editable: editable?.target ?? null } });
 }
 
-/** Returns whether the gate shows a person's edit already, this very one. */
+/** Returns whether the gate already shows this edit. */
 export function showsEdit(run: Run, gate: Gate, edit: JsonObject): boolean {
   if (!gate.edited) return false;
   const shown = digest(editableValue(gate));
@@ -152,15 +161,19 @@ const merge = (content: Json, edit: JsonObject): Json =>
     ? { ...content, ...(edit as Record<string, Json>) }
     : (edit as Json);
 
-/** Puts what the gate shows to the policy of now, and refuses the decision. @throws KernelErrorException T5_GATE_CONFLICT. */
+/**
+ * Judges the gate's payload by the present policy, and refuses the decision. @throws KernelErrorException
+ * T5_GATE_CONFLICT.
+ */
 export function reviseForPolicy(run: Run, gate: Gate): never {
   showAgain(run, gate, isBlocking);
   return refuseAt(gate.gate_id, `the policy is another since ${gate.gate_id} was opened; look again`);
 }
 
 /**
- * Puts what its expiry would let go on without anybody's word to the policy of now first: one gate a pass, false where none is
- * left. What keeps it from being shown again denies it: nothing goes on under a policy not asked.
+ * Judges by the present policy a gate whose expiry would let its step continue without a decision. Handles one gate a
+ * pass; returns false if there is none left. An error denies the gate, because nothing may continue under a policy that
+ * was not asked.
  */
 export function reviseOutdated(run: Run): boolean {
   const isPast = (gate: Gate): boolean => isOpenGate(gate) && isOutdated(run, gate) && goesOnByItself(gate, run.now);
@@ -171,11 +184,14 @@ export function reviseOutdated(run: Run): boolean {
   return gate !== undefined;
 }
 
-/** Returns whether the time of a gate is over that lets its step go on if nobody has decided. */
+/** Returns whether the gate has expired and its expiry lets the step continue. */
 export const goesOnByItself = (gate: Gate, now: number): boolean =>
   gate.expiry_action === "allow" && gate.due_at !== null && Date.parse(gate.due_at) <= now;
 
-/** The gate shows what the policy of now lets through; what it is kept from by such an error denies its step. */
+/**
+ * Opens the gate again with the payload that the present policy allows. An error for which `isDenial` holds denies its
+ * step.
+ */
 function showAgain(run: Run, gate: Gate, isDenial: (error: KernelError) => boolean): void {
   try {
     const shown = describeAnew(run, gate);

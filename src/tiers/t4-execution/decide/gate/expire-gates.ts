@@ -1,7 +1,7 @@
 /**
- * Gates whose time is up: each does what it was opened with, as an event of its own, rung by rung where it has a
- * ladder. Without an expiry a gate waits for ever. Reminders fall due beside all that. While its workflow is awake, held back by
- * a command or not, the run keeps the time; the host does for one that rests.
+ * The expiry of gates: each gate performs the action that it was opened with, as a separate event, rung by rung if it
+ * has a ladder. Without an expiry a gate waits for ever. Reminders fall due independently. While a workflow is awake,
+ * whether or not a command holds it back, its run keeps the time; the host does for a workflow at rest.
  */
 import { draft, type EventDraft } from "../../../../contract/event.ts";
 import { type Gate, isOpenGate } from "../../../../contract/gate.ts";
@@ -14,18 +14,22 @@ import { failStep, gateDenied } from "../run/end-step.ts";
 import { isOutdated, type Run, scopeOf } from "../run/run.ts";
 import { climb } from "./open-gate.ts";
 
-/** Notes what has fallen due, whoever comes next: whatever is said after a gate's time meets its expiry first. */
+/**
+ * Appends everything that has fallen due. It runs before any command, so a command after a gate's time meets the expiry
+ * first.
+ */
 export function expireGates(run: Run): void {
   const { gates } = run.log.record;
   if (gates.size === 0 || isHeldBack(run.log.record)) return;
-  // A rung that is noted late may leave a gate whose expiry is over as well.
+  // After a rung that is appended late, the gate's expiry may be over as well.
   for (let due = gatesDue(run); due.length > 0; due = gatesDue(run)) for (const gate of due) expire(run, gate, run.now);
   for (const gate of [...gates.values()]) if (remindedAt(gate) <= run.now) remind(run, gate);
 }
 
 /**
- * When something of the workflow falls due here: a gate's time, the end of a pause or a sleep; epoch ms, infinity for
- * never, as for a workflow that is held back. A step that waits for an answer since its pause ended goes on with that.
+ * Returns the next instant at which something of the workflow falls due in this process: the time of a gate, the end of
+ * a pause or a sleep, in epoch ms; infinity for never, also while the workflow is held back. A step that waits for an
+ * answer after its pause continues with that answer.
  */
 export function nextDue(run: Run): number {
   const { gates, steps, standing } = run.log.record;
@@ -55,7 +59,10 @@ export function waitsForTime(record: WorkflowRecord): boolean {
   return false;
 }
 
-/** Nothing is allowed under a policy that is another by now: the run puts it to that one first, when it next comes by. */
+/**
+ * Returns the open gates, without those that would allow their step under an outdated policy; the run lets the present
+ * policy judge those first.
+ */
 const openGates = (run: Run): Gate[] =>
   [...run.log.record.gates.values()].filter(
     (gate) => gate.status === "open" && !(gate.expiry_action === "allow" && isOutdated(run, gate)),
@@ -68,7 +75,10 @@ function expire(run: Run, gate: Gate, now: number): void {
   if (gate.expiry_action === "deny") failStep(run, gate.step_id, gateDenied({ ...gate, status: "expired" }));
 }
 
-/** The time of the next rung counts from now on, however late that is; that of the expiry from the opening of the gate. */
+/**
+ * Returns the event of a gate that is due. The time of the next rung counts from now, however late that is; the expiry
+ * counts from the opening of the gate.
+ */
 function eventOf(gate: Gate, now: number): EventDraft {
   const { gate_id, step_id } = gate;
   switch (gate.expiry_action) {
@@ -84,17 +94,22 @@ function eventOf(gate: Gate, now: number): EventDraft {
   }
 }
 
-/** Returns the answer that a question has for itself, if nobody gives one in time. */
+/** Returns the default answer of a question, which holds if nobody answers in time. */
 function answerOf({ kind, expiry_action, payload }: Gate): { readonly answer?: JsonObject } {
   const { otherwise } = (kind === "ask" && expiry_action === "allow" ? payload : {}) as Partial<AskParams>;
   return otherwise === undefined ? {} : { answer: otherwise };
 }
 
-/** When the gate's next reminder falls due, epoch ms; infinity where there is none. A gate that is suspended still asks. */
+/**
+ * Returns when the gate's next reminder falls due in epoch ms; infinity if it has none. A suspended gate is still open.
+ */
 const remindedAt = (gate: Gate): number =>
   gate.reminder === undefined || !isOpenGate(gate) ? Number.POSITIVE_INFINITY : Date.parse(gate.reminder.due_at);
 
-/** However many reminders were missed, one is noted; the next falls due in its turn, counted from the opening of the gate. */
+/**
+ * Appends one reminder, however many were missed. The next one falls due at a multiple of the interval after the
+ * opening.
+ */
 function remind(run: Run, { gate_id, step_id, reminder }: Gate): void {
   if (reminder === undefined) return;
   const { every, due_at } = reminder;

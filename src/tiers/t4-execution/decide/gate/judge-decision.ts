@@ -1,6 +1,6 @@
 /**
- * T5's judgement of a person's word on a gate: seat, signature, and policy at stage gate, on the gate as it stands open. A
- * decision that was kept is judged when its gate opens: only then is there a payload to judge it by.
+ * T5's judgement of a decision on an open gate: seat, signature, and policy at stage gate. A decision that was kept is
+ * judged when its gate opens, because only then is there a payload.
  */
 import type { Signing } from "../../../../contract/approval-claims.ts";
 import type { AuthContext } from "../../../../contract/auth-context.ts";
@@ -19,20 +19,20 @@ export interface Deciding extends Signing {
   readonly principal: Principal;
   readonly auth: AuthContext;
   readonly signature?: string | null;
-  /** The decision comes with a new version; what is signed is the next one. */
+  /** True if the decision comes with a new version; its signature covers that version. */
   readonly edits?: boolean;
 }
 
 export interface Question {
-  /** Names the question among those of its pass. */
+  /** The name of the question in its pass. */
   readonly key?: string;
-  /** The call that an approval would let begin, if policy is to judge it as of now. */
+  /** The call that an approval would start, if policy is to judge it at this instant. */
   readonly call?: Prepared | null;
 }
 
 /**
- * Notes what policy said of the decision, and of the call. The two are one question, so that a signature is recorded in the row
- * of the vote that it is for.
+ * Judges a decision, and appends the decisions of policy on it and on the call. Both are one question, so that a
+ * signature is recorded in the row of its vote.
  * @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID.
  */
 export function judgeDecision(
@@ -55,7 +55,7 @@ export function judgeDecision(
   return answer;
 }
 
-/** Writes down what policy says of a call at a vote. A denial that stands already is not written again with each vote. */
+/** Appends the decision of policy on a call at a vote. An identical denial is not repeated with each vote. */
 function noteJudgement(
   run: Run,
   call: Prepared,
@@ -69,7 +69,10 @@ function noteJudgement(
 
 interface Delegating extends Pick<Deciding, "principal" | "auth">, Pick<ParsedDelegationRequest, "to" | "expires_at"> {}
 
-/** Notes what policy said. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED. */
+/**
+ * Judges a delegation and appends the decision of policy. @throws KernelErrorException T5_AUTHZ_FORBIDDEN,
+ * T5_DELEGATION_REFUSED.
+ */
 export function judgeDelegation(run: Run, gate: Gate, data: Delegating): PolicyDecision {
   const { principal, auth, to } = data;
   const by = { decision: "delegate", principal, auth, to } as const;

@@ -1,10 +1,10 @@
 /**
  * A person's decision, from the request to the ledger.
  *
- * 1.  First decision wins; the same again gets the recorded answer; a contradicting one is refused (409).
+ * 1.  The first decision wins; repeating it gets the recorded answer; a different one is refused (409).
  * 2.  An edit makes a new version, is checked like any payload, and the gate is bound to it before it is approved.
  * 3.  Nothing is answered before it is committed.
- * 4.  Which gate a decision means: name-gate.ts. One that comes before its gate opens: keep-decision.ts.
+ * 4.  name-gate.ts finds the gate of a decision; keep-decision.ts keeps one that comes before its gate opens.
  */
 
 import { agreesWithVotes, isSeatTaken, requestersOf, standingVote, tallyOf } from "../../../../../machines/quorum.ts";
@@ -34,9 +34,10 @@ import { gateMet, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate
 import { readAnswerAt } from "./read-answer.ts";
 
 /**
- * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
- *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL, T5_GATE_NOT_RUNNABLE, T5_EDIT_WITHOUT_EFFECT, T5_RESULT_INVALID,
- *   T5_ANSWER_INVALID.
+ * Decides a gate, or keeps a decision for a gate that is not open yet.
+ * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS,
+ * T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED, T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL,
+ * T5_GATE_NOT_RUNNABLE, T5_EDIT_WITHOUT_EFFECT, T5_RESULT_INVALID, T5_ANSWER_INVALID.
  */
 export function decideGate(run: Run, word: DecisionWord): GateResponse {
   const { request: asked, auth } = word;
@@ -48,8 +49,8 @@ export function decideGate(run: Run, word: DecisionWord): GateResponse {
   if (answered !== null) return answered;
   const first = run.scopes.keep("first", () => standing);
   const ready = requireRunnable(run, standing, request);
-  // A rejection runs nothing: it is taken under every policy, and by a process that could not run what it rejects.
-  // After the time of a gate that then lets its step go on, the gate is put to the policy of now first.
+  // A rejection runs nothing, so it is taken under every policy, and by a process that could not run the call. Once the
+  // time of a gate is over whose expiry lets its step continue, the present policy judges the gate first.
   const isTimely = !goesOnByItself(standing, run.now);
   if (!(isPlainRejection(request) && isTimely) && isOutdated(run, standing) && isRegistered(run))
     return reviseForPolicy(run, standing);
@@ -72,8 +73,8 @@ export function decideGate(run: Run, word: DecisionWord): GateResponse {
 }
 
 /**
- * A result that a person states of a lost call passes the operator's output schema, as a result of the operator does. Where the
- * operator is not registered nobody can say what it gives, and the result stays as it is.
+ * Parses the result that a person states of a lost call by the operator's output schema, like a result of the operator.
+ * If the operator is not registered, the result is kept unchanged.
  * @throws KernelErrorException T5_RESULT_INVALID.
  */
 function parseResult(run: Run, gate: Gate, request: ParsedGateRequest): ParsedGateRequest {
@@ -88,7 +89,7 @@ function parseResult(run: Run, gate: Gate, request: ParsedGateRequest): ParsedGa
   return refuseAt(gate.gate_id, message, { code: "T5_RESULT_INVALID", detail: { operator: name, errors } });
 }
 
-/** @throws KernelErrorException T5_GATE_CONFLICT for an approval that differs from those that stand. */
+/** Requires an approval that agrees with the standing ones. @throws KernelErrorException T5_GATE_CONFLICT. */
 function requireAgreement(gate: Gate, request: ParsedGateRequest): void {
   if (agreesWithVotes(gate, { ...request, ...request.payload })) return;
   const { gate_id, kind } = gate;
@@ -99,7 +100,7 @@ function requireAgreement(gate: Gate, request: ParsedGateRequest): void {
   refuseAt(gate_id, message);
 }
 
-/** The answer to what was said to a gate: the decision where that closed it, and where the votes stand. */
+/** Returns the answer to a command at a gate: the decision if it closed the gate, and the present votes. */
 export function respond(
   run: Run,
   gateId: string,
@@ -116,7 +117,7 @@ export function respond(
 
 const adviceAt = ({ votes }: Gate): Gate["votes"] => votes.filter((vote) => vote.advisory);
 
-/** What was said before is answered from the record; null for what is new. */
+/** Answers a repeated decision from the record; returns null for a new one. */
 function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
   requireTarget(gate, request.payload);
   if (isOpenGate(gate)) {
@@ -135,13 +136,13 @@ function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): Gat
   return refuseAt(gate_id, `${gate_id} is ${status} already`, { detail });
 }
 
-/** A vote that was taken back or voided is not given again by the request that gave it. */
+/** Refuses an idempotency key whose vote was withdrawn or voided: the same request does not give the vote again. */
 function requireNewKey({ log: { record } }: Run, { gate_id }: Gate, request: ParsedGateRequest): void {
   if (gateReachedBefore(record, request) === null) return;
   refuseAt(gate_id, "the decision under this idempotency key does not stand any more; give a new one a key of its own");
 }
 
-/** A vote that stands is answered; an edit voids it with all the others, and is new. */
+/** Answers a decision that repeats a standing vote. A vote with another edit is new, since an edit voids all votes. */
 function answerVote(run: Run, gate: Gate, { principal, decision, payload }: ParsedGateRequest): GateResponse | null {
   const isNew = payload.edit !== undefined && !showsEdit(run, gate, payload.edit);
   const vote = isNew ? null : standingVote(gate, principal, run.settings.same);
@@ -152,10 +153,10 @@ function answerVote(run: Run, gate: Gate, { principal, decision, payload }: Pars
   return refuseAt(gate.gate_id, message, { detail: { decision: vote.decision } });
 }
 
-/** What an edit made is still to be signed, or to be approved by somebody else than who made it. */
+/** Returns whether an edited version still has to be signed, or approved by another person than its editor. */
 const isForOthers = ({ signed, separation }: Gate): boolean => signed || separation;
 
-/** The edit that made what the gate shows is answered when it comes again: it names what it was made on. */
+/** Answers a repeated edit that made what the gate shows; the request names the version that it was made on. */
 function answerEdit(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
   const { edit, payload_digest } = request.payload;
   if (edit === undefined || !isOnEarlier(gate, payload_digest) || !showsEdit(run, gate, edit)) return null;
@@ -167,13 +168,16 @@ function answerEdit(run: Run, gate: Gate, request: ParsedGateRequest): GateRespo
   return isTheirs ? respond(run, gate.gate_id, "revised") : null;
 }
 
-/** A gate as it was judged, and as it stands now. */
+/** A gate as it was judged, and in its present state. */
 interface Looked {
   readonly standing: Gate;
   readonly still: Gate;
 }
 
-/** What was judged is what is decided: the same payload under the same policy, asked of the same people, and a seat that is still free. */
+/**
+ * Requires that the gate is still as it was judged: the same payload under the same policy, the same people asked, and
+ * the seat still free. @throws KernelErrorException T5_GATE_CONFLICT.
+ */
 function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: JudgedDecision): void {
   const { gate_id } = still;
   const isSameShown = still.payload_digest === standing.payload_digest && hasSameBasis(still, standing);
@@ -185,11 +189,11 @@ function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: Judge
   if (whoDecides(still) !== whoDecides(standing)) refuseAt(gate_id, `${gate_id} asks others meanwhile; look again`);
 }
 
-/** Returns as text whom a gate asks, and for whom, after which of its escalations, to be compared. */
+/** Returns the people that a gate asks, with its remaining escalations, as a text for comparison. */
 export const whoDecides = ({ roles, approvers, added_roles = [], ladder, delegations, requesters }: Gate): string =>
   JSON.stringify([roles, approvers, added_roles, ladder.length, delegations, requesters]);
 
-/** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
+/** Returns whether a decision concerns the decided payload: as it was shown, or with the same edit. */
 function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {
   const { edit, payload_digest } = payload;
   if (edit === undefined) return payload_digest === undefined || payload_digest === gate.payload_digest;
@@ -201,7 +205,7 @@ function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
   const { gate_id, payload_digest } = gate;
   if (digest(gate.payload) !== payload_digest)
     refuseAt(gate_id, `${gate_id} does not show the payload that it was opened with; verify the ledger`);
-  // A signature says itself what it was made on, where nothing else does.
+  // If no digest is named, a signature itself states the payload that it covers.
   const named = payload.payload_digest ?? (payload.signature === undefined ? undefined : payload_digest);
   if (!isOnNewest(gate, named)) {
     const message = `${gate_id} was revised, or shows another payload than the one decided on; look again`;
@@ -216,7 +220,10 @@ function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
     refuseAt(gate_id, `what ${gate_id} is about is being made again`);
 }
 
-/** A decision that names an outcome is about a gate that applies this very one. @throws KernelErrorException T5_GATE_CONFLICT. */
+/**
+ * Requires that an outcome named by a decision is the one that the gate applies. @throws KernelErrorException
+ * T5_GATE_CONFLICT.
+ */
 function requireTarget({ gate_id, target }: Gate, { target: named }: ParsedGateRequest["payload"]): void {
   if (named === undefined) return;
   if (target === null) return refuseAt(gate_id, `${gate_id} is about no outcome; leave payload.target out`);
@@ -225,7 +232,9 @@ function requireTarget({ gate_id, target }: Gate, { target: named }: ParsedGateR
     refuseAt(gate_id, `${gate_id} is about another outcome`, { detail: { type, outcome_id } });
 }
 
-/** @throws KernelErrorException what T5 raises; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit. */
+/**
+ * Judges a decision. @throws KernelErrorException as T5 does; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit.
+ */
 function judge(run: Run, gate: Gate, { request, auth, ...question }: Asked & Question): JudgedDecision {
   const { signature = null, edit } = request.payload;
   if (signature !== null && edit !== undefined)
@@ -258,7 +267,7 @@ function apply(
   else if (!seat.advisory) settleDoubt(run, gate, word);
 }
 
-/** What a person says, all of it that changes what happens. */
+/** Returns the members of a decision that change its effect. */
 function wordOf(gate: Gate, request: ParsedGateRequest) {
   const { decision, principal, payload } = request;
   const { result = null, answer, apply_targets } = payload;
@@ -274,7 +283,7 @@ function resolutionOf({ kind, gate_id }: Gate, { decision, payload }: ParsedGate
   return resolution === undefined ? "failed" : refuseAt(gate_id, "a rejection says itself that the call failed");
 }
 
-/** What a person knows about a lost call becomes its end. */
+/** Records a person's statement about a lost call as the end of the call. */
 function settleDoubt(
   run: Run,
   gate: Gate,

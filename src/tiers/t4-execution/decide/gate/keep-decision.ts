@@ -1,10 +1,10 @@
 /**
  * A decision that comes before its gate opens.
  *
- * 1.  It is kept, from the moment that the workflow was accepted, if it names the gate and the digest of what the gate will
- *     show. It holds if that is what opens, whoever asks for the gate: the plan, policy or the operator.
- * 2.  What rests on what a gate shows beside its payload (an edit, a signature, an outcome, a basis) is not kept: it waits for
- *     the gate.
+ * 1.  It is kept, from the acceptance of the workflow on, if it names the gate and the digest of the payload that the
+ *     gate will show. It holds if that payload is shown, whether the plan, policy or the operator asks for the gate.
+ * 2.  A decision that depends on more than the payload (an edit, a signature, an outcome, a basis) is not kept: it must
+ *     wait for the gate.
  */
 import type { AuthContext } from "../../../../contract/auth-context.ts";
 import type { ErrorCode } from "../../../../contract/error-codes.ts";
@@ -24,7 +24,9 @@ export interface Asked {
 const refuse = (code: ErrorCode, gateId: string, why: string): never =>
   refuseAt(gateId, `${gateId} ${why}`, { code, fn: "keep_decision" });
 
-/** One of each person is kept, for who may decide is known when the gate opens: then the first that holds counts. */
+/**
+ * Keeps one decision of each person. Who may decide is known only when the gate opens: then the first valid one counts.
+ */
 export function keepDecision(run: Run, gateId: string, { request, auth }: Asked): GateResponse {
   const { record } = run.log;
   const { decision, principal, payload, idempotency_key } = request;
@@ -34,7 +36,7 @@ export function keepDecision(run: Run, gateId: string, { request, auth }: Asked)
   if (standing !== undefined && (standing.decision !== decision || standing.payload_digest !== payload_digest))
     refuse("T5_GATE_CONFLICT", gateId, "has another decision of theirs, which is kept");
   if (standing === undefined) {
-    // Until there is a plan nobody knows which gates there will be: all that is kept shares the room of one.
+    // Without a plan the gates are not known, so all kept decisions share the limit of one gate.
     requireRoom(run, gateId, record.plan === null ? [...record.kept.values()].flat() : kept);
     const { apply_targets, comment } = payload;
     const told = {
@@ -47,7 +49,10 @@ export function keepDecision(run: Run, gateId: string, { request, auth }: Asked)
   return { workflow_id: record.workflow_id, status: "kept", correlation_id: record.correlation_id };
 }
 
-/** The digest that a decision ahead of its gate names. @throws KernelErrorException for a decision that cannot be kept. */
+/**
+ * Returns the digest that a decision ahead of its gate names. @throws KernelErrorException for a decision that cannot
+ * be kept.
+ */
 function digestAhead(run: Run, gateId: string, payload: ParsedGateRequest["payload"]): string {
   const { record } = run.log;
   const step = stepAhead(record, gateId);
@@ -68,8 +73,9 @@ function digestAhead(run: Run, gateId: string, payload: ParsedGateRequest["paylo
 }
 
 /**
- * The step whose gate is meant; null while the workflow has no plan that could name it. Policy, an effect or a tag of the
- * operator may ask for the gate of every step that has made no call yet.
+ * Returns the step of a gate that is not open; null while the workflow has no plan. Any step that has made no call may
+ * still get a gate, by policy, an effect or a tag of its operator. @throws KernelErrorException T5_GATE_NOT_FOUND,
+ * T5_GATE_CONFLICT.
  */
 function stepAhead(
   { plan, steps, state: standing, finished_at, cancelling }: WorkflowRecord,
@@ -86,7 +92,7 @@ function stepAhead(
   return step;
 }
 
-/** What became of a call is said where that is asked. @throws KernelErrorException T5_GATE_CONFLICT. */
+/** Refuses a settlement of a call in doubt at another kind of gate. @throws KernelErrorException T5_GATE_CONFLICT. */
 export function requireNoSettlement(gateId: string, { resolution, result }: ParsedGateRequest["payload"]): void {
   if (resolution !== undefined || result !== undefined)
     refuse("T5_GATE_CONFLICT", gateId, "is about no call in doubt; only such a gate takes a resolution or a result");

@@ -1,13 +1,14 @@
 /**
- * The gate that a request means, found in the record as it stands.
+ * Finds the gate that a request concerns in the present record.
  *
- * 1.  A request names its gate, or a decision names the payload that the gate shows. A request that names neither is refused:
- *     in process, the one open gate is named before the request comes here.
- * 2.  A decision whose idempotency key is on record reaches the gate that it reached first, and no other.
- * 3.  Of the gates that show the named payload an open one comes first. A closed gate answers only where no open one matches.
- * 4.  A gate that was revised is decided by a request that names what it shows now.
- * 5.  A decision that is decided again, because another process's append came first, is about the open gate that it met
- *     before. It never reaches a gate that was opened while it waited, even if that gate shows the same payload.
+ * 1.  A request names its gate, or a decision names the payload that the gate shows. A request that names neither is
+ *     refused; in process, the only open gate is filled in before.
+ * 2.  A decision whose idempotency key is on record concerns the gate that it concerned first, and no other.
+ * 3.  Among the gates that show the named payload, an open one comes first. A closed gate answers only if no open one
+ *     matches.
+ * 4.  A gate that was revised is decided by a request that names its present payload.
+ * 5.  A decision that is decided again after a conflicting append concerns the open gate that it concerned before. It
+ *     never reaches a gate that was opened while it waited, even if that gate shows the same payload.
  */
 import { decisionKeyOf } from "../../../../../machines/fold-gates.ts";
 import { raise } from "../../../../contract/error.ts";
@@ -24,7 +25,8 @@ type Gates = Pick<WorkflowRecord, "gates" | "decision_keys">;
 type Naming = Pick<ParsedGateRequest, "gate_id" | "payload" | "decision" | "principal" | "idempotency_key">;
 
 /**
- * Finds the gate that a decision is about, and records an open one in the decision's word, which outlives the log that is lost.
+ * Finds the gate that a decision concerns. An open one is recorded in the decision itself, which outlives a log that is
+ * read again.
  * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_AMBIGUOUS, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT.
  */
 export function gateMet(record: Gates, word: Pick<DecisionWord, "met"> & { readonly request: Naming }): string {
@@ -44,7 +46,7 @@ function gateMeant(record: Gates, { request, met }: Parameters<typeof gateMet>[1
 
 const keyUsed = { code: "T4_IDEMPOTENCY_PAYLOAD_MISMATCH", fn: "name_gate" } as const;
 
-/** The gate that a decision under this key reached first; null for a key that is new. */
+/** Returns the gate that a decision under this key reached first; null for a new key. */
 export function gateReachedBefore(record: Gates, { principal, idempotency_key: key }: Naming): string | null {
   return key === undefined ? null : (record.decision_keys.get(decisionKeyOf(principal, key)) ?? null);
 }
@@ -59,7 +61,7 @@ function gateShowing(all: readonly Gate[], request: Naming): string {
   const open = found.filter(isOpenGate);
   const now = open.filter(({ payload_digest }) => payload_digest === named);
   if (now.length > 1) return refuseAmbiguous(now);
-  // What an open gate showed before it was revised is refused there, with what it shows now.
+  // A payload that an open gate showed before its revision is refused at that gate, which names the present one.
   const [only = open[0] ?? closedBy(found, request) ?? onlyOpen(all)] = now;
   return (
     only?.gate_id ?? raise(kernelError("T5_GATE_NOT_FOUND", "no gate of this workflow shows that payload", nameRef))
@@ -67,8 +69,8 @@ function gateShowing(all: readonly Gate[], request: Naming): string {
 }
 
 /**
- * Those of the gates that a decision can be about. A gate about a call in doubt shows what the gate before that call showed:
- * a decision with a resolution is about the former, an approval without one about the latter.
+ * Returns the gates that a decision can concern. A gate about a call in doubt shows the payload of the gate before that
+ * call: a decision with a resolution concerns the former, an approval without one the latter.
  */
 function mayMean(found: readonly Gate[], { decision, payload: { resolution } }: Naming): readonly Gate[] {
   const [asking, doubting] = [found.filter(isApproval), found.filter((gate) => !isApproval(gate))];
@@ -78,7 +80,7 @@ function mayMean(found: readonly Gate[], { decision, payload: { resolution } }: 
 
 const isApproval = ({ kind }: Gate): boolean => kind !== "in_doubt";
 
-/** Of the closed gates the last that was decided as the request says; else the last that was closed at all. */
+/** Returns the last closed gate with the same decision; without one, the gate that was closed last. */
 const closedBy = (found: readonly Gate[], { decision }: Naming): Gate | undefined =>
   found.findLast((gate) => gate.decision?.decision === decision) ?? found.at(-1);
 
@@ -89,7 +91,7 @@ const refuseAmbiguous = (open: readonly Gate[]): never => {
   );
 };
 
-/** The one gate that is open: what it showed before may have changed, and the refusal then says to what. */
+/** Returns the only open gate. Its payload may have changed, and the refusal then names the present one. */
 function onlyOpen(all: readonly Gate[]): Gate | undefined {
   const open = all.filter(isOpenGate);
   return open.length === 1 ? open[0] : undefined;
@@ -98,10 +100,10 @@ function onlyOpen(all: readonly Gate[]): Gate | undefined {
 const hasShown = ({ payload_digest, revised_from = [] }: Gate, digest: string): boolean =>
   payload_digest === digest || revised_from.includes(digest);
 
-/** Returns whether a decision is on what the gate shows: a gate that never showed anything else may be named alone. */
+/** Returns whether a decision concerns the present payload; a gate that never showed another one may be named alone. */
 export const isOnNewest = ({ payload_digest, revised_from = [] }: Gate, named: string | undefined): boolean =>
   named === undefined ? revised_from.length === 0 : named === payload_digest;
 
-/** Returns whether it could be on what the gate showed before it was revised. */
+/** Returns whether a decision could concern a payload that the gate showed before a revision. */
 export const isOnEarlier = ({ revised_from = [] }: Gate, named: string | undefined): boolean =>
   named === undefined ? revised_from.length > 0 : revised_from.includes(named);

@@ -1,13 +1,13 @@
 /**
- * Opening a gate: the record a person decides on, complete before it is shown.
+ * The opening of a gate: the record on which a person decides, complete before it is shown.
  *
- * 1.  One gate per step; further triggers add reasons, not gates.
- * 2.  A decision that was kept for this gate applies if it names the digest that opens and whoever gave it may decide
- *     what opens; otherwise it is void. It is spent by the opening: no later version brings it back.
- *     What was said ahead was said on no basis: at a gate that rests on one it is void.
- * 3.  What became of a gated call is said by those who were asked before it, or by the roles that its operator names, and by
- *     nobody else.
- * 4.  No gate opens on what this process could not run.
+ * 1.  A step has one gate; further triggers add reasons, not gates.
+ * 2.  A kept decision for this gate applies if it names the digest of the gate and its author may decide the gate;
+ *     otherwise it is void. The opening uses it up: no later version revives it. Since a kept decision names no basis,
+ *     it is void at a gate with a basis.
+ * 3.  The end of a gated call may be settled by the people who were asked before it, or by the roles that its operator
+ *     names, and by nobody else.
+ * 4.  No gate opens on a call that this process could not run.
  */
 
 import { agreesWithVotes, seatsOf, standingVote } from "../../../../../machines/quorum.ts";
@@ -36,16 +36,16 @@ import { type Ballot, castVote } from "./cast-vote.ts";
 import { checkRunnable, requireRegistered } from "./check-runnable.ts";
 import { judgeDecision } from "./judge-decision.ts";
 
-/** What is known already of a gate that is described. */
+/** Parts of a gate that are known before it is described. */
 interface Known {
   readonly shown?: Shown;
-  /** The outcome version that would be applied, where the ledger does not hold it yet. */
+  /** The outcome version that would be applied, if the ledger does not hold it yet. */
   readonly outcome?: Outcome | null;
 }
 
 /**
  * Builds the gate of a step that waits for approval of exactly this payload.
- * @throws KernelErrorException why this process could not make the call: nobody is asked about it.
+ * @throws KernelErrorException if this process could not make the call, so that nobody is asked about it.
  */
 export function describeGate(run: Run, prepared: Prepared, reasons: readonly GateReason[], known: Known = {}): Gate {
   const { step, operator, payload } = prepared;
@@ -76,8 +76,8 @@ export function describeGate(run: Run, prepared: Prepared, reasons: readonly Gat
 }
 
 /**
- * Builds the gate of a step that asks people. Its payload is what an answer is bound to: the question, what is shown
- * with it, the form, and the answer that stands if nobody gives one.
+ * Builds the gate of a step that asks people. An answer is bound to its payload: the question, the text shown with it,
+ * the form, and the default answer.
  */
 export function describeQuestion(run: Run, step: PlanStep, payload: AskParams): Gate {
   requireRegistered(run);
@@ -104,7 +104,7 @@ export function describeQuestion(run: Run, step: PlanStep, payload: AskParams): 
   };
 }
 
-/** Who may decide, and how many it takes; the kernel knows who asked. */
+/** Returns the people who may decide and the number that it takes; the kernel knows the requesters. */
 function whoDecides(run: Run, spec: Partial<GateSpec>) {
   const { requesters, intent } = run.log.record;
   const seats = seatsOf(spec, requesters, run.settings.same);
@@ -121,7 +121,7 @@ function whoDecides(run: Run, spec: Partial<GateSpec>) {
   };
 }
 
-/** What happens while nobody decides: the rungs of the ladder, the expiry, reminders. */
+/** Returns the times of a gate without a decision: the rungs of the ladder, the expiry, the reminders. */
 function timesOf(spec: GateSpec | null, openedAt: string) {
   const opened = Date.parse(openedAt);
   const { escalation = [], expiry, remind } = spec ?? {};
@@ -138,7 +138,10 @@ function timesOf(spec: GateSpec | null, openedAt: string) {
   };
 }
 
-/** What comes next on a ladder, and when. A rung that is late does not move the expiry, which then comes before the next rung. */
+/**
+ * Returns the rest of a ladder and its next instant. A late rung does not move the expiry, which may then come before
+ * the next rung.
+ */
 export function climb(ladder: readonly GateExpiry[], from: number, expiresAt: string | undefined) {
   const [next] = ladder;
   if (next === undefined) return { ladder: [], due_at: null };
@@ -149,7 +152,7 @@ export function climb(ladder: readonly GateExpiry[], from: number, expiresAt: st
 
 const dueAfter = (from: number, { after_ms }: GateExpiry): string => instantText(from + after_ms);
 
-/** A gate on a new version: who decides, and until when, stays as it stands; votes on the version before are void. */
+/** Returns a gate on a new version. Its deciders and times stay; votes on the version before are void. */
 export function reviseGate(standing: Gate, shown: Gate): Gate {
   const { expires_at: _expires, reminder: _reminder, ...rest } = shown;
   const { roles, approvers, ladder, due_at, expiry_action, escalate_to } = standing;
@@ -169,7 +172,7 @@ type Cause = EventPayloads["GATE_REVISED"]["cause"];
 export const noteRevised = (run: Run, cause: Cause, gate: Gate): void =>
   run.log.note(draft("GATE_REVISED", { gate, cause, principal: null }, gate.step_id));
 
-/** Who asks for a person before this step may run, and why. */
+/** Returns the reasons for which a person must decide before this step may run, each with its source. */
 export function approvalReasons(run: Run, { step, operator }: Pick<Prepared, "step" | "operator">): GateReason[] {
   const decision = stepOf(run, step.step_id).decision;
   const reasons: GateReason[] = [];
@@ -181,7 +184,7 @@ export function approvalReasons(run: Run, { step, operator }: Pick<Prepared, "st
   return reasons;
 }
 
-/** What every gate says of the step it holds, the moment it opens. */
+/** Returns the members that every gate of a step has when it opens. */
 function baseGate(run: Run, step: PlanStep, payload: Json) {
   const { tenant_id, workflow_id } = run.log.record;
   return {
@@ -215,11 +218,14 @@ function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
     edit:
       step.applies === null
         ? "Your payload replaces this one and is checked like any other."
-        : `Your content becomes a new version of the outcome that step ${step.applies} drafted; earlier votes are void.`,
+        : [
+            `Your content becomes a new version of the outcome that step ${step.applies} drafted;`,
+            "earlier votes are void.",
+          ].join(" "),
   };
 }
 
-/** Says what a rejection ends beside the step. */
+/** Describes the further effects of a rejection, beside the end of the step. */
 function endsWith(run: Run, step: PlanStep): string {
   const dependents = [...plannedSteps(run.log.record)].filter((s) => s.step.depends_on.includes(step.step_id)).length;
   const skipped = dependents === 0 ? "" : `, ${dependents} dependent step(s) are skipped,`;
@@ -227,8 +233,8 @@ function endsWith(run: Run, step: PlanStep): string {
 }
 
 /**
- * Opens a gate, or opens it again on a new version, and applies what was said ahead of it. True when that decided it.
- * The caller ends a step whose gate was rejected so.
+ * Opens a gate, or opens it again on a new version, and applies the decisions that were kept for it. Returns true if
+ * they decided it. The caller ends the step of a gate that was rejected in this way.
  */
 export function openGate(run: Run, shown: Gate): boolean {
   const { gate_id, step_id } = shown;
@@ -246,14 +252,17 @@ export function openGate(run: Run, shown: Gate): boolean {
   return !isOpenGate(gateNow(run, gate_id));
 }
 
-/** What was said ahead by others may have closed the gate, taken the seat, or be about other targets. */
+/**
+ * Returns whether a kept decision still counts after the others: they may have closed the gate, taken the seat, or
+ * named other targets.
+ */
 function isStillFree(run: Run, gateId: string, ballot: Ballot): boolean {
   const gate = gateNow(run, gateId);
   const agrees = ballot.seat.advisory || agreesWithVotes(gate, ballot);
   return isOpenGate(gate) && agrees && isNobodys(run, gate, ballot.principal);
 }
 
-/** Where it cannot be told who is who, what was said ahead is void. */
+/** Returns whether the principal has no vote at the gate. If people cannot be told apart, the kept decision is void. */
 function isNobodys(run: Run, gate: Gate, principal: Principal): boolean {
   try {
     return standingVote(gate, principal, run.settings.same) === null;
@@ -264,11 +273,14 @@ function isNobodys(run: Run, gate: Gate, principal: Principal): boolean {
   }
 }
 
-/** Decisions ahead of this gate that bind to what it shows, by whoever may decide it: none who has asked for it. */
+/**
+ * Returns the kept decisions that bind to the gate's payload and come from people who may decide it: not from
+ * requesters.
+ */
 function ballotsAhead(run: Run, shown: Gate): readonly Ballot[] {
   const ballots: Ballot[] = [];
   const gate = { ...shown, requesters: [...run.log.record.requesters] };
-  // One that is kept while another is judged is judged too: the pass that hears the answer sees it.
+  // A decision that is kept while another is judged is judged as well, by the pass that reads that answer.
   for (const kept of run.log.record.kept.get(gate.gate_id) ?? []) {
     const judged = judgeKept(run, gate, kept);
     if (judged === null) continue;
@@ -283,7 +295,7 @@ function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Pick<Ballot, "seat
   const { principal } = decided;
   if (payload_digest !== gate.payload_digest || principal === null || gate.basis_digest !== undefined) return null;
   try {
-    // Who asks for something while it is judged is judged as one who has.
+    // A person who becomes a requester while the decision is judged is judged as one.
     const key = nameAsked(run, `kept:${principal.type}:${principal.id}`, String(gate.requesters?.length));
     const { policy, ...judged } = judgeDecision(run, gate, { decision, principal, auth }, { key });
     return policy.decision === "DENY" ? null : judged;
@@ -295,8 +307,8 @@ function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Pick<Ballot, "seat
 }
 
 /**
- * Who was asked before the call may say what became of it, or the roles that its operator names; signed where that was, and one
- * of them is enough.
+ * Returns the people who may settle a call in doubt: those who were asked before the call, or the roles that its
+ * operator names. One of them is enough; a signature is needed if the gate needed one.
  */
 function whoMayKnow(run: Run, step: PlanStep) {
   const asked: Partial<Gate> = run.log.record.gates.get(gateIdOf(step.step_id)) ?? {};
@@ -312,12 +324,12 @@ function whoMayKnow(run: Run, step: PlanStep) {
   return { ...kept, roles, approvers, advisors, ...(added_roles.length === 0 ? {} : { added_roles }) };
 }
 
-/** The gate that asks a person what became of a lost call. */
+/** Builds the gate that asks a person for the end of a lost call. */
 export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate {
   const { operator } = step;
   const { doubts, action_id, attempts } = stepOf(run, step.step_id);
   const { timing } = run.log.record.actions.get(action_id ?? "")?.record ?? {};
-  // Of an attempt that was lost with its process there is none.
+  // An attempt that was lost with its process has no error.
   const { error = null } = attempts.at(-1) ?? {};
   const isAnswered = isSpent(error);
   const began = timing?.started_at ?? "a time that is not on record";
@@ -341,15 +353,21 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
     consequences: {
       approve: isCancelled(run.log.record.state)
         ? "If it happened, the call counts as done; the workflow was cancelled, and ends so once this is answered."
-        : `If it happened, the step counts as done with the result that is given, or null, and ${operator} is not called again. If it did not happen, it can be called again under the same key.`,
-      reject: `The call and its step count as failed, which undoes nothing. ${again} may call ${operator} again, under the same key.`,
+        : [
+            "If it happened, the step counts as done with the result that is given, or null, and",
+            `${operator} is not called again. If it did not happen, it can be called again under the same key.`,
+          ].join(" "),
+      reject: [
+        "The call and its step count as failed, which undoes nothing.",
+        `${again} may call ${operator} again, under the same key.`,
+      ].join(" "),
       edit: "An in-doubt call cannot be edited.",
     },
     ui_actions: [],
   };
 }
 
-/** Tells the outside, through T6's artifact bus, that somebody is asked. */
+/** Notifies subscribers outside, through T6's artifact bus, that a gate is open. */
 export function notifyGate(run: Run, stepId: string, reasons: readonly GateReason[]): void {
   const { workflow_id } = run.log.record;
   notify(run, "gate", { type: "gate_opened", workflow_id, gate_id: gateIdOf(stepId), reasons });

@@ -1,5 +1,6 @@
 /**
- * Gates that separate duties: who edits, or has work done again, asks for what comes of it, and others approve that.
+ * Gates that separate duties: a person who edits, or who has work done again, becomes a requester, and others must
+ * approve the result.
  */
 import { seatsOf } from "../../../../../machines/quorum.ts";
 import { type Gate, gateIdOf } from "../../../../contract/gate.ts";
@@ -10,7 +11,10 @@ import { isStepDone } from "../../../../contract/workflow.ts";
 import { refuseAt } from "../run/refuse-at-gate.ts";
 import { type Run, stepOf } from "../run/run.ts";
 
-/** The quorum of those who are left. @throws KernelErrorException T5_GATE_CONFLICT where they are too few, here or ahead. */
+/**
+ * Returns the quorum of the remaining seats. @throws KernelErrorException T5_GATE_CONFLICT if they are too few, at this
+ * gate or at a later one.
+ */
 export function quorumWithout(run: Run, gate: Gate, editor: PrincipalRef): Partial<Pick<Gate, "quorum">> {
   const { plan, steps, gates, requesters } = run.log.record;
   const isDecided = (id: string): boolean =>
@@ -21,7 +25,7 @@ export function quorumWithout(run: Run, gate: Gate, editor: PrincipalRef): Parti
   return { quorum: completeQuorum(stepOf(run, gate.step_id).step.gate ?? {}, seats) };
 }
 
-/** @throws KernelErrorException T5_GATE_CONFLICT where too few are left to decide at a gate of these steps. */
+/** Requires enough other deciders at the gates of these steps. @throws KernelErrorException T5_GATE_CONFLICT. */
 export function requireOthers({ log, settings }: Run, asker: PrincipalRef, steps: readonly PlanStep[]): void {
   const requesters = [...log.record.requesters, asker];
   for (const { step_id, gate } of steps) {
