@@ -6,11 +6,11 @@ const maxColumns = 120;
 
 /** The numbers of offenders that a room still has. They may only shrink; a room that is not listed has none. */
 const allowedLong: Readonly<Record<string, number>> = {
-  "src/tiers": 186,
-  test: 420,
+  "src/tiers": 75,
+  test: 419,
 };
 const allowedDocs: Readonly<Record<string, number>> = {
-  "src/tiers": 263,
+  "src/tiers": 109,
 };
 
 const code = sourcesIn("src", "machines", "test", "visualizations");

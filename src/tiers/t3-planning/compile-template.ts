@@ -1,5 +1,5 @@
 /**
- * Compiles what is called: the operator of a step, its gate and its tags; and the template of the steps that it may add.
+ * Compiles the call of a step: its operator, its gate and its tags; and the template of the steps that it may add.
  *
  * 1.  A template is compiled like a step: policy and people see all that the plan may call before any of it runs.
  */

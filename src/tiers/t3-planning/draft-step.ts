@@ -23,7 +23,7 @@ export interface InnerLiterals {
   readonly when?: Literals | undefined;
   readonly until?: Literals | undefined;
 }
-/** What names the operator of a call, and its gate. */
+/** The members of a call that name its operator and its gate. */
 export type Called = Pick<CallDraft, "step_id" | "operator" | "operator_version" | "gate">;
 export type CallDraft = Draft<z.output<typeof PlanStepDraft>>;
 export type QuietDraft = Exclude<Draft, CallDraft>;
