@@ -14,4 +14,6 @@ export const drawBases = {
   children: 1_000_001,
   /** Questions to people. */
   asks: 1_000_001,
+  /** Steps that add steps: a list of items, or rounds. */
+  growth: 1_100_001,
 } as const;

@@ -6,7 +6,7 @@ import type { LedgerEvent } from "../../src/contract/event.ts";
 import type { Durable } from "./outside-world.ts";
 import { mayRepeat, type Story } from "./story.ts";
 import { refusedIn } from "./story-host.ts";
-import { nameOf } from "./story-plan.ts";
+import { nameOf, ownerOf } from "./story-plan.ts";
 
 /**
  * Whether a call may have taken effect and nobody has said what became of it; and whether so it was before its last
@@ -60,7 +60,9 @@ function blameOf(event: LedgerEvent): readonly string[] {
   const refused = refuserOf(event);
   // A step that ran a child fails with what the child failed with.
   if ((event.payload["error"] as { readonly code?: unknown } | undefined)?.code === "T4_CHILD_FAILED") return [];
-  return refused === null || refused === event.step_id ? [] : [`blamed: ${told(event)} is what ${refused} was refused`];
+  return refused === null || ownerOf(refused) === event.step_id || refused === event.step_id
+    ? []
+    : [`blamed: ${told(event)} is what ${refused} was refused`];
 }
 
 const isEnded = (event: LedgerEvent, { wasOut }: Doubt): boolean =>

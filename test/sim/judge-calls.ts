@@ -9,7 +9,7 @@ import { isHarmless } from "../../src/contract/operator.ts";
 import { judgeBlame } from "./judge-blame.ts";
 import type { Called, Durable, OutsideWorld } from "./outside-world.ts";
 import { mayRepeat, type Story } from "./story.ts";
-import { baseOf, findStep } from "./story-plan.ts";
+import { baseOf, findStep, ownerOf } from "./story-plan.ts";
 
 export function judgeCalls(story: Story, world: OutsideWorld): readonly string[] {
   const sent = world.calls.filter(({ sent, operator }) => sent && !mayRepeat(operator));
@@ -177,7 +177,7 @@ function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean
 
 /** Whether the person who began the workflow asked for the step to be made anew, which is a call of its own. */
 function isAskedAnew({ regenerate = [], kept_drafts = {} }: IntentReceived, { step_id }: Called): boolean {
-  const base = baseOf(step_id);
+  const base = ownerOf(baseOf(step_id));
   return regenerate.includes(base) && !Object.hasOwn(kept_drafts, base);
 }
 
@@ -245,7 +245,7 @@ const isReplanned = (durable: readonly Durable[], { workflow_id, step_id }: Call
   durable.some(({ event }) => {
     if (event.event_type !== "PLAN_CREATED" || event.workflow_id !== workflow_id) return false;
     const { cause, plan } = payloadOf(event, "PLAN_CREATED");
-    return cause === "replan" && plan.steps.some((step) => step.step_id === step_id);
+    return cause === "replan" && plan.steps.some((step) => step.step_id === ownerOf(step_id));
   });
 
 /** Whether a person asked for it once more, knowing what was known. */

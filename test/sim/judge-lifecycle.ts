@@ -17,6 +17,7 @@ import { isHeldBack, type StepRecord, type WorkflowRecord } from "../../src/cont
 import { outputsOf } from "../../src/tiers/t4-execution/decide/run/run.ts";
 import type { OutsideWorld } from "./outside-world.ts";
 import type { Story } from "./story.ts";
+import { isTaken } from "./story-growth.ts";
 import { isTrue } from "./story-lifecycle.ts";
 import { findStep, plainOf } from "./story-plan.ts";
 
@@ -48,7 +49,7 @@ function judgeEvent(story: Story, event: LedgerEvent, record: WorkflowRecord): s
     case "PLAN_CREATED":
       return judgeEnded(record);
     case "STEP_PARKED":
-      return step?.parked == null ? null : "sleep: it sleeps twice in one run";
+      return step?.parked == null || step.step.kind === "repeat" ? null : "sleep: it sleeps twice in one run";
     case "STEP_RESUMED":
       return judgeWaking(event, step);
     case "STEP_SUCCEEDED":
@@ -87,8 +88,9 @@ function judgeBegin(story: Story, record: WorkflowRecord, step: StepRecord): str
 }
 
 /** Whether the condition of the story holds for a step as its workflow stands; a step without one is always taken. */
-function holds(story: Story, record: WorkflowRecord, { step }: StepRecord): boolean {
-  const when = findStep(story, step.step_id)?.when;
+function holds(story: Story, record: WorkflowRecord, { step, added }: StepRecord): boolean {
+  const { when, list } = findStep(story, step.step_id) ?? {};
+  if (added !== null) return list === undefined || isTaken(list, added.value);
   if (when === undefined || step.when === undefined) return true;
   const before = withAll(record, step.depends_on);
   const of = [...before].findLast((id) => plainOf(id) === when.of);

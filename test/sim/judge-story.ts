@@ -12,6 +12,7 @@ import { stop } from "./heal.ts";
 import { judgeAsks } from "./judge-asks.ts";
 import { judgeCalls } from "./judge-calls.ts";
 import { judgeChildren } from "./judge-children.ts";
+import { judgeGrowth } from "./judge-growth.ts";
 import { judgeLifecycle } from "./judge-lifecycle.ts";
 import { judgeMasks } from "./judge-masks.ts";
 import { judgeMemory } from "./judge-memory.ts";
@@ -38,7 +39,7 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
   failures.push(...judgeCalls(stage.story, stage.world), ...judgeTimes(stage.story, stage.world));
   failures.push(...judgeMemory(stage.story, stage.world), ...judgeModels(stage.story, stage.world));
   failures.push(...judgeLifecycle(stage.story, stage.world), ...judgeChildren(stage.world));
-  failures.push(...judgeAsks(stage.story, stage.world));
+  failures.push(...judgeAsks(stage.story, stage.world), ...judgeGrowth(stage.story, stage.world));
   failures.push(...judgeOrders(stage.world), ...judgeWaits(stage.world, stage.sent));
   failures.push(...judgeMasks(stage.story, stage.world));
   await stop(stage, last);

@@ -29,7 +29,7 @@ const found = [
  * Between them they meet what is rare: what hosts answer otherwise than at once, and what people say otherwise than
  * asked.
  */
-const chosen = [49, 60, 74, 80, 192];
+const chosen = [49, 60, 74, 80, 192, 1_100_001, 1_100_002, 1_100_006];
 const rare = [
   "ACTION_FAILED cached",
   "BUDGET_REFUSED",
@@ -39,6 +39,7 @@ const rare = [
   "OUTPUT_SANITIZED",
   "PLAN_CREATED continue",
   "PLAN_REJECTED",
+  "STEPS_ADDED",
   "STEP_RESUMED",
   "action: ALLOW_WITH_REDACTION",
   "another release sees to the end",

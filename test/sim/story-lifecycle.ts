@@ -15,7 +15,7 @@ export interface StoryWhen {
   readonly test: keyof typeof tests;
 }
 
-export type Kind = "sleep" | "wait" | "fail" | "run" | "ask";
+export type Kind = "sleep" | "wait" | "fail" | "run" | "ask" | "each" | "repeat";
 
 const tests = {
   exists: (value: Json): Condition => ({ value, exists: true }),
@@ -71,7 +71,7 @@ export const quiet = { operator: -1, gate: null, outcome: false, applies: null, 
 export function putIn(
   draw: Draw,
   steps: readonly StoryStep[],
-  made: Pick<StoryStep, "id" | "kind" | "params"> & Partial<Pick<StoryStep, "gate">>,
+  made: Pick<StoryStep, "id" | "kind"> & Partial<StoryStep>,
 ): StoryStep[] {
   const place = draw.upTo(steps.length + 1);
   const before = steps.slice(0, place);

@@ -12,7 +12,7 @@ import { childIntent } from "./story-children.ts";
 import type { StoryRelease } from "./story-deploy.ts";
 import { checkAs, type Hands, showAs } from "./story-host.ts";
 import { askModel, asksModel } from "./story-models.ts";
-import { baseOf, findStep, nameOf, planOf, planOfChild } from "./story-plan.ts";
+import { baseOf, findStep, indexOf, nameOf, planOf, planOfChild } from "./story-plan.ts";
 
 export const storyIntent = "Story.Sim.Play";
 const timeout = 5;
@@ -129,7 +129,7 @@ function perform({ story, world, process }: Hands, operator: StoryOperator, call
   const step = findStep(story, step_id);
   const { idempotencyKey: key, input } = call;
   const called = world.call({ process, workflow_id, step_id, key, operator, input, attempt: call.attempt });
-  const how = step?.behaviours[world.count(`${workflow_id} ${baseOf(step_id)}`)] ?? "ok";
+  const how = step?.behaviours[indexOf(step_id) + world.count(`${workflow_id} ${baseOf(step_id)}`)] ?? "ok";
   const honours = operator.honoursAbort;
   const send = (): { readonly by: string } => {
     called.sent = true;

@@ -3,14 +3,19 @@ import type { AnyStepDraft, ExecutionPlan } from "../../src/contract/plan.ts";
 import type { Story, StoryStep } from "./story.ts";
 import { stepsOfChild } from "./story-children.ts";
 import { type StoryRelease, templateOf } from "./story-deploy.ts";
+import { growingDraft } from "./story-growth.ts";
 import { conditionOf } from "./story-lifecycle.ts";
 
 export const nameOf = (operator: number): string => `Story.Op${operator}`;
 
-/** The id as its plan has it, whatever was planned anew. */
-export const baseOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
-/** The id as the story has it, whichever round it is of. */
-export const plainOf = (stepId: string): string => baseOf(stepId).replace(/^q\d+/, "");
+/** The id as its plan has it, whatever was planned anew: an item is that of its list. */
+export const baseOf = (stepId: string): string => stepId.replace(/_r\d+(?=$|:)/, "");
+/** The id of a step of a plan: of a step that it has added, its own. */
+export const ownerOf = (stepId: string): string => stepId.replace(/:.*$/, "");
+/** The id as the story has it, whichever round it is of; of a step that another one added, that one's. */
+export const plainOf = (stepId: string): string => baseOf(ownerOf(stepId)).replace(/^q\d+/, "");
+/** The place of a step among those that another one has added; 0 for one of a plan. */
+export const indexOf = (stepId: string): number => Number(/:(\d+)$/.exec(stepId)?.[1] ?? 0);
 
 export const findStep = ({ steps, childSteps }: Story, stepId: string): StoryStep | undefined =>
   [...steps, ...childSteps].find(({ id }) => id === plainOf(stepId));
@@ -64,16 +69,18 @@ function draftOf(story: Story, step: StoryStep, named: Named): AnyStepDraft {
     ),
     ...(step.when === undefined ? {} : { when: conditionOf(step.when, `{{${named(step.when.of)}.output.by}}`) }),
   };
-  if (step.kind !== undefined) {
-    const gate = step.gate === null ? {} : { gate: step.gate as never };
-    return { ...shared, kind: step.kind, params: step.params, ...gate } as AnyStepDraft;
-  }
+  const gate = step.gate === null ? {} : { gate: step.gate as never };
   const shown = (id: string): string => `{{${named(id)}.output.by${mayGiveNothing(story, id) ? ' ?? "none"' : ""}}}`;
+  if (step.list !== undefined || step.repeats !== undefined) {
+    const call = { operator: nameOf(step.operator), params: paramsOf(story, step, shown, named), ...gate };
+    return { ...shared, kind: step.kind, ...growingDraft(step, shared.step_id, call) } as AnyStepDraft;
+  }
+  if (step.kind !== undefined) return { ...shared, kind: step.kind, params: step.params, ...gate } as AnyStepDraft;
   return {
     ...shared,
     operator: nameOf(step.operator),
     params: paramsOf(story, calledAs(story, step), shown, named),
-    ...(step.gate === null ? {} : { gate: step.gate as never }),
+    ...gate,
     ...(step.outcome ? { outcome: "Story.Draft" } : {}),
     ...(step.applies === null ? {} : { applies: named(step.applies) }),
   };
@@ -84,5 +91,10 @@ export function foreseen(story: Story, step: StoryStep, round: number) {
   const named = namesIn(story, round);
   const params = paramsOf(story, calledAs(story, step), named, named);
   const isChanged = story.operators[step.operator]?.ruling.endsWith("TRANSFORM") === true;
-  return { step_id: named(step.id), payload: isChanged ? { ...params, transformed: true } : params };
+  const { list, repeats } = step;
+  const first = list === undefined ? { last: "none" } : { item: list.items[0]?.id ?? "" };
+  const whole = list === undefined && repeats === undefined ? params : { ...params, ...first };
+  const step_id =
+    list !== undefined ? `${named(step.id)}:0` : repeats !== undefined ? `${named(step.id)}:1` : named(step.id);
+  return { step_id, payload: isChanged ? { ...whole, transformed: true } : whole };
 }

@@ -13,6 +13,7 @@ import { withChildren } from "./story-children.ts";
 import { withContests } from "./story-contest.ts";
 import { type StoryDeploy, withDeploy } from "./story-deploy.ts";
 import { type Features, type Manner, type Shows, withFeatures } from "./story-features.ts";
+import { type StoryList, type StoryRounds, withGrowth } from "./story-growth.ts";
 import { type Kind, type StoryWhen, withLifecycle } from "./story-lifecycle.ts";
 import { withMasks } from "./story-masks.ts";
 import { withMemory } from "./story-memory.ts";
@@ -74,10 +75,13 @@ export interface StoryStep {
   readonly as?: string;
   /** What its calls do, in order; afterwards they succeed. */
   readonly behaviours: readonly Behaviour[];
-  /** The kind of a step that calls no operator, and its params. */
+  /** The kind of a step that is no call of its own, and its params. */
   readonly kind?: Kind;
   readonly params?: Readonly<Record<string, Json>>;
   readonly when?: StoryWhen;
+  /** The list of a step that makes one call for each item, and the rounds of one that repeats its call. */
+  readonly list?: StoryList;
+  readonly repeats?: StoryRounds;
   /** The dependencies that it waits for however they end. */
   readonly settled?: readonly string[];
 }
@@ -241,6 +245,7 @@ const layers: readonly ((story: Story) => Story)[] = [
   withWaits,
   withChildren,
   withAsks,
+  withGrowth,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {
