@@ -1,8 +1,8 @@
 /**
- * One attempt of a step: the before-chain, and what its key answers.
+ * One attempt of a step: the before-chain, and the answer of its key.
  *
- * 1.  Policy and Approval are asked before the first attempt, in the pass that begins it, and their answer, which is in the
- *     ledger, stands for the rest: further attempts are the same call. What fails before both have passed ends the step.
+ * 1.  Policy and Approval are asked before the first attempt, in the pass that begins it. Their recorded answer holds
+ *     for further attempts, which are the same call. A failure before both have passed ends the step.
  * 2.  Nothing is called unless the whole before-chain has passed; the call is an intention behind its start.
  */
 
@@ -30,11 +30,11 @@ const fallbackTimeoutSec = 60;
 export interface Attempt {
   readonly prepared: Prepared;
   readonly attempt: number;
-  /** The call was begun before and its end is not known; it may be made again under its key. */
+  /** True if the call was started before and its end is not known; it may be made again under its key. */
   readonly recovered: boolean;
 }
 
-/** @throws pending, parked; KernelErrorException where the step is denied. */
+/** Makes the next attempt of a step. @throws pending, parked; KernelErrorException if the step is denied. */
 export function attemptStep(run: Run, stepId: string, recovered: boolean): void {
   const step = stepOf(run, stepId);
   const before = prepareStep(run, stepId);
@@ -45,8 +45,8 @@ export function attemptStep(run: Run, stepId: string, recovered: boolean): void 
 }
 
 /**
- * A repeated attempt is the call that was begun, with its payload and under its key: what the step's params, its schema or
- * policy would make by now is another call, which nobody was asked about.
+ * Returns the call of a repeated attempt: the started one, with its payload and under its key. The step's params, its
+ * schema or policy might make another call by now, which nobody was asked about.
  */
 function asBegun(run: Run, before: Prepared): Prepared {
   const { step, operator, gate } = before;
@@ -57,7 +57,10 @@ function asBegun(run: Run, before: Prepared): Prepared {
   return { ...before, ...keepPayload(run, operator, payload, { hash, check: "check:begun" }), key };
 }
 
-/** The attempt as the before-chain let it through; null where a custom hook stopped it, which is noted. */
+/**
+ * Runs the before-chain and returns the attempt that it passes. Returns null if a custom hook stopped it, which is
+ * appended.
+ */
 function passBefore(run: Run, at: Attempt): Attempt | null {
   const { step, operator } = at.prepared;
   let { prepared } = at;
@@ -78,7 +81,7 @@ function passBefore(run: Run, at: Attempt): Attempt | null {
   return null;
 }
 
-/** What Policy or Approval throws ends the step, once the way back is through. */
+/** Runs Policy or Approval; an error of theirs ends the step, after the chain has run back. */
 function orBackOut<T>(run: Run, stepId: string, work: () => T): T {
   try {
     return work();
@@ -89,7 +92,7 @@ function orBackOut<T>(run: Run, stepId: string, work: () => T): T {
   }
 }
 
-/** Opens the gate when anything asks for one; passes when it was approved, on what still stands. */
+/** Opens the gate if a person is demanded; passes if the gate was approved and its basis still holds. */
 function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepared): void {
   const { gate: approved } = prepared;
   if (approved !== null) {
@@ -113,13 +116,16 @@ function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepar
   if (gate?.status === "rejected") raise(gateDenied(gate));
 }
 
-/** The step waits for a person, who is told. */
+/** Parks the step at its gate and notifies people. @throws parked. */
 function park(run: Run, { step }: Prepared, reasons: readonly GateReason[]): never {
   notifyGate(run, step.step_id, reasons);
   throw parked;
 }
 
-/** A failure of a custom hook before the call is an attempt that failed; of an earlier call in doubt it says nothing. */
+/**
+ * Ends an attempt that a custom hook failed before the call. If an earlier call is in doubt, the failure does not
+ * settle it.
+ */
 function failBefore(run: Run, at: Attempt, error: KernelError): void {
   const { step_id } = at.prepared.step;
   const key = keyOf(run, at.prepared);
@@ -134,7 +140,10 @@ interface Keyed extends Attempt {
   readonly key: string;
 }
 
-/** The start of a key's action; its payload is written down with the first one, and again where a first call has another. */
+/**
+ * Returns the start of a key's action. The payload is recorded with the first start, and again if a first call has
+ * another payload.
+ */
 function startOf(run: Run, { prepared, attempt, recovered, key }: Keyed, shared?: string): Started {
   const { keys, actions } = run.log.record;
   const { step, operator, payload, hash } = prepared;
@@ -165,7 +174,7 @@ function makeAttempt(run: Run, { prepared, attempt, recovered }: Attempt): void 
   const at = { prepared, attempt, recovered, key: keyOf(run, prepared) };
   run.mark?.("skill.execute", { step_id, attempt, timeout_ms: timeoutOf(prepared) });
   const known = answerKey(run, at);
-  // Another step may have made the call while the budget was asked for one of this step's own.
+  // Another step may have made the call while the budget was asked for this step's own call.
   if (known.seen !== "unseen") dropHold(run, step_id);
   switch (known.seen) {
     case "unseen":
@@ -175,7 +184,7 @@ function makeAttempt(run: Run, { prepared, attempt, recovered }: Attempt): void 
     case "running":
       return run.intend({ do: "join", ...awaitCall(run, at, startOf(run, at)) });
     case "spent":
-      // What another's call was answered with is of no use here either: the failure is this attempt's, without a call.
+      // The answer of another workflow's call cannot be used: this attempt fails with it, without a call.
       return settleAfter(run, step_id, noteFailure(run, at, { ...known, pending: false, cached: true }));
     case "failed_final":
       return settleAfter(run, step_id, { ...known, pending: false, cached: true });
@@ -186,13 +195,13 @@ function makeAttempt(run: Run, { prepared, attempt, recovered }: Attempt): void 
 
 const doubtful = (action_id: string): Failed => ({ action_id, error: null, pending: true, cached: false });
 
-/** What the key says is the end of this attempt, without a call. */
+/** Ends the attempt with the failure that its key answers, without a call. */
 function settleAfter(run: Run, stepId: string, failed: Failed): void {
   backOut(run, stepId, "onError");
   settleFailure(run, stepId, failed);
 }
 
-/** An attempt that fails without a call: its start and its failure. */
+/** Appends an attempt that fails without a call: its start and its failure. */
 function noteFailure(run: Run, at: Keyed, { action_id: shared, error, pending, cached }: Failing): Failed {
   const { step_id } = at.prepared.step;
   const started = startOf(run, at, shared);
@@ -204,7 +213,7 @@ function noteFailure(run: Run, at: Keyed, { action_id: shared, error, pending, c
 
 interface Failing extends Omit<Failed, "action_id"> {
   readonly error: KernelError;
-  /** The call that stands for this attempt; else it is the key's own. */
+  /** The action whose call counts as this attempt; if absent, the action of the key. */
   readonly action_id?: string;
 }
 
@@ -230,7 +239,10 @@ function startCall(run: Run, at: Keyed, claim: number | null): void {
   }
 }
 
-/** The step waits for a call from here on; of one that is under way, within its own time. */
+/**
+ * Appends the start and makes the step wait for the call: a new one, or one that is running, within the step's own
+ * time.
+ */
 function awaitCall(run: Run, { prepared, attempt, key }: Keyed, started: Started) {
   const { step_id } = prepared.step;
   const { action_id, timeout_ms } = started;
@@ -239,7 +251,7 @@ function awaitCall(run: Run, { prepared, attempt, key }: Keyed, started: Started
   return { step_id, action_id, attempt, run: stepOf(run, step_id).run, key, timeout_ms };
 }
 
-/** The stored result is this attempt's, as screening lets it through today. */
+/** Ends the attempt with the stored result, as screening allows it today. */
 function answerFromRecord(run: Run, at: Keyed, known: Extract<KeyState, { readonly seen: "succeeded" }>): void {
   const { step_id } = at.prepared.step;
   const { action_id, usage, answered_by } = known;

@@ -1,7 +1,8 @@
 /**
  * The step kind `call`: a step that calls an operator, under policy, budget, gates and an idempotency key.
  *
- * 1.  A call that may have an effect and may not be repeated keeps its step open after a cancellation until its end is known.
+ * 1.  After a cancellation, a call that may have an effect and may not be repeated keeps its step open until its end is
+ *     known.
  */
 import { checkBudget } from "../../../../contract/budget.ts";
 import { draft } from "../../../../contract/event.ts";
@@ -34,7 +35,9 @@ export const callStep: StepKindRow = {
   cancel: { isOpen, findOut: (run, step) => isAwaited(run, step) || asks(run, step) },
 };
 
-/** Takes one pass of a step that calls an operator. @throws pending, parked; KernelErrorException where the step is denied. */
+/**
+ * Takes one pass of a step that calls an operator. @throws pending, parked; KernelErrorException if the step is denied.
+ */
 function resumeCall(run: Run, stepId: string): void {
   const step = stepOf(run, stepId);
   switch (phaseOf(run, step)) {
@@ -53,7 +56,7 @@ function resumeCall(run: Run, stepId: string): void {
   }
 }
 
-/** A gate whose draft was regenerated is opened again on the new version. */
+/** Opens the gate of a regenerated draft again, on the new version. */
 function showNewest(run: Run, stepId: string): void {
   const gate = run.log.record.gates.get(gateIdOf(stepId));
   const prepared = admitPayload(run, prepareStep(run, stepId));
@@ -67,7 +70,7 @@ function finish(run: Run, { step, action_id, settled }: StepRecord): void {
   finishStep(run, { step, actionId: action_id, result: toStepResult(screened) });
 }
 
-/** What a person said the call gave passes the screening like what an operator gives (INV-04). */
+/** Screens a result that a person stated, like a result of the operator (INV-04). */
 function screenStated(run: Run, step_id: string, result: Json): Json {
   run.mark?.("security.validate_output", { step_id });
   const screened = ask(run, "screen", toHost("screen", { result }));
@@ -83,7 +86,7 @@ function settle(run: Run, step: StepRecord): void {
   settleFailure(run, step_id, { action_id: step.action_id ?? "", error, cached, pending });
 }
 
-/** Returns whether the step's call may have an effect and may not be repeated; what a person has said of it is its end. */
+/** Returns whether the step's call may have an effect and may not be repeated. A person's settlement is its end. */
 function isOpen(run: Run, step: StepRecord): boolean {
   if (step.state !== "running" || step.settled !== null) return false;
   return hasUnsettledCall(run, step) && !isRepeatable(findKnownOperator(run, step.step));
@@ -92,7 +95,7 @@ function isOpen(run: Run, step: StepRecord): boolean {
 const isAwaited = ({ calls }: Run, { phase, step }: StepRecord): boolean =>
   phase === "in_doubt" || calls.has(step.step_id);
 
-/** Asks a person how the call ended. False where another step asks about the same call, or nothing can be asked. */
+/** Asks a person how the call ended. Returns false if another step asks about the same call, or nobody can be asked. */
 function asks(run: Run, { step, action_id }: StepRecord): boolean {
   const { steps, actions } = run.log.record;
   const isAsked = [...steps.values()].some(

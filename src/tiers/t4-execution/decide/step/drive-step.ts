@@ -1,9 +1,10 @@
 /**
- * One step, as far as it goes now: what it waits for is read from the record, and from nothing else.
+ * Drives one step as far as possible; the next action is read from the record alone.
  *
- * 1.  One way in: a step that begins, comes back from a gate, a pause, a crash or another process is the same function.
- * 2.  What a step's own deciding throws ends the step, not the workflow; what kept it from going on says nothing of a call
- *     that it had made before.
+ * 1.  One function serves every beginning: a step that begins, or that returns from a gate, a pause, a crash or another
+ *     process.
+ * 2.  An error of a step's own deciding ends the step, not the workflow; it does not settle a call that the step had
+ *     made before.
  */
 
 import type { KernelError } from "../../../../contract/error.ts";
@@ -33,7 +34,7 @@ const moving: ReadonlySet<Phase> = new Set([
 /** The phases in which a pass may begin a call. */
 const begins: ReadonlySet<Phase> = new Set(["judging", "lost"]);
 
-/** Takes a running step on as far as it goes. */
+/** Drives a running step as far as possible. */
 export function driveStep(run: Run, stepId: string): void {
   const scope = scopeOf(stepId);
   if (run.scopes.waits(scope)) return;
@@ -49,7 +50,7 @@ export function driveStep(run: Run, stepId: string): void {
   if (phaseNow(run, stepId) === "over") run.contexts.delete(stepId);
 }
 
-/** False where the pass waits for an answer. */
+/** Takes one pass; returns false if it waits for an answer. */
 function takePass(run: Run, stepId: string, scope: string): boolean {
   try {
     return run.scopes.pass(scope, () => kindOf(stepOf(run, stepId).step).resume(run, stepId));
@@ -68,7 +69,7 @@ function endThrown(run: Run, stepId: string, error: KernelError): void {
   failStep(run, stepId, error);
 }
 
-/** A round that moves nothing would be a loop: it ends the step, with a code. */
+/** Ends a step with a code if a pass changes nothing, since repeating it would never end. */
 function stuck(run: Run, stepId: string): void {
   const { phase, attempt } = stepOf(run, stepId);
   const thrown = new Error(`step ${stepId} does not go on from ${phase ?? "where it is"}, attempt ${attempt}`);

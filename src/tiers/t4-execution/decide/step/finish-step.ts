@@ -1,9 +1,8 @@
 /**
- * A step whose call succeeded: its outcome is judged and recorded, then its success.
+ * The success of a step's call: its outcome is judged and recorded, then the step's success.
  *
  * 1.  Outcome content is valid by its capability's schema and has passed policy before it is recorded (OUT-03, OUT-05).
- * 2.  A step that applies an outcome makes the version that its call was made with final by adding a version; drafts stay
- *     readable.
+ * 2.  A step that applies an outcome adds a final version of the one that its call was made with; drafts stay readable.
  */
 
 import { digest } from "../../../../contract/digest.ts";
@@ -46,7 +45,10 @@ export function finishStep(run: Run, { step, actionId, result }: Finished): void
   run.log.note(draft("STEP_SUCCEEDED", succeeded, step.step_id));
 }
 
-/** A text beside data that policy changed would tell what that was. */
+/**
+ * Returns whether policy left the data unchanged. If it did not, the text beside the data is dropped, since it would
+ * reveal the original.
+ */
 const isAsGiven = (data: Json, given: StepResult): boolean =>
   data === given.data || digest(data) === digest(given.data);
 
@@ -61,7 +63,7 @@ interface Drafted {
   readonly actionId: string | null;
 }
 
-/** Records a draft and gives the content as policy let it through. */
+/** Records a draft and returns the content that policy allows. */
 function draftOutcome(run: Run, step: PlanStep, { type, content, actionId }: Drafted): Json {
   const known = draftOnRecord(run, step);
   const valid = known?.content ?? (content === sanitizedMarker ? content : checkOutcome(run, type, content));
@@ -73,8 +75,8 @@ function draftOutcome(run: Run, step: PlanStep, { type, content, actionId }: Dra
 }
 
 /**
- * A draft whose call the record of another run answered is that run's draft, as it was left: what applied it there has
- * applied it, under the same key. It was checked before policy masked it, and is not checked again.
+ * Returns the other run's draft if the record of that run answered the step's call: it was applied there, under the
+ * same key. It was checked before policy masked it, and is not checked again.
  */
 function draftOnRecord(run: Run, { step_id }: PlanStep): Outcome | null {
   const answeredBy = run.log.record.steps.get(step_id)?.answered_by ?? null;
@@ -88,7 +90,7 @@ function finalizeOutcome(run: Run, step: PlanStep, actionId: string | null): voi
   const newest = versions.at(-1);
   if (newest === undefined || newest.status === "final") return;
   const key = record.actions.get(actionId ?? "")?.record.idempotency_key;
-  // While the call was under way somebody may have edited the draft at another gate.
+  // A person may have edited the draft at another gate while the call was running.
   const applied = versions.find((version) => deriveApplyKey(record, version) === key) ?? newest;
   const outcome: Outcome = {
     ...applied,

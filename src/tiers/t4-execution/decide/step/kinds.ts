@@ -1,6 +1,6 @@
 /**
- * The kinds of steps: one row a kind, with all that differs between them. A new kind is a new row, and its name in
- * `contract/plan.ts`. How a plan's step of a kind is compiled stands in T3.
+ * The kinds of steps: one row a kind, with all differences between them. A new kind is a new row, and its name in
+ * `contract/plan.ts`. T3 compiles a plan's step of each kind.
  */
 import type { KernelError } from "../../../../contract/error.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
@@ -17,24 +17,34 @@ import { sleepStep } from "./sleep-step.ts";
 import { waitStep } from "./wait-step.ts";
 
 export interface StepKindRow {
-  /** Returns why a step that depends on nothing more may not begin, or null where it may. Nothing else of the plan begins then. */
+  /**
+   * Returns the reason for which a step without open dependencies may not begin, or null if it may. A reason keeps all
+   * further steps of the plan from beginning.
+   */
   readonly ready: (run: Run, step: PlanStep) => KernelError | null;
-  /** Notes that the step begins. */
+  /** Appends the beginning of the step. */
   readonly begin: (run: Run, step: StepRecord) => void;
-  /** Takes the running step on from what its record says, by one pass. @throws pending, parked; KernelErrorException ends it. */
+  /**
+   * Continues the running step by one pass, from its record. @throws pending, parked; a KernelErrorException ends the
+   * step.
+   */
   readonly resume: (run: Run, stepId: string) => void;
-  /** Says what becomes of the step when its workflow is cancelled. */
+  /** Handles the cancellation of the step's workflow. */
   readonly cancel: {
     /** Returns whether the step stays open until its end is known; any other is skipped at once. */
     readonly isOpen: (run: Run, step: StepRecord) => boolean;
-    /** Waits for the end of an open step, or asks a person. False where neither can be done, and the step is skipped. */
+    /**
+     * Waits for the end of an open step, or asks a person. Returns false if neither is possible; the step is then
+     * skipped.
+     */
     readonly findOut: (run: Run, step: StepRecord) => boolean;
   };
 }
 
 const kinds: Readonly<Record<StepKind, StepKindRow>> = {
   call: callStep,
-  // A direct response is spoken by a call of the built-in operator, so that it is judged, recorded and screened like any other.
+  // A direct response is a call of the built-in operator, so that it is judged, recorded and screened like any other
+  // call.
   respond: callStep,
   sleep: sleepStep,
   wait: waitStep,

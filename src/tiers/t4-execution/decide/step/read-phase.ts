@@ -1,7 +1,7 @@
 /**
- * The phase of a step: what it is about to do, read from its record and from nothing else.
+ * The phase of a step: its next action, read from its record alone.
  *
- * Never: notes an event, nor asks a question.
+ * Never: appends an event, nor puts a question.
  */
 import { type Gate, gateIdOf } from "../../../../contract/gate.ts";
 import { hasAddedAll, type StepRecord, unmetOf } from "../../../../contract/workflow.ts";
@@ -27,10 +27,10 @@ export type Phase =
   | "waking"
   | "over";
 
-/** Returns what the step is about to do, from its record and from the calls that are under way here. */
+/** Returns the next action of the step, from its record and from the calls that are running in this process. */
 export function phaseOf(run: Run, step: StepRecord): Phase {
   const phase = ownPhaseOf(run, step);
-  // A halt keeps a step from its call, and from nothing else.
+  // A halt keeps a step from its call only.
   return step.held !== null && beginsCall.has(phase) ? "parked" : phase;
 }
 
@@ -61,13 +61,16 @@ const isOver = (run: Run, step: StepRecord): boolean =>
     ? hasAddedAll(run.log.record, step)
     : step.parked?.due_at != null && Date.parse(step.parked.due_at) <= run.now;
 
-/** A gate that was rejected as it opened ends its step once the way back is through. */
+/**
+ * Returns the phase of a step at a gate. A gate that was rejected as it opened ends its step after the chain has run
+ * back.
+ */
 function phaseAtGate(run: Run, { step }: StepRecord): Phase {
   const gate = run.log.record.gates.get(gateIdOf(step.step_id));
   if (gate?.status === "rejected") return "judging";
   return gate !== undefined && mayShowNewer(run, step, gate) ? "revising" : "asking";
 }
 
-/** What its gate shows is made again, and all that it rests on is there. */
+/** Returns whether the gate's payload was made again and all dependencies of the step are met. */
 const mayShowNewer = (run: Run, step: StepRecord["step"], gate: Gate): boolean =>
   !showsNewest(run, gate) && unmetOf(run.log.record, step) === undefined;

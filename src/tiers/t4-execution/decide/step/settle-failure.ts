@@ -1,11 +1,12 @@
 /**
- * What follows from an attempt that failed: another one, a question to a person, or the end of the step.
+ * The consequence of a failed attempt: another attempt, a question to a person, or the end of the step.
  *
- * 1.  T4 is the only retrier: an attempt is made iff the error is retryable, the call left no doubt (that is judged where it
- *     ends, `perform/call-operator.ts`), and attempts are left; the pause is the larger of 2^attempt seconds and the
- *     operator's hint, and is a ledger fact.
- * 2.  An action that may still take effect, or have taken it, is in doubt, not failed: its step asks a person and ends no
- *     other way. A step that meets another's doubt fails, for only that one's answer can settle it.
+ * 1.  T4 is the only retrier: an attempt is made iff the error is retryable, the call left no doubt
+ *     (`perform/call-operator.ts` judges that when the call ends), and attempts are left. The pause is the larger of
+ *     2^attempt seconds and the operator's hint, and is recorded.
+ * 2.  An action that may still take effect, or may have taken it, is in doubt, not failed: its step asks a person and
+ *     has no other end. A step whose key another step's call in doubt holds fails, because only the answer at that step
+ *     can settle it.
  */
 
 import { isRetryable, type KernelError, toExecutorError } from "../../../../contract/error.ts";
@@ -42,11 +43,11 @@ const inDoubt = (action_id: string): KernelError =>
 function mayRetry(run: Run, step: PlanStep, { error, cached, pending, action_id }: Failed): boolean {
   if (error === null || !isRetryable(error)) return false;
   const entry = run.log.record.actions.get(action_id);
-  // Another's end is this step's as well, unless that call is made again.
+  // The end of another step's call is this step's end as well, unless that call is made again.
   if (cached && (entry?.seen !== "failed_retryable" || isSpent(error))) return false;
   if (stepOf(run, step.step_id).attempt >= maxAttemptsOf(run, step)) return false;
   const key = entry?.record.idempotency_key ?? "";
-  // A call that goes on is waited for once more; what is in doubt is not made again.
+  // A running call is awaited once more; a call in doubt is not made again.
   return !pending || isUnderWay(run, key);
 }
 
@@ -61,7 +62,10 @@ function scheduleRetry(
   run.log.note(draft("ACTION_RETRY_SCHEDULED", { action_id, attempt, due_at }, step_id));
 }
 
-/** The step's own call is asked about; on another step's or workflow's it has no gate to open, and would wait for ever. */
+/**
+ * Asks a person about the step's own call. For another step's or workflow's call it has no gate to open and would wait
+ * for ever, so it fails.
+ */
 function settleDoubtful(run: Run, stepId: string, { action_id, error }: Failed): void {
   const isOwn = stepOf(run, stepId).action_id === action_id;
   if (isOwn && openDoubtGate(run, stepId, whyDoubtful(error))) return;
@@ -79,7 +83,7 @@ const whyDoubtful = (error: KernelError | null): string =>
     ? `the call has ended and its result was refused: ${error?.message}`
     : "the call has not ended for this process and may have taken effect";
 
-/** Opens the gate that asks a person about the step's lost call. False when there is none to ask about. */
+/** Opens the gate that asks a person about the step's lost call. Returns false if there is no call to ask about. */
 export function openDoubtGate(run: Run, stepId: string, reason: string): boolean {
   const step = stepOf(run, stepId);
   const { action_id } = step;
@@ -92,7 +96,7 @@ export function openDoubtGate(run: Run, stepId: string, reason: string): boolean
   return true;
 }
 
-/** The last attempt ended in a plain throw: the operator's own fault. */
+/** Returns the error of a step whose last attempt ended in a plain throw, which is a fault of the operator. */
 const asOperatorBug = (error: KernelError, operator: string): KernelError =>
   kernelError("T4_OPERATOR_BUG", `${operator} kept throwing: ${error.message}`, oodaRef("run_step"), {
     detail: { operator, thrown: error.message },
