@@ -1,12 +1,14 @@
 /**
- * How a person ends a workflow: nothing is begun any more, and what may have happened outside is found out before the end.
+ * The cancellation of a workflow: nothing new begins, and the end of each call that may have had an effect is found out
+ * before the workflow ends.
  *
- * 1.  A call that may have an effect and may not be repeated keeps its step open until its end is known. All other steps are
- *     skipped at once, with the gates that they held.
- * 2.  While such a call is under way here the workflow waits for it, and a late end is recorded like any other.
- * 3.  An end that nobody knows (a crash, a timeout, a throw) is asked of a person at the gate of its step, as everywhere. The
- *     answer is the end; nothing is called again.
- * 4.  A call that has no effect, or may be repeated under its key, is waited for by nobody.
+ * 1.  A call that may have an effect and may not be repeated keeps its step open until its end is known. All other
+ *     steps are skipped at once, with the gates that they held.
+ * 2.  While such a call is running in this process the workflow waits for it, and a late end is recorded like any
+ *     other.
+ * 3.  If the end is not known (after a crash, a timeout, a throw), a person is asked at the gate of the step, as for
+ *     any call in doubt. The answer is the end; nothing is called again.
+ * 4.  A call without effect, or one that may be repeated under its key, is not waited for.
  */
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
@@ -22,7 +24,10 @@ interface Why {
   readonly principal: Principal;
 }
 
-/** Notes that a person ends the workflow. No operator is told before the ledger has it: the append may fail. */
+/**
+ * Appends the cancellation by a person. Operators are aborted only once it is committed, since the append may fail.
+ * @throws KernelErrorException T4_WORKFLOW_CONFLICT.
+ */
 export function beginCancelling(run: Run, { reason, principal }: Why): void {
   const { state } = run.log.record;
   if (isCancelled(state)) return;
@@ -39,7 +44,7 @@ export function beginCancelling(run: Run, { reason, principal }: Why): void {
   closeOthers(run);
 }
 
-/** Asks what became of calls that nobody waits for any more, and ends the workflow once nothing is left to find out. */
+/** Asks for the ends of calls that are no longer running, and ends the workflow once all ends are known. */
 export function goOnCancelling(run: Run): void {
   for (const step of openSteps(run)) if (!kindOf(step.step).cancel.findOut(run, step)) skip(run, step);
   closeOthers(run);
@@ -49,7 +54,7 @@ export function goOnCancelling(run: Run): void {
   cancelWorkflow(run, { reason, error: null, principal });
 }
 
-/** The steps whose end has to be known before the workflow ends. */
+/** Returns the steps whose end has to be known before the workflow ends. */
 const openSteps = (run: Run): readonly StepRecord[] =>
   [...run.log.record.steps.values()].filter((step) => kindOf(step.step).cancel.isOpen(run, step));
 

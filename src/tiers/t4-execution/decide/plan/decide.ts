@@ -1,9 +1,11 @@
 /**
- * The turn: one input, what it does to the record, what it asks for. Synchronous; reads nothing but the run it is given.
+ * The turn: decides one input. Appends events to the record, and puts questions and intentions. Synchronous; reads
+ * nothing but the given run.
  *
- * 1.  What comes from outside is noted first; then the workflow is taken on as far as it goes.
- * 2.  A command is answered by what is committed; what it is refused with changes nothing but what policy said of it.
- * 3.  What of deciding is a fault of the kernel's ends the workflow with a code.
+ * 1.  An input from outside is recorded first; then the workflow continues as far as it can.
+ * 2.  A command is answered once its events are committed; a refused command appends nothing but the decisions of
+ *     policy on it.
+ * 3.  A fault of the kernel while deciding ends the workflow with a code.
  */
 
 import { type KernelError, KernelErrorException, raise } from "../../../../contract/error.ts";
@@ -31,10 +33,10 @@ import { planWorkflow } from "./plan-workflow.ts";
 import { restartWorkflow } from "./restart-workflow.ts";
 import { mayGoOn, startPlan, workPlan } from "./work-plan.ts";
 
-/** The input as it is decided: an answer that nobody waits for any more does no more than wake. */
+/** Returns the input to decide. An answer to a forgotten question only wakes the workflow. */
 export function hear(run: Run, input: Input): Input {
   if (input.type !== "answered") return input;
-  // What was set aside for a call of a workflow that ended meanwhile is not kept from others.
+  // If the workflow has ended meanwhile, the amount that was reserved for its call is released for others.
   if ((!mayGoOn(run) || isCancelled(run.log.record.state)) && input.key.startsWith("admit:"))
     dropHold(run, input.scope.slice("step:".length));
   return run.scopes.answered(input) ? input : { type: "woken" };
@@ -70,7 +72,7 @@ const commandScope = (re: number): string => `command:${re}`;
 function handleCommand(run: Run, command: Commanding): void {
   const { re } = command;
   try {
-    // What is said after a gate's time meets its expiry first.
+    // The expiry of a gate is decided before any later command.
     if (command.type === "decided" && !isTerminal(run.log.record.state)) expireGates(run);
     const through = run.scopes.pass(commandScope(re), () => {
       const data = command.type === "decided" ? handleDecision(run, command.word) : obey(run, command.command);
@@ -85,12 +87,15 @@ function handleCommand(run: Run, command: Commanding): void {
   }
 }
 
-/** Another tenant's workflow does not exist for this caller: the refusal is that of one that never was, to the letter. */
+/**
+ * Requires that the workflow belongs to the caller's tenant. The refusal equals that for a workflow that does not
+ * exist, so another tenant cannot tell the two apart. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND.
+ */
 function requireTenant({ log }: Run, tenantId: string | number): void {
   if (log.record.tenant_id !== tenantId) raise(notFound(log.identity.workflow_id));
 }
 
-/** What is said of a workflow that is not there, and of another tenant's: the same, to the byte. */
+/** Returns the error for a missing workflow, which is byte for byte that for another tenant's workflow. */
 export const notFound = (workflowId: string): KernelError => workflowNotFound(workflowId, oodaRef("execute"));
 
 function handleDecision(run: Run, word: Word) {
@@ -140,7 +145,7 @@ function obey(run: Run, command: Command): unknown {
 
 // --- going on ---
 
-/** Takes the workflow on as far as it goes. What cannot be done for it ends it, as failed. */
+/** Continues the workflow as far as possible. An error ends it as failed. */
 function advance(run: Run): void {
   if (!mayGoOn(run)) return;
   try {
@@ -153,7 +158,7 @@ function advance(run: Run): void {
   endIfDue(run);
 }
 
-/** What deciding itself failed with ends the workflow. @throws what keeps that from being noted. */
+/** Ends the workflow with an error of deciding itself. @throws the error that keeps the end from being appended. */
 export function endCrashed(run: Run, error: KernelError): void {
   if (!run.log.exists || run.ending !== null) return;
   run.ending = { how: "fail", error };
@@ -173,11 +178,11 @@ function goOn(run: Run): void {
   if (run.log.record.state === "cancelling") return goOnCancelling(run);
   const start = startOf(run.log.record);
   if (start !== null && start > run.now && !isHeldBack(run.log.record)) return;
-  // A plan that was asked for is recorded when it comes.
+  // A plan that was asked for is recorded when its answer arrives, even while the workflow is held back.
   if (meetHalts(run) || run.log.record.paused !== null) return void (run.scopes.hasBegun("plan") && plan(run));
   if (start !== null && start > run.now) return;
   if (run.log.record.state === "accepted" && !hasParent(run)) return;
-  // A workflow that is held back begins nothing. The deadlines of its open gates hold all the same.
+  // A workflow that is held back begins nothing. The deadlines of its open gates still hold.
   if (run.asleep) expireGates(run);
   if (!initialize(run)) return;
   if (run.log.record.gates.size > 0 && !lookAtGates(run)) return;
@@ -189,8 +194,8 @@ function goOn(run: Run): void {
 }
 
 /**
- * Looks once whether the parent of a child still stands: a parent that is cancelled looks for its children from then
- * on. A child without one is cancelled before anything of it begins.
+ * Checks once whether the parent of a child is still running; a parent that is cancelled looks for its children from
+ * then on. A child without a parent is cancelled before anything of it begins.
  */
 function hasParent(run: Run): boolean {
   const { parent } = run.log.record;
@@ -205,7 +210,10 @@ function hasParent(run: Run): boolean {
   return through && !isLeft;
 }
 
-/** The host's own initialisation comes before anything of the workflow is done here (LIF-04). */
+/**
+ * Runs the host's initialisation before the workflow does anything in this process (LIF-04). Returns whether it is
+ * done.
+ */
 function initialize(run: Run): boolean {
   if (run.initialized) return true;
   if (run.asleep || run.scopes.waits("initialize")) return false;
@@ -216,7 +224,10 @@ function initialize(run: Run): boolean {
   return run.initialized;
 }
 
-/** What fell due is noted; what would go on under a policy of before is put to the one of now. */
+/**
+ * Appends what has fallen due at the gates. Before an expiry lets a step continue under an outdated policy, the present
+ * policy judges the gate.
+ */
 function lookAtGates(run: Run): boolean {
   if (run.asleep) return true;
   let isLeft = true;
@@ -228,7 +239,7 @@ function lookAtGates(run: Run): boolean {
   return true;
 }
 
-/** Another plan, or the first. A workflow that was put to sleep meanwhile rests as planned. */
+/** Makes the first plan or another one. A workflow that was put to sleep meanwhile rests as planned. */
 function plan(run: Run): boolean {
   if (run.scopes.waits("plan") || (run.asleep && !run.scopes.hasBegun("plan"))) return false;
   const planned = run.scopes.pass("plan", () => planWorkflow(run));
@@ -236,7 +247,7 @@ function plan(run: Run): boolean {
   return planned;
 }
 
-/** Nothing of a plan runs unless all of it can: it may have been made by another process. */
+/** Starts a plan only if all its operators are registered, since another process may have made the plan. */
 function startPlanned(run: Run): boolean {
   if (run.asleep) return false;
   requireOperators(run, run.log.record.plan?.steps ?? []);

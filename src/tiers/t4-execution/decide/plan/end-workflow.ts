@@ -1,10 +1,10 @@
 /**
- * How a workflow ends: completed through T6's judgement, failed through the escalation to T7, cancelled by a person.
+ * The end of a workflow: completed after T6's judgement, failed after the escalation to T7, or cancelled by a person.
  *
- * 1.  An error nobody could handle is escalated one tier at a time, T4 → T5 → T6 → T7, one event a hop; then, once, the
- *     workflow has failed.
- * 2.  What a run on a thread has learned is written to memory in the same turn (LIF-08).
- * 3.  A step never ends without an event: what has not run is skipped, by name.
+ * 1.  An unhandled error is escalated one tier at a time, T4 → T5 → T6 → T7, one event a hop; then the workflow has
+ *     failed, once.
+ * 2.  The knowledge that a run on a thread has gained is written to memory in the same turn (LIF-08).
+ * 3.  A step never ends without an event: a step that has not run is skipped, by name.
  */
 
 import { isKernelError, type KernelError, toExecutorError, wrapError } from "../../../../contract/error.ts";
@@ -20,7 +20,10 @@ import { oodaRef, type Run } from "../run/run.ts";
 
 const durationOf = ({ log, now }: Run): number => now - Date.parse(log.record.accepted_at);
 
-/** The final text goes to T6, which calibrates it, checks its grounding and lets it pass or degrades it. */
+/**
+ * Asks T6 to judge the final text: T6 calibrates it, checks its grounding, and passes or degrades it. Then completes
+ * the workflow.
+ */
 export function completeWorkflow(run: Run): void {
   const { record } = run.log;
   const text = finalText(record);
@@ -69,10 +72,10 @@ function rememberRun(run: Run, text: string): EventDraft[] {
   return [draft("MEMORY_WRITTEN", { record: { ...about, value, source: "kernel", confidence: 1 } })];
 }
 
-/** Escalates, then fails: the ledger keeps each hop, the caller gets the error that began it. */
+/** Escalates the error, then fails the workflow. The ledger keeps each hop, and the caller gets the original error. */
 export function failWorkflow(run: Run, error: KernelError): void {
   const ref = oodaRef("escalate");
-  // What another tier answered T4 with leaves T4 as T4's: each hop above adds one wrap to it.
+  // An error that another tier answered is wrapped once here and leaves as T4's; each higher tier adds one wrap.
   const own = error.source.tier === 4 ? error : wrapError("T4_ESCALATION_UNHANDLED", error, ref);
   const { answer } = run.scopes.hear("escalate", toEscalation(5, { fn: "escalate", error: own }));
   const last = answer.data?.data;
@@ -96,14 +99,14 @@ const skipReasons: Readonly<Record<string, SkipReason>> = {
   T4_PLAN_FAILED: "plan_failed",
 };
 
-/** The hops of an escalated error, lowest tier first. */
+/** Returns the hops of an escalated error, lowest tier first. */
 function chainAbove(error: KernelError, tier: number): KernelError[] {
   const hops: KernelError[] = [];
   for (let at: KernelError | null = error; at !== null && at.source.tier > tier; at = at.cause) hops.unshift(at);
   return hops;
 }
 
-/** A response status is a view of the error. */
+/** Returns the response status that an error stands for. */
 export function statusOf(error: KernelError): "empty_plan" | "blocked" | "failed" {
   if (error.code === "T3_PLAN_EMPTY") return "empty_plan";
   return isBlocking(error) ? "blocked" : "failed";
@@ -121,7 +124,10 @@ export function cancelWorkflow(
   );
 }
 
-/** Of these calls, what was under way when the workflow was cancelled may have taken effect: the ledger says so. */
+/**
+ * Returns ACTION_IN_DOUBT for those of these calls that were running when the workflow was cancelled and may have taken
+ * effect.
+ */
 export function doubtActions(run: Run, isOfThese: (actionId: string) => boolean): EventDraft[] {
   const { registry } = run.settings;
   const reason = "the workflow was cancelled while the call was under way";

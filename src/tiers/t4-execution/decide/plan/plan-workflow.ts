@@ -1,7 +1,7 @@
 /**
- * From an accepted intent, or a failed round, to a recorded plan: context (T2), budget, planning (T3), policy (T5).
+ * Makes the plan of an accepted intent, or of a failed round: context (T2), budget, planning (T3), policy (T5).
  *
- * 1.  With the budget spent the planner is not asked (PLN-05, RPL-07).
+ * 1.  If the budget is exhausted the planner is not asked (PLN-05, RPL-07).
  * 2.  The plan passes policy before any of its steps runs (PLN-11).
  * 3.  Steps of a planner's plan beyond the limit are dropped with an event each, and the state warns of it.
  */
@@ -27,7 +27,7 @@ import { ask, capabilityOf, hasGoneThrough, oodaRef, type Run } from "../run/run
 
 const planRef = oodaRef("plan");
 
-/** @throws KernelErrorException when there can be no plan; PLAN_REJECTED is noted. */
+/** Makes and appends a plan. @throws KernelErrorException if there can be no plan; PLAN_REJECTED is appended. */
 export function planWorkflow(run: Run): void {
   const { record } = run.log;
   const round = record.plan === null ? 0 : record.round + 1;
@@ -50,7 +50,7 @@ export function planWorkflow(run: Run): void {
   }
 }
 
-/** What takes the enhanced pipeline has its plan looked at by T6's load monitor; a finding is a warning. */
+/** Has T6's load monitor review the plan of an enhanced pipeline; a finding is a warning. */
 function reviewPlan(run: Run, plan: Plan): void {
   run.intend(tellTier(t6.reviewPlan, { fn: "plan", data: { calls: callsOf(plan) } }));
 }
@@ -65,7 +65,7 @@ function buildContext(run: Run): void {
   run.log.note(draft("CONTEXT_BUILT", answer));
 }
 
-/** A round of planning as T5 admits it: a token that counts for the package. */
+/** Returns the work of a round of planning as T5 admits it: a token that counts for the package. */
 function planningOf(run: Run) {
   const { tokens, intent } = run.log.record;
   const resources = { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 };
@@ -93,7 +93,7 @@ function planRequest(run: Run, round: number) {
 /** Returns the number of steps that a plan of this workflow may have. */
 const maxStepsOf = (run: Run): number => capabilityOf(run).limits.maxSteps ?? run.settings.limits.maxSteps;
 
-/** What the planner is told about the rounds before. */
+/** Returns the state of the rounds before, for the planner. */
 function situationOf(record: WorkflowRecord, round: number, objective: string | null) {
   const steps = [...plannedSteps(record)];
   return {
@@ -115,7 +115,10 @@ function situationOf(record: WorkflowRecord, round: number, objective: string | 
 
 const changing: ReadonlySet<unknown> = new Set(["TRANSFORM", "ALLOW_WITH_REDACTION"]);
 
-/** What a person's edit, a transform or a redaction made of the call; nothing where it was made as it was planned. */
+/**
+ * Returns the changes that a person's edit, a transform or a redaction made to the call; nothing if it was made as
+ * planned.
+ */
 function changeOf(record: WorkflowRecord, { step, action_id, input, policy_events }: StepRecord) {
   const ran = record.actions.get(action_id ?? "")?.record.input_payload ?? input;
   if (action_id === null || digest(ran) === digest(step.params)) return {};
@@ -162,7 +165,10 @@ function gateFirstSteps(plan: Plan, reason: string): Plan {
   return { ...plan, steps, gates: gatesIn(steps) };
 }
 
-/** PLAN_CREATED, the cut if there was one, and the skips of what the new plan leaves behind. */
+/**
+ * Returns PLAN_CREATED, the event of the cut if there was one, and the skips of the steps that the new plan leaves
+ * behind.
+ */
 export function planEvents(
   run: Run,
   { plan, dropped, cost }: PlanAnswer,
@@ -182,7 +188,7 @@ export function planEvents(
   ];
 }
 
-/** The cut of a plan, and what the state of the workflow says of it. */
+/** Returns the event of a cut plan, with the warning that the state of the workflow shows. */
 function truncated(run: Run, { steps }: Plan, dropped: readonly string[]): EventDraft {
   const maxSteps = maxStepsOf(run);
   const kept = steps.length;
@@ -198,7 +204,7 @@ function rejectPlan(run: Run, error: KernelError): void {
   if (run.log.accepts(rejected)) run.log.note(rejected);
 }
 
-/** T6's load monitor sees when a plan that failed is about to be tried again unchanged. */
+/** Has T6's load monitor detect a failed plan that is about to be tried again unchanged. */
 export function warnOfLoop(run: Run): void {
   const { workflow_id, plans } = run.log.record;
   const data = { workflow_id, plans: plans.map(callsOf) };

@@ -1,15 +1,16 @@
 /**
  * Running again.
  *
- * 1.  resume_failed_steps, from failed only: FAILED and never-run steps, and those that the budget blocked. What policy
- *     or a person denied is never run again, nor is a failure that the plan went on from, unless a step needs it that is
- *     run again. A condition that left a step out is evaluated again if anything that comes before it is run again.
- * 2.  regenerate, from failed, waiting or waiting_for_user: named steps and their transitive dependents. A step that
- *     had succeeded, is parked, has added steps, or was left out by its condition is done again under a new id `_rN`;
- *     any other keeps its id and follows the new inputs.
- * 3.  Keys of what is done again change with the draft version; all others stay.
- * 4.  A step whose child goes on is not done again before that child has ended.
- * 5.  A step whose call is in doubt is not done again before a person has said what became of that call.
+ * 1.  resume_failed_steps, from failed only: runs failed and never-run steps again, and those that the budget blocked.
+ *     A step that policy or a person denied is never run again, nor is a failure after which the plan continued, unless
+ *     a step that is run again needs it. A condition that left a step out is evaluated again if a step before it is run
+ *     again.
+ * 2.  regenerate, from failed, waiting or waiting_for_user: does named steps and their transitive dependents again. A
+ *     step that had succeeded, is parked, has added steps, or was left out by its condition is done again under a new
+ *     id `_rN`; any other keeps its id and follows the new inputs.
+ * 3.  The keys of steps that are done again change with the draft version; all others stay.
+ * 4.  A step whose child is running is not done again before that child has ended.
+ * 5.  A step whose call is in doubt is not done again before a person has settled that call.
  */
 import type { Condition } from "../../../../contract/condition.ts";
 import { raise } from "../../../../contract/error.ts";
@@ -55,7 +56,10 @@ const conflict = (message: string, record: WorkflowRecord): never =>
 
 type Restart = Omit<Extract<Command, { readonly kind: "retry" }>, "kind" | "auth">;
 
-/** Notes what a restart changes; the run then goes on by itself. @throws KernelErrorException T4_WORKFLOW_CONFLICT. */
+/**
+ * Appends the changes of a restart; the run then continues by itself. @throws KernelErrorException
+ * T4_WORKFLOW_CONFLICT.
+ */
 export function restartWorkflow(run: Run, request: Restart): void {
   if (request.mode === "regenerate") regenerate(run, request);
   else resumeFailed(run, request);
@@ -135,14 +139,17 @@ function regenerate(run: Run, request: Restart): void {
   run.log.note(...queueSteps(record, [...new Set([...rerun, ...added])]));
 }
 
-/** What a person is asked of a lost call is about what it was called with: that is not made again behind the question. */
+/**
+ * Refuses to redo a step whose lost call a person is asked about: the question concerns that call, which must not be
+ * repeated meanwhile.
+ */
 function requireNoDoubt(record: WorkflowRecord, affected: ReadonlySet<string>): void {
   const doubted = [...affected].find((id) => record.steps.get(id)?.phase === "in_doubt");
   if (doubted !== undefined)
     conflict(`whether the call of step ${doubted} took effect is asked at its gate: answer that first`, record);
 }
 
-/** Refuses to make a step anew whose child goes on: what the child does would be done twice. */
+/** Refuses to redo a step whose child is running, because the child's work would be done twice. */
 function requireNoChild(record: WorkflowRecord, affected: ReadonlySet<string>): void {
   for (const id of affected) {
     const step = record.steps.get(id);
@@ -151,14 +158,20 @@ function requireNoChild(record: WorkflowRecord, affected: ReadonlySet<string>): 
   }
 }
 
-/** Refuses to go on with what a step has ended by the plan's choice, unless that step is evaluated again. */
+/**
+ * Refuses to continue after a step that has ended the workflow by the plan's choice, unless that step is evaluated
+ * again.
+ */
 function requireNoEnd(record: WorkflowRecord, affected: ReadonlySet<string>): void {
   const id = endedBy(record)?.step.step_id;
   if (id !== undefined && !affected.has(id))
     conflict(`step ${id} has ended this workflow, as its plan chose: name ${id}, or a step that it depends on`, record);
 }
 
-/** Who has work done again decides on none of it where duties are separated: enough others must be left. */
+/**
+ * Requires enough other deciders at gates that separate duties, since the person who has work done again becomes a
+ * requester.
+ */
 function leaveToOthers(run: Run, asker: Principal | null, affected: ReadonlySet<string>): void {
   const { plan, steps, gates } = run.log.record;
   const isAhead = (id: string): boolean => isNeverRun(steps.get(id)) || steps.get(id)?.state === "running";
@@ -170,8 +183,8 @@ function leaveToOthers(run: Run, asker: Principal | null, affected: ReadonlySet<
 const isNeverRun = (step: StepRecord | undefined): boolean => step !== undefined && mayRunAgain(step);
 
 /**
- * The named steps (those that drafted an outcome, when none is named) and all that depends on them.
- * @throws KernelErrorException T4_WORKFLOW_CONFLICT when a name is not in the plan, or nothing is left to regenerate.
+ * Returns the named steps (without names, those that drafted an outcome) and all steps that depend on them.
+ * @throws KernelErrorException T4_WORKFLOW_CONFLICT if a name is not in the plan, or nothing is left to regenerate.
  */
 export function affectedSteps(
   record: WorkflowRecord,
@@ -204,7 +217,7 @@ function regeneratedPlan(run: Run, plan: Plan, affected: ReadonlySet<string>): P
       .filter((id) => isOver(record.steps.get(id)) || record.standing.groups.has(id))
       .map((id) => [id, `${baseIdOf(id)}_r${round}`]),
   );
-  // Each round has a number of its own, also where none before it has drafted anything.
+  // Each round has its own number, even if no round before it has drafted anything.
   const draftVersion = Math.max(record.draft_version, ...plan.steps.map((step) => step.draft_version)) + 1;
   const steps = plan.steps.map((step) => (affected.has(step.step_id) ? redo(step, renamed, draftVersion) : step));
   return {

@@ -1,15 +1,16 @@
 /**
- * What of the plan can go on now; when nothing can: rest, plan again, or end.
+ * Schedules the steps of a plan. When none can run: parks, replans or ends the workflow.
  *
- * 1.  waiting_for_user exactly when a gate is open and no step is running or ready; waiting where steps are parked and
- *     no gate is open.
- * 2.  A failed step is replanned while rounds are left; a blocked one never, nor one whose effect nobody
- *     knows, nor one whose call was answered, and had an effect, though its answer is of no use or was refused.
- * 3.  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
- * 4.  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name. One whose
- *     condition does not hold is skipped when its turn comes, and those after it go on.
- * 5.  A failure that a step waited for in any case, and went on from, is handled: it neither fails the workflow nor
- *     makes another plan. What policy, a person or the budget refused is never handled so.
+ * 1.  The workflow is waiting_for_user exactly when a gate is open and no step is running or ready; it is waiting when
+ *     steps are parked and no gate is open.
+ * 2.  A failed step is replanned while rounds are left. Three kinds are never replanned: a blocked step, a step whose
+ *     effect is unknown, and a step whose call was answered and had an effect, though its answer cannot be used or was
+ *     refused.
+ * 3.  The budget is checked before each start; a refusal starts nothing more and skips the steps that have not started.
+ * 4.  Every step ends: one that can never start because of a dependency is skipped by name. One whose condition does
+ *     not hold is skipped when its turn comes, and the steps after it continue.
+ * 5.  A failure is handled if a step waited for any end of it and continued: it neither fails the workflow nor makes
+ *     another plan. A refusal by policy, a person or the budget is never handled in this way.
  * 6.  A plan that continues is followed by another once all of it has succeeded, up to limits.maxRounds of them.
  */
 
@@ -60,7 +61,7 @@ export function startPlan(run: Run): void {
   run.log.note(...queueSteps(record, ids));
 }
 
-/** STEP_QUEUED for each of these steps that is queued. */
+/** Returns STEP_QUEUED for each of these steps that is queued. */
 export const queueSteps = (record: WorkflowRecord, stepIds: readonly string[]): EventDraft[] =>
   stepIds.flatMap((id) => {
     const step = record.steps.get(id);
@@ -69,7 +70,7 @@ export const queueSteps = (record: WorkflowRecord, stepIds: readonly string[]): 
       : [];
   });
 
-/** Works on the plan as far as it goes. True when another round of planning follows. */
+/** Works on the plan as far as possible. Returns true if another round of planning follows. */
 export function workPlan(run: Run): boolean {
   markRound(run);
   for (let from = -1; from !== run.log.position && mayGoOn(run); ) {
@@ -86,7 +87,10 @@ export function workPlan(run: Run): boolean {
   return mayGoOn(run) && !run.asleep && !isBusy(run) && settlePlan(run, stepsOf(run.log.record));
 }
 
-/** A direct response is one step of the kernel's own; the DAG is not entered. */
+/**
+ * Marks the beginning of a plan for telemetry. A direct response is one step of the kernel's own and does not enter the
+ * DAG.
+ */
 function markRound(run: Run): void {
   const { plan } = run.log.record;
   if (plan === null || run.workingOn === plan.plan_id) return;
@@ -94,7 +98,7 @@ function markRound(run: Run): void {
   if (plan.direct_response === null) run.mark?.("dag.run");
 }
 
-/** Steps of the plan that run and are such. */
+/** Returns the running steps of the plan for which `isSuch` holds. */
 function runningOf(run: Run, isSuch: (run: Run, step: StepRecord) => boolean): StepRecord[] {
   const { steps, standing } = run.log.record;
   const running: StepRecord[] = [];
@@ -105,7 +109,7 @@ function runningOf(run: Run, isSuch: (run: Run, step: StepRecord) => boolean): S
   return running;
 }
 
-/** Those whose call is not waited for, in the plan's order. */
+/** Returns the steps that do not wait for a call, in the plan's order. */
 function movableOf(run: Run): StepRecord[] {
   const { places } = run.log.record.standing;
   const placeOf = ({ step }: StepRecord): number => places.get(step.step_id) ?? 0;
@@ -124,13 +128,13 @@ const isActive = (run: Run, step: StepRecord): boolean =>
 
 function isBusy(run: Run): boolean {
   if (runningOf(run, isActive).length > 0) return true;
-  // One that is over may still have a question out.
+  // A step that has ended may still have an unanswered question.
   return run.scopes.anyWaits() && stepsOf(run.log.record).some((step) => isActive(run, step));
 }
 
 const waitingStates: ReadonlySet<WorkflowStateName> = new Set(["waiting_for_user", "waiting"]);
 
-/** WORKFLOW_RESUMED once something has made a step ready. */
+/** Appends WORKFLOW_RESUMED once something has made a step ready. */
 function resumeIfRunnable(run: Run): void {
   const { record } = run.log;
   if (!waitingStates.has(record.state) || run.asleep) return;
@@ -147,7 +151,10 @@ function findReady(run: Run): string | undefined {
   return added?.step.step_id ?? [...record.standing.groups.values()].find((group) => mayAnyBegin(record, group))?.of;
 }
 
-/** What depends, however far, on a step that did not succeed will not run; what came to a gate since is looked at each time. */
+/**
+ * Skips the steps that depend, directly or through others, on a step without success. Steps at a gate are examined each
+ * time.
+ */
 function skipDead(run: Run, movable: readonly StepRecord[]): void {
   const { steps } = run.log.record;
   for (let from = -1; from !== run.log.position; ) {
@@ -175,7 +182,10 @@ function skip(run: Run, { step, state }: StepRecord, because: string): void {
   run.log.note(draft("STEP_SKIPPED", { reason, because }, step.step_id));
 }
 
-/** What comes back from a gate or from another process waits for a place among those that may run at once. */
+/**
+ * Returns whether a step may run now. A step that returns from a gate or from another process needs one of the places
+ * of its workflow.
+ */
 function hasPlace(run: Run, step: StepRecord): boolean {
   if (step.added !== null || !comesBack(run, step)) return true;
   return runningOf(run, isCounted).filter((one) => !comesBack(run, one)).length < limitOf(run);
@@ -194,7 +204,7 @@ const isCounted = (run: Run, step: StepRecord): boolean => step.added === null &
 
 const limitOf = ({ settings }: Run): number => Math.max(1, settings.limits.maxConcurrentSteps);
 
-/** Begins what is ready: by priority, then in the plan's order, as many as may run at once. */
+/** Begins the ready steps by priority, then in the plan's order, as many as may run at once. */
 function beginReady(run: Run): void {
   const { record } = run.log;
   let active: number | null = null;
@@ -228,7 +238,7 @@ function checkStart(run: Run, step: PlanStep): boolean {
 
 const isOfPlan = ({ log: { record } }: Run, { step }: StepRecord): boolean => record.standing.places.has(step.step_id);
 
-/** Nothing runs and nothing is ready. True when another plan is to be made. */
+/** Settles a plan of which nothing is running or ready. Returns true if another plan is to be made. */
 function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   const { record } = run.log;
   if (record.budget_refused !== null && stopChildren(run)) return park(run);
@@ -244,7 +254,7 @@ function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   if (record.round + 1 >= run.settings.limits.maxRounds)
     return endWith(run, { how: "fail", error: tooManyRounds(run) });
   const refusal = checkBudget(record.spent, run.settings.maxCost);
-  // What ends the workflow is then the budget, not the failure: with more of it there would be another plan.
+  // The workflow then ends because of the budget, not the failure: a larger budget would allow another plan.
   if (refusal !== null) run.log.note(draft("BUDGET_REFUSED", { error: refusal }));
   if (refusal !== null) return endWith(run, { how: "fail", error: refusal });
   if (open.length > 0) warnOfLoop(run);
@@ -259,7 +269,7 @@ function endWith(run: Run, ending: NonNullable<Run["ending"]>): false {
   return false;
 }
 
-/** The wait is recorded; the lease is given up with its row, and nothing of the workflow stays in memory. */
+/** Appends the wait. The lease is given up with its row, and the workflow leaves memory. */
 function park(run: Run): false {
   const { record } = run.log;
   const open = [...record.gates.values()].filter(isOpenGate).map((gate) => gate.gate_id);
@@ -272,13 +282,13 @@ function mayReplan(run: Run, failed: readonly StepRecord[]): boolean {
   const { record } = log;
   const technical = failed.some((s) => !s.blocked);
   const final = failed.some((s) => [s, ...failedOf(record, s)].some((one) => endsForGood(run, one)));
-  // The package is read only if another plan is possible: this process need not know it to end its workflow.
+  // The package is read only if another plan is possible: a process without it can still end its workflow.
   if (!technical || final || record.plan?.direct_response != null) return false;
   const { maxReplans = settings.limits.maxReplans } = capabilityOf(run).limits;
   return replansOf(record) < maxReplans;
 }
 
-/** Rounds after the first that followed no success. */
+/** Returns the number of rounds after the first that did not follow a success. */
 const replansOf = (record: WorkflowRecord): number =>
   record.round - record.plans.slice(0, -1).filter((plan) => hasGoneThrough(record, plan)).length;
 
@@ -298,9 +308,9 @@ const finalCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether no plan follows: a person rejected it, or nobody decided in time, nobody knows whether it was done, another
- * payload was sent under its key, or it was done and its answer is of no use. A planner may write another payload, and with
- * it a call of its own.
+ * Returns whether no plan can follow a failure: a person rejected the step, or nobody decided in time; its effect is
+ * unknown; another payload was sent under its key; or the call was done and its answer cannot be used. A planner may
+ * still write another payload, which is a new call.
  */
 function endsForGood(run: Run, failed: StepRecord): boolean {
   const { error, step } = failed;
@@ -308,7 +318,7 @@ function endsForGood(run: Run, failed: StepRecord): boolean {
   return (isSpent(error) || wasDone(run, failed)) && mayChange(findKnownOperator(run, step));
 }
 
-/** Its call went well, and what it gave was refused, or is no way on. */
+/** Returns whether the step's call succeeded although its result was refused or cannot be used. */
 function wasDone({ log: { record } }: Run, { action_id, answered_by }: StepRecord): boolean {
   const call = record.actions.get(action_id ?? "");
   if (isSpent(call?.record.error ?? null)) return true;
