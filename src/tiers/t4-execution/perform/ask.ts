@@ -1,8 +1,8 @@
 /**
- * Putting a turn's questions: to tiers as Signals over the bus, to hosts' code within its time. What answers at once is
- * heard in the same turn.
+ * Puts the questions of a turn: to tiers as Signals over the bus, to the host's code within a time limit. An immediate
+ * answer belongs to the same turn.
  *
- * Never: decides, notes. A question has no effect outside.
+ * Never: decides, appends. A question has no effect outside.
  */
 import { z } from "zod";
 import { Basis } from "../../../contract/basis.ts";
@@ -25,7 +25,7 @@ import { oodaRef, stepOf } from "../decide/run/run.ts";
 import { screenOutput } from "./screen-output.ts";
 import { type Asking, callHost } from "./services.ts";
 
-/** Puts a question, with the shape of its answer. */
+/** Puts a question and returns its answer with the declared shape. */
 export const ask = <Answer>({ question }: Asked<Answer>, at: Asking): Answered<Answer> | Promise<Answered<Answer>> =>
   putQuestion(question, at) as Answered<Answer> | Promise<Answered<Answer>>;
 
@@ -40,7 +40,7 @@ export function putQuestion(question: Question, at: Asking): Answered | Promise<
   }
 }
 
-/** What host code gave, or threw. */
+/** Runs host code and returns its result, or the error that it threw, as an answer. */
 function hear(work: () => unknown): Answered | Promise<Answered> {
   const threw = (thrown: unknown): Answered => failed(readThrown(thrown));
   try {
@@ -68,7 +68,10 @@ function signalOf(question: TierQuestion, { runtime: { signals }, run, parentId 
   return signals.createErrorSignal(question.error, ref, correlation_id, from);
 }
 
-/** A question with data wants data; of any other the Signal's body is the answer, and its error a warning beside it. */
+/**
+ * Reads a tier's result as an answer. A question with data needs data; for any other the Signal's body is the answer,
+ * and an error is a warning beside it.
+ */
 function readResult({ status, error, signals }: Result, wantsData: boolean, { logger }: Runtime): Answered {
   const [signal] = signals;
   if (!wantsData) return { error, data: signal?.body ?? null, tags: signal?.tags ?? {} };
@@ -90,10 +93,10 @@ type HostAnswers = {
   ) => HostQuestions[Name]["answer"] | Promise<HostQuestions[Name]["answer"]>;
 };
 
-/** Drops the answer of host code that is only asked whether it fails: no row keeps it. */
+/** Drops the answer of host code whose failure alone matters, so that no row keeps it. */
 const drop = (given: unknown): null | Promise<null> => follow(given, () => null);
 
-/** One function for each question to host code or to the kernel. */
+/** The functions that answer the questions to host code or to the kernel, one for each. */
 const hostAnswers: HostAnswers = {
   initialize: (_of, { services }) => services.ensureInitialized(),
   check: ({ payload }, at) =>
@@ -123,11 +126,11 @@ const hostAnswers: HostAnswers = {
 
 const askHost = ({ ask: name, ...of }: HostQuestion, at: Asking): unknown => hostAnswers[name](of as never, at);
 
-/** An operator that deciding has found registered. */
+/** Returns an operator that deciding has found registered. */
 const findParser = ({ run }: Asking, { name, version }: Pick<OperatorMetadata, "name" | "version">): Operator =>
   run.settings.registry.findOperator(name, version) as Operator;
 
-/** Returns why a schema refuses an outcome, or what it throws at it; null where it takes it. */
+/** Returns the reason for which a schema refuses an outcome, or the error that it throws; null if it accepts it. */
 function checkOutcome(
   { run }: Asking,
   { intent, version, type, content }: HostQuestions["check_outcome"]["of"],
@@ -156,7 +159,7 @@ const ShownCall = z.object({
 const takeShown = ({ runtime }: Asking, given: unknown): Json =>
   toJson(given, usualDepth, runtime.limits.maxOutputChars);
 
-/** What an operator says on purpose (an operator error) is told as it is. */
+/** Asks an operator for its check or its preview. An operator error that it throws keeps its meaning. */
 function askOperator(
   at: Asking,
   { step_id, payload }: { readonly step_id: string; readonly payload: Json },
@@ -180,7 +183,10 @@ function callHook(at: Asking, { name, phase, step_id }: HostQuestions["hook"]["o
   return callHost(at, { fn: "middleware", what: `middleware ${name}`, call });
 }
 
-/** What a host's function throws on purpose, an operator error among it, stays what it says; the rest is its own failure. */
+/**
+ * Keeps the errors that a host's function throws with intent, such as an operator error; any other error counts as its
+ * own failure.
+ */
 function keepMeant(call: () => unknown): unknown {
   const rethrow = (thrown: unknown): never => {
     const error = readThrown(thrown);

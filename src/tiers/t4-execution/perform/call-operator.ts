@@ -1,14 +1,16 @@
 /**
- * The operator boundary: one call, with its time.
+ * The operator boundary: makes one call within its time.
  *
- * Owns: the timeout race, the reading of what an operator gave or threw. Never: retries, notes; each end is an input.
- * 1.  A call is made once its start is committed; who was cancelled or overtaken meanwhile makes none. No key, no call.
- * 2.  A success that arrives is the result, however late. Any other end after the time is in doubt, unless the call may be
- *     repeated or its operator says that it honours its abort.
- * 3.  A plain throw of a call that may not be repeated leaves it in doubt: nobody knows what was done before it.
- * 4.  An answer is an end: what cannot be read, kept or passed by the screening fails the call for good, and its error says
- *     `answered`, for the effect is there. A call that may not be repeated is then in doubt: a person says what it gave.
- *     The operator's time is over with its answer: screening has a limit of its own.
+ * Owns: the timeout, and the reading of results and thrown values. Never: retries, appends; each end is an input.
+ * 1.  A call is made once its start is committed, and not at all if the workflow was cancelled or taken over meanwhile.
+ *     Without a key there is no call.
+ * 2.  A success is the result, however late. Any other end after the timeout is in doubt, unless the call may be
+ *     repeated or its operator declares that it honours its abort.
+ * 3.  A plain throw of a call that may not be repeated leaves it in doubt, because nobody knows what was done before
+ *     the throw.
+ * 4.  An answer is an end: if it cannot be read, kept or screened, the call fails for good with an error that says
+ *     `answered`, since the effect has happened. A call that may not be repeated is then in doubt: a person states its
+ *     result. The operator's time ends with its answer: screening has its own limit.
  */
 
 import { z } from "zod";
@@ -45,22 +47,28 @@ import { screenOutput } from "./screen-output.ts";
 import type { Asking } from "./services.ts";
 import { StepStream } from "./stream-step.ts";
 
-/** A mailbox as calls see it. */
+/** A mailbox as calls use it. */
 export interface Calling extends Asking {
   /** Runs the workflow's host code in the workflow's async context. */
   readonly context: RunIn;
   readonly tell: (call: CallOf, end: CallEnd) => void;
-  /** Notes what the call says. Resolves once that is committed; to false where its ceilings were not held to what stood then, and nothing is. */
+  /**
+   * Appends the events that the call reports, and resolves to true once they are committed. Resolves to false, with
+   * nothing appended, if a conflicting append may have used up their ceilings.
+   */
   readonly note: (call: CallOf, drafts: readonly EventDraft[]) => Promise<boolean>;
 }
 
-/** How a call came out, before anybody asks whether in time. */
+/** The outcome of a call, before it is compared with its timeout. */
 type Outcome =
   | { readonly ok: true; readonly screened: Screened }
   | {
       readonly ok: false;
       readonly error: KernelError;
-      /** Whether it is known what was done: nothing, for it was not begun or says so, or all, for it answered. */
+      /**
+       * Whether the effect is known: none, because the call was not begun or says so, or all of it, because the call
+       * was answered.
+       */
       readonly known: boolean;
     };
 
@@ -77,8 +85,8 @@ interface Made {
 }
 
 /**
- * Makes the call. Its end is told; the promise is for those who join it: it resolves when the operator has ended. Null
- * where it has ended at once.
+ * Makes the call. Its end is an input. The promise is for attempts that join the call: it resolves when the operator
+ * has ended; null if it has ended at once.
  */
 export function callOperator(at: Calling, wanted: IntentionOf<"call">): Promise<void> | null {
   const { step } = stepOf(at.run, wanted.step_id);
@@ -94,7 +102,7 @@ export function callOperator(at: Calling, wanted: IntentionOf<"call">): Promise<
     stage: "before",
     ranOut: () => undefined,
   };
-  // The operator's first line runs once its time is kept. Who answers in its first turn is not told to stop.
+  // The timeout is set before the operator runs. An operator that answers synchronously is not aborted.
   const due = at.runtime.clock.now() + wanted.timeout_ms;
   const cancel = at.services.timers.limit(due, () => made.ranOut());
   const outcome = start(made, step);
@@ -107,7 +115,7 @@ function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
   const { at, wanted, operator, stream, routes } = made;
   const records = new CallRecords(at, wanted);
   const call = Object.freeze({
-    // A copy of its own: what the operator changes in it changes neither the record nor another attempt.
+    // The operator gets a copy, so that its changes reach neither the record nor another attempt.
     input: toJson(wanted.payload),
     idempotencyKey: wanted.key,
     signal: made.abort.signal,
@@ -134,7 +142,7 @@ function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
   };
   const failed = (thrown: unknown): Outcome => {
     const error = readThrown(thrown, fromOperatorError);
-    // With its stack: the ledger keeps name, code, message and causes alone.
+    // The log gets the error with its stack; the ledger keeps only name, code, message and causes.
     const { workflow_id } = at.run.log.identity;
     const about = { workflow_id, step_id: wanted.step_id, operator: operator.metadata.name };
     at.runtime.logger.debug({ ...about, error: thrown }, "a call failed");
@@ -142,7 +150,7 @@ function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
   };
   try {
     requireKey(wanted.key);
-    // What was cancelled before its first line is not begun any more.
+    // A call that was cancelled before the operator's first line is not begun.
     at.signal.throwIfAborted();
     made.stage = "running";
     const raw: unknown = operator.tool === null ? operator.run(call) : callTool(at, wanted, call);
@@ -153,7 +161,10 @@ function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
   }
 }
 
-/** @throws KernelErrorException T4_IDEMPOTENCY_KEY_MISSING: without a key nobody could tell the call from another. */
+/**
+ * Requires an idempotency key, since a call without one could not be told from another. @throws KernelErrorException
+ * T4_IDEMPOTENCY_KEY_MISSING.
+ */
 function requireKey(key: unknown): void {
   if (typeof key === "string" && key !== "") return;
   raise(kernelError("T4_IDEMPOTENCY_KEY_MISSING", "a call without an idempotency key is not made", invokerRef));
@@ -161,20 +172,23 @@ function requireKey(key: unknown): void {
 
 const asAnswered = (error: KernelError): KernelError => ({ ...error, detail: { ...error.detail, answered: true } });
 
-/** What a ledger cannot keep is refused for good: the call has been made and is not to be made again. */
+/**
+ * Returns the output as JSON. An output that the ledger cannot keep is refused for good, because the call must not be
+ * made again. @throws KernelErrorException T4_OUTPUT_INVALID.
+ */
 function plainOutput({ operator: { metadata, output }, at }: Made, raw: unknown): Json {
   const { name } = metadata;
   const given = readOutput(output, raw);
   if (!given.success) return refuseOutput(`${name} returned what its output schema refuses: ${given.problem}`);
   try {
-    // Data beside its text is measured once, by the screening.
+    // The depth is bounded generously here; screening measures the data and its text.
     return toJson(given.data, usualDepth, 2 * at.runtime.limits.maxOutputChars + 1_000);
   } catch (thrown) {
     return refuseOutput(`${name} returned no JSON: ${messageOf(thrown)}`);
   }
 }
 
-/** Reads a result with its schema; one that throws refuses it, as one does that says what is wrong. */
+/** Reads a result by the operator's output schema. A schema that throws counts as refusing it. */
 function readOutput(output: Operator["output"], raw: unknown) {
   try {
     const { success, data, error } = output.safeParse(raw);
@@ -186,7 +200,10 @@ function readOutput(output: Operator["output"], raw: unknown) {
 
 const refuseOutput = (why: string): never => raise(kernelError("T4_OUTPUT_INVALID", why, invokerRef));
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, into the operator that reported it. */
+/**
+ * Reads the usage that an operator reports. The error is thrown into the operator. @throws KernelErrorException
+ * T0_VALIDATION_SCHEMA_MISMATCH.
+ */
 function readUsage(reported: unknown, { metadata }: Operator): Usage {
   const parsed = Usage.safeParse(reported);
   if (parsed.success) return parsed.data;
@@ -196,7 +213,10 @@ function readUsage(reported: unknown, { metadata }: Operator): Usage {
 
 const timedOut = Symbol("timed out");
 
-/** Returns how the call comes out, or that its time is over first. While it goes on it hears of its workflow's abort. */
+/**
+ * Resolves to the outcome of the call, or to `timedOut` if its time is over first. The workflow's abort reaches the
+ * call while it is running.
+ */
 function firstOf(made: Made, work: Promise<Outcome>, cancel: () => void): Promise<Outcome | typeof timedOut> {
   const { abort, at } = made;
   const { signal } = at;
@@ -233,11 +253,16 @@ async function race(made: Made, work: Promise<Outcome>, ended: Promise<Outcome |
   if (goesOn) await end(made, await work, { late: true, timedOut: true });
 }
 
-/** It has answered, or ended and could not say whether its work was done: its error says more than the timeout. */
+/**
+ * Returns whether the operator's error says more than the timeout: the call was answered, or its effect is in doubt.
+ */
 const saysMore = ({ code, detail }: KernelError): boolean =>
   code === "T4_ACTION_IN_DOUBT" || detail["answered"] === true;
 
-/** An error of the operator's own that may be retried says that nothing was done; our own reason, thrown back, says nothing. */
+/**
+ * Returns whether an operator's own retryable error says that nothing was done. Our own timeout error, thrown back,
+ * does not say so.
+ */
 const saysUndone = (own: KernelError, timeout: KernelError): boolean =>
   own !== timeout && own.detail["unstructured"] !== true && isRetryable(own);
 
@@ -249,12 +274,12 @@ const timeoutError = ({ operator, wanted }: Made): KernelError => {
 };
 
 interface When {
-  /** Its attempt had been given up. */
+  /** True if its attempt had been given up. */
   readonly late?: boolean;
   readonly timedOut?: boolean;
 }
 
-/** Null where nothing had to be waited for. */
+/** Reports the end of the call; returns null unless a stream has to be waited for. */
 function end(
   made: Made,
   outcome: Outcome,
@@ -284,7 +309,7 @@ function leavesDoubt(
   if (stage === "answered" || error.code === "T4_OUTPUT_INVALID") return true;
   if (known) return false;
   if (ranOut) return !operator.metadata.honours_abort;
-  // Of what its workflow's cancellation ended nothing has happened, where the operator promises that.
+  // A call that the workflow's cancellation ended had no effect if its operator honours the abort.
   if (abort.signal.aborted && at.signal.aborted && operator.metadata.honours_abort) return false;
   return error.detail["unstructured"] === true || error.code === "T4_TOOL_TIMEOUT";
 }
@@ -298,7 +323,7 @@ function reportFailed(
   at.tell(wanted, { status: "failed", usage: used, cached: false, ...failed });
 }
 
-/** Waiting for a call under way is bounded by the waiting attempt's own time. */
+/** Joins a running call for another attempt, whose own timeout bounds the wait. */
 export async function joinCall(at: Calling, wanted: IntentionOf<"join">, under: Promise<void>): Promise<void> {
   const { clock } = at.runtime;
   const inTime = await new Promise<boolean>((resolve) => {

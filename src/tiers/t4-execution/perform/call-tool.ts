@@ -1,6 +1,6 @@
 /**
- * Calling a tool: a DATA Signal to T0's bridge, Signals back (OPR-06). A refused request is repaired once by T2's
- * curiosity and tried again within the same attempt; a policy denial under the same number never is.
+ * The call of a tool: a DATA Signal to T0's bridge, and Signals back (OPR-06). A refused request is repaired once by
+ * T2's curiosity and tried again within the same attempt; a denial by policy never is.
  */
 
 import { type KernelError, raise } from "../../../contract/error.ts";
@@ -31,7 +31,9 @@ import type { Calling } from "./call-operator.ts";
 
 const toolRef = moduleRef(4, "tool_execution", "call");
 
-/** The tool's answer: its structured data where it gave any, else its text and files. @throws KernelErrorException. */
+/**
+ * Calls a tool and returns its structured data, or its text and files if it gave none. @throws KernelErrorException.
+ */
 export async function callTool(at: Calling, wanted: IntentionOf<"call">, call: ToolCallContext): Promise<Json> {
   const { step } = stepOf(at.run, wanted.step_id);
   const tool = { at, wanted, call, step, operator: findOperator(at.run, step) };
@@ -69,14 +71,14 @@ function send({ at: { runtime, run, parentId }, operator, step, call }: ToolCall
   );
 }
 
-/** A bad request may be put right; a denial must not be evaded. */
+/** Returns whether a refused request may be repaired: an invalid one may, but a denial must not be evaded. */
 function isRepairable(error: KernelError): boolean {
   const code = error.detail["rpc_code"];
   const kernel = (error.detail["data"] as { readonly kernel?: { readonly category?: string } } | null)?.kernel;
   return (code === -32600 || code === -32602) && kernel?.category !== "policy";
 }
 
-/** @throws KernelErrorException what the answer says. */
+/** Puts a question and returns the data of its answer. @throws KernelErrorException if the answer is an error. */
 async function answerTo<Answer>(asked: Asked<Answer>, at: Calling): Promise<Answer> {
   const { error, data } = await ask(asked, at);
   return error === null ? data : raise(error);
@@ -91,8 +93,8 @@ async function repair({ at, operator, wanted }: ToolCall, error: KernelError): P
 }
 
 /**
- * A repaired request is another payload: it passes validateParams, the schema and policy like the first, and never stands
- * in for what a person has approved, or would have to. Null when it may not be sent.
+ * Admits a repaired request, which is another payload: it passes validateParams, the schema and policy like the first.
+ * It never replaces a payload that a person has approved or would have to approve. Returns null if it may not be sent.
  */
 async function admitRepaired(tool: ToolCall, repaired: Json): Promise<JsonObject | null> {
   const { at, step } = tool;
@@ -110,7 +112,10 @@ async function admitRepaired(tool: ToolCall, repaired: Json): Promise<JsonObject
   }
 }
 
-/** The payload that the operator's schema makes of repaired params. @throws KernelErrorException as `parseParams` of deciding. */
+/**
+ * Returns the payload that the operator's schema makes of repaired params. @throws KernelErrorException as
+ * `parseParams`.
+ */
 async function parseRepaired({ at, operator }: ToolCall, params: Json): Promise<Json> {
   requireVerdict(operator.metadata.name, await answerTo(toHost("check", { payload: params }), at));
   return requireRead(operator, readStably(operator.input, params));
@@ -126,7 +131,10 @@ async function judgeRepaired({ at, step, operator, wanted }: ToolCall, payload: 
   return decision;
 }
 
-/** A tool that says it failed has answered, and may have done half of its work: only what may be repeated is tried again, or planned anew. */
+/**
+ * Returns the answer of a tool. A tool that reports a failure has answered and may have done a part of its work, so
+ * only a repeatable call is retried or planned again. @throws KernelErrorException T4_TOOL_EXECUTION_FAILED.
+ */
 function readAnswer({ at, operator }: ToolCall, signals: readonly Signal[]): Json {
   const failed = signals.find((s) => s.tags["is_error"] === "true");
   if (failed !== undefined) {
@@ -144,7 +152,7 @@ function readAnswer({ at, operator }: ToolCall, signals: readonly Signal[]): Jso
   return data === undefined ? text : (data.body["data"] as Json);
 }
 
-/** A file that a tool made is announced by T4, by reference. */
+/** Announces a file that a tool made to T6, by reference. */
 function reportFile({ runtime, run }: Calling, file: Signal): void {
   const { file_id, file_type, path } = file.body as { file_id: string; file_type: string; path: string | null };
   const announced = runtime.signals.createFileSignal(

@@ -1,7 +1,7 @@
 /**
- * Performing what a turn wanted, once its row is committed: calls, their abort, and what is told outside.
+ * Performs the intentions of a turn once its row is committed: calls, their abort, and messages to other tiers.
  *
- * Never: decides; what comes of a call is an input of the workflow's mailbox.
+ * Never: decides; the end of a call is an input of the workflow's mailbox.
  */
 import { kernelError } from "../../../contract/error-codes.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
@@ -19,7 +19,7 @@ const notMade: CallEnd = {
 
 export class Performer {
   readonly #at: Calling;
-  /** Calls under way, by their key, until their operator has ended. */
+  /** Running calls by their key, until their operator has ended. */
   readonly #ends = new Map<string, Promise<void>>();
   /** Calls that were made and whose operator has not ended. */
   readonly #made = new Set<string>();
@@ -29,7 +29,7 @@ export class Performer {
     this.#at = at;
   }
 
-  /** Fires when the workflow is cancelled, overtaken, or its owner stops. */
+  /** Fires when the workflow is cancelled or taken over, or when its owner stops. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     return this.#abort.signal;
@@ -59,7 +59,10 @@ export class Performer {
     }
   }
 
-  /** Who was cancelled or overtaken while the start was being committed makes no call; where an end is waited for, that is said. */
+  /**
+   * Makes or joins a call, unless the workflow was cancelled or taken over while the start was being committed. If a
+   * step waits for the end, it is told that no call was made.
+   */
   #call(wanted: IntentionOf<"call" | "join">): void {
     const { log, calls, handles, interrupted } = this.#at.run;
     const call = calls.get(wanted.step_id);

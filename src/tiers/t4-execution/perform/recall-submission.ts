@@ -1,9 +1,10 @@
 /**
- * The first answer to a submit key, from the ledger alone: whichever process gave it, and also if it died before it could.
+ * The first answer to a submission key, from the ledger alone: whichever process gave it, and even if that process died
+ * before it could answer.
  *
- * Owns: what a submit is answered with. Never: writes; the key is written with the workflow's first turn.
- * 1.  A key is one principal's of one tenant; the workflow that holds it never changes.
- * 2.  Under a known key another payload is refused, by its digest.
+ * Owns: the answer of a repeated submission. Never: writes; the key is written with the workflow's first turn.
+ * 1.  A key belongs to one principal of one tenant; the workflow that holds it never changes.
+ * 2.  Another payload under a known key is refused, by its digest.
  */
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
@@ -30,7 +31,10 @@ export function acceptedOf({ workflow_id, intent_id, plan_id, correlation_id }: 
   };
 }
 
-/** Null where nothing came under the key, or there is none. @throws T4_IDEMPOTENCY_PAYLOAD_MISMATCH. */
+/**
+ * Returns the first answer under a key; null if there is none, or no key. @throws KernelErrorException
+ * T4_IDEMPOTENCY_PAYLOAD_MISMATCH.
+ */
 export async function recallFirst(
   store: SubmissionStore,
   { tenant_id, principal, submission, schedule }: SubmissionQuery,

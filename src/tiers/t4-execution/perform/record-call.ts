@@ -1,9 +1,9 @@
 /**
- * What a running operator leaves in the ledger beside its result: events of its own, and what it has done so far, for the
- * attempt after this one.
+ * The records of a running operator in the ledger beside its result: its own events, and its checkpoint for the next
+ * attempt.
  *
- * 1.  It is written while the call's step runs and its own call is under way; later words are refused.
- * 2.  Only JSON is kept, and no more of it than the limits say.
+ * 1.  They are written while the call's step is running and waits for this call; later ones are refused.
+ * 2.  Only JSON is kept, within the limits.
  */
 import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";

@@ -1,4 +1,4 @@
-/** Who waits for what a command comes to: each is answered once, when what it led to is committed. */
+/** The replies to commands: each caller is answered once, when the events of its command are committed. */
 import { type KernelError, KernelErrorException } from "../../../contract/error.ts";
 import type { Input } from "../decide/run/input.ts";
 import type { IntentionOf } from "../decide/run/intention.ts";
@@ -23,7 +23,7 @@ export class Replies {
     return this.#waiting.size;
   }
 
-  /** Hands out a number to answer under. Rejects with what is refused. */
+  /** Waits for the reply under a new number, which `say` receives. Rejects if the command is refused. */
   await<T>(say: (re: number) => void): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#next += 1;
@@ -40,8 +40,9 @@ export class Replies {
   }
 
   /**
-   * Of what is to be decided again: what was to stay within a ceiling is asked for anew by its call, which is told `false`;
-   * of several the first is tried alone.
+   * Handles inputs that are to be decided again after a conflicting append. Reports with ceilings are refused with
+   * `false`, so that their calls ask again; if there is just one, it is refused too, and else the first is decided
+   * again alone.
    */
   askAnew(inputs: readonly Input[]): readonly Input[] {
     const bound = inputs.filter(isBound);

@@ -1,12 +1,13 @@
 /**
- * A call's way to a model endpoint: T7 decides, the ledger keeps the decision and counts what was used (ROU-03, ROU-06).
+ * The route of a call to a model endpoint: T7 decides it, and the ledger keeps the decision and counts the usage
+ * (ROU-03, ROU-06).
  *
- * 1.  A decision is committed before the operator hears of it, and a refusal as well.
- * 2.  An endpoint that an earlier attempt of the same action went to is asked for last: that attempt failed.
- * 3.  An endpoint's budget is held where the decision is committed: one that came too late is asked for again.
- *     It asks behind what is noted: another call may be trying for the same, and a call that was made ahead of its row would
- *     have a refused row decided, itself made, and the same asked anew, for ever.
- * 4.  A call whose attempt has ended routes no more; one attempt routes at most `limits.maxRoutes` times.
+ * 1.  A decision is committed before the operator learns of it, and so is a refusal.
+ * 2.  An endpoint that an earlier attempt of the same action used comes last, since that attempt failed.
+ * 3.  An endpoint's budget is checked in the commit of the decision: a decision that came too late is asked for again,
+ *     behind the events appended so far. Otherwise a call that was made ahead of its row could have the row refused, be
+ *     made again and ask the same again, for ever.
+ * 4.  A call whose attempt has ended gets no more routes; one attempt gets at most `limits.maxRoutes` of them.
  */
 
 import { z } from "zod";
@@ -57,7 +58,7 @@ export class RouteCall {
     }
   }
 
-  /** The attempt has ended. */
+  /** Marks the attempt as ended. */
   end(): void {
     this.#ended = true;
   }
@@ -71,7 +72,7 @@ export class RouteCall {
   }
 }
 
-/** Endpoints that earlier attempts of the action went to. */
+/** Returns the endpoints that earlier attempts of the action used. */
 const failedBefore = ({ log }: Run, { action_id, attempt }: CallOf): readonly string[] =>
   log.record.routes.filter((r) => r.action_id === action_id && r.attempt < attempt).map((r) => r.endpoint);
 
@@ -81,7 +82,7 @@ function routeDraft({ action_id, attempt, step_id }: CallOf, request: RouteReque
   return budget === undefined ? decided : { ...decided, ceilings: [ceilingOf(budget)] };
 }
 
-/** What an endpoint's budget leaves out has no ceiling. */
+/** Returns the ceilings of an endpoint's budget; an amount that it leaves out has none. */
 function ceilingOf({ max_tokens, max_money, max_invocations }: NonNullable<ModelEndpoint["budget"]>): Ceiling {
   return withoutUnset({ tokens: max_tokens, money: max_money, invocations: max_invocations });
 }
@@ -95,7 +96,7 @@ function checkLimit(asked: number, limit: number): void {
   );
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Reads an operator's request for a route. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 function readRequest(asking: RouteQuestion, failed: readonly string[]): RouteRequest {
   const parsed = RouteRequest.safeParse(asking);
   if (parsed.success) return { ...parsed.data, avoid: [...new Set([...parsed.data.avoid, ...failed])] };

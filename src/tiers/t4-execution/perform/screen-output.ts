@@ -1,9 +1,9 @@
 /**
- * What leaves an operator passes here before it is recorded anywhere.
+ * The screening of an operator's output, before it is recorded anywhere.
  *
- * 1.  `validateOutput` sees at most the first 5000 characters, once per result; what it refuses becomes the marker.
+ * 1.  `validateOutput` reads at most the first 5000 characters, once per result; a refused output becomes the marker.
  * 2.  The status is kept, whatever happens to the text.
- * 3.  What is longer than `limits.maxOutputChars` is not recorded.
+ * 3.  An output longer than `limits.maxOutputChars` is not recorded.
  */
 
 import { raise } from "../../../contract/error.ts";
@@ -18,13 +18,14 @@ import { checkedChars, sanitizedMarker } from "../decide/run/redact.ts";
 import { oodaRef } from "../decide/run/run.ts";
 import { type Asking, callHost } from "./services.ts";
 
-/** What is about to be recorded, as validateOutput lets it through. @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE. */
+/** Returns the output as validateOutput allows it. @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE. */
 export function screenOutput(at: Asking, raw: Json, operator: string): Screened | Promise<Screened> {
   const { maxOutputChars } = at.runtime.limits;
   const call = (): Screened | Promise<Screened> => validated(at, raw);
   return follow(callHost(at, { fn: "screen", what: "security.validateOutput", call }), (screened) => {
     if (screened.length <= maxOutputChars) return screened;
-    const message = `the output of ${operator} has ${screened.length} characters, more than limits.maxOutputChars = ${maxOutputChars}`;
+    const size = `${screened.length} characters, more than limits.maxOutputChars = ${maxOutputChars}`;
+    const message = `the output of ${operator} has ${size}`;
     return raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, oodaRef("screen")));
   });
 }
@@ -41,7 +42,7 @@ function validated({ run, services }: Asking, raw: Json): Screened | Promise<Scr
   });
 }
 
-/** All of a result that anybody can read: its data as text and, where it says something else, what people are shown. */
+/** Returns all readable text of a result: its data as text and, if it differs, the text that is shown to people. */
 function textOf({ data, output_text }: StepResult): string {
   const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
   return output_text === text ? text : `${output_text}\n${text}`;
@@ -53,12 +54,12 @@ interface Check {
   readonly validate: Security["validateOutput"];
 }
 
-/** Returns why the text may not be shown; null where it may. */
+/** Returns the reason for which the text may not be shown; null if it may. */
 function findRefusal(check: Check, from: number): string | null | Promise<string | null> {
   const { text, windows, validate } = check;
   for (let i = from; i < windows; i += 1) {
     const verdict = validate(text.slice(i * checkedChars, (i + 1) * checkedChars));
-    // A thenable of a host's need not be a whole promise.
+    // A thenable of the host need not be a complete promise.
     if (isPromise(verdict))
       return Promise.resolve(verdict).then((later) => (later.ok ? findRefusal(check, i + 1) : later.reason));
     if (!verdict.ok) return verdict.reason;

@@ -1,4 +1,6 @@
-/** What performing works with: the outside of a workflow, as the kernel's options and store fill it, and its mailbox. */
+/**
+ * The services of performing: the outside of a workflow, as the kernel's options and store supply it, and its mailbox.
+ */
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { Runtime } from "../../../engine/actors/runtime.ts";
 import type { Timers } from "../../../engine/actors/timers.ts";
@@ -16,11 +18,11 @@ export interface EventSearch extends Readonly<HostQuestions["find_event"]["of"]>
 export interface Services {
   readonly security: Security;
   readonly timers: Timers;
-  /** The host's own initialisation, once for all workflows; null when it has been done. */
+  /** Runs the host's own initialisation, once for all workflows; returns null when it has been done. */
   readonly ensureInitialized: () => Promise<void> | null;
   /**
-   * Finds what other workflows made of a key. `knows`: whoever began this one, or restarted it, knew that this call was made
-   * for nothing.
+   * Finds the calls of other workflows under a key. `knows` returns whether the beginner of this workflow, or the
+   * person who restarted it, knew that the call's answer cannot be used.
    */
   readonly findSharedKey: (question: {
     readonly tenant_id: string | number;
@@ -31,22 +33,22 @@ export interface Services {
   }) => Promise<SharedKey>;
   /** Finds an event from outside that a step may take, among those that the tenant received. */
   readonly findEvent: (question: EventSearch) => Promise<FoundEvent>;
-  /** The ways between children and their parents. */
+  /** The connections between children and their parents. */
   readonly children: Children;
-  /** The newest draft that a step made in the workflow whose work is made again. */
+  /** Returns the newest draft that a step made in the workflow whose work is done again. */
   readonly findDraft: (workflowId: string, stepId: string) => Promise<Outcome | null>;
 }
 
-/** A workflow's mailbox as those see it who perform for it. */
+/** A workflow's mailbox as performing uses it. */
 export interface Asking {
   readonly run: Run;
   readonly runtime: Runtime;
   readonly services: Services;
-  /** The Signal that woke the run: parent of those it sends. */
+  /** The Signal that woke the run; it is the parent of the Signals that the run sends. */
   readonly parentId: string | null;
   /** Fires when the workflow is cancelled or its owner stops. */
   readonly signal: AbortSignal;
-  /** Resolves once everything noted is in the ledger. */
+  /** Resolves once all appended events are committed. */
   readonly saved: () => Promise<void>;
 }
 
@@ -57,7 +59,7 @@ const outputBound = {
 } as const;
 const toolBound = { onTimeout: "T4_TOOL_TIMEOUT", onThrow: "T4_TOOL_EXECUTION_FAILED" } as const;
 
-/** What hosts' code may take, and what its silence and its throws mean, by the function of T4 that asks it. */
+/** The time limits of host code, and the errors for a timeout and for a throw, by the function of T4 that calls it. */
 const bounds = {
   prepare_step: { limit: "securityTimeoutMs", onTimeout: "T4_PARAMS_REFUSED", onThrow: "T4_PARAMS_REFUSED" },
   screen: outputBound,
@@ -68,12 +70,12 @@ const bounds = {
 
 interface HostCall<T> {
   readonly fn: keyof typeof bounds;
-  /** What is called, for the message. */
+  /** The name of the called function, for the message. */
   readonly what: string;
   readonly call: () => T | Promise<T>;
 }
 
-/** Calls hosts' code for a workflow, within its time. @throws KernelErrorException */
+/** Calls host code for a workflow within its time limit. @throws KernelErrorException. */
 export function callHost<T>({ runtime }: Asking, { fn, what, call }: HostCall<T>): T | Promise<T> {
   const { limit, onTimeout, onThrow } = bounds[fn];
   const { clock, limits } = runtime;

@@ -1,12 +1,11 @@
 /**
- * What a running operator says on its way: chunks for people and sub-progress, batched into STEP_STREAMED before anybody
- * sees them.
+ * The stream of a running operator: chunks for people and sub-progress, batched into STEP_STREAMED before anybody sees
+ * them.
  *
- * 1.  Nothing is shown that is not in the ledger; batches carry a sequence that rises over the workflow.
- * 2.  With an output validator and no validateChunk, chunks are held until the output has passed, and dropped if it does
- *     not (SEC-04).
- *     Text alone is taken, and no more of it than `limits.maxOutputChars` in all.
- * 3.  What is said after the operator's end is told to nobody, however long its output is checked.
+ * 1.  Nothing is shown that is not in the ledger; batches are numbered over the whole workflow.
+ * 2.  With an output validator and no validateChunk, chunks are held until the output has passed, and dropped if it
+ *     does not (SEC-04). Only text is taken, and at most `limits.maxOutputChars` of it.
+ * 3.  A chunk after the operator's end is dropped, however long its output is checked.
  * 4.  With validateChunk each chunk waits for its own check; chunks keep their order, whichever check ends first.
  */
 import { raise } from "../../../contract/error.ts";
@@ -40,7 +39,10 @@ export class StepStream {
     this.#held = at.run.settings.holdsStreams && at.services.security.validateChunk === undefined;
   }
 
-  /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is no text, into the operator that gave it. */
+  /**
+   * Writes a chunk. The error for a chunk that is no text is thrown into the operator. @throws KernelErrorException
+   * T0_VALIDATION_SCHEMA_MISMATCH.
+   */
   write(chunk: string): void {
     const { maxStreamChunks, maxOutputChars } = this.#at.runtime.limits;
     if (typeof chunk !== "string") refuseChunk(chunk);
@@ -62,12 +64,15 @@ export class StepStream {
     this.#schedule();
   }
 
-  /** The operator has ended: what it says from here on is nobody's. */
+  /** Closes the stream at the operator's end; later chunks are dropped. */
   stop(): void {
     this.#isOpen = false;
   }
 
-  /** Writes what is left; null where nothing had to be waited for. `clean` is false when the attempt failed. */
+  /**
+   * Writes the rest of the stream; returns null unless a check has to be waited for. `clean` is false if the attempt
+   * failed.
+   */
   end(clean: boolean): Promise<void> | null {
     if (this.#ended) return null;
     this.#isOpen = false;
@@ -112,7 +117,7 @@ const refuseChunk = (chunk: unknown): never =>
     kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `stream takes text, not a value of type ${typeof chunk}`, invokerRef),
   );
 
-/** The chunk as it may be shown; what the check refuses, or fails on, becomes the marker. */
+/** Returns the chunk as it may be shown; if its check refuses it or fails, it becomes the marker. */
 function checkChunk(at: Calling, chunk: string): string | Promise<string> {
   const { validateChunk } = at.services.security;
   if (validateChunk === undefined) return chunk;
