@@ -1,13 +1,14 @@
 /**
- * The executor: which workflows are awake in this process, and how one is brought to life from the ledger.
+ * The executor: the workflows that are awake in this process, and the waking of a workflow from the ledger.
  *
- * Owns: the mailboxes. Never: what is decided in one.
- * 1.  One mailbox a workflow; whatever comes to it goes through that one.
- * 2.  A workflow that rests leaves memory; what comes next folds it again from the ledger. A few are kept as they were left,
- *     and gone on from where the ledger has nothing newer; head and lease are asked for in any case.
- * 3.  A session (marks `session.open`, `session.close`) lasts from waking to resting; every ledger write of it is in it.
- * 4.  Nobody works on a workflow without having claimed it: in the store before it goes on by itself, and in the row of
- *     what a person says to one that rests, where this process goes on with it.
+ * Owns: the mailboxes. Never: decides in one.
+ * 1.  A workflow has one mailbox, which takes all of its inputs.
+ * 2.  A workflow at rest leaves memory; the next input folds it again from the ledger. A few logs are kept in memory
+ *     and used again if the ledger has nothing newer; head and lease are read in any case.
+ * 3.  A session (marks `session.open`, `session.close`) lasts from waking to resting and contains all of its ledger
+ *     writes.
+ * 4.  A process claims a workflow before it works on it: in the store before the workflow continues by itself, and in
+ *     the row of a person's command to a workflow at rest, if this process continues it.
  */
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -37,23 +38,26 @@ export interface ExecutorOptions {
   readonly runtime: Runtime;
   readonly settings: Settings;
   readonly services: Omit<Services, "children">;
-  /** Reads the record of a workflow as it is committed. */
+  /** Reads the committed record of a workflow. */
   readonly readRecord: (workflowId: string) => Promise<WorkflowRecord>;
   readonly lifecycles: LifecycleHost;
   readonly life: OwnLife;
   readonly halts: LogServices["halts"];
-  /** Whether this process goes on with what is said to a workflow that nobody drives; else its host says where. */
+  /**
+   * Whether this process continues a workflow without an owner after a command; if not, its host decides where it is
+   * driven.
+   */
   readonly goesOn: boolean;
-  /** Told after each commit; `own` is false for what another process appended. */
+  /** Called after each commit; `own` is false for rows of another process. */
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[], own: boolean) => void;
-  /** Told when a workflow has ended or rests. */
+  /** Called when a workflow has ended or rests. */
   readonly onRest: (mailbox: Mailbox) => void;
 }
 
 const executorRef = oodaRef("execute");
 const maxTries = 8;
 
-/** How a log is lost to another process. */
+/** The errors with which a log is lost to another process. */
 const overtaken: ReadonlySet<string> = new Set(["T0_LEDGER_CONFLICT", "T4_WORKFLOW_LEASED"]);
 
 export class Executor {
@@ -96,7 +100,7 @@ export class Executor {
     };
   }
 
-  /** A mailbox for a workflow that has no events yet. */
+  /** Creates the mailbox of a workflow that has no events yet. */
   begin(identity: NewWorkflow, parentId: string | null): Mailbox {
     const log = new WorkflowLog(identity, this.#services);
     if (!this.#options.goesOn) log.markForeign();
@@ -104,8 +108,9 @@ export class Executor {
   }
 
   /**
-   * Hands a workflow what is wanted of it, waking it if need be, and gives the answer. Where its log is lost to another
-   * process meanwhile, it is folded again and asked again. @throws T4_WORKFLOW_NOT_FOUND; what it is refused with.
+   * Gives a command to a workflow, wakes it if necessary, and returns the answer. If its log is lost to another process
+   * meanwhile, it is folded again and the command repeated. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, or the
+   * refusal of the command.
    */
   async command<T>(workflowId: string, parentId: string | null, make: (re: number) => Input): Promise<T> {
     for (let tries = 1; ; tries += 1) {
@@ -118,7 +123,7 @@ export class Executor {
     }
   }
 
-  /** Lets a workflow go on by itself, if this process may have it; null where another holds it. */
+  /** Lets a workflow continue by itself, if this process may own it; returns null if another process does. */
   async wake(workflowId: string): Promise<Mailbox | null> {
     const isAwake = this.#awake.has(workflowId);
     const lease = isAwake ? null : await this.#claim(workflowId);
@@ -132,7 +137,7 @@ export class Executor {
     return store.claim(workflowId, life.owner, runtime.clock.now());
   }
 
-  /** Lets a workflow go on that was claimed for this process; what it held of it before is no more. */
+  /** Lets a workflow continue that was claimed for this process; an earlier lease of this process no longer counts. */
   async goOn({ head: { workflow_id }, lease }: TakenUp): Promise<void> {
     const awake = this.#awake.get(workflow_id);
     if (awake?.log.lease === null) awake.log.setLease(lease);
@@ -143,7 +148,9 @@ export class Executor {
     await this.#wakeHere(workflow_id, lease);
   }
 
-  /** What a later release wrote is for a process of that release: it finds it free. */
+  /**
+   * Wakes a workflow here. Rows of a later release are left to a process of that release: the lease is released for it.
+   */
   async #wakeHere(workflowId: string, lease: Lease | null): Promise<Mailbox> {
     try {
       return (await this.#hand(workflowId, null, (open) => open.wake())).mailbox;
@@ -155,8 +162,8 @@ export class Executor {
   }
 
   /**
-   * Hands something to the workflow's open mailbox, in the very moment it is found: one that others are waited for in between
-   * may have come to rest by then.
+   * Gives an input to the workflow's open mailbox at the moment at which it is found; after any wait in between the
+   * mailbox may have come to rest.
    */
   async #hand<T>(workflowId: string, parentId: string | null, hand: (open: Mailbox) => T): Promise<Handed<T>> {
     for (;;) {
@@ -170,13 +177,13 @@ export class Executor {
     return this.#awake.get(workflowId) ?? null;
   }
 
-  /** The mailbox that works with this log; null once another one works with a log of its own. */
+  /** Returns the mailbox that works with this log; null once another mailbox works with a log of its own. */
   mailboxOf(log: WorkflowLog): Mailbox | null {
     const mailbox = this.awake(log.identity.workflow_id);
     return mailbox?.log === log ? mailbox : null;
   }
 
-  /** Those that may still do something; others are kept to be told of the end of a call only. */
+  /** Counts the mailboxes that may still do something; the others only wait for the ends of calls. */
   count(): number {
     return this.mailboxes().filter(({ interrupted, isOver }) => !interrupted && !isOver).length;
   }
@@ -185,7 +192,10 @@ export class Executor {
     return [...this.#awake.values()];
   }
 
-  /** Nothing goes on here any more: what is awake, and what is woken or begun while the last answers come. */
+  /**
+   * Stops all work in this process: mailboxes that are awake, and those that are woken or begun until the last answers
+   * arrive.
+   */
   stop(): readonly Mailbox[] {
     this.#isStopping = true;
     const awake = this.mailboxes();
@@ -193,7 +203,10 @@ export class Executor {
     return awake;
   }
 
-  /** Drops every mailbox and names their workflows; they are folded again when needed (after a crash of T4). */
+  /**
+   * Drops all mailboxes and returns the ids of their workflows, which are folded again when needed (after a crash of
+   * T4).
+   */
   dropAll(): readonly string[] {
     const dropped = [...this.#awake];
     const error = kernelError("T0_TIER_CRASHED", "the execution tier was restarted", executorRef);
@@ -226,7 +239,10 @@ export class Executor {
     onRest(mailbox);
   }
 
-  /** What has ended for good needs no actors; what has failed may be taken up again by the same mailbox. */
+  /**
+   * Reports the end of a workflow. One that has ended for good needs no actors; a failed one may be restarted by the
+   * same mailbox.
+   */
   #tellOver(mailbox: Mailbox): void {
     const { lifecycles, onRest } = this.#options;
     const { log } = mailbox;
@@ -263,8 +279,8 @@ export class Executor {
   }
 
   /**
-   * The lease this process holds already is kept; what another that lives holds, or drives, takes in what is said here and
-   * does not go on here.
+   * Sets the lease of a log. A lease of this process is kept. If another living process or host drives the workflow,
+   * this process records commands but does not continue the workflow.
    */
   async #adoptLease(log: WorkflowLog, { workflow_id, owner, epoch }: WorkflowHead): Promise<void> {
     const { life, goesOn } = this.#options;
@@ -280,13 +296,13 @@ export class Executor {
     if (version !== undefined && log.lost === null) this.#resting.keep(log, version);
   }
 
-  /** Undefined where nothing is kept. */
+  /** Returns the store's data version; undefined if no logs are kept. */
   async #dataVersion(): Promise<number | undefined> {
     const { runtime, store } = this.#options;
     return runtime.limits.maxRestingEvents === 0 ? undefined : store.dataVersion?.();
   }
 
-  /** What a log of this process was left at, if nobody has appended anything since. */
+  /** Returns the state of a kept log, if nothing has been appended since. */
   async #takeKept(workflowId: string, version: number | undefined): Promise<Folded | null> {
     const kept = version === undefined ? null : this.#resting.take(workflowId, version);
     if (kept === null || (await this.#options.store.read(workflowId, kept.confirmed)).length > 0) return null;
@@ -311,13 +327,13 @@ interface Handed<T> {
 }
 
 interface Folded extends Pick<FoldedLog, "record" | "end"> {
-  /** Those that it was folded from just now. */
+  /** The events from which it was just folded. */
   readonly events: readonly LedgerEvent[];
 }
 
 const goneOn = kernelError("T0_LEDGER_CONFLICT", "another log goes on from where this one rested", executorRef);
 
-/** Returns whether nothing of it can still end here. */
+/** Returns whether a log may be kept at rest: no call of it can still end in this process. */
 const mayBeKept = ({ log, handles, interrupted }: Mailbox): boolean =>
   !interrupted && handles.size === 0 && log.lost === null && !log.foreign && log.isSettled && isParked(log);
 

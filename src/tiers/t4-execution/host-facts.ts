@@ -1,9 +1,9 @@
 /**
- * What deciding reads of its host: options, registered operators and capabilities, and who is one person. Each fact is
- * recorded with the input that read it first, so that a replay reads it from the record.
+ * The facts of a host that deciding reads: options, registered operators and capabilities, and who is one person. Each
+ * fact is recorded with the input that read it first, so that a replay reads it from the record.
  *
  * Owns: the form of these facts, written and read. Never: decides when one is recorded (`input-journal.ts`).
- * 1.  A fact holds no more than deciding reads, and leaves out what is as usual.
+ * 1.  A fact holds no more than deciding reads, and leaves out usual values.
  */
 import { isSamePrincipal } from "../../../machines/quorum.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
@@ -16,10 +16,10 @@ import { defaultLimits } from "../../engine/actors/runtime.ts";
 import { errorOf } from "../../engine/actors/within.ts";
 import { oodaRef, type Settings } from "./decide/run/run.ts";
 
-/** Takes a fact as it was read: `value` tells whether it is another one than before, `write` gives its JSON. */
+/** Receives a fact as it was read: `value` shows whether it has changed, `write` returns its JSON. */
 export type ReadFact = (name: string, value: unknown, write: () => Json) => void;
 
-/** What a fact is, or the error that reading it raises. */
+/** The value of a fact, or the error that reading it raises. */
 type Fact<T> = { readonly value: T } | { readonly error: KernelError };
 
 /** Settings whose facts are reported as deciding reads them. */
@@ -46,7 +46,7 @@ export function reportFacts(settings: Settings, read: ReadFact): Settings {
   };
 }
 
-/** Reports the halts that concern the workflow. Without any, as is usual, nothing is recorded. */
+/** Reports the halts that concern the workflow. Nothing is recorded while there are none. */
 function reportHalts(haltsOn: Settings["haltsOn"], read: ReadFact): Settings["haltsOn"] {
   let isTold = false;
   return (tenantId, intent) => {
@@ -97,7 +97,7 @@ const readOfMetadata = ["effect", "idempotent", "timeout_sec", "retry", "policy_
 
 const isSameText = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Returns the members that are not as usual. */
+/** Returns the members that differ from the usual ones. */
 const unlike = <T extends object>(one: T, usual: T, names: readonly (keyof T)[]): JsonObject =>
   Object.fromEntries(names.filter((name) => !isSameText(one[name], usual[name])).map((name) => [name, one[name]]));
 
@@ -165,7 +165,7 @@ export function writeSettings(settings: Settings): Json {
   } as unknown as Json;
 }
 
-/** Settings that are read from recorded facts. `factOf` gives a fact by its name. */
+/** Returns settings that read recorded facts. `factOf` returns a fact by its name. */
 export function settingsOf(
   factOf: (name: string) => Json | undefined,
   raiseUnknown: (name: string) => never,

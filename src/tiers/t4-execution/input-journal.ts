@@ -1,13 +1,15 @@
 /**
- * The journal of a mailbox: the inputs since the last row with the answers that deciding received, recorded in the row that
- * holds what they led to; and what this process knew of calls when that row was sealed.
+ * The journal of a mailbox: the inputs since the last row, with the answers that deciding received. They are recorded
+ * in the row of the events that they led to. The journal also keeps the calls that this process knew when that row was
+ * sealed.
  *
  * Owns: which inputs and answers a row records, and which inputs are decided again. Never: decides, writes.
- * 1.  A row records each input that left an event, put a question, or changed what this process keeps between its turns, in
- *     the order in which they were handled. A replay gives the same inputs and answers in that order.
- * 2.  Inputs and answers are kept as they are, and become JSON when the row is sealed. What stands in an event of the row is
- *     a reference.
- * 3.  After a lost append race the knowledge of calls is that of the last row of this process, and the inputs from outside
+ * 1.  A row records each input that appended an event, put a question, or changed the state that this process keeps
+ *     between turns, in the order in which the inputs were handled. A replay gives the same inputs and answers in that
+ *     order.
+ * 2.  Inputs and answers are kept as they are, and become JSON when the row is sealed. A value that an event of the row
+ *     holds becomes a reference.
+ * 3.  After a lost append race the known calls are those of the last row of this process, and the inputs from outside
  *     since then are decided again.
  */
 import type { EventDraft } from "../../contract/event.ts";
@@ -21,7 +23,7 @@ import { callIdOf, type Handle, type RunMemory, type Settings, type UnderWay } f
 import { reportFacts, settingsName, writeSettings } from "./host-facts.ts";
 import { recordInput } from "./record-input.ts";
 
-/** A fact that no input led to. */
+/** An entry of the journal that belongs to no input, such as a change of owner. */
 type Mark = Extract<TurnInput, { readonly in: "opened" | "foreign" | "owned" | "again" | "stopped" }>;
 const isMark = (one: Handled | Mark): one is Mark => "in" in one;
 
@@ -30,28 +32,28 @@ export interface Received extends Place {
   readonly answer: Answered;
 }
 
-/** An input that was handled, with what deciding received and asked meanwhile. */
+/** An input that was handled, with the answers that deciding received and the questions that it put meanwhile. */
 export interface Handled {
   readonly input: Input;
   readonly now: number;
   readonly answers: Received[];
   readonly asks: string[];
   readonly ids: string[];
-  /** Facts of the host that were read first or anew. */
+  /** Facts of the host that were read for the first time, or have changed. */
   host: Record<string, Json> | null;
-  /** How many events it left. */
+  /** The number of events that it appended. */
   left: number;
-  /** Of an answer: its question. */
+  /** The question, if the input is an answer. */
   readonly question: Question | null;
 }
 
-/** An input from outside, until the row with the last event that it led to is committed. */
+/** An input from outside. It is kept until the row with the last event that it led to is committed. */
 interface Kept {
   readonly input: Input;
   at: number;
 }
 
-/** A copy of what is known of calls, by step and by call. */
+/** A copy of the known calls, by step and by call. */
 interface KnownCalls {
   readonly calls: readonly (readonly [string, UnderWay])[];
   readonly handles: readonly (readonly [string, Handle])[];
@@ -63,7 +65,7 @@ const copyCalls = ({ calls, handles }: Pick<RunMemory, "calls" | "handles">): Kn
 });
 const none: readonly never[] = [];
 
-/** The part of a log that says where an input stands. */
+/** The part of a log that gives the position of an input. */
 interface LogPlace {
   readonly position: number;
   readonly isDirty: boolean;
@@ -76,19 +78,19 @@ export class InputJournal {
   #kept: Kept[] = [];
   #current: Handled | null = null;
   #from = 0;
-  /** Questions that are not answered yet, by their numbers. */
+  /** Unanswered questions by their numbers. */
   readonly #asked = new Map<number, Question>();
-  /** Facts of the host as they were recorded last, by name. */
+  /** Facts of the host by name, as they were recorded last. */
   readonly #facts = new Map<string, unknown>();
   #settings: Settings | null = null;
   /** Whether the marks say that the deciding process does not own the workflow. */
   #saysForeign = false;
-  /** As of the last row, and as of the one that is under way. */
+  /** The known calls at the last row, and at the row that is being written. */
   #known: KnownCalls;
   #sealed: KnownCalls;
   /** The last event that this process wrote. */
   #last = 0;
-  /** Marks in the row that is under way. */
+  /** The marks in the row that is being written. */
   #sealedMarks: readonly Mark[] = [];
 
   constructor(memory: RunMemory, { isNew, isForeign }: { readonly isNew: boolean; readonly isForeign: () => boolean }) {
@@ -104,13 +106,16 @@ export class InputJournal {
     this.#handled.push({ in: "stopped" });
   }
 
-  /** The process knows nothing but the ledger from here on; each row of a process that does not own the workflow says so. */
+  /**
+   * Records that the process knows only the ledger from here on. Each row of a process that does not own the workflow
+   * records this.
+   */
   #open(): void {
     this.#markOwner();
     this.#handled.push({ in: "opened" });
   }
 
-  /** A process that did not own the workflow may have been given it since. */
+  /** Records a change of owner: a process that did not own the workflow may have claimed it since. */
   #markOwner(): void {
     const isForeign = this.#isForeign();
     if (isForeign !== this.#saysForeign) this.#handled.push({ in: isForeign ? "foreign" : "owned" });
@@ -134,13 +139,13 @@ export class InputJournal {
     return question;
   }
 
-  /** Records an answer that came at once. */
+  /** Records an immediate answer. */
   received(place: Place, question: Question, answer: Answered): Answered {
     this.#current?.answers.push({ ...place, question, answer });
     return answer;
   }
 
-  /** Records that a later input answers this question. */
+  /** Records that a later input will answer this question. */
   asked({ scope, key, nr }: Place, question: Question): void {
     this.#asked.set(nr, question);
     this.#current?.asks.push(questionName(scope, key));
@@ -152,13 +157,13 @@ export class InputJournal {
     return id;
   }
 
-  /** Returns the settings as deciding is to read them: what it reads is recorded. */
+  /** Returns settings whose facts are recorded as deciding reads them. */
   watch(settings: Settings): Settings {
     this.#settings = settings;
     return reportFacts(settings, (name, value, write) => this.#readFact(name, value, write));
   }
 
-  /** Records a fact of the host that deciding read, unless this process has recorded it as it is. */
+  /** Records a fact of the host that deciding read, unless this process has recorded the same value before. */
   #readFact(name: string, value: unknown, write: () => Json): void {
     const current = this.#current;
     if (current === null || (this.#facts.has(name) && this.#facts.get(name) === value)) return;
@@ -173,12 +178,12 @@ export class InputJournal {
     if (isRecorded(handled)) this.#handled.push(handled);
     else for (const name in handled.host) this.#facts.delete(name);
     for (const kept of this.#kept) if (!isDeciding(kept.input, this.#memory)) kept.at = Math.min(kept.at, position);
-    // What it changed here is in no row before the next.
+    // The changes that it made in memory are in no row before the next.
     const own = this.#kept.at(-1);
     if (handled.input.type === "ended" && own?.input === handled.input && !isDirty) own.at = position + 1;
   }
 
-  /** Returns what the row that is sealed now records. */
+  /** Returns the inputs and answers for the row that is sealed now. */
   seal(now: number, drafts: readonly EventDraft[]): TurnCause {
     this.#sealed = copyCalls(this.#memory);
     const references = new ReferenceWriter(drafts.map(({ payload }) => payload));
@@ -199,7 +204,10 @@ export class InputJournal {
     this.#kept = this.#kept.filter(({ at }) => at > confirmed);
   }
 
-  /** Forgets what was decided ahead; returns the inputs to decide again. `isMade`: whether a call's operator goes on. */
+  /**
+   * Forgets the decisions ahead of the ledger and returns the inputs to decide again. `isMade` returns whether a call's
+   * operator is running.
+   */
   restart(isMade: (callId: string) => boolean): readonly Input[] {
     const { calls, handles } = this.#memory;
     const again = this.#kept.map(({ input }) => input);
@@ -215,7 +223,7 @@ export class InputJournal {
     return again;
   }
 
-  /** The marks that no row holds stay; a process that does not own the workflow knows nothing but the ledger anyway. */
+  /** Keeps the marks that no row holds. A process that does not own the workflow knows only the ledger anyway. */
   #markAgain(): void {
     const marked = [...this.#sealedMarks, ...this.#handled.filter(isMark)];
     this.#sealedMarks = [];
@@ -235,13 +243,13 @@ export class InputJournal {
   }
 }
 
-/** A command that waits for an answer is not decided yet. */
+/** Returns whether an input is a command that is not decided yet, because it waits for an answer. */
 const isDeciding = (input: Input, { commands }: RunMemory): boolean =>
   (input.type === "decided" || input.type === "commanded") && commands.has(input.re);
 
 const ofMemory: ReadonlySet<string> = new Set(["sleep", "activate", "pivot"]);
 
-/** Returns whether anything came of an input, for the record or for what this process keeps between turns. */
+/** Returns whether an input changed the record or the state that this process keeps between turns. */
 function isRecorded({ input, left, asks, answers }: Handled): boolean {
   if (left > 0 || asks.length > 0 || answers.length > 0) return true;
   if (input.type === "commanded") return ofMemory.has(input.command.kind);

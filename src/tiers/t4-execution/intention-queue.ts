@@ -1,12 +1,13 @@
 /**
- * What a workflow's turns want done, until it may be: once the row that holds what was decided before it is committed, and
- * durable where anything outside rests on it.
+ * The queue of a workflow's intentions. An intention is performed once the row with the events before it is committed,
+ * and durable if an effect outside rests on it.
  *
- * Never: performs. W1  Intentions keep their order, but for calls without effect that need not wait (W2).
- * W2  Under `durability: "effects"` a computation may begin before its row is committed. A computation is the first call of an
- *     action whose operator has the effect `none` or `read`, that sets nothing aside in a budget, and whose step has no gate.
- *     What a power cut or a refused row takes back of it is computed again, as another action. A workflow without a lease
- *     calls nothing (E4), nor does a process that may have been taken for dead.
+ * Never: performs.
+ * 1.  Intentions keep their order, except calls without effect that need not wait (rule 2).
+ * 2.  Under `durability: "effects"` a computation may begin before its row is committed. A computation is the first
+ *     call of an action whose operator has the effect `none` or `read`, which reserves nothing from a budget, and whose
+ *     step has no gate. If a power cut or a refused row undoes it, it is computed again as another action. A process
+ *     without the lease calls nothing, nor does one whose lease may have expired.
  */
 import { gateIdOf } from "../../contract/gate.ts";
 import { isHarmless } from "../../contract/operator.ts";
@@ -17,7 +18,7 @@ import { callIdOf, type Run, stepOf } from "./decide/run/run.ts";
 
 interface One {
   readonly intention: Intention;
-  /** The sequence that it waits for. */
+  /** The sequence that must be committed first. */
   readonly at: number;
 }
 
@@ -37,26 +38,26 @@ export class IntentionQueue {
     this.#waiting.push({ intention, at: this.#run.log.position });
   }
 
-  /** The next that may be performed; where it waits for a sync alone, one is asked for. */
+  /** Takes the next intention that may be performed; requests a sync if it waits for that alone. */
   takeDue(): Intention | undefined {
     const [next] = this.#waiting;
     if (next === undefined || !this.#mayPerform(next)) return undefined;
     return this.#waiting.shift()?.intention;
   }
 
-  /** Takes the next computation that need not wait for its row (W2). */
+  /** Takes the next computation that need not wait for its row (rule 2). */
   takeEarly(): Intention | undefined {
     if (this.#run.settings.durability === "full" || !this.#run.log.isHeld) return undefined;
     const at = this.#waiting.findIndex(({ intention }) => this.#computes(intention) && isFirst(intention));
     return at === -1 ? undefined : this.#waiting.splice(at, 1)[0]?.intention;
   }
 
-  /** Returns whether nothing outside waits for what is noted: its row needs no sync. */
+  /** Returns whether no effect outside waits for the appended events, so that their row needs no sync. */
   onlyComputes(): boolean {
     return this.#waiting.every(({ intention }) => this.#computes(intention));
   }
 
-  /** What was decided behind this sequence did not happen. */
+  /** Forgets the intentions behind this sequence, whose events were not committed. */
   forgetBehind(sequence: number): void {
     this.#waiting = this.#waiting.filter(({ at }) => at <= sequence);
   }
@@ -76,7 +77,7 @@ export class IntentionQueue {
   #computes(intention: Intention): boolean {
     if (intention.do !== "call" || this.#run.handles.get(callIdOf(intention))?.charged !== null) return false;
     if (this.#run.log.record.gates.has(gateIdOf(intention.step_id))) return false;
-    // What is registered now counts: a release may have given the operator an effect since the plan was made.
+    // The present registration counts: a release may have given the operator an effect since the plan was made.
     const operator = findKnownOperator(this.#run, stepOf(this.#run, intention.step_id).step);
     return operator !== null && isHarmless(operator.metadata.effect);
   }

@@ -1,13 +1,13 @@
 /**
- * One workflow while it is awake: its mailbox, and the one interpreter of what its turns ask for.
+ * One workflow while it is awake: its mailbox, and the interpreter of its questions and intentions.
  *
- * Owns: one input after another; turn, row, what waits for the row. Never: what an input means, how a call is made.
+ * Owns: the order of inputs, turns, rows and intentions. Never: the meaning of an input, the making of a call.
  * 1.  An input is handled to its end before the next. Questions that are answered at once are part of the same turn.
- * 2.  What a turn wants is performed once the row that holds what was decided before it is committed.
- * 3.  Inputs from outside stay until their row is committed; where another process's append came first, they are decided
- *     again on what stands then, and every tier is asked anew.
- * 4.  A mailbox is open until it rests, and takes nothing more then: it is handed an input in the moment it is found open.
- * 5.  After a lost log nothing more is done, and who waits is told so; the workflow is folded again from the ledger.
+ * 2.  An intention of a turn is performed once the row with the events before it is committed.
+ * 3.  Inputs from outside are kept until their row is committed. After a conflicting append they are decided again from
+ *     the new state, and every tier is asked anew.
+ * 4.  A mailbox is open until it rests. An input is given to it at the moment at which it is found open.
+ * 5.  After a lost log nothing more is done and waiting callers get the error; the workflow is folded again.
  */
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -34,20 +34,20 @@ import { Performer } from "./perform/perform-intention.ts";
 import { Replies, type Reply } from "./perform/replies.ts";
 import type { Services } from "./perform/services.ts";
 
-/** What all mailboxes work with. */
+/** The parts that all mailboxes of a process share. */
 export interface MailboxHost {
   readonly runtime: Runtime;
   readonly settings: Settings;
   readonly services: Services;
-  /** The process stops: what comes yet is taken in, and gone on with by another. */
+  /** Returns whether the process is stopping: it records further inputs, and another process continues. */
   readonly isStopping: () => boolean;
-  /** The workflow has ended, and nothing more is done for it; a call that was made for it goes on, whose end is heard here. */
+  /** Called when the workflow has ended. A call that is still running ends in this mailbox. */
   readonly onOver: (mailbox: Mailbox) => void;
-  /** The workflow has come to rest, ended, or lost its log: forget it. */
+  /** Called when the workflow has come to rest, has ended, or has lost its log; the mailbox is forgotten then. */
   readonly onRest: (mailbox: Mailbox) => void;
 }
 
-/** By which Signal the workflow was woken here, and in whose async context its host code runs. */
+/** The Signal that woke the workflow in this process, and the async context in which its host code runs. */
 export interface Origin extends Pick<Calling, "parentId" | "context"> {}
 
 export class Mailbox extends RunMemory implements Run, Calling {
@@ -107,7 +107,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     return this.#performer.signal;
   }
 
-  /** True while something is under way or somebody works with it. */
+  /** True while anything is in progress or somebody works with it. */
   get isBusy(): boolean {
     return (
       this.log.lost === null &&
@@ -124,34 +124,34 @@ export class Mailbox extends RunMemory implements Run, Calling {
     );
   }
 
-  /** It has ended: who still calls for it is heard, and not waited for. */
+  /** True once the workflow has ended: the end of a running call is recorded, but not waited for. */
   get isOver(): boolean {
     return this.log.exists && isTerminal(this.log.record.state);
   }
 
-  /** A step waits for a time, and this process keeps it. */
+  /** True while a step waits for a time that this process keeps. */
   get #pauses(): boolean {
     return this.log.lease !== null && mayGoOn(this) && waitsForTime(this.log.record) && !this.#rests;
   }
 
-  /** Nothing goes on before a time that is far enough away: it is kept in the ledger, not here. */
+  /** True if the next due time is far enough away to be kept in the ledger, not in memory. */
   get #rests(): boolean {
     const { due, record } = this.log;
     if (isHeldBack(record) || record.state === "waiting_for_user" || record.state === "cancelling") return true;
     return due === null ? record.state === "waiting" : due - this.now > this.settings.limits.restAfterMs;
   }
 
-  /** False once it has rested, or its log is lost: who has something to say to the workflow wakes it first. */
+  /** False once it has rested, or its log is lost; a sender must then wake the workflow first. */
   get isOpen(): boolean {
     return this.#state === "open" && this.log.lost === null;
   }
 
-  /** A call whose operator has not ended keeps its workflow in memory, where its end is heard, even if nothing waits for it. */
+  /** True while a call's operator has not ended. Its end arrives here, even if no step waits for it. */
   get #isHeld(): boolean {
     return this.handles.size > 0 && this.log.lost === null && this.log.exists;
   }
 
-  /** True while a command holds it back; it stays in memory, where the command is known. */
+  /** True while a command holds the workflow back; it stays in memory, because only this process knows the command. */
   get isAsleep(): boolean {
     return this.asleep && this.log.exists && this.log.lost === null && !this.isOver;
   }
@@ -162,7 +162,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     if (!this.#handling) this.context(() => this.#drain());
   }
 
-  /** From inside somebody else's delivery: the turn begins when that is over, and its questions are answered at once. */
+  /** Queues an input from inside another delivery. The turn begins after it, and is answered at once. */
   postSoon(input: Input): void {
     if (!this.isOpen) return;
     this.#inputs.push(input);
@@ -174,18 +174,18 @@ export class Mailbox extends RunMemory implements Run, Calling {
     });
   }
 
-  /** An input that is answered, once what it led to is committed. @throws KernelErrorException what it is refused with. */
+  /** Queues a command; resolves to its answer after the commit. @throws KernelErrorException if it is refused. */
   command<T>(make: (re: number) => Input): Promise<T> {
     if (!this.isOpen) return Promise.reject(new KernelErrorException(this.log.lost ?? hasRested));
     return this.#replies.await((re) => this.postSoon(make(re)));
   }
 
-  /** Looks at what can go on. */
+  /** Checks what can continue. */
   wake(): void {
     this.postSoon({ type: "woken" });
   }
 
-  /** Stops without ending the workflow: the owner stops, or another one took over. */
+  /** Stops without ending the workflow: the owner stops, or another process took over. */
   interrupt(): void {
     this.#stopHere();
     this.context(() => this.#performer.abort("interrupted"));
@@ -198,7 +198,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.interrupted = true;
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is in progress. */
   idle(): Promise<void> {
     return this.isBusy ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve();
   }
@@ -225,12 +225,12 @@ export class Mailbox extends RunMemory implements Run, Calling {
     return call !== undefined;
   }
 
-  /** The turn is over: its row is written, its times are kept, and who has nothing left rests. */
+  /** Ends a turn: writes its row, sets its timer, and lets an idle workflow rest. */
   #leave(): void {
     const { log } = this;
     if (log.lost !== null) return this.#restIfIdle();
     if (this.#mayPark()) log.releaseWithNext();
-    // A row with half of a word would have another process that decides one begin anew, and its row this one: for ever.
+    // A foreign row with half of a command would make another process decide anew, and its row this one: for ever.
     if (!log.foreign || this.#intentions.size > 0 || !this.scopes.anyWaits()) log.flush();
     this.#keepTime(this.#nextTime());
     if (log.isSettled) this.#performDue();
@@ -243,13 +243,13 @@ export class Mailbox extends RunMemory implements Run, Calling {
     return this.handles.size === 0 && this.#users === 0 && !this.asleep && !this.scopes.anyWaits();
   }
 
-  /** What was due at the last input and was not decided with it waits for an answer, which is an input too, and for no time. */
+  /** Returns the next due time. An input that is due and undecided waits for an answer, not for a time. */
   #nextTime(): number | null {
     const due = mayGoOn(this) ? nextDue(this) : Number.POSITIVE_INFINITY;
     return Number.isFinite(due) && due > this.now ? due : null;
   }
 
-  /** What fell due while a turn waits for its row is decided behind that row: at the turn's own instant it is not due yet. */
+  /** Sets the timer. Anything due while a turn waits for its row is decided after that row. */
   #keepTime(at: number | null): void {
     this.#isOverdue = at !== null && this.log.isDirty && at <= this.runtime.clock.now();
     this.#alarm.set(this.#isOverdue ? null : at);
@@ -315,7 +315,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#performDue();
   }
 
-  /** Performs what no row is waited for any more; what follows from it at once is part of the next turn. */
+  /** Performs the intentions that wait for no row; their immediate consequences are part of the next turn. */
   #performDue(): void {
     this.#handling = true;
     try {
@@ -335,11 +335,11 @@ export class Mailbox extends RunMemory implements Run, Calling {
     else this.#performer.perform(intention);
   }
 
-  /** An end of a call, from the operator boundary. */
+  /** Queues the end of a call, from the operator boundary. */
   readonly tell = ({ step_id, action_id, attempt, run }: CallOf, end: CallEnd): void =>
     this.post({ type: "ended", step_id, action_id, attempt, run, end });
 
-  /** What a call says while it runs. */
+  /** Queues the events that a call reports while it is running. */
   readonly note = ({ step_id, action_id, attempt, run }: CallOf, drafts: readonly EventDraft[]): Promise<boolean> =>
     this.command((re) => ({ type: "told", step_id, action_id, attempt, run, drafts, re }));
 
@@ -348,7 +348,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     if (this.log.exists && this.log.record.sequence === 1) this.#beginLater();
   }
 
-  /** The caller has its answer before anything is fetched or run (INT-04). */
+  /** Begins the work in the next turn of the event loop, after the caller is answered (INT-04). */
   #beginLater(): void {
     this.#users += 1;
     inNextTurn(() => {
@@ -357,14 +357,14 @@ export class Mailbox extends RunMemory implements Run, Calling {
     });
   }
 
-  /** What was decided and not committed is decided again on what stands now; no tier's answer of before counts. */
+  /** Decides uncommitted inputs again after a conflicting append; earlier answers no longer count. */
   #overtaken(confirmed: number): void {
     this.scopes.clear();
     this.forgetUndecided();
     this.#intentions.forgetBehind(confirmed);
     this.#inputs.unshift(...this.#replies.askAnew(this.#journal.restart((id) => this.#performer.isMade(id))));
     this.#inputs.push({ type: "woken" });
-    // A cancellation that another process appended ends what is under way here.
+    // A cancellation that another process appended ends the calls in this process.
     if (this.log.exists && isCancelled(this.log.record.state)) this.#performer.abort("cancelled");
     this.#drain();
   }
@@ -377,7 +377,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.scopes.clear();
     this.calls.clear();
     this.#alarm.set(null);
-    // Another owner acts: what it takes up is not to be gone on with here.
+    // Another owner acts: the calls that it takes up must not continue here.
     if (error.code === "T4_WORKFLOW_LEASED") this.#performer.abort("overtaken");
     const { workflow_id } = this.log.identity;
     this.runtime.logger.error({ error, workflow_id }, "workflow log lost; it will be folded again");

@@ -1,10 +1,10 @@
 /**
  * The JSON of inputs and answers as a row records them.
  *
- * Owns: what is withheld. Never: decides which inputs are recorded (`input-journal.ts`).
- * 1. An edit and a signature are recorded by their digests: what deciding made of an edit stands in the answers, and a good
- *    signature in the vote.
- * 2. The result of a call and the result that a person stated are recorded where an event holds them.
+ * Owns: the values that are withheld. Never: decides which inputs are recorded (`input-journal.ts`).
+ * 1.  An edit and a signature are recorded by their digests: the answers hold the values that deciding made of an edit,
+ *     and the vote holds a valid signature.
+ * 2.  The result of a call and the result that a person stated are recorded if an event holds them.
  */
 import { digest } from "../../contract/digest.ts";
 import type { EventDraft } from "../../contract/event.ts";
@@ -62,7 +62,7 @@ function membersOf({ input, question }: Handled, row: SealedRow): object {
   }
 }
 
-/** Returns the answers that are recorded: usual ones are left out, unless a recorded one to the same question follows. */
+/** Returns the answers to record: usual ones are left out, unless a recorded answer to the same question follows. */
 function unusualOf(answers: readonly Received[]): readonly Received[] {
   const named = new Set<string>();
   const kept = answers.toReversed().filter((one) => {
@@ -94,17 +94,20 @@ function answerOf(question: Question | null, { data, error, tags }: Answered, re
   return members;
 }
 
-/** A signature that no vote of the row holds was good for nothing. */
+/** Removes a signature that no vote of the row holds, because it was not valid. */
 function withoutSignature(data: unknown, references: ReferenceWriter): unknown {
   const { signature = null } = Object(data) as { readonly signature?: unknown };
   return signature === null || references.holds(signature) ? data : { ...Object(data), signature: null };
 }
 
-/** The run that made the call is the first where it is not named. */
+/** Returns the identity of a call. Without a run, it is the step's first run. */
 const callOf = ({ step_id, action_id, attempt, run }: CallOf) =>
   run === 1 ? { step_id, action_id, attempt } : { step_id, action_id, attempt, run };
 
-/** Of an end that no event holds, its step had no ear for: neither its result nor its error is recorded. */
+/**
+ * Returns the members of a call's end. If no event holds it, because its step had ended, neither its result nor its
+ * error is recorded.
+ */
 function endOf(end: CallEnd, drafts: readonly EventDraft[]): JsonObject {
   const member = end.status === "succeeded" ? "result" : "error";
   const value = (end as unknown as JsonObject)[member];
@@ -115,10 +118,13 @@ function endOf(end: CallEnd, drafts: readonly EventDraft[]): JsonObject {
   );
 }
 
-/** The members of an end that are not recorded where they are as usual. */
+/** The usual members of an end, which are not recorded. */
 export const usualEnd = { late: false, cached: false, over: true, sanitized: null, length: 0 } as const;
 
-/** A batch of a stream gets its number when it is noted. */
+/**
+ * Returns whether an event of the row holds a report. A batch of a stream gets its number when it is appended, so it is
+ * compared by its type.
+ */
 const isNoted = (reported: EventDraft, drafts: readonly EventDraft[]): boolean =>
   drafts.some(
     ({ type, payload }) =>

@@ -1,6 +1,6 @@
 /**
- * T4, execution: does the work. Its door takes activations (start a workflow, decide a gate), aborts, retries, pivots and
- * refused intents; everything a workflow does happens in its run.
+ * T4, execution: does the work. Its door takes activations (start a workflow, decide a gate), aborts, retries, pivots
+ * and refused intents; everything else about a workflow happens in its run.
  *
  * Never: decides whether something may happen (T5), what to do (T3), or whether a workflow may exist (T7).
  */
@@ -80,7 +80,7 @@ const needsData = ({ data }: Signal["body"]): string | null =>
 
 type Started = Omit<ExecutionTierOptions, "writer">;
 
-/** Starts a workflow, hands a person's command to a gate's workflow, or wakes one that a command put to sleep. */
+/** Starts a workflow, gives a person's command to a gate's workflow, or wakes one that a command put to sleep. */
 function activate(parts: Started, activation: Activation, visit: Visit): Promise<Result> {
   const { intake, pipeline } = activation;
   return intake === undefined
@@ -98,7 +98,7 @@ async function wakeWorkflow({ executor }: Started, activation: Activation, visit
 const answer = ({ signal, runtime }: Visit, schema: string, data: unknown): Result =>
   answerData(runtime, signal, { data, schema, ref: oodaRef("act") });
 
-/** T7 decides that the workflow may exist; its first event is committed; then the answer leaves and the work begins. */
+/** Starts a workflow: T7 allows it, its first event is committed, the answer is sent, and the work begins. */
 async function startWorkflow(
   { executor, store }: Started,
   { intake, pipeline }: { readonly intake: Intake; readonly pipeline: string | undefined },
@@ -118,7 +118,8 @@ async function startWorkflow(
     const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, parentId);
     await mailbox.command((re) => ({ type: "begin", facts, re }));
   } catch (thrown) {
-    // The request that came first under this key has the workflow, in whichever process; it may have come while this one waited.
+    // The first request under this key has the workflow, in whichever process; it may have arrived while this one
+    // waited.
     const first = await recallFirst(store, { tenant_id, principal: intent.actor, submission });
     if (first === null) throw thrown;
     return answer(visit, "SubmitResponse", first);
@@ -126,7 +127,7 @@ async function startWorkflow(
   return answer(visit, "SubmitResponse", acceptedOf(ids));
 }
 
-/** Returns the command of a person to a gate; null where the activation carries none. */
+/** Returns the command of a person at a gate; null if the activation carries none. */
 function wordOf({ auth, decision, withdrawal, delegation }: Activation): Word | null {
   if (decision !== undefined) return { kind: "decision", request: decision, auth };
   if (withdrawal !== undefined) return { kind: "withdrawal", request: withdrawal, auth };
@@ -137,7 +138,7 @@ const command =
   (wanted: Command) =>
   (re: number): Input => ({ type: "commanded", command: wanted, re });
 
-/** A refused request leaves one event on a log of its own; there is no workflow. */
+/** Records a refused request as one event on a separate stream; there is no workflow. */
 async function rejectIntent(
   writer: LedgerWriter,
   { error, intent_type, ...ids }: RejectedIntent,
