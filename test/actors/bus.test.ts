@@ -33,7 +33,7 @@ describe("publication order", () => {
     expect(errors).toHaveLength(3);
   });
 
-  it("[CARD-08] a throw behind an operator, and in the kernel's own bus, harms neither the others nor the work", async () => {
+  it("[CARD-08] a throw behind an operator, or in the kernel's own bus, harms neither others nor work", async () => {
     await using t = await createTestKernel({ capabilities: [oneStep()] });
     let [thrown, heard] = [0, 0];
     t.kernel.bus.signals.pipe(map(textOf)).subscribe(() => {

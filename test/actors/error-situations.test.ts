@@ -165,7 +165,7 @@ describe("the catalogue's situations", () => {
     expect(action?.error?.code).toBe("T4_TOOL_TIMEOUT");
   });
 
-  it("[ERR-06] in a run of its own, the load monitor sees the failed plan come again and says so in the log", async () => {
+  it("[ERR-06] in a separate run, the load monitor sees the failed plan again and logs it", async () => {
     const failing = oneStep(() => Promise.reject(new Error("never")), { retry: "NONE" });
     await using t = await createTestKernel({ capabilities: [failing], limits: { maxReplans: 2 } });
     await t.run(intentType);

@@ -4,7 +4,7 @@ import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { gated, intentType, isDelivery } from "./fixture.ts";
 
 describe("a gate that opened", () => {
-  it("[SIG-11] is told once to T6, by the system, with its reasons, as a child of what the workflow runs for", async () => {
+  it("[SIG-11] is sent once to T6, by the system, with its reasons, as a child of the cause's Signal", async () => {
     await using t = await createTestKernel({ capabilities: [gated()] });
     const { workflow_id, correlation_id } = await t.run(intentType);
     const told = t.items

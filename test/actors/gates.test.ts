@@ -53,7 +53,7 @@ describe("an open gate", () => {
     }
   });
 
-  it("[CARD-09] leaves nothing waiting in memory: no actor, no run, no ask, and time alone changes nothing", async () => {
+  it("[CARD-09] leaves nothing waiting in memory: no actor, run or ask, and time alone changes nothing", async () => {
     await using t = await createTestKernel({ capabilities: [gated()] });
     const { workflow_id, sequence } = await t.run(intentType);
     expect(t.kernel.lifecycles(workflow_id)).toBeNull();

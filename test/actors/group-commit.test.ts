@@ -21,7 +21,7 @@ function countingStore() {
 }
 
 describe("group commit", () => {
-  it("takes at most maxBatch rows, and tells at most maxBurst of those who wait in one turn of the event loop", async () => {
+  it("takes at most maxBatch rows, and notifies at most maxBurst waiters in one turn of the event loop", async () => {
     const { batches, store } = countingStore();
     const writer = createLedgerWriter(store, { maxBatch: 10, maxBurst: 4 });
     let turn = 0;

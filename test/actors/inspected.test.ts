@@ -27,7 +27,7 @@ describe("an inspected kernel", () => {
     );
   });
 
-  it("keeps one actor for a workflow, each step and gate while it parks and wakes, alive while a person is asked", async () => {
+  it("keeps one actor for a workflow, each step and each gate, through parking and waking", async () => {
     const seen = announced();
     await using t = await createTestKernel({ capabilities: [gated()], inspect: seen.inspect });
     const { workflow_id } = await t.run(intentType);

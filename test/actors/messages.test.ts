@@ -42,7 +42,7 @@ describe("a catalogue of messages", () => {
     }
   });
 
-  it("no tier casts the body of a Signal: a body becomes a question, and an answer, in one file of the engine each", () => {
+  it("no tier casts the body of a Signal: one file of the engine each makes the question and the answer", () => {
     const casts = sourcesIn("src/tiers", "src/engine").filter(({ text }) => /body(\["data"\])?\s+as\b/.test(text));
     // The Signals of a tool's result are content, and no answer of a tier.
     const content = "src/tiers/t4-execution/perform/call-tool.ts";

@@ -29,7 +29,7 @@ describe("a refused request", () => {
     expect(repaired(value, type)).toEqual([sent, changed]);
   });
 
-  it("[RPC-15] loses what its schema does not know, or what the refusal names, and gains what is required and preset", () => {
+  it("[RPC-15] loses the members that its schema or the refusal names as unknown, and gains required presets", () => {
     const properties = { size: { type: "integer", default: 5 }, city: { type: "string" } };
     const input_schema = { type: "object", properties, required: ["size", "city"] };
     const asked = { params: { town: "Linz" }, message: "town is unknown", data: {} };

@@ -41,7 +41,7 @@ describe("exported schemas", () => {
     expect(camel.filter((key) => !foreign.includes(key))).toEqual([]);
   });
 
-  it("[CARD-19] what comes from outside is parsed by them: a wrong type is refused before anything happens", async () => {
+  it("[CARD-19] parse everything from outside: a wrong type is refused before anything happens", async () => {
     await using kernel = await face.createKernel();
     const claim = { tenant_id: "acme", principal: { type: "user", id: 1, role: "user" } };
     const calls = [

@@ -91,7 +91,7 @@ describe("the path of a request", () => {
     expect(firstMissing(hops, wanted), hops.join("\n")).toBeNull();
   });
 
-  it("[SIG-24] each hop carries what the seed says: intent and domain, a pipeline, an objective and entities, a graph", async () => {
+  it("[SIG-24] each hop carries what the seed says: intent, domain, pipeline, objective, entities, graph", async () => {
     await using t = await createTestKernel({ capabilities: [fileTool()] });
     const { workflow_id } = await t.run(intentType, {}, spoken);
     const bodies = new Map(publishedOf(t).map((signal) => [nameOf(signal), signal.body]));

@@ -15,7 +15,7 @@ const talking = (name: string) =>
   });
 
 describe("STREAM Signals", () => {
-  it("[STR-07] carry the chunks with a sequence that rises over the workflow; the last of a step is final, no other", async () => {
+  it("[STR-07] carry chunks numbered over the workflow; only the last of a step is final", async () => {
     const steps = [step("s1", "Test.Say"), step("s2", "Test.Tell", { depends_on: ["s1"] })];
     await using t = await createTestKernel({
       capabilities: [errand(steps, [talking("Test.Say"), talking("Test.Tell")])],

@@ -117,7 +117,7 @@ describe("what is left", () => {
     expect({ actors, workflows, waiting }).toEqual({ actors: 0, workflows: 0, waiting: 0 });
   });
 
-  it("[CARD-13] finished workflows are gone from the actor system, by an inspector's count of starts and stops", async () => {
+  it("[CARD-13] finished workflows are gone from the actor system, by an inspector's count", async () => {
     const seen = inspector();
     await using t = await createTestKernel({ capabilities: [twoSteps()], inspect: seen.inspect });
     await t.run(intentType);
@@ -190,7 +190,7 @@ describe("a crash", () => {
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
   });
 
-  it("[CARD-23] of T4 folds its other workflows again from the ledger, and they end as if nothing had been", async () => {
+  it("[CARD-23] of T4 folds its other workflows again from the ledger, and they end as without the crash", async () => {
     let go = (): void => undefined;
     const calls: string[] = [];
     const waiting = new Promise<void>((resolve) => {

@@ -47,7 +47,7 @@ describe("writers", () => {
     expect(last?.payload).toMatchObject({ confidence: "0.75", grounding: "0.9" });
   });
 
-  it("[SIG-11] source_type says user for a request, tool for what a tool gave, system for the kernel's own errors", async () => {
+  it("[SIG-11] source_type is user for a request, tool for a tool's result, system for kernel errors", async () => {
     const client = { request: async () => ({ content: [{ type: "text", text: "hi" }], isError: true }) };
     await using t = await createTestKernel({
       capabilities: [errand([step("s1", "Test.Get")], [tool("Test.Get", client)])],

@@ -191,7 +191,7 @@ describe("an operator", () => {
     await t.kernel.stop({ drainMs: 0 });
   });
 
-  it("that keeps streaming is cut at the limit, hears that nonsense is no text, and reports nonsense without harm", async () => {
+  it("that keeps streaming is cut at the limit, gets errors for chunks that are no text, does no harm", async () => {
     const { t } = await openActing(({ stream, report }) => {
       for (let i = 0; i < 50_000; i += 1) stream("x");
       for (const value of [undefined, null, 7, {}, Symbol("s")])

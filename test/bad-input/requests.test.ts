@@ -128,7 +128,7 @@ describe("a request", () => {
     },
   );
 
-  it("with odd but lawful content is served and comes back as it was: emoji, null bytes, names of prototype members", async () => {
+  it("with odd but lawful content is served unchanged: emoji, null bytes, names of prototype members", async () => {
     const open = { ...neighbour, intentType: "Test.Open", input: z.record(z.string(), z.unknown()) };
     await using t = await createTestKernel({ capabilities: [open, neighbour] });
     const inputs = {

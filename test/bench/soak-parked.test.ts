@@ -64,7 +64,7 @@ async function readOf(count: number) {
 }
 
 describe("a ledger of parked workflows", () => {
-  it("is opened, listed and approved with the same reads whether it holds 60 or 600, and its copies verify", async () => {
+  it("is opened, listed and approved with equally many reads for 60 or 600, and its copies verify", async () => {
     const few = await readOf(60);
     const many = await readOf(600);
     expect(few.total).toBe(6);

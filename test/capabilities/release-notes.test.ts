@@ -135,7 +135,7 @@ describe("classify", () => {
 });
 
 describe("group, draft and check", () => {
-  it("each commit lands in exactly one group or among the omissions; one scope stands together, in the history's order", () => {
+  it("each commit is in exactly one group or an omission; a scope stays together, in the history's order", () => {
     fc.assert(
       fc.property(commits, fc.constantFrom(undefined, sectionsByFolder), (list, sections) => {
         const { groups, omitted } = groupAll(list, sections);

@@ -36,7 +36,7 @@ describe("demo", () => {
     expect([notes().includes("number 5 "), notes().includes("number 4 ")]).toEqual([true, false]);
   });
 
-  it("sorts by folder where the subjects name no kind of change, and says so; sections of one's own are kept", async () => {
+  it("sorts by folder if subjects name no kind of change, and says so; given sections are kept", async () => {
     const write = (path: string, subject: string) => {
       mkdirSync(join(repo, path), { recursive: true });
       writeFileSync(join(repo, path, `${subject}.txt`), "x");

@@ -185,7 +185,7 @@ describe("review", () => {
     expect(await orderedIn(db)).toEqual({ n: 2, note: "lead" });
   });
 
-  it("an edit that is no JSON is kept as it was written, opened again, and dropped only by a person who was asked", async () => {
+  it("an edit that is no JSON is kept unchanged, opened again, and dropped only after a confirmation", async () => {
     const own = await stopAtOrder();
     const typed: string[] = [];
     const write =

@@ -77,7 +77,7 @@ describe("countersign serve", () => {
 });
 
 describe("countersign login", () => {
-  it("makes a further link for the server that runs on this ledger, from another process; it is good once", async () => {
+  it("makes another link for the running server of this ledger from another process, for one use", async () => {
     const served = await serve("--principal", "ann");
     const { login } = await readHere<{ readonly login: string }>(
       ...["login", "--db", served.db, "--principal", "bob", "--origin", served.url],

@@ -130,7 +130,7 @@ describe("deciding together", () => {
     expect((await runHere("approve", id, ...as("ann"), "--sign", path("none.key"))).code).toBe(2);
   });
 
-  it("verify checks the signatures of a ledger and of an export, and names the first entry that is broken", async () => {
+  it("verify checks the signatures of a ledger and of an export, and names the first broken entry", async () => {
     const id = await submit();
     for (const who of ["ann", "bob"]) await signed("approve", id, who);
     expect((await runHere("verify", id, ...at)).code).toBe(0);

@@ -106,7 +106,7 @@ describe("what is read aloud", () => {
     await expect(await drawn("gate")).toMatchFileSnapshot("aria/gate.yaml");
   });
 
-  it("comes in this order by Tab at a gate, which begins at the heading; Approve never has the focus by itself", async () => {
+  it("follows this order by Tab at a gate, which begins at the heading; Approve is never focused first", async () => {
     await drawn("gate");
     const { page } = visitor;
     await page.locator("h1:focus").waitFor();
@@ -130,7 +130,7 @@ describe("what is read aloud", () => {
     ]);
   });
 
-  it("is led by single keys, which can be switched off, and of which none decides; the guide is a link away", async () => {
+  it("is reached by single keys, which can be switched off and decide nothing; the guide is a link away", async () => {
     await drawn("gate");
     const { page } = visitor;
     for (const key of ["d", "a", "r", "y", "Enter"]) await page.keyboard.press(key);

@@ -11,7 +11,7 @@ async function begin({ kernel }: Site): Promise<string> {
 }
 
 describe("a gate", () => {
-  it("of a call in doubt shows what the call threw, asks in plain words, and is settled by who has looked", async () => {
+  it("of a call in doubt shows what the call threw, asks in plain words, needs a person who has looked", async () => {
     const send = counted("Note.Send", { effect: "final_write", policyTags: [] }, () => {
       const reset = Object.assign(new Error("connection reset by \u202epeer"), { code: "ECONNRESET" });
       throw new TypeError("fetch failed", { cause: reset });
@@ -101,7 +101,7 @@ describe("a gate", () => {
     expect(await final.page.getByRole("checkbox", { name: /^Select/ }).count()).toBe(0);
   });
 
-  it("that shows something else by now is chosen no more among several; one that takes several votes never is", async () => {
+  it("that shows something else meanwhile is no longer selected; one that takes several votes never is", async () => {
     const { capability } = gatedSteps(2, { gate: { separation: true } });
     await using site = await openSite({ kernel: { capabilities: [capability] } });
     const id = await begin(site);
@@ -175,7 +175,7 @@ describe("what shows that a record holds", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("is asked of other rules on the page of what-ifs, which leads to each decision, and says what is wrong with rules", async () => {
+  it("is judged by other rules on the what-if page, which links each decision and reports wrong rules", async () => {
     await using site = await openSite({ kernel: { capabilities: [publishing().capability] } });
     const id = await begin(site);
     await using visitor = await site.enter(ann);

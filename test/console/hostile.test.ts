@@ -25,7 +25,7 @@ const markup = [
 const hidden = "pay\u202e0001\u2066 to \u200bbob\u0000 \u00adnow\ufeff e\u0301 ‹fake›";
 
 describe("text from outside", () => {
-  it("is text: markup of every kind in titles, payloads, reasons, outputs, comments and errors runs nothing", async () => {
+  it("stays text: no markup in titles, payloads, reasons, outputs, comments and errors runs", async () => {
     const draft = counted("Note.Draft", { effect: "write_draft" }, () => ({ text: markup }));
     const fails = counted("Note.Fail", { effect: "write_draft" }, () => {
       throw new Error(markup);

@@ -332,7 +332,7 @@ describe("a session", () => {
     expect(visitor.complaints).toEqual([]);
   });
 
-  it("is looked at on while its server restarts: the page says so, comes back by itself, and shows what happened", async () => {
+  it("survives a restart of its server: the page says so, returns by itself, and shows what happened", async () => {
     using folder = makeTempFolder();
     const open = (port = 0) => {
       const ledger = sqliteLedger({ path: `${folder.path}/ledger.db` });

@@ -165,7 +165,7 @@ describe("an answer that was not sent", () => {
     await page.getByText("1 answer of yours was not sent.").waitFor();
   });
 
-  it("because the server failed or refuses calls for a while is one, too; a refusal of the answer itself is none", async () => {
+  it("includes one that a failing or refusing server did not take, but no refusal of the answer itself", async () => {
     await using site = await openStory();
     const id = await begin(site);
     await using visitor = await site.enter(ann);

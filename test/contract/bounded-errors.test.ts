@@ -84,7 +84,7 @@ describe("a chain of 100,000 causes", () => {
     expect(KernelError.safeParse(loop).success).toBe(false);
   });
 
-  it("[ERR-16] thrown by an operator, fails its workflow with a code, and the ledger keeps what is bounded", async () => {
+  it("[ERR-16] thrown by an operator, fails its workflow with a code, and the ledger bounds the error", async () => {
     const thrower = work(createWorld(), "Test.Throw", {
       run: () => {
         throw new KernelErrorException(deep);

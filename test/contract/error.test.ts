@@ -265,7 +265,7 @@ describe("executor view", () => {
     );
   });
 
-  it("[ERR-22] every pair of category and severity has a view that keeps code, message, detail and the retry decision", () => {
+  it("[ERR-22] each pair of category and severity has a view with code, message, detail and retry decision", () => {
     for (const category of ErrorCategory.options) {
       for (const severity of Severity.options) {
         for (const retry of [true, false]) {

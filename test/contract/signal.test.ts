@@ -104,7 +104,7 @@ describe("immutability", () => {
     expect(JSON.stringify(signal)).toBe(before);
   });
 
-  it("[SIG-05] a revived Signal is as frozen as a made one, and bodies with cycles or bytes do not hang or throw", () => {
+  it("[SIG-05] a revived Signal is as frozen as a made one; bodies with cycles or bytes do not hang or throw", () => {
     const revived = reviveSignal(throughJson(createDataSignal({ a: [1] }, "X", ref, "t")));
     expect(() => Object.assign((revived.body["data"] as { a: number[] }).a, { 0: 2 })).toThrow(TypeError);
     const cycle: Record<string, unknown> = { bytes: new Uint8Array([1]) };

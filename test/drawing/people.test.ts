@@ -128,7 +128,7 @@ describe("a drawn run", () => {
 });
 
 describe("a drawn plan", () => {
-  it("shows whom a declared gate asks, how many, and what a rejection leads to; and that policy may ask as well", async () => {
+  it("shows who decides a declared gate, how many, a rejection's end, and that policy may add one", async () => {
     const gate: GateSpec = {
       ...{ reason: "over 1,000 EUR", quorum: { approvals: 2, rejections: 2 }, approvers },
       expiry: { after_ms: 60_000, action: "deny" },

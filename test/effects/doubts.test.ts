@@ -286,7 +286,7 @@ describe("the end of a call", () => {
 });
 
 describe("a call that was lost with its process and may not be repeated", () => {
-  it("is asked about at once: no hook of the host's is run for it, whose failure would pass for the call's", async () => {
+  it("is asked about at once: no hook of the host runs for it, whose failure would pass for the call's", async () => {
     const path = freshPath();
     const runs: number[] = [];
     const hook = {

@@ -58,7 +58,7 @@ async function leave(path: string, capability: CapabilityDefinition): Promise<st
 }
 
 describe("the executor", () => {
-  it("[EXE-04] [EXE-09] execute needs an id and the ledger: it goes on with what is left, and pauses at the gate", async () => {
+  it("[EXE-04] [EXE-09] execute needs an id and the ledger: it continues, and pauses at the gate", async () => {
     const { capability, ran, mend } = fourSteps();
     const path = join(folder, "execute.db");
     const id = await leave(path, capability);
@@ -81,7 +81,7 @@ describe("the executor", () => {
     expect(ran()).toEqual(["s2", "s3", "s4"]);
   });
 
-  it("[EXE-09] one step alone runs on while its workflow is held back, and gives its result, COMPLETED with data", async () => {
+  it("[EXE-09] one step alone runs while its workflow is held back, and returns its result as COMPLETED", async () => {
     const end = held<object>();
     const ran: string[] = [];
     const work = counted("Note.Work", {}, ({ context }) => {

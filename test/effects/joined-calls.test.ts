@@ -54,7 +54,7 @@ describe("a joined call", () => {
     ]);
   });
 
-  it("[IDM-04] that may have taken effect is asked about, not timed out, where who made it hears of that last", async () => {
+  it("[IDM-04] that may have taken effect is asked about, not timed out, if its maker hears of that last", async () => {
     const more = { effect: "final_write", timeoutSec: 1, retry: "NONE" } as const;
     const publish = counted("Note.Publish", more, () => new Promise(() => undefined));
     const told = held<void>();
@@ -75,7 +75,7 @@ describe("a joined call", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
-  it("[IDM-04] that may have taken effect is asked about, not refused, where a hook refuses who made it after another has asked", async () => {
+  it("[IDM-04] that may have taken effect is asked about, not refused, if a hook refuses its maker later", async () => {
     const more = { effect: "final_write", timeoutSec: 1, retry: "STANDARD" } as const;
     const publish = counted("Note.Publish", more, () => new Promise(() => undefined));
     const ruled = held<void>();
@@ -100,7 +100,7 @@ describe("a joined call", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
-  it("[IDM-05] that hangs still, and was made again by another step, leaves nothing open as a hook refuses its own", async () => {
+  it("[IDM-05] that still hangs, and was made again by another step, leaves nothing open after a refusal", async () => {
     const [first, ruled] = [held<object>(), held<void>()];
     const more = { effect: "final_write", timeoutSec: 1, retry: "NONE" } as const;
     const publish = counted("Note.Publish", more, () => (publish.calls.length === 1 ? first.promise : { id: 7 }));
@@ -123,7 +123,7 @@ describe("a joined call", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
-  it("[IDM-05] that a person has said to make again is not asked about again as a hook refuses that, though it hangs", async () => {
+  it("[IDM-05] that a person had made again is not asked about again if a hook refuses it while it hangs", async () => {
     const more = { effect: "final_write", timeoutSec: 1, retry: "NONE" } as const;
     const publish = counted("Note.Publish", more, () => new Promise(() => undefined));
     const before = ({ attempt }: { readonly attempt: number }): void => {
@@ -142,7 +142,7 @@ describe("a joined call", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
-  it("[INV-12] that was made while another, let through by its hooks, was asked about its budget was not done elsewhere: it replays", async () => {
+  it("[INV-12] made while another step was asked about its budget replays, and was not done elsewhere", async () => {
     const [ruled, call] = [held<void>(), held<object>()];
     const publish = counted("Note.Publish", { effect: "final_write" }, () => call.promise);
     const before = ({ step_id }: { readonly step_id: string }) => (step_id === "draft" ? undefined : ruled.promise);

@@ -140,7 +140,7 @@ describe("a key", () => {
     expect(next.calls[0]?.input["got"]).toEqual(action?.result_payload);
   });
 
-  it("[IDM-03] [EXE-03] [OPR-02] that has succeeded answers with the stored result, and the operator is not called", async () => {
+  it("[IDM-03] [EXE-03] [OPR-02] that has succeeded answers with the stored result, without a call", async () => {
     const { publish, capability } = twoApplies(() => ({ id: `call ${publish.calls.length}`, deep: { list: [1, 2] } }));
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);
@@ -185,7 +185,7 @@ describe("a key", () => {
     expect(b?.error).toEqual(a?.error);
   });
 
-  it("[IDM-05] that has failed retryably is called again up to its policy's limit; after that the failure stands", async () => {
+  it("[IDM-05] that failed retryably is called again up to its policy's limit; then the failure stands", async () => {
     const busy = (): OperatorError => operatorError({ code: "BUSY", message: "busy", category: "transient" });
     const { publish, capability } = twoApplies(
       () => {
@@ -235,7 +235,7 @@ describe("a key", () => {
     }
   });
 
-  it("[IDM-05] that has failed has one fresh allowance after a restart; one that has succeeded is not called again", async () => {
+  it("[IDM-05] that failed has one fresh allowance after a restart; a success is not called again", async () => {
     const good = counted("Note.Good");
     const bad = counted("Note.Bad", { retry: "STANDARD" }, () => {
       throw operatorError({ code: "BUSY", message: "busy", category: "transient" });

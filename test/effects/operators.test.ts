@@ -7,7 +7,7 @@ import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { anyObject, counted, eventsOf, intent, payloads, refusalOf, step, story } from "../gates/story.ts";
 
 describe("operators are registered", () => {
-  it("[OPR-04] a new type at run time is used by a plan, and its name and version are in the action record", async () => {
+  it("[OPR-04] a type registered at run time is used by a plan; its action names it with its version", async () => {
     const seen: unknown[] = [];
     const late = defineOperator({
       name: "Brand.New",

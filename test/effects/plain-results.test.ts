@@ -52,7 +52,7 @@ describe("the copy as plain JSON", () => {
     }
   });
 
-  it("asks what has toJSON for its plain form, and takes plain objects of another realm and without a prototype", () => {
+  it("calls toJSON if there is one, and takes plain objects of other realms and without a prototype", () => {
     const at = new Date(0);
     const given = {
       at,

@@ -73,7 +73,7 @@ describe("a step whose key", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
-  it("[IDM-05] has failed for good fails alike, asking nobody; after a restart a person is asked before it is called", async () => {
+  it("[IDM-05] has failed for good fails the same way unasked; after a restart a person is asked first", async () => {
     const { publish, options, goOn } = applying();
     await using t = await createTestKernel(options);
     const id = await runBoth(t, goOn);
@@ -87,7 +87,7 @@ describe("a step whose key", () => {
     expect(publish.calls.map(({ context }) => context.step_id)).not.toContain("b");
   });
 
-  it("a person has settled as failed is not asked about by a new plan, as the gate says: a retry may call it again", async () => {
+  it("a person has settled as failed is not asked about by a new plan: a retry may call it again", async () => {
     const lost = () => {
       throw new Error("reset behind the write");
     };
@@ -164,7 +164,7 @@ describe("a step whose key", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
-  it("[INV-12] was in doubt replays though a hook has refused the step since a person had the call made again", async () => {
+  it("[INV-12] was in doubt replays although a hook refused the step after a person had it called again", async () => {
     let isRefusing = false;
     const guard: Middleware = {
       name: "guard",

@@ -56,7 +56,7 @@ describe("a step that is planned anew with the operator and the payload of one t
     expect(await t.kernel.replay(end.workflow_id)).toMatchObject({ identical: true });
   });
 
-  it("[IDM-06] keeps the key though it has another name, and after a plan that called with another payload", async () => {
+  it("[IDM-06] keeps the key under another name, and after a plan that called with another payload", async () => {
     const pay = counted("Bank.Pay", once, throwPlainly);
     const plan = (id: string, sum: number) => ({ steps: [step(id, pay, { params: { sum } })] });
     await using t = await kernelOf([pay], rounds(plan("pay", 5), plan("transfer", 7), plan("settle", 5)));

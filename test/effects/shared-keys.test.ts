@@ -46,7 +46,7 @@ async function endAll({ t, ends }: Sent): Promise<void> {
 const resultOf = async (t: TestKernel, id: string) => (await t.kernel.actions(id)).map((one) => one.result_payload);
 
 describe("one key, in workflows that do the same work again", () => {
-  it("[IDM-03] [INV-15] what was asked of a key says nothing of the one that a new version of the outcome gives the step", async () => {
+  it("[IDM-03] [INV-15] an answer for one key does not count for the key of the outcome's new version", async () => {
     const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
     const publish = counted("Note.Publish", { effect: "final_write" });
     const applying = (id: string, more: object = {}) =>
@@ -92,7 +92,7 @@ describe("one key, in workflows that do the same work again", () => {
     expect((await t.kernel.replay(child)).identical).toBe(true);
   });
 
-  it("[IDM-03] a start that makes no call takes no number of the key: another workflow's call answers both of its steps", async () => {
+  it("[IDM-03] a start without a call takes no number of the key: one call answers both steps", async () => {
     const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
     const publish = counted("Note.Publish", { effect: "final_write" });
     const applying = (id: string) =>
@@ -134,7 +134,7 @@ describe("one key, in workflows that do the same work again", () => {
     expect(publish.calls.length).toBe(1);
   });
 
-  it("[IDM-03] takes effect once where two are begun one after the other: the second has the first one's result", async () => {
+  it("[IDM-03] takes effect once if two begin one after the other: the second gets the first's result", async () => {
     const sent = await failOnce();
     await using t = sent.t;
     const one = await again(t, sent.failed);
@@ -190,7 +190,7 @@ describe("one key, in workflows that do the same work again", () => {
     },
   );
 
-  it("answers nobody who approved another payload than what was called under it: whoever asked is told so", async () => {
+  it("does not answer an approval of another payload than the one that was called: the person is told", async () => {
     const send = counted("Note.Send", { effect: "write_draft" });
     const rule = definePolicy({
       name: "sender",
@@ -244,7 +244,7 @@ describe("one key, in workflows that do the same work again", () => {
     for (const id of [workflow_id, child]) expect((await t.kernel.replay(id)).difference).toBeNull();
   });
 
-  it("[IDM-03] takes effect once where what the second was approved on cannot be told any more: nothing is asked of it", async () => {
+  it("[IDM-03] takes effect once if the second's approved version is not known any more: nobody is asked", async () => {
     let looks = 0;
     const preview = () => {
       looks += 1;
@@ -268,7 +268,7 @@ describe("one key, in workflows that do the same work again", () => {
     expect([ends, send.calls.length]).toEqual([Array(2).fill(["completed", 1, null]), 1]);
   });
 
-  it("[IDM-03] takes effect once where one of two plans the step anew before it was called: it is the other's work still", async () => {
+  it("[IDM-03] takes effect once if one of two plans the step anew before its call: it is the same work", async () => {
     let looks = 0;
     const check = () => {
       looks += 1;
@@ -313,7 +313,7 @@ describe("one key, in workflows that do the same work again", () => {
     },
   );
 
-  it("[IDM-04] is in doubt for others while one calls; what failed for certain may be called by any of them", async () => {
+  it("[IDM-04] is in doubt for others while one calls; any of them may call after a certain failure", async () => {
     const sent = await failOnce();
     await using t = sent.t;
     await again(t, sent.failed);

@@ -41,7 +41,7 @@ async function failWith(answer: () => unknown, effect: "read" | "external_send" 
 }
 
 describe("what an operator throws", () => {
-  it("says for a fetch to a closed port that it was refused, and where: in the ledger, the workflow and its explanation", async () => {
+  it("says that a fetch to a closed port was refused, and where: in ledger, workflow and explanation", async () => {
     const port = await closedPort();
     const { t, state, id, logged } = await failWith(() => fetch(`http://127.0.0.1:${port}/pay`));
     await using _ = t;

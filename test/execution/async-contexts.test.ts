@@ -137,7 +137,7 @@ describe("a host's code", () => {
     expect(strays(seen)).toEqual([]);
   });
 
-  it("that is tried again after a pause runs in the context of its submit, not of whoever moves the timer", async () => {
+  it("that is retried after a pause runs in the context of its submit, not of the timer's mover", async () => {
     const { seen, options } = watched({ failures: 1 });
     await using t = await createTestKernel(options);
     const [who] = people as [string];
@@ -179,7 +179,7 @@ describe("a host's code", () => {
     expect(seen.slice(begun).filter(({ store }) => store !== undefined)).toEqual([]);
   });
 
-  it("that requests share runs in nobody's context: notifiers, the store's writes, and each subscriber's own is kept", async () => {
+  it("that requests share runs in no caller's context: notifiers, store writes; subscribers keep theirs", async () => {
     const { seen, note, options } = watched({ asks: true });
     const ledger = sqliteLedger({ path: freshPath() });
     const append = ledger.append.bind(ledger);

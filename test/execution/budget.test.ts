@@ -21,7 +21,7 @@ const planner = (steps: typeof chain, total_cost: number): Planner => ({
 });
 
 describe("the four points", () => {
-  it("[BUD-01] asked before planning and before each node, charged after each step and for the planner's usage", async () => {
+  it("[BUD-01] are before planning, before each node, after each step, and the planner's usage", async () => {
     const steps = [costing("s1", 3), costing("s2", 5, "s1")];
     await using t = await createTestKernel({ capabilities: [flow([act], steps)], planner: planner(steps, 0.01) });
     const state = await t.run(intent);
@@ -102,7 +102,7 @@ describe("what is spent", () => {
 });
 
 describe("a breach", () => {
-  it("[BUD-03] stops the scheduling: what has not started is skipped, nothing is replanned, the run is blocked", async () => {
+  it("[BUD-03] stops scheduling: unstarted steps are skipped, nothing is replanned, the run is blocked", async () => {
     await using t = await createTestKernel({ capabilities: [flow([act], chain)], budgets: { maxCost: 3 } });
     const state = await t.run(intent);
     expect(state).toMatchObject({ state: "failed", status: "blocked", spent: 3, error: { category: "resource" } });
@@ -132,7 +132,7 @@ describe("a breach", () => {
     expect(state).toMatchObject({ status: "blocked", error: { code: "T5_BUDGET_EXHAUSTED" } });
   });
 
-  it("[BUD-03] a step that waited at its gate while others spent what was left makes no call, once more is left it does", async () => {
+  it("[BUD-03] a step makes no call after its gate if the budget is spent, and calls once it grows", async () => {
     const called: string[] = [];
     const gated = skill("Probe.Gated", () => called.push("s1"), { retry: "NONE" });
     const steps = [step("s1", "Probe.Gated", { gate: { reason: "look" }, estimated_cost: 6 }), costing("s2", 12)];

@@ -208,7 +208,7 @@ describe("the DAG executor, by example", () => {
     expect(result).toMatchObject({ success: false, completed: ["a"], failed: [], cancelled: ["b", "c", "d"] });
   });
 
-  it("[DAG-05] whoever is cancelled is told because of which step, in whatever order the steps are listed", async () => {
+  it("[DAG-05] each cancelled step names the step that caused it, whatever the order of the list", async () => {
     const because: string[] = [];
     const nodes = [
       node("d", "c"),

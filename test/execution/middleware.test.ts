@@ -226,7 +226,7 @@ describe("retries and refusals", () => {
     expect((await t.kernel.trace(state.workflow_id)).steps[0]).toMatchObject({ status: "BLOCKED", attempts: [] });
   });
 
-  it("[MID-07] a middleware that throws prevents the call, and every on-error hook runs even if one fails", async () => {
+  it("[MID-07] a throwing middleware prevents the call, and every on-error hook runs even if one fails", async () => {
     const seen: string[] = [];
     const act = skill("Probe.Act", () => void seen.push("called"), { retry: "NONE" });
     await using t = await createTestKernel({
@@ -266,7 +266,7 @@ describe("retries and refusals", () => {
 });
 
 describe("an abandoned call", () => {
-  it("stays under way when a hook fails the attempt after it: it is not made a second time, and nothing is recorded for it", async () => {
+  it("keeps running when a hook fails the next attempt: it is not repeated, and nothing is recorded", async () => {
     let calls = 0;
     const said: unknown[] = [];
     let speak: () => void = () => undefined;

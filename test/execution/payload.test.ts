@@ -77,7 +77,7 @@ describe("the payload that the operator's schema makes of the params", () => {
     expect(started).toMatchObject({ input: parsed, payload_hash: digest(parsed) });
   });
 
-  it("is one for preview, approval, first and second attempt, also where a default is drawn anew at each reading", async () => {
+  it("is one for preview, approval and all attempts, even if the schema draws a default at each reading", async () => {
     const seen: unknown[] = [];
     const send = skill(
       "Probe.Send",

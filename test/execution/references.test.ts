@@ -154,7 +154,7 @@ describe("text that came from an input", () => {
     await fc.assert(property, { numRuns: 60 });
   });
 
-  it("[STP-06] is text also where the plan function says something else each time, or fails when it is asked again", async () => {
+  it("[STP-06] stays text even if the plan function answers differently or fails when it is called again", async () => {
     let asked = 0;
     const restless = ({ input }: Question) => {
       asked += 1;
@@ -170,7 +170,7 @@ describe("text that came from an input", () => {
     expect(await takenBy(failsLater, { a: attack })).toEqual({ body: attack });
   });
 
-  it("[STP-06] is handed to the plan function as it was sent, and asked for twice only where a brace could matter", async () => {
+  it("[STP-06] reaches the plan function unchanged, which is called twice only if a brace could matter", async () => {
     const seen: string[] = [];
     const paramsOf = ({ input }: Question) => {
       seen.push(input["a"] ?? "");

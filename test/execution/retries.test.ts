@@ -217,7 +217,7 @@ describe("which failures", () => {
     expect(times).toHaveLength(tries);
   });
 
-  it("[RTY-05] an answer that is no JSON is refused for good: the call has happened and is not made again", async () => {
+  it("[RTY-05] an answer that is no JSON is refused for good: the call has happened and is not repeated", async () => {
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
     for (const answer of [cycle, () => 1, { n: Number.NaN }]) {

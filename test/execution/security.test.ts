@@ -68,7 +68,7 @@ async function searchedTool() {
 }
 
 describe("where and with what the checks are called", () => {
-  it("[SEC-01] input before planning, resolved params before the skill, at most 5000 characters of output after it", async () => {
+  it("[SEC-01] input before planning, resolved params before the call, at most 5000 characters of output", async () => {
     const seen: (readonly [string, unknown])[] = [];
     const note = (phase: string, value: unknown) => ({ ok: seen.push([phase, value]) > 0 }) as { ok: true };
     const give = skill("Probe.Give", () => "y".repeat(12_000));
@@ -133,7 +133,7 @@ describe("where and with what the checks are called", () => {
     expect(seen[1]).toContain("said aside");
   });
 
-  it("[SEC-01] [C-36] with checkAllOutput the rest is checked too, in windows of 5000; without, the ledger says what was not", async () => {
+  it("[SEC-01] [C-36] checkAllOutput checks all of it in windows of 5000; else the ledger names the rest", async () => {
     const long = `${"y".repeat(6_000)}${secret}`;
     for (const checkAllOutput of [true, false]) {
       const { state, text } = await searched(() => long, {}, { checkAllOutput });

@@ -38,7 +38,7 @@ describe("the order of a step", () => {
     "trace.append",
   ];
 
-  it("[STP-01] a step passes its seven stages in the seed's order, templates resolved before the first check", async () => {
+  it("[STP-01] a step passes its seven stages in the seed's order; templates are resolved first", async () => {
     const give = skill("Probe.Give", () => 7);
     const take = skill("Probe.Take", () => "done");
     const steps = [
@@ -56,7 +56,7 @@ describe("the order of a step", () => {
     expect(checked).toEqual([{}, { n: 7 }]);
   });
 
-  it("[STP-01] what watches the stages is told of no param, output or text: masking by policy comes after the first", async () => {
+  it("[STP-01] observers of the stages see no param, output or text, since policy masks them later", async () => {
     const secret = "iban-DE02";
     const act = skill("Probe.Act", () => ({ back: secret }));
     const one = oneStep(act, { params: { iban: secret } } as never);
@@ -139,7 +139,7 @@ describe("templates", () => {
       expect(resolveTemplates({ text }, outputs)).toEqual({ text });
   });
 
-  it("[STP-06] the skill gets braces that are no reference to a step's output as they stand, and the ledger tells that it did", async () => {
+  it("[STP-06] braces that refer to no output reach the skill unchanged, and the ledger records that", async () => {
     const seen: unknown[] = [];
     const act = skill("Probe.Act", ({ input }) => void seen.push(input));
     await using t = await createTestKernel({
@@ -244,7 +244,7 @@ describe("the execution context", () => {
     expect(refused).toHaveLength(3);
   });
 
-  it("[STP-11] a retry repeats neither the approval, the policy decision, the notification nor a guarded side effect", async () => {
+  it("[STP-11] a retry repeats no approval, policy decision, notification or guarded side effect", async () => {
     const effects: number[] = [];
     const told: unknown[] = [];
     const calls: number[] = [];

@@ -162,7 +162,7 @@ describe("a call that outlives its time", () => {
     expect(traced?.attempts.map((a) => a.outcome)).toEqual(["timed_out", "succeeded"]);
   });
 
-  it("[TMO-04] one that ignores it and answers at 3 s is not called again: that answer is the result (B-01)", async () => {
+  it("[TMO-04] one that ignores it and answers at 3 s is not called again: its answer counts (B-01)", async () => {
     const { clock, began, answerAt, calls, now } = timeline();
     const act = skill(
       "Probe.Act",
@@ -182,7 +182,7 @@ describe("a call that outlives its time", () => {
     expect(traced?.attempts).toMatchObject([{ attempt: 1, outcome: "timed_out", duration_ms: 2_000 }]);
   });
 
-  it("[TMO-04] one that ignores it and never answers is in doubt after its last attempt, never called twice", async () => {
+  it("[TMO-04] one that ignores it and never answers is in doubt after its last attempt, called once", async () => {
     const { clock, began, calls } = timeline();
     const act = skill(
       "Probe.Act",

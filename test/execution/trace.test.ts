@@ -108,7 +108,7 @@ describe("model calls", () => {
     trace: { trace_id: "provider-7", trace_type: "chat" },
   };
 
-  it("[TRC-05] an LLM operator's call is listed with its provider trace, tokens and cost, as its action has them", async () => {
+  it("[TRC-05] an LLM operator's call lists its provider trace, tokens and cost, as its action does", async () => {
     const say = (name: string, kind: "llm" | "skill") =>
       skill(
         name,

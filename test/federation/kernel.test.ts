@@ -10,7 +10,7 @@ import { change, openReplica, type Replica, recordsOf, tenantEvents } from "./re
 const sync = ({ t }: Replica, ...changes: FederatedChange[]) => t.kernel.memory.sync({ tenant_id: 1, changes });
 
 describe("memory.sync", () => {
-  it("[FED-02] each merged change is a memory record with its origin as source, in one row with the report", async () => {
+  it("[FED-02] makes each merged change a memory record with its origin, in one row with the report", async () => {
     await using b = await openReplica("b");
     const report = await sync(b, change({ key: "x" }), change({ key: "y", value: { n: 2 } }));
     expect(report).toEqual({ applied: 2, stale: [], rejected: [] });
@@ -141,7 +141,7 @@ describe("memory.sync", () => {
 });
 
 describe("alerts", () => {
-  it("[FED-06] a report with stale or rejected entries is one Signal to T6, with keys and reasons, and reaches notify", async () => {
+  it("[FED-06] a report with stale or rejected entries is one Signal to T6, and reaches notify", async () => {
     const told: RpcNotification[] = [];
     await using b = await openReplica("b", { notify: (n) => void told.push(n) });
     await sync(b, change({ version: 2 }));
@@ -200,7 +200,7 @@ describe("replicas", () => {
     expect(await recordsOf(other)).toEqual([change({ version: 9, value: "faster" })]);
   });
 
-  it("[FED-05] a host's own write is the next version of its key and can be sent; a plain one is not replicated", async () => {
+  it("[FED-05] a host's write is the next version of its key and is sent; a plain one is not replicated", async () => {
     await using b = await openReplica("b");
     await sync(b, change({ version: 7 }));
     const record = { tenant_id: 1, key: "fact", type: "note", value: "mine", source: "host", confidence: 1 };
@@ -264,7 +264,7 @@ describe("replicas", () => {
     expect(await b.t.kernel.verify()).toMatchObject({ ok: true, checked: 80 });
   });
 
-  it("[FED-05] three kernels that received the same changes in other orders and batches hold the same records", async () => {
+  it("[FED-05] three kernels with the same changes in different orders and batches hold the same records", async () => {
     const one = fc.record({
       origin: fc.constantFrom("a", "b", "c"),
       key: fc.constantFrom("k1", "k2"),

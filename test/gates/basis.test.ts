@@ -63,7 +63,7 @@ describe("what a preview rests on", () => {
     expect(publish.calls.map(({ context }) => context.basis)).toEqual([basis]);
   });
 
-  it("[GAT-05] changed before a vote is taken, the vote is refused and the gate is opened again on what stands now", async () => {
+  it("[GAT-05] changed before a vote, the vote is refused and the gate is opened again on the new one", async () => {
     const { capability, publish, world } = board();
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id: id } = await t.run(intent);
@@ -78,7 +78,7 @@ describe("what a preview rests on", () => {
     expect(publish.calls).toHaveLength(1);
   });
 
-  it("[GAT-05] gone before a vote is taken, it rests on nothing from then on: that has a digest too, and can be approved", async () => {
+  it("[GAT-05] gone before a vote, the gate rests on nothing: that has a digest too, and can be approved", async () => {
     const { capability, publish, world } = board();
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id: id } = await t.run(intent);
@@ -94,7 +94,7 @@ describe("what a preview rests on", () => {
     expect((await t.kernel.replay(id)).identical).toBe(true);
   });
 
-  it("[GAT-03] an approval of what it rested on before, sent again, is no approval of what it rests on now", async () => {
+  it("[GAT-03] an approval of the earlier basis, sent again, does not approve the present one", async () => {
     const { capability, publish, world } = board();
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id: id } = await t.run(intent);
@@ -115,7 +115,7 @@ describe("what a preview rests on", () => {
     expect((await t.rest(id)).state).toBe("cancelled");
   });
 
-  it("[GAT-05] changed after the approval and before the call, the gate is asked again and nothing is called", async () => {
+  it("[GAT-05] changed between the approval and the call, the gate is asked again and nothing is called", async () => {
     const { crowded, publish, world, busy } = board();
     await using t = await createTestKernel({ capabilities: [crowded], limits: { maxConcurrentSteps: 1 } });
     const id = await t.submit(intent);
@@ -153,7 +153,7 @@ describe("what a preview rests on", () => {
     expect((await gateOf(t, id, gateId)).status).toBe("open");
   });
 
-  it("[GAT-05] changed when a gate would be allowed for want of a word, it is asked again for as long as at first", async () => {
+  it("[GAT-05] changed when an expiry would allow the gate, it is asked again for the full time", async () => {
     const { capability, publish, world } = board({ expiry: { after_ms: hour, action: "allow" } });
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id: id } = await t.run(intent);
@@ -255,7 +255,7 @@ describe("what a preview rests on", () => {
   });
 });
 
-it("[GAT-05] what is signed names what the gate rests on; of one that rests on nothing the words are as before", async () => {
+it("[GAT-05] a signature names the basis of the gate; without a basis its claims are as before", async () => {
   const { capability } = board();
   await using t = await createTestKernel({ capabilities: [capability] });
   const { workflow_id: id } = await t.run(intent);

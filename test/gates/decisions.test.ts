@@ -22,7 +22,7 @@ import {
 const target = { type: "Draft.Note", outcome_id: "out_1" };
 
 describe("a decision", () => {
-  it("[GAT-01] names tenant, principal, gate, approve or reject, target and apply targets; no other word is one", () => {
+  it("[GAT-01] names tenant, principal, gate, approve or reject, target and apply targets, and no other word", () => {
     const request = {
       ...testCaller,
       gate_id: "gate-s6",
@@ -192,7 +192,7 @@ describe("what a decision does", () => {
     expect(publish.calls[0]?.input).toEqual({ text: "draft 1", to: "board" });
   });
 
-  it("[GAT-04] a rejection ends the step as denied by a person, uncalled, and skips what depends on it by name", async () => {
+  it("[GAT-04] a rejection ends the step as denied by a person, uncalled, and skips dependents by name", async () => {
     const { draft, publish } = publishing();
     const after = counted("Note.Tell");
     const rows = [

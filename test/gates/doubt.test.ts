@@ -50,7 +50,7 @@ describe("an in-doubt gate", () => {
     expect(send.calls).toHaveLength(1);
   });
 
-  it("carries what is on record of the call: when it began, what it threw with its causes, and nothing where it was lost", async () => {
+  it("carries the record of the call: its beginning, and the error that it threw with its causes", async () => {
     const cause = Object.assign(new Error("connection reset by peer"), { code: "ECONNRESET" });
     const send = counted("Note.Send", { effect: "write_draft" }, () => {
       throw new TypeError("fetch failed", { cause });
@@ -72,7 +72,7 @@ describe("an in-doubt gate", () => {
     expect((await t.kernel.verify()).ok).toBe(true);
   });
 
-  it("says when the call began and what each answer leads to: one that failed may be called again by a new plan", async () => {
+  it("says when the call began and what each answer leads to: a new plan may call a failed one again", async () => {
     const { capability, send } = lostCall();
     await using t = await createTestKernel({ capabilities: [capability] });
     const id = await lost(t);

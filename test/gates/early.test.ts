@@ -95,7 +95,7 @@ describe("a decision before its gate opens", () => {
     expect(await t.types(id)).not.toContain("WORKFLOW_WAITING");
   });
 
-  it("[GAT-07] with an edit is refused, for what it changes was not shown; nothing of it is lost at the gate", async () => {
+  it("[GAT-07] with an edit is refused, since nothing was shown; the edit can be made at the gate", async () => {
     const { capability, send, finish } = slowThenGate();
     await using t = await createTestKernel({ capabilities: [capability] });
     const id = await started(t);
@@ -160,7 +160,7 @@ describe("a decision before its gate opens", () => {
     expect(send.calls).toHaveLength(0);
   });
 
-  it("[GAT-07] without a digest is refused as a conflict, and so is one on a gate that is not in the plan", async () => {
+  it("[GAT-07] without a digest is refused as a conflict, and so is one on a gate outside the plan", async () => {
     const { capability, send, finish } = slowThenGate();
     await using t = await createTestKernel({ capabilities: [capability] });
     const id = await started(t);
@@ -188,7 +188,7 @@ describe("a decision before its gate opens", () => {
     expect(send.calls).toHaveLength(1);
   });
 
-  it("[GAT-07] of a role the gate is not for is void: nobody decides early what they could not decide at the gate", async () => {
+  it("[GAT-07] by a role that may not decide the gate is void: nobody gains power by deciding early", async () => {
     const { capability, send, finish } = slowThenGate({ roles: ["admin"] });
     await using t = await createTestKernel({ capabilities: [capability] });
     const id = await started(t);

@@ -19,7 +19,7 @@ function board() {
 }
 
 describe("a revised gate", () => {
-  it("[GAT-03] an edit that made it rest on something else is answered alike when it comes again, and approves nothing", async () => {
+  it("[GAT-03] repeats the answer for a repeated edit that changed the basis, and approves nothing", async () => {
     const { capability, publish } = board();
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id: id } = await t.run(intent);

@@ -48,7 +48,7 @@ async function readings(t: TestKernel, id: string, gateId: string): Promise<read
 }
 
 describe("what may be edited at a gate", () => {
-  it("[GAT-01] is the outcome where the step applies one: its content and its schema, wherever the gate is read", async () => {
+  it("[GAT-01] is the outcome if the step applies one: its content and schema, wherever the gate is read", async () => {
     const { capability } = publishing();
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);
@@ -84,7 +84,7 @@ describe("what may be edited at a gate", () => {
     expect((await payloads(t, workflow_id, "GATE_OPENED"))[0]?.gate).not.toHaveProperty("editable");
   });
 
-  it("[GAT-01] is nothing at a gate that is closed, and where the call takes nothing of the outcome as it is", async () => {
+  it("[GAT-01] is nothing at a closed gate, and if the call takes no part of the outcome unchanged", async () => {
     const { capability } = rendered({ text: "{{render.output.html}}" });
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);
@@ -141,7 +141,7 @@ describe("an edit", () => {
     },
   );
 
-  it("[GAT-05] of a payload in what the operator's schema drops changes nothing of its input, and is refused", async () => {
+  it("[GAT-05] of a member that the operator's schema drops changes no input, and is refused", async () => {
     const write = counted("Note.Write", { effect: "final_write", input: z.object({ text: z.string() }) });
     const capability = story([write], [step("w", write, { params: { text: "a" } })]);
     await using t = await createTestKernel({ capabilities: [capability] });
@@ -164,7 +164,7 @@ describe("an edit", () => {
     }
   });
 
-  it("[GAT-03] repeated by who made it is answered as it was, and voids no vote; by somebody else it changes nothing", async () => {
+  it("[GAT-03] repeated by its author is answered again and voids no vote; another's repetition is void", async () => {
     const { capability } = publishing({ gate: { quorum: { approvals: 3 } } });
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);

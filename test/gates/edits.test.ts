@@ -20,7 +20,7 @@ import {
 const edit = { text: "what I meant" };
 
 describe("an edit at a gate", () => {
-  it("makes a new version of the outcome, and the version that is shown is the one that runs and becomes final", async () => {
+  it("makes a new version of the outcome, and the shown version is the one that runs and becomes final", async () => {
     const { capability, publish } = publishing();
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id, correlation_id, outcomes } = await t.run(intent);

@@ -31,7 +31,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (ms: number): string => new Date(start + ms).toISOString();
 
 describe("a gate with a ladder", () => {
-  it("adds the role of each rung in turn, and does what its expiry says at the time that counts from its opening", async () => {
+  it("adds the role of each rung in turn, and expires at the time that counts from its opening", async () => {
     const { capability, sent } = gated({ ...ladder, expiry: { after_ms: 4 * minute, action: "deny" } } as never);
     await using t = await createTestKernel({ capabilities: [capability], roles });
     const id = await waiting(t);
@@ -94,7 +94,7 @@ describe("a gate with a ladder", () => {
     expect((await gate()).status).toBe("expired");
   });
 
-  it("expires before a decision that comes after its expiry, though a rung fell due as well and no timer has fired", async () => {
+  it("expires before a later decision, even if a rung fell due as well and no timer has fired", async () => {
     const { capability, sent } = gated({ ...ladder, expiry: { after_ms: 4 * minute, action: "deny" } } as never);
     const clock = createVirtualClock(start);
     let slept = 0;

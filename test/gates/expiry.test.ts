@@ -104,7 +104,7 @@ describe("a gate with an expiry", () => {
     expect(send.calls).toHaveLength(1);
   });
 
-  it("that was denied by time ends its step with a code and a next step of its own, and takes no decision any more", async () => {
+  it("that expired with a denial ends its step with its own code and next step, and takes no decision", async () => {
     const { capability, send } = expiring("deny");
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);

@@ -92,7 +92,7 @@ it("what becomes final is the version that was applied, whatever somebody made o
   expect(finals.map(({ outcome: { version, content } }) => [version, content])).toEqual([[3, { text: "drafted" }]]);
 });
 
-it("what was edited and approved, and whose call is in doubt, is not made again behind the question: the answer calls what it shows", async () => {
+it("an edited and approved call in doubt is not repeated behind its question: the answer repeats it", async () => {
   const publish = counted("Note.Publish", { effect: "final_write" }, () => {
     if (publish.calls.length === 1) throw new Error("the line broke");
     return {};

@@ -100,7 +100,7 @@ describe("a decision by the payload alone", () => {
     expect(await elsewhere()).toMatchObject({ code: "T5_GATE_CONFLICT", detail: { payload_digest } });
   });
 
-  it("[GAT-01] settles the call in doubt where it says what became of it, not the gate that was before it", async () => {
+  it("[GAT-01] settles the call in doubt if it has a resolution, not the gate before it", async () => {
     const lost = counted("Note.Lost", { effect: "final_write", timeoutSec: 1 }, () => new Promise(() => undefined));
     await using t = await createTestKernel({ capabilities: [story([lost], [step("s1", lost)])] });
     const { workflow_id } = await t.run(intent);
@@ -118,7 +118,7 @@ describe("a decision by the payload alone", () => {
 describe("a decision with an idempotency key", () => {
   const keyed = (payload_digest: string, idempotency_key: string) => ({ ...byDigest(payload_digest), idempotency_key });
 
-  it("[GAT-03] gets its recorded answer when it is sent again, from every process, and never reaches the next gate", async () => {
+  it("[GAT-03] gets its recorded answer again, from every process, and never reaches the next gate", async () => {
     const { capability, send, shown } = sameTwice();
     const ledger = memoryLedger();
     const first = await createTestKernel({ capabilities: [capability], ledger });
@@ -228,7 +228,7 @@ describe("a decision that names nothing", () => {
 });
 
 describe("a rejection by the payload alone", () => {
-  it("[GAT-01] settles the call in doubt that is asked about, though the gate before that call is decided", async () => {
+  it("[GAT-01] settles the call in doubt that is asked about, though the gate before it is decided", async () => {
     const lost = counted("Note.Lost", { effect: "final_write", timeoutSec: 1 }, () => new Promise(() => undefined));
     await using t = await createTestKernel({ capabilities: [story([lost], [step("s1", lost)])] });
     const { workflow_id } = await t.run(intent);
@@ -270,7 +270,7 @@ describe("a gate that was revised", () => {
     },
   );
 
-  it("[GAT-03] answers the edit that revised it alike when it comes again, also by the payload it was made on", async () => {
+  it("[GAT-03] answers the repeated edit that revised it, also by the payload that it was made on", async () => {
     const { t, id, before } = await revised();
     await using _ = t;
     const { sequence } = await t.kernel.workflow(id);

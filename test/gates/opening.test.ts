@@ -141,7 +141,7 @@ describe("a gate opens", () => {
     ]);
   });
 
-  it("one after the other for steps in a row, and the payload asked about is resolved from what ran before", async () => {
+  it("one after another for steps in a row, with payloads resolved from the steps before", async () => {
     const send = counted("Note.Send");
     const rows = [
       step("a", send, { gate: {}, params: { n: 1 } }),

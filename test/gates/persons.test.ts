@@ -158,7 +158,7 @@ describe("one person under two names", () => {
     expect(await steps(t, id, ["GATE_VOTED", "USER_APPROVED"])).toEqual(["GATE_VOTED:s1"]);
   });
 
-  it("[GAT-07] lends no seat to their other name, nor to who asked for the work, and votes no second time through a loan", async () => {
+  it("[GAT-07] lends no seat to their other name or to a requester, and has no second vote by delegation", async () => {
     const people = [ann, robot, bob, cat];
     const { capability } = gated({ approvers: typed(...people), quorum: { approvals: 2 }, separation: true });
     await using t = await createTestKernel({ capabilities: [capability], samePerson });

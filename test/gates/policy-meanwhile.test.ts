@@ -6,7 +6,7 @@ import { letRun } from "../../src/testing/let-run.ts";
 import { ann, bob } from "./people.ts";
 import { asShown, counted, gateOf, intent, refusalOf, step, story } from "./story.ts";
 
-it("two decisions on a gate of an earlier policy are both refused, though the first has it shown again while the second waits", async () => {
+it("two decisions on a gate of an earlier policy are both refused, though the first opens it again", async () => {
   const write = counted("Note.Write");
   const capability = story([write], [step("w", write, { gate: { reason: "look" } })]);
   const ledger = memoryLedger();

@@ -76,7 +76,7 @@ describe("votes from two processes", () => {
     },
   );
 
-  it("with edits that policy thinks about are written whole: neither has the other begin anew, however long that takes", async () => {
+  it("with edits that policy judges slowly are written whole: neither makes the other begin anew", async () => {
     const verdict = held<null>();
     const thinking = definePolicy({
       name: "thinking",

@@ -24,7 +24,7 @@ const decisions = ["GATE_VOTED", "USER_APPROVED", "USER_REJECTED"];
 const names = [ann, bob, cat].map(({ type, id }) => ({ type, id }));
 
 describe("n of m", () => {
-  it("[GAT-02] each vote is an event of its voter's; the one that completes the quorum decides in the same commit", async () => {
+  it("[GAT-02] each vote is an event of its voter; the completing one decides in the same commit", async () => {
     const { capability, sent } = gated({ quorum: { approvals: 2 } });
     await using t = await createTestKernel({ capabilities: [capability] });
     const id = await waiting(t);
@@ -112,7 +112,7 @@ describe("n of m", () => {
     },
   );
 
-  it("whoever votes in whatever order, the gate closes with the first side that has enough, and never before", async () => {
+  it("in whatever order votes come, the gate closes with the first side that has enough", async () => {
     const vote = fc.record({
       who: fc.constantFrom(ann, bob, cat, dan),
       decision: fc.constantFrom("approve", "reject"),

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { gatedSteps, gateOf, intent } from "./story.ts";
 
-it("a rejection leaves the gates of other branches open, and ends the workflow as cancelled once they have ended", async () => {
+it("a rejection leaves gates of other branches open; the workflow ends as cancelled after them", async () => {
   const { capability, sent } = gatedSteps(2);
   await using t = await createTestKernel({ capabilities: [capability] });
   const { workflow_id } = await t.run(intent);

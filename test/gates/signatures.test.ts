@@ -171,7 +171,7 @@ describe("a forged, transplanted or replayed signature", () => {
     expect((await t.kernel.verify(id)).ok).toBe(true);
   });
 
-  it("cannot decide alone a second time, where its gate was opened again and shows once more what was signed", async () => {
+  it("cannot decide alone a second time at a gate that was opened again with the signed payload", async () => {
     const world = { hangs: "nothing" };
     const preview = () => ({ preview: "a note", diff: null, basis: [{ name: "board", digest: world.hangs }] });
     const publish = counted("Note.Publish", { effect: "final_write", preview });

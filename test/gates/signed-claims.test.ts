@@ -252,7 +252,7 @@ describe("where an outcome is applied", () => {
     expect(await badIn(changed(forged, "USER_APPROVED", { signature: { jws, jwk: known, kid: null } }))).toEqual([]);
   });
 
-  it("is one place for all whose votes carry it: who names another is refused, and each signature says it", async () => {
+  it("is one place for all votes that carry it: another one is refused, and each signature names it", async () => {
     await using fixture = await open(two);
     const { t, id, publish } = fixture;
     const vote = async (who: Person, apply_targets: readonly string[]) =>

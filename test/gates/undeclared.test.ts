@@ -110,7 +110,7 @@ describe("a decision before its workflow has a plan", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
-  it("[GAT-07] decides nothing at a gate that the plan does not have, and takes no more room than a gate's", async () => {
+  it("[GAT-07] decides nothing at a gate outside the plan, and takes no more room than one gate has", async () => {
     const { options, send, release } = planLater();
     await using t = await createTestKernel({ ...options, limits: { maxGateEntries: 2 } });
     const id = await t.submit(intent);

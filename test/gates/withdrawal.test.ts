@@ -62,7 +62,7 @@ describe("withdrawing a vote", () => {
     expect((await approve(t, id, requester)).status).toBe("resumed");
   });
 
-  it("is undone by no race: a withdrawal and the completing vote at once leave a gate that its votes carry, or an open one", async () => {
+  it("and the completing vote in a race leave a decided gate that its votes carry, or an open one", async () => {
     const { capability, sent } = gated(twoVotes);
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);

@@ -85,7 +85,7 @@ describe("the token of a call", () => {
     expect(usage?.invocations).toBe(calls.length);
   });
 
-  it("that was lost with its process is over; the call made again is a token of its own, and counts as one", async () => {
+  it("that was lost with its process is over; the repeated call has its own token, and counts once", async () => {
     const ledger = memoryLedger();
     const { operator, ends } = held({ idempotent: true });
     const options = { ledger, capabilities: [oneStep(operator)], budgets: { limits } };

@@ -20,7 +20,7 @@ const flaky = (failures: number) => {
 };
 
 describe("tokens of a workflow", () => {
-  it("[BUD-05] a step that succeeds at its third attempt is charged once to the request, and three times to its capability", async () => {
+  it("[BUD-05] a step that succeeds at its third attempt charges the request once, its capability thrice", async () => {
     await using t = await createTestKernel({
       capabilities: [flow([flaky(2)], [step("s1", "Probe.Flaky", { estimated_cost: 2 })])],
     });
@@ -35,7 +35,7 @@ describe("tokens of a workflow", () => {
     expect(acts.map((e) => e.detail["invocations"])).toEqual([1, 2, 3]);
   });
 
-  it("[REG-06] loading a package registers it and its operators; an operator's usage rises with each action", async () => {
+  it("[REG-06] loading a package registers it and its operators; an operator's usage rises per action", async () => {
     const work = skill("Probe.Work", () => "done", { resources: { tokens: 40 }, limits: { max_invocations: 9 } });
     const steps = [step("s1", "Probe.Work"), step("s2", "Probe.Work", { params: { n: 2 }, depends_on: ["s1"] })];
     await using t = await createTestKernel({ capabilities: [flow([work], steps)] });
@@ -56,7 +56,7 @@ describe("tokens of a workflow", () => {
     expect((await t.kernel.tokens.governor(workflow_id)).tokens).toEqual({ limit: null, consumed: 80 });
   });
 
-  it("[CARD-21] one run has Signals, tokens, ledger events, keyed actions, a trace and progress, all telling of the same", async () => {
+  it("[CARD-21] one run has Signals, tokens, ledger events, keyed actions, trace and progress that agree", async () => {
     const work = skill("Probe.Work", ({ stream }) => {
       stream("half");
       return "done";

@@ -246,7 +246,7 @@ describe("the guide's verifiers and the kernel", () => {
     expect([null, "spelling", "format"].every((reason) => met.has(reason))).toBe(true);
   });
 
-  it("refuse bytes that are not UTF-8, also where the hash is that of the text that a lenient decoder reads", async () => {
+  it("refuse bytes that are not UTF-8, even if the hash is that of a lenient decoder's text", async () => {
     const forged = notUtf8.map(member);
     for (const judged of [...(await judgeBoth(forged)), ...(await judgeBoth(forged.map(lenient)))])
       expect(judged).not.toContain(null);
@@ -258,7 +258,7 @@ describe("the guide's verifiers and the kernel", () => {
     await judgeExport([...envelopes, ...bodies, ...rows]);
   });
 
-  it("differ in what the guide says that the verifiers leave to the kernel: an event type that nobody knows", async () => {
+  it("differ as the guide says in what the verifiers leave to the kernel: an unknown event type", async () => {
     const unknown = body((text) => text.replace(/"type":"[^"]*"/, '"type":"SOMETHING_ELSE"'));
     const file = fileOf("db");
     await writeForgedLedger(file, base, [unknown]);

@@ -69,7 +69,7 @@ describe("the programs of README and guide", () => {
     },
   );
 
-  it("[CARD-22] the README has one each of embedding, approvals and inspection, and all of them print something", () => {
+  it("[CARD-22] the README has one each of embedding, approvals and inspection, and all of them print", () => {
     const sections = programsOf("readme", readme.blocks).map(({ section }) => section.toLowerCase());
     for (const topic of ["embedding", "approvals", "inspection"]) expect(sections.join("\n")).toContain(topic);
     expect(programs.filter(({ prints }) => prints.length === 0).map(({ name }) => name)).toEqual([]);

@@ -121,7 +121,7 @@ describe.skipIf(!canClone)("in a fresh clone, as the README prints it,", () => {
     expect(readme).toMatch(/`npm ci` takes .* minutes/);
   });
 
-  it("the first commands are npm ci, npm start, npm run build and npm cit; npm start drafts, stops at the gate, says how to go on", async () => {
+  it("the first commands are npm ci, start, run build and cit; npm start stops at the gate with a hint", async () => {
     expect(commands.split("\n").map((line) => line.replace(/\s+#.*$/, ""))).toEqual([
       "npm ci && npm start",
       "npm run build",
@@ -151,7 +151,7 @@ describe.skipIf(!canClone)("in a fresh clone, as the README prints it,", () => {
     expect(manifest).toContain(`"countersign": "file:${clone}"`);
   });
 
-  it("the story over HTTP ends with the notes written, and prints no more than a person can scroll through", async () => {
+  it("the story over HTTP ends with the notes written, and prints little enough for a person to scroll", async () => {
     const port = await freePort();
     const server = start(`${serve} --port ${port} --db story.db`, clone);
     try {
@@ -179,7 +179,7 @@ describe.skipIf(!canClone)("in a fresh clone, as the README prints it,", () => {
     });
   }
 
-  it("the story over HTTP ends where the payload is the whole history, longer than a shell takes as an argument", async () => {
+  it("the story over HTTP ends with the whole history as payload, too long for a shell argument", async () => {
     const port = await freePort();
     await lengthenHistory();
     const server = start(`${serve} --port ${port} --db whole.db`, clone);

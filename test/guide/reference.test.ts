@@ -9,7 +9,7 @@ import type { ReferenceCheck } from "./make-reference.ts";
 const mostUnexported = 80;
 
 describe("the reference of the entries", () => {
-  it("has a sentence for every name, every option and every member of requests and answers, and names few types that nobody can import", () => {
+  it("has a sentence for each name, option and member, and names few types that cannot be imported", () => {
     const maker = join(root, "test/guide/make-reference.ts");
     const told = execFileSync(process.execPath, [maker, "--check"], { encoding: "utf8", maxBuffer: 10_000_000 });
     const { exported, undocumented, members, unexported } = JSON.parse(told) as ReferenceCheck;

@@ -43,7 +43,7 @@ async function twoProcesses() {
 }
 
 describe("a host that dispatches", () => {
-  it("is told of each request and decision once it is committed, and the workflow goes on only where it is driven", async () => {
+  it("gets each request and decision once it is committed, and the workflow runs only where it is driven", async () => {
     const { world, door, driver, taker, runner } = await twoProcesses();
     await using first = taker;
     await using second = runner;

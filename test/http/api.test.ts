@@ -219,7 +219,7 @@ describe("the process", () => {
     expect([stopped.status, codeOf(stopped)]).toEqual([503, "T0_KERNEL_STOPPED"]);
   });
 
-  it("is not ready where its ledger cannot be written, or does not answer in time; it is healthy all the same", async () => {
+  it("is not ready if its ledger cannot be written or is too slow to answer; it is still healthy", async () => {
     let check = () => Promise.resolve();
     await using edge = await openEdge({ ledger: { ...sqliteLedger({}), check: () => check() } });
     const ready = async () => (await edge.ask("/ready", { as: null })).body;
@@ -246,7 +246,7 @@ describe("the process", () => {
     expect([told.status, codeOf(told)]).toEqual([404, "T0_HTTP_ROUTE_UNKNOWN"]);
   });
 
-  it("an address that is there for other methods names them; OPTIONS asks for them, HEAD is GET without its body", async () => {
+  it("an address with other methods names them; OPTIONS lists them, HEAD is GET without its body", async () => {
     await using edge = await openEdge();
     for (const [method, path, allow] of [
       ["GET", submitPath, "POST, OPTIONS"],

@@ -37,7 +37,7 @@ async function openStranded(tenants: readonly number[], limits = {}) {
 const examine = (edge: EdgeUnderTest, body: object = {}, as = "own") => edge.fetch("/v1/kernel/doctor", { body, as });
 
 describe("the doctor", () => {
-  it("finds what the caller's tenant cannot go on with, and the ways out; of other tenants it tells nothing", async () => {
+  it("finds the workflows of the caller's tenant that cannot continue, and the ways out; no others", async () => {
     const { ids, edge } = await openStranded([1, 2]);
     await using _ = edge;
     const [finding, report, ...more] = (await readMessages(await examine(edge))).map(({ data }) => data);
@@ -65,7 +65,7 @@ describe("the doctor", () => {
     expect([wrong.status, codeOf(wrong)]).toEqual([400, "T0_VALIDATION_SCHEMA_MISMATCH"]);
   });
 
-  it("tells so many findings at most and counts the others; a caller has one at a time, and may come again", async () => {
+  it("lists a limited number of findings and counts the others; a caller has one search at a time", async () => {
     const { edge } = await openStranded([1, 1, 1], { maxDoctorFindings: 1 });
     await using _ = edge;
     const left = await examine(edge);

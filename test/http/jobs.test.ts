@@ -61,7 +61,7 @@ describe("a job that is done in time", () => {
 });
 
 describe("a job that is not done", () => {
-  it("because a person is asked says so at once; decided, the same key gets what it gave, or that it was refused", async () => {
+  it("because of a gate answers so at once; after the decision the same key gets the result or refusal", async () => {
     await using edge = await openEdge(gated());
     for (const [key, decision, status] of [
       ["a", "approve", 200],

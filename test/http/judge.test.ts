@@ -87,7 +87,7 @@ const collect = async <T>(items: AsyncGenerator<T, void, void>): Promise<readonl
 const isIn = (state: string) => (item: FeedItem) => item.type === "workflow" && item.state === state;
 
 describe("a client that others wrote", () => {
-  it("[STR-03] (A-42) follows a workflow through two restarts of its server without gap or repeat, and then stops", async () => {
+  it("[STR-03] (A-42) follows a workflow through two restarts of its server without gap or repetition", async () => {
     let server = await serve(await runs());
     const { port } = server;
     const id = await submit(server.kernel);

@@ -172,7 +172,7 @@ describe("after a restart", () => {
 });
 
 describe("two processes on one file", () => {
-  it("[ATH-07] sign one another's sessions out: streams close within `recheckMs`, and those of others go on", async () => {
+  it("[ATH-07] sign out each other's sessions: their streams close within `recheckMs`, others continue", async () => {
     const path = freshPath();
     const ledger = sqliteLedger({ path });
     await using edge = await openEdge({ ledger }, { sessions: { store: ledger.sessions } });
@@ -205,7 +205,7 @@ describe("two processes on one file", () => {
 });
 
 describe("signing out everywhere", () => {
-  it("ends all sessions of the principal and their links, at once and with their streams, and nobody else's", async () => {
+  it("ends all sessions and links of the principal at once, with their streams, and no others", async () => {
     await using edge = await openEdge({}, { sessions: {} });
     const enter = async (path: string) => {
       const headers = { "content-type": "application/x-www-form-urlencoded" };

@@ -44,7 +44,7 @@ describe("the document", () => {
     expect(beside.map(({ path }) => path)).toEqual([]);
   });
 
-  it("tells each schema once: every reference leads somewhere, and nothing is told that nothing refers to", async () => {
+  it("states each schema once: every reference resolves, and every schema is referred to", async () => {
     const { document } = await shown();
     const text = JSON.stringify(document);
     const refs = new Set([...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name));

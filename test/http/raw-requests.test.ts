@@ -171,7 +171,7 @@ describe("a path", () => {
 });
 
 describe("a body", () => {
-  it("[API-01] that announces more than the limit is refused before it comes, one that brings more while it comes", async () => {
+  it("[API-01] that announces too much is refused at once, and one that sends too much while it arrives", async () => {
     await using server = await openRawServer({}, { limits: { maxBodyBytes: 1000 } });
     const host = `host: ${server.host}`;
     const announced = await server.say(head(post, [host, bearer, json, "content-length: 99999999"]));

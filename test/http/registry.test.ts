@@ -55,7 +55,7 @@ describe("registered capabilities", () => {
     }
   });
 
-  it("one is read in its newest version or in the one that is named; another name, or no version, is refused", async () => {
+  it("one is read in its newest or in a named version; another name, or no version, is refused", async () => {
     await using edge = await openEdge({ capabilities: twoVersions() });
     const version = async (query: string) => (await edge.ask<CapabilityView>(`${path}/${intent}${query}`)).body.version;
     expect([await version(""), await version("?version=1.0")]).toEqual(["1.10", "1.0"]);

@@ -44,7 +44,7 @@ let folder: TempFolder;
 afterEach(() => folder[Symbol.dispose]());
 
 describe("a server", () => {
-  it("[STR-03] (A-42) a client that reconnects by itself misses and repeats nothing when the server restarts", async () => {
+  it("[STR-03] (A-42) a client that reconnects by itself misses and repeats nothing over a restart", async () => {
     folder = makeTempFolder();
     const path = join(folder.path, "ledger.db");
     const first = await openServer(path);
@@ -123,7 +123,7 @@ describe("countersign serve", () => {
     return JSON.parse(line) as { url: string; token?: string; login: string };
   }
 
-  it("serves a ledger with a token it made and a link for a browser, and an interruption stops it cleanly", async () => {
+  it("serves a ledger with a token it made and a link for a browser; an interruption stops it cleanly", async () => {
     folder = makeTempFolder();
     makeRepository(folder.path);
     const child = startProcess(folder.path, "serve", "--port", "0", "--json", "--db", join(folder.path, "l.db"));
@@ -146,7 +146,7 @@ describe("countersign serve", () => {
     expect(await once(child, "exit")).toEqual([130, null]);
   });
 
-  it("told to end it says that it is not ready, serves on for a while, answers what is under way, and ends with 0", async () => {
+  it("when told to end reports that it is not ready, serves for a while, finishes requests, exits with 0", async () => {
     folder = makeTempFolder();
     const db = join(folder.path, "l.db");
     const timing = ["--linger", "1", "--drain", "1"];

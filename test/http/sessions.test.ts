@@ -42,7 +42,7 @@ const tokenOf = async (edge: EdgeUnderTest, cookie: string): Promise<string> =>
   String((await withCookie(edge, cookie)).body["csrf_token"]);
 
 describe("a login link", () => {
-  it("opens a page without scripts, which exchanges its code for a cookie that no script and no other site can use", async () => {
+  it("opens a page without scripts, which exchanges its code for a cookie that no script can read", async () => {
     await using edge = await openBrowser({ sessions: { home: "/console/" } });
     const path = await edge.app.loginPath(testCaller);
     const page = await edge.fetch(path, { as: null });
@@ -161,7 +161,7 @@ describe("a session", () => {
     expect((await withCookie(edge, busy)).status).toBe(401);
   });
 
-  it("is not kept from being idle by what a page asks by itself: streams, and what says that it is nobody's doing", async () => {
+  it("becomes idle despite requests that a page makes by itself: streams, and those marked as automatic", async () => {
     await using edge = await openBrowser({ sessions: { idleMs: 10 * minute } });
     const [left, used] = [await signIn(edge), await signIn(edge)];
     const end = new Date(edge.t.clock.now() + 10 * minute).toISOString();

@@ -114,7 +114,7 @@ describe("an answer that nobody reads", () => {
     await expect(readOn()).rejects.toThrow("took nothing for 1000 ms");
   });
 
-  it("to a batch of JSON-RPC is bounded too: messages behind more than a caller may leave unread are refused", async () => {
+  it("to a batch of JSON-RPC is bounded too: messages beyond a caller's unread limit are refused", async () => {
     await using edge = await openEdge(big, { limits: { maxUnreadBytesPerCaller: 900_000 } });
     const { workflow_id } = await edge.t.run("Big.Talk");
     const batch = [1, 2, 3, 4].map((id) => ({
@@ -167,7 +167,7 @@ describe("reads", () => {
     expect(seen.length).toBeGreaterThan(8);
   });
 
-  it("of one caller that end before the next is asked for are no more in a round of the event loop than may run", async () => {
+  it("of one caller in sequence are in one round of the event loop no more than may run at once", async () => {
     const turns = createReadTurns({ maxReads: 8, maxReadsPerCaller: 2, maxWaitingReadsPerCaller: 100 });
     let done = 0;
     for (let i = 0; i < 20; i += 1) {
@@ -193,7 +193,7 @@ describe("reads", () => {
     expect(await turns.run(callerOf("ann"), () => 1)).toBe(1);
   });
 
-  it("of one caller that wait beyond the limit are refused over HTTP and JSON-RPC, those of another are not", async () => {
+  it("of one caller beyond the waiting limit are refused over HTTP and JSON-RPC; others' are not", async () => {
     const gate = Promise.withResolvers<void>();
     await using edge = await openEdge({}, { limits: { maxReadsPerCaller: 1, maxWaitingReadsPerCaller: 1 } });
     const { kernel } = edge.t;
@@ -269,7 +269,7 @@ describe("streams of large messages", () => {
     expect(await again.text()).toContain("WORKFLOW_COMPLETED");
   });
 
-  it("end before a message that is larger than any may be; its address is told, and the stream goes on behind it", async () => {
+  it("end before a message that is too large; they give its address, and continue behind it", async () => {
     await using edge = await openEdge(big, { limits: { maxStreamMessageBytes: 50_000 } });
     const { workflow_id, sequence } = await edge.t.run("Big.Talk");
     const seen: number[] = [];

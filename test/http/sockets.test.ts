@@ -62,7 +62,7 @@ function endless(kernel: Kernel) {
 }
 
 describe("a client that never reads", () => {
-  it("holds a bounded part of the stream, holds up nobody, is cut off, and goes on from the last id it read", async () => {
+  it("holds a bounded part of the stream, delays nobody, is cut off, and continues from its last id", async () => {
     const t = await createTestKernel({ capabilities: [publishing().capability] });
     const { seen, kernel } = endless(t.kernel);
     const told = vi.spyOn(console, "error").mockReturnValue(undefined);

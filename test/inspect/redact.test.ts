@@ -49,7 +49,7 @@ function shownAt(by: unknown): ReadonlySet<string> {
 }
 
 describe("what is shown by default", () => {
-  it("comes from no record but those that say who, what and where: none that an operator, a model or a person fills", () => {
+  it("comes only from records that say who, what and where, and never from an operator, model or person", () => {
     const looked = [...shownAt(bait)];
     expect([...new Set(looked.map((path) => path.split(".").at(-1)))].sort()).toEqual([
       ...["actor", "gate", "intent", "outcome", "plan", "principal", "requester", "steps", "target"],

@@ -24,7 +24,7 @@ function chainBefore({ t }: Play, call: Call): readonly string[] {
 const custom = { name: "Custom", before: () => undefined };
 
 describe("an operator is called", () => {
-  it("[INV-01] only after the whole chain has passed for that attempt; on a retry Policy and Approval stand", async () => {
+  it("[INV-01] only after the whole chain for that attempt; on a retry Policy and Approval stand", async () => {
     await holdsFor(
       anyStory(),
       async (play) => {

@@ -42,7 +42,7 @@ describe("a denial", () => {
     });
   });
 
-  it("[INV-07] by a person is never retried: asked once, called never, and the workflow is not planned again", async () => {
+  it("[INV-07] by a person is never retried: asked once, never called, and nothing is planned again", async () => {
     let rejected = 0;
     const stories = anyStory({ ...eager, choice: fc.constantFrom("reject", "approve"), gated: fc.constant(true) });
     await holdsFor(stories, async (play, story) => {

@@ -119,7 +119,7 @@ describe("an effect", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("[INV-15] follows the first of many contradicting decisions; the others are answered alike or refused", async () => {
+  it("[INV-15] follows the first of many contradicting decisions; others repeat its answer or conflict", async () => {
     const wishes = fc.array(fc.constantFrom<Choice>("approve", "reject", "edit"), { minLength: 2, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(wishes, fc.integer({ min: 1 }), async (choices, seed) => {

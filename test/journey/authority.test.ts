@@ -288,7 +288,7 @@ describe("credentials", () => {
   const seen = ({ calls }: ReturnType<typeof counted>): string =>
     JSON.stringify(calls.map(({ input, context }) => ({ input, context })));
 
-  it("[ATH-05] a secret that a caller brings along is refused, and reaches neither an operator nor the refusal", async () => {
+  it("[ATH-05] a secret that a caller sends is refused, and reaches neither an operator nor the refusal", async () => {
     const write = counted("Notes.Write");
     await using t = await createTestKernel({ capabilities: [oneStep(write)] });
     const brought = { principal: { ...asking.principal, token, password: token } };

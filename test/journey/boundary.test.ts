@@ -89,7 +89,7 @@ describe("storage", () => {
     expect(Object.keys(memoryLedger()).sort()).toEqual([...generic].sort());
   });
 
-  it("[NOT-04] a record of the domain changes through its apply operator alone, once a person has approved", async () => {
+  it("[NOT-04] a record of the domain changes only through its apply operator, after an approval", async () => {
     const records = new Map([["shelf", "empty"]]);
     const write = counted("Shelf.Propose", { effect: "write_draft" }, () => ({ text: "full" }));
     const apply = counted("Shelf.Apply", { effect: "final_write" }, ({ input }) => {
@@ -111,7 +111,7 @@ describe("storage", () => {
 });
 
 describe("a domain of its own", () => {
-  it("[NOT-05, NOT-02] is a package, an operator and a rule, registered with a kernel that knows none of their words", async () => {
+  it("[NOT-05, NOT-02] is a package, an operator and a rule in a kernel that knows none of its words", async () => {
     const asked: PolicyQuestion[] = [];
     const rule = ruleOf(["action"], (question) => {
       asked.push(question);

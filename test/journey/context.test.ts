@@ -67,7 +67,7 @@ const furnished = async (options: Parameters<typeof createTestKernel>[0] = {}) =
 };
 
 describe("what a bundle holds", () => {
-  it("[CTX-02] profile, typed memory, scope, entities, documents, thread summary, and the last events only", async () => {
+  it("[CTX-02] profile, typed memory, scope, entities, documents, thread summary, only the last events", async () => {
     await using t = await furnished({ limits: { maxRecentEvents: 2 } });
     const { bundle } = await build(t);
     expect(ContextBundle.parse(bundle)).toEqual(bundle);
@@ -142,7 +142,7 @@ describe("building", () => {
     expect(canonicalJson(second.bundle)).toBe(canonicalJson(first.bundle));
   });
 
-  it("[CTX-05] the same ledgers again are a cache hit that reads no more than their version; an event is a miss", async () => {
+  it("[CTX-05] unchanged ledgers are a cache hit that reads only their version; an event is a miss", async () => {
     const asked: Asked[] = [];
     await using t = await furnished({ ledger: toldLedger((call) => asked.push(call)) });
     expect((await build(t)).metrics.cache_hit).toBe(false);
@@ -156,7 +156,7 @@ describe("building", () => {
     expect(after.bundle.memory.find((m) => m.key === "mood")?.value).toBe("stormy");
   });
 
-  it("[CTX-05] work that somebody else has done again is about them, and not about who asked for it first", async () => {
+  it("[CTX-05] work that another person has done again concerns that person, not the first requester", async () => {
     await using t = await createTestKernel({ capabilities: [oneStep(counted("Notes.Write"))] });
     for (const id of ["ann", "bob"]) await t.kernel.memory.write({ ...fact, key: `profile:${id}`, value: { is: id } });
     const by = (id: string) => ({ tenant_id: 1, principal: { type: "user", id, role: "user" } });
@@ -242,7 +242,7 @@ describe("who gets a bundle", () => {
     for (const each of given) expect(JSON.stringify(each)).not.toMatch(/"(store|ledger|kernel|database)"/);
   });
 
-  it("[CTX-07] what a call carries beside data are the ways to report, to record and to ask for a model, and the signal to stop", async () => {
+  it("[CTX-07] a call carries, beside data, ways to report, record and ask a model, and the stop signal", async () => {
     const write = counted("Notes.Write");
     await using t = await createTestKernel({ capabilities: [oneStep(write)] });
     await t.run(intentType);

@@ -31,7 +31,7 @@ const capability = defineCapability({
 });
 
 describe("the ledger service", () => {
-  it("[LED-06] each call returns the id of what it stored, and readWorkflowState folds them into the live state", async () => {
+  it("[LED-06] each call returns the id that it stored, and readWorkflowState folds them into the state", async () => {
     const store = memoryLedger();
     await using t = await createTestKernel({ ledger: store, capabilities: [capability] });
     const ended = await t.run("Service.Draft.Run");

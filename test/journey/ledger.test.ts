@@ -143,7 +143,7 @@ describe("what holds records together", () => {
     expect(signals.length).toBeGreaterThan(10);
   });
 
-  it("[LED-10] a thread is not tied to one scope: it holds workflows of two and of none, each with tenant and principal", async () => {
+  it("[LED-10] a thread is not tied to a scope: its workflows keep their own tenant and principal", async () => {
     const ledger = memoryLedger();
     await using t = await createTestKernel({ ledger, capabilities: [oneStep(counted("Notes.Write"))] });
     const scopes = [{ scope_type: "folder", scope_id: 1 }, { scope_type: "person", scope_id: "p" }, null];
@@ -176,7 +176,7 @@ describe("memory and documents", () => {
     for (const confidence of [-0.1, 1.1]) expect(MemoryRecord.safeParse({ ...memory, confidence }).success).toBe(false);
   });
 
-  it("[LED-08] a document entry has the hash of its processed content and what it lacks; the context lists both", async () => {
+  it("[LED-08] a document entry has the hash of its content and its gaps; the context lists both", async () => {
     const record = { ...document, missing_fields: ["author", "date"] };
     expect(DocumentRecord.parse(record)).toMatchObject(record);
     expect(DocumentRecord.safeParse({ ...record, processed_content: { bytes: 1 } }).success).toBe(false);

@@ -91,7 +91,7 @@ describe("[LED-01] the list of workflows", () => {
       expect((await refusalOf(t.kernel.gates({ after }, testCaller))).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
   });
 
-  it("reads no log, and of gates no more than limits.maxListedLog: 48 workflows of a hundred kilobytes each are a page of some", async () => {
+  it("reads no log, and of gates at most limits.maxListedLog: 48 large workflows fill several pages", async () => {
     const { store: ledger, counts } = countingLedger(memoryLedger());
     const draft = counted("Note.Draft", {}, () => ({ text: "x".repeat(100_000) }));
     const send = counted("Note.Send", { effect: "write_draft", preview: () => ({ preview: "y".repeat(100_000) }) });

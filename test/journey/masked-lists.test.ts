@@ -25,7 +25,7 @@ async function fieldsFor(allow_pii: boolean): Promise<unknown> {
 }
 
 describe("without allow_pii", () => {
-  it("[CTX-06] personal fields are masked in lists, within lists, and where they are lists or objects themselves", async () => {
+  it("[CTX-06] personal fields are masked in lists, in nested lists, and as lists or objects themselves", async () => {
     expect(await fieldsFor(false)).toEqual({
       language: "en",
       email: ["[masked]", "[masked]"],

@@ -47,7 +47,7 @@ describe("the record", () => {
     expect(Outcome.safeParse({ ...sample, confidence }).success).toBe(false);
   });
 
-  it("[OUT-02] fetching gives the workflow id and each outcome's id, type, status and content; another tenant gets none", async () => {
+  it("[OUT-02] fetching gives the workflow and each outcome's id, type, status and content to its tenant", async () => {
     const write = writing({ text: "wet" });
     const steps = [planStep("s1", write, { outcome: "Note" }), planStep("s2", write, { outcome: "Summary" })];
     await using t = await createTestKernel({ capabilities: [packageOf([write], steps)] });

@@ -39,7 +39,7 @@ describe("a place in limits.maxInFlight", () => {
     expect(stuck.calls).toHaveLength(2);
   });
 
-  it("is free once a person has said what became of a call that never ends, and its workflow is cancelled", async () => {
+  it("is free once a person has settled a call that never ends, and its workflow is cancelled", async () => {
     const stuck = counted("T.Stuck", { effect: "external_send", timeoutSec: 1, retry: "NONE" }, never);
     const limits = { maxInFlight: 1, submitWaitMs: 0 };
     await using t = await createTestKernel({ capabilities: [jobOf(stuck.operator)], limits, defaultPolicies: false });

@@ -145,7 +145,7 @@ describe("what a planner answers", () => {
     ]);
   });
 
-  it("[PLN-04] a plan of the package's own code is never cut: one with too many steps is refused by the limit's name", async () => {
+  it("[PLN-04] a plan of the package's own code is never cut: too many steps are refused with the limit", async () => {
     const operator = write();
     const own = (count: number) => ({
       ...oneStep(operator),
@@ -187,7 +187,7 @@ describe("what the compiler states", () => {
   const send = (): Counted =>
     counted("Notes.Send", { policyTags: ["external_send"], riskLevel: "high", outputs: ["receipt"], version: "2.1" });
 
-  it("[PLN-06] policy tags, risk, outputs, version and idempotency come from the operator where the planner says none", async () => {
+  it("[PLN-06] policy tags, risk, outputs, version and idempotency default to those of the operator", async () => {
     await using t = await createTestKernel({ capabilities: [packageOf([send()], [bare])] });
     const { plan } = await t.run(intentType);
     expect(plan?.steps[0]).toMatchObject({

@@ -140,7 +140,7 @@ describe("each decision", () => {
     expect(write.calls).toHaveLength(1);
   });
 
-  it("[PLC-05] REQUIRE_HUMAN_APPROVAL parks the workflow at that step's gate; approved, the step runs once", async () => {
+  it("[PLC-05] REQUIRE_HUMAN_APPROVAL parks the workflow at the step's gate; approved, it runs once", async () => {
     const write = counted("Notes.Write");
     const file = counted("Notes.File");
     await using t = await createTestKernel({
@@ -186,7 +186,7 @@ describe("each decision", () => {
     expect(write.calls.map((c) => c.input)).toEqual([{ text: "calm" }, { text: "calm" }]);
   });
 
-  it("[PLC-07] ALLOW_WITH_REDACTION: the operator and all that is told of its action see the masked value only", async () => {
+  it("[PLC-07] ALLOW_WITH_REDACTION: operator and all records of its action have only the masked value", async () => {
     const phone = "+43-660-1234567";
     const write = counted("Notes.Write", {}, ({ input, stream }) => {
       stream(JSON.stringify(input));
@@ -232,7 +232,7 @@ describe("the record", () => {
       name,
     );
 
-  it("[PLC-09] each evaluation, ALLOW included, is one event with stage, decision, reason and the rules that matched", async () => {
+  it("[PLC-09] each evaluation, ALLOW included, is one event with stage, decision, reason and its rules", async () => {
     const write = counted("Notes.Write");
     const file = counted("Notes.File");
     const count = { n: 0 };

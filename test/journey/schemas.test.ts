@@ -157,7 +157,7 @@ describe("progress", () => {
 });
 
 describe("the action record", () => {
-  it("[SCH-05] has the fields of the seed; total is in plus out, the hash is the SHA-256 of the normalised input", async () => {
+  it("[SCH-05] has the fields of the seed; total is in plus out; the hash covers the normalised input", async () => {
     await using t = await createTestKernel({ capabilities: [draftAndApply()] });
     const [action] = (await t.kernel.actions(await applied(t))) as [ActionRecord];
     expect(ActionRecord.parse(action)).toEqual(action);

@@ -108,7 +108,7 @@ describe("frozen by spec 1.1", () => {
     });
   });
 
-  it("[NOT-06] is_retry is true from the second attempt on, and spares Policy and Approval their question", async () => {
+  it("[NOT-06] is_retry is true from the second attempt on, and skips Policy and Approval", async () => {
     const seen: [number, boolean][] = [];
     const own: Middleware = { name: "Own", before: (ctx) => void seen.push([ctx.attempt, ctx.is_retry]) };
     const write = always(busy);
@@ -124,7 +124,7 @@ describe("frozen by spec 1.1", () => {
     expect(asked).toEqual(["before Policy", "before Approval"]);
   });
 
-  it("[NOT-06] the timeout is written by the Timeout middleware alone, from the metadata; 60 s where it says none", async () => {
+  it("[NOT-06] the timeout is written by Timeout alone, from the metadata; its default is 60 s", async () => {
     const seen: number[] = [];
     const refused: string[] = [];
     const own: Middleware = {

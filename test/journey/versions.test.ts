@@ -100,7 +100,7 @@ const allWell: DoctorReport = { ok: true, workflows: 1, stranded: 0 };
 const approve = { ...ann, decision: "approve" } as const;
 
 describe("a workflow that waits", () => {
-  it("goes on after a compatible change: another text, another timeout, other code under the same version", async () => {
+  it("continues after a compatible change: another text, timeout or code under the same version", async () => {
     const { ledger, id } = await waiting(mail().capability);
     const changed = mail({ description: "now with a description", timeoutSec: 99 });
     await using t = await open(ledger, changed.capability);
@@ -200,7 +200,7 @@ describe("the doctor", () => {
 });
 
 describe("a migration", () => {
-  it("ends the work as it is and begins it again under the new version, without doing again what succeeded", async () => {
+  it("ends the old work and begins it again under the new version, without repeating successes", async () => {
     const one = mail();
     const { ledger, id } = await waiting(one.capability);
     const two = mail({ version: "2.0" });

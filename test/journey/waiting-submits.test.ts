@@ -36,7 +36,7 @@ function openPlaces(limits: object) {
 }
 
 describe("the places that become free", () => {
-  it("go to the tenants in turn, within a tenant to its principals in turn, and to each in the order of the requests", async () => {
+  it("go to the tenants in turn, then to their principals in turn, in the order of the requests", async () => {
     const { ask, release, settle, ended } = openPlaces({ maxInFlight: 1 });
     await ask("held", "z", "zoe");
     for (const name of ["a1", "a2", "a3"]) void ask(name, "acme", "ann");
@@ -59,7 +59,7 @@ describe("the places that become free", () => {
     expect([ended, places.waiting]).toEqual([["a1", "a2", "b1"], 2]);
   });
 
-  it("are never more than there are, whoever asks, leaves and waits, and nobody waits beside a place that is free for them", async () => {
+  it("are never exceeded, whoever asks, leaves and waits, and nobody waits beside a free place", async () => {
     const step = fc.record({
       tenant: fc.nat(2),
       person: fc.nat(2),
@@ -238,7 +238,7 @@ describe("a kernel whose places are taken", () => {
     expect(t.kernel.vitals()).toMatchObject({ workflows: 0, submits: 0 });
   });
 
-  it("leaves no event of a submit that got no place, and gives two that wait under one key the same workflow", async () => {
+  it("leaves no event of a refused submit, and gives two that wait under one key the same workflow", async () => {
     const { t, ends, as } = await open({ maxInFlight: 1, submitWaitMs: 1000 });
     await using _t = t;
     const first = await t.kernel.submit(as("ann"));

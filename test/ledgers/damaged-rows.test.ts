@@ -174,7 +174,7 @@ const passesOn = new Set([
 ]);
 
 describe.each(damages)("%s", (what, damage) => {
-  it("[LED-02] [ERR-01] every read of the workflow is refused as T0_LEDGER_CORRUPT, or as T0_LEDGER_FORMAT, and another workflow runs", async () => {
+  it("[LED-02] [ERR-01] a read of the workflow is refused with a ledger code, and another workflow runs", async () => {
     const path = freshPath();
     await using t = await open(path);
     const { workflow_id, state } = await t.run("Test.Job");

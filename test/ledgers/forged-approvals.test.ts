@@ -80,7 +80,7 @@ function endWith(rows: readonly TurnRow[], last: string): readonly TurnRow[] {
 }
 
 describe("verifyEvidence", () => {
-  it("[GAT-02] with keys takes no signature of another key, and names the line and sequence of the decision", async () => {
+  it("[GAT-02] with keys accepts no signature of another key, and names the decision's line", async () => {
     const rows = await signIn(sqliteLedger({ path: freshPath() }));
     const at = takeApart(rows).findIndex(({ events }) => events.some(({ type }) => type === "USER_APPROVED"));
     // The decision lies within its row, and at the end of it.

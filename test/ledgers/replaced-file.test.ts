@@ -55,7 +55,7 @@ const harms: readonly (readonly [string, (path: string) => void, (path: string) 
 ];
 
 describe.each(harms)("a ledger file that is %s", (_what, harm, mend) => {
-  it("[LED-02] is noticed at the next commit: nothing is accepted or performed on it, and all goes on once it is back", async () => {
+  it("[LED-02] is noticed at the next commit: nothing is accepted until the file is back", async () => {
     const path = freshPath();
     const world = createWorld();
     await using t = await open(path, world);
@@ -91,7 +91,7 @@ describe("a write-ahead log that is taken in the tick in which its folder was lo
 });
 
 describe("a ledger file that is deleted", () => {
-  it("[LED-02] is noticed at the next commit, also by a kernel that has opened it and written nothing yet", async () => {
+  it("[LED-02] is noticed at the next commit, also by a kernel that has written nothing yet", async () => {
     const path = freshPath();
     await using t = await open(path, createWorld());
     rmSync(path);

@@ -18,7 +18,7 @@ async function bytesOf(gated: boolean): Promise<number> {
   }
 }
 
-it("[LED-01] a workflow of five steps takes at most 16 kB of rows, one with a gate and a sixth step at most 22 kB", async () => {
+it("[LED-01] a workflow of five steps takes at most 16 kB of rows; gated, with six steps, at most 22 kB", async () => {
   expect(await bytesOf(false)).toBeLessThanOrEqual(16_000);
   expect(await bytesOf(true)).toBeLessThanOrEqual(22_000);
 });

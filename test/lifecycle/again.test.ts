@@ -170,7 +170,7 @@ describe("a resumption", () => {
     expect((await t.kernel.workflow(id)).state).toBe("completed");
   });
 
-  it("evaluates a condition again on what is run again, and runs what the plan's failure had kept from running", async () => {
+  it("evaluates the conditions of repeated steps again, and runs the steps that a failure had kept back", async () => {
     const isGone = { value: "{{pay.output}}", exists: false };
     const steps = [
       take("pay"),

@@ -116,7 +116,7 @@ describe("policy, approvals and budgets over children", () => {
     expect(calls).toEqual([]);
   });
 
-  it("an approval that policy demands of the parent's plan is asked for before the first steps of its child", async () => {
+  it("an approval that policy demands of the parent's plan is asked before the first steps of its child", async () => {
     fresh();
     const rule = definePolicy({
       name: "ask",
@@ -153,7 +153,7 @@ describe("policy, approvals and budgets over children", () => {
     expect(used).toEqual({ [state.workflow_id]: 2, [child]: 2 });
   });
 
-  it("what a child spends of maxCost counts for its parent once it has ended, and it begins with what is spent", async () => {
+  it("a child's spending counts for its parent's maxCost at its end, and it begins with the parent's", async () => {
     fresh();
     const dear = shop(({ step, run }) => {
       const first = step({ step_id: "first", name: "First", operator: "Shop.Take", params: {}, estimated_cost: 1 });

@@ -210,7 +210,7 @@ describe("a capability that runs itself", () => {
       }),
     });
 
-  it("is refused below limits.maxChildDepth levels with a code of its own, and each level fails by its child", async () => {
+  it("is refused below limits.maxChildDepth levels with its own code, and each level fails by its child", async () => {
     await using t = await createTestKernel({ capabilities: [nested({})], limits: { maxChildDepth: 3, maxReplans: 0 } });
     const state = await t.run("Shop.Nest");
     const codes: string[] = [];

@@ -17,7 +17,7 @@ describe("the record of an idempotency key", () => {
     expect(stateAfter("ACTION_STARTED", event("ACTION_FAILED", { pending: true, final: true }))).toBe("running");
   });
 
-  it("a final failure is left by a restart of the workflow, by a call that a new plan makes, and by nothing else", () => {
+  it("only a restart of the workflow, or a call of a new plan, leaves a final failure", () => {
     const failed = ["ACTION_STARTED", event("ACTION_FAILED", { final: true })] as const;
     const leaving = ["WORKFLOW_RESTARTED", "ACTION_STARTED"];
     for (const type of eventsOf(actionMachine).filter((name) => !leaving.includes(name)))

@@ -44,7 +44,7 @@ describe("the gate lifecycle", () => {
     expect(stateAfter("GATE_OPENED", "GATE_SUSPENDED", "GATE_REVISED")).toBe("open");
   });
 
-  it("the end of its step voids every gate that is not decided, and the end of the workflow those that never opened", () => {
+  it("the end of its step voids each undecided gate, and the end of the workflow those never opened", () => {
     for (const end of ["STEP_FAILED", "STEP_SKIPPED"]) {
       expect([stateAfter("GATE_OPENED", end), stateAfter("GATE_OPENED", "GATE_SUSPENDED", end)]).toEqual([
         "voided",

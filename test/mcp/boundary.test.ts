@@ -163,7 +163,7 @@ describe("requests that are refused", () => {
     expect(await errorIn(await post(face, body, { headers }))).toEqual(expected);
   });
 
-  it("a page of another origin, a host that is not this one, a version nobody speaks, and who is not known", async () => {
+  it("come from a page of another origin, to another host, with an unknown version, or unauthenticated", async () => {
     await using face = await openMcp();
     for (const header of ["origin", "host"]) {
       const headers = { [header]: header === "host" ? "evil.example" : "http://evil.example" };

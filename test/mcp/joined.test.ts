@@ -57,7 +57,7 @@ async function callKeyed(
 }
 
 describe.each<Era>(["legacy", "auto"])("a step that is another kernel's workflow (%s)", (era) => {
-  it("has not succeeded while that waits at its gate, and has its result once a person there has approved", async () => {
+  it("has not succeeded while that waits at its gate, and has its result after an approval there", async () => {
     const { capability, publish } = publishing();
     await using face = await openMcp({ capabilities: [capability] });
     await using outer = await joinTo(face, era);

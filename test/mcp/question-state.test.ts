@@ -65,7 +65,7 @@ describe("[API-08] the state of a question", () => {
     expect(await face.t.kernel.workflows()).toHaveLength(1);
   });
 
-  it("stolen by another caller, used at another tool, changed or made up, it is refused and nothing is decided", async () => {
+  it("stolen by another caller, used at another tool, changed or made up, it is refused and undecided", async () => {
     const { capability, sent } = gatedSteps(1);
     await using face = await openMcp({ capabilities: [capability] });
     const { requestState, key } = await asked(face);

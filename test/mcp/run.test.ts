@@ -117,7 +117,7 @@ describe.each(eras)("a capability as a tool, spoken to as %s", (_, era) => {
     expect(await payloads(face.t, done.workflow_id, "ACTION_SETTLED")).toMatchObject([{ result: { sent: "by hand" } }]);
   });
 
-  it("leaves a call in doubt as it is where its person declines to say; decide-gate then says it, with its result", async () => {
+  it("leaves a call in doubt if its person declines to answer; decide-gate then settles it with a result", async () => {
     const { send, kernel } = lost();
     await using face = await openMcp(kernel);
     const client = await face.connect("own", { ...era, person: () => ({ action: "decline" }) });

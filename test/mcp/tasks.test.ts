@@ -68,7 +68,7 @@ async function beginModern(face: McpUnderTest): Promise<Detailed> {
 }
 
 describe("a task of 2025-11-25", () => {
-  it("is begun at once, waits as input_required, asks the person when its result is wanted, and completes", async () => {
+  it("begins at once, waits as input_required, asks the person when its result is wanted, and completes", async () => {
     const { capability } = publishing();
     await using face = await openMcp({ capabilities: [capability] });
     const person = (): ElicitResult => ({ action: "accept", content: { decision: "approve" } });

@@ -11,7 +11,7 @@ interface Refused {
 }
 
 describe("a member that nobody knows", () => {
-  it("is refused in the arguments of each of the kernel's own tools, whose schemas say that they are closed", async () => {
+  it("is refused in the arguments of each of the kernel's own tools, whose schemas are closed", async () => {
     await using face = await openMcp(publish());
     const client = await face.connect("admin");
     const { tools } = await client.listTools();

@@ -189,7 +189,7 @@ describe("what comes late", () => {
     expect(subject.script.calls).toHaveLength(1);
   });
 
-  it("a failure that comes after its call's time leaves it in doubt: a person is asked, and it is not called again (B-01)", async () => {
+  it("a failure after its call's time leaves it in doubt: a person is asked, it is not repeated (B-01)", async () => {
     await using subject = await Subject.open();
     subject.script.plan([step("send", "Model.Send")]);
     await subject.submit();
@@ -204,7 +204,7 @@ describe("what comes late", () => {
 });
 
 describe("a restart", () => {
-  it("[EXE-02] begins run 2 of failed and never-run steps as new actors under their ids; what succeeded keeps its run", async () => {
+  it("[EXE-02] begins run 2 of failed and never-run steps as new actors; succeeded steps keep their run", async () => {
     const born: string[] = [];
     await using subject = await Subject.open({
       limits: { maxReplans: 0 },

@@ -121,7 +121,7 @@ describe("[CARD-10] [EXE-01] each path through the workflow lifecycle, on the re
 });
 
 describe("what these walks have covered", () => {
-  it("[CARD-10] [CARD-11] [EXE-01] every transition that the workflow lifecycle declares was taken by the kernel", () => {
+  it("[CARD-10] [CARD-11] [EXE-01] every declared transition of the workflow was taken by the kernel", () => {
     expect(model.pairs.filter((pair) => !coverage.pairs.has(pair))).toEqual([]);
   });
 

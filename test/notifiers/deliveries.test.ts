@@ -30,7 +30,7 @@ describe("what is told of a gate", () => {
     expect(new Set(notifier.told.map(({ notice_id }) => notice_id)).size).toBe(2);
   });
 
-  it("that it is due soon, was escalated, and is due soon again; a decision withdraws what was still to come", async () => {
+  it("that it is due soon, was escalated, and is due soon again; a decision withdraws what was to come", async () => {
     const notifier = recordingNotifier();
     const expiry = { after_ms: 10 * hour, action: "deny" as const };
     const escalation = [{ after_ms: 4 * hour, role: "admin" }];
@@ -93,7 +93,7 @@ describe("what is told of a gate", () => {
 });
 
 describe("a notifier that fails", () => {
-  it("is tried again after pauses that double, keeps the order of its gate, and keeps no other gate waiting", async () => {
+  it("is tried again after doubling pauses, keeps the order of its gate, and delays no other gate", async () => {
     let isDown = true;
     const attempts: number[] = [];
     const notifier = recordingNotifier({}, ({ gate }) => {

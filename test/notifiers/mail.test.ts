@@ -89,7 +89,7 @@ describe("a mail", () => {
     for (const part of [mail.subject, mail.text, html]) expect(part).toBe(nameForbidden(part as string));
   });
 
-  it("goes to the named approvers by name, to the role that it was escalated to, or to whom the host says", async () => {
+  it("goes to the named approvers by name, to the role that it was escalated to, or to the host's choice", async () => {
     await using server = await receiveMail();
     const approvers = [{ type: "user", id: "carol" }, { id: 7 }, { id: "nobody" }];
     const people = { carol: "carol@example.test", "7": "seven@example.test" };

@@ -85,7 +85,7 @@ describe("a message of a bot", () => {
     await story.t.kernel.stop();
   });
 
-  it("loses its buttons once the gate is edited and says first who edited what; a new message has buttons for it", async () => {
+  it("loses its buttons once the gate is edited and names the editor first; a new message has buttons", async () => {
     await using slack = await standForSlack();
     const story = await openGate(botAt(slack), { quorum: { approvals: 2 } });
     await delivered(story.t, slack, 1);
@@ -196,7 +196,7 @@ describe("a replacement that fails", () => {
     await story.t.kernel.stop();
   });
 
-  it("stops at a limit of Slack's and goes on behind what was replaced; another failure keeps no message from it", async () => {
+  it("stops at a limit of Slack and continues behind the replaced ones; other failures stop no message", async () => {
     const answers = ["ok", "ratelimited", "internal_error", "ok", "ok"];
     await using slack = await standForSlack(({ method }) => {
       const error = method === "chat.update" ? answers.shift() : "ok";

@@ -83,7 +83,7 @@ describe("a message", () => {
     expect(lines.filter((line) => line.startsWith("{"))).toEqual([]);
   });
 
-  it("says of changes, of what they rest on and of what it makes final that they are there, or has no buttons", async () => {
+  it("mentions the changes, the basis and the outcome that becomes final, or has no buttons", async () => {
     const basis = [{ name: "/etc/passwd\u202e", digest: "d" }];
     const target = { type: "Draft.Note", outcome_id: "out_1", version: 3 } as never;
     const gate = { diff: "--- a\n+++ b\n+one\n", basis, basis_digest: "e", target };
@@ -243,7 +243,7 @@ describe("a button", () => {
     expect(await story.heard()).toBe("approve: resumed");
   });
 
-  it("leaves its message without buttons once the gate is decided by it, and the message says by whom and when", async () => {
+  it("removes the buttons of its message once it has decided the gate; the message says who and when", async () => {
     await using story = await openStory();
     await story.press();
     const message = await story.replaced();
@@ -302,7 +302,7 @@ describe("a button", () => {
     expect(await stateOf(story)).toBe("rejected");
   });
 
-  it("decides nothing once the gate shows something else, and says so; the next message has buttons for that", async () => {
+  it("decides nothing once the gate shows something else, and says so; the next message has new buttons", async () => {
     await using story = await openStory(2);
     const { t, slack, workflow_id } = story;
     const edit = { payload: { edit: { id: "other" } } };

@@ -160,7 +160,7 @@ describe("a link that stays inside the folder", () => {
     expect(read("real/a.md")).toBe("new");
   });
 
-  it("[GAT-05] and leads elsewhere once somebody has approved is not written through, also where no file stands", async () => {
+  it("[GAT-05] and leads elsewhere after an approval is not written through, even without a file there", async () => {
     for (const path of ["way/a.md", "way/new.md"]) {
       const { basis } = await preview({ path, content: "x" });
       put("other/a.md", "old");

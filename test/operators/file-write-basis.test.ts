@@ -68,7 +68,7 @@ describe("File.Write on an approved basis", () => {
     expect(existsSync(join(folder, "a.md"))).toBe(false);
   });
 
-  it("[OPR-02] finds its own work done when it is called again, and says so, whatever it was approved against", async () => {
+  it("[OPR-02] finds its own work done when it is called again, and says so, whatever the approved basis", async () => {
     put("a.md", "before");
     const basis = await basisFor(input);
     const first = await write(input, basis);

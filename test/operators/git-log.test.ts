@@ -76,7 +76,7 @@ describe("Git.Log on a real repository", () => {
     ]);
   });
 
-  it("says of each commit the folder that most of its files are in, two deep, of tests only where there is nothing else", async () => {
+  it("names for each commit the folder of most of its files, two deep; of tests if there is no other", async () => {
     const write = (subject: string, ...paths: readonly string[]) => {
       for (const path of paths) {
         mkdirSync(dirname(join(folder.path, path)), { recursive: true });

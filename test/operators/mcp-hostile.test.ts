@@ -117,7 +117,7 @@ describe("what a server lists", () => {
     expect([mcp.operators, mcp.server]).toEqual([[], { name: "server", version: "1.0" }]);
   });
 
-  it("a name of the server's own choosing begins with Mcp. and holds no more than letters, digits and dashes", async () => {
+  it("a name of the server's own begins with Mcp. and holds only letters, digits and dashes", async () => {
     const initialize = ({ protocolVersion }: Readonly<Record<string, unknown>>) => ({
       protocolVersion,
       capabilities: { tools: {} },
@@ -149,7 +149,7 @@ describe("a server that does not answer", () => {
     });
   });
 
-  it("to a call is given up after the operator's timeout, is told so, and a call that reads is made again", async () => {
+  it("to a call is given up after the operator's timeout and told so; a reading call is repeated", async () => {
     const server = scripted([tool("t")]);
     server.answers["tools/call"] = () => (server.calls().length === 1 ? never() : text("at last"));
     const { step, result } = await callOnce(server, {
@@ -191,7 +191,7 @@ describe("what a server answers", () => {
     expect(server.calls()).toHaveLength(1);
   });
 
-  it("structured content that its own output schema refuses is an invalid output; what it accepts is the step's data", async () => {
+  it("structured content that violates its output schema is an invalid output; valid content is the data", async () => {
     const outputSchema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
     const wrong = await callOnce(answering({ content: [], structuredContent: { n: "one" } }, { outputSchema }));
     expect(wrong.step?.error?.code).toBe("T4_OUTPUT_INVALID");
@@ -323,7 +323,7 @@ describe("tools that change under way", () => {
     expect((await t.run(intentType)).state).toBe("completed");
   });
 
-  it("refresh tells what was added, changed and removed, and a changed tool is a new version of its operator", async () => {
+  it("refresh lists the added, changed and removed ones; a changed tool is a new version of its operator", async () => {
     const server = scripted([tool("same"), tool("t"), tool("gone")]);
     await using mcp = await connect(server);
     const before = mcp.operator("same");

@@ -104,7 +104,7 @@ describe("a connection lost in the middle of a call", () => {
 });
 
 describe("a connection lost between calls", () => {
-  it("costs nothing: a call that may not be repeated is made on a new one, after the tools were listed again", async () => {
+  it("costs nothing: an unrepeatable call is made on a new one, after the tools were listed again", async () => {
     const server = scripted([tool("t")]);
     await using mcp = await connect(server, { tools: { t: writes } });
     await server.drop();

@@ -53,7 +53,7 @@ describe("the file system server", () => {
   });
   const at = (name: string) => join(folder.path, name);
 
-  it("each of its tools is an operator under the host's prefix and the server's version, as its annotations say", () => {
+  it("each of its tools is an operator under the host's prefix and the server's version, by its annotations", () => {
     const named = new Map(files.operators.map(({ metadata }) => [metadata.name, metadata]));
     expect(files.leftOut).toEqual([]);
     expect(named.get("Files.read_text_file")).toMatchObject({ effect: "read", kind: "tool", version: "0.2.0" });

@@ -41,7 +41,7 @@ const paths = globSync("**/*", { cwd: folder, withFileTypes: true })
   .map((entry) => join(entry.parentPath, entry.name));
 
 describe("the published package", () => {
-  it("has no scripts, of which npm would warn whoever installs it, and nothing else is left out of its manifest", () => {
+  it("has no scripts, of which npm would warn at installation, and nothing else is left out", () => {
     const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     const { scripts, ...rest } = own;
     expect(scripts).toMatchObject({ prepare: expect.any(String), prepack: expect.any(String) });

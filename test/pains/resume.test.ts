@@ -133,7 +133,7 @@ describe("pains of resuming", () => {
     expect([steps[0]?.phase, gates[0]?.status]).toEqual(["awaiting_approval", "open"]);
   });
 
-  it("pain 18: timers vanish or fire at once after a restore: a deadline of 40 days survives restarts and fires once", async () => {
+  it("pain 18: timers vanish or fire on a restore: a deadline of 40 days survives restarts, fires once", async () => {
     const path = freshPath();
     const world = createWorld();
     const patient = { reason: "no hurry", expiry: { after_ms: 40 * day, action: "deny" as const } };

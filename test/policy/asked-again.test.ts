@@ -265,7 +265,7 @@ describe("a gate whose call policy denies now", () => {
     return { id, two, sending };
   };
 
-  it("refuses an approval with the rule and a next step; view, list and faces say so; a rejection ends it", async () => {
+  it("refuses an approval with the rule and a next step; view, list and faces show it; rejecting ends it", async () => {
     const { id, two, sending } = await release();
     await using t = two;
     const refused = await refusalOf(t.approve(id));

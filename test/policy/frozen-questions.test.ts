@@ -6,7 +6,7 @@ import { counted, intentType, oneStep } from "../journey/parts.ts";
 import { question } from "./questions.ts";
 
 describe("the subject of a policy question", () => {
-  it("[PLC-05] is frozen to the bottom: a rule that changes it denies, and nothing else runs in its place", async () => {
+  it("[PLC-05] is deeply frozen: a rule that changes it denies, and nothing else runs instead", async () => {
     const operator = counted("Notes.Write");
     const meddler = definePolicy({
       name: "meddler",

@@ -196,7 +196,7 @@ describe("in a workflow", () => {
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
   });
 
-  it("rules that never settle deny with T5_POLICY_UNSETTLED, nothing is called, and the limit is the kernel's", async () => {
+  it("rules that never settle deny with T5_POLICY_UNSETTLED at the kernel's limit, and nothing is called", async () => {
     const { pay, capability } = pays(1);
     let judged = 0;
     const grow = ruleOf(

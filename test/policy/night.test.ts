@@ -43,7 +43,7 @@ const actions = async (t: TestKernel, id: string) =>
     .map(({ payload }) => payload["decision"]);
 
 describe("a rule that denies at night", () => {
-  it("refuses an approval at night with its reason, writes the denial once, and keeps the gate, which is approved by day", async () => {
+  it("refuses an approval at night with its reason, records it once, and the gate is approved by day", async () => {
     const { t, pay, id } = await open({ gate: {} });
     await using _t = t;
     await t.clock.advance(11 * hour);
@@ -127,7 +127,7 @@ describe("a rule that wants a person at night", () => {
     expect((await t.kernel.replay(id)).difference).toBeNull();
   });
 
-  it("refuses a vote at a gate that does not name it, and is met by a person who approves at the gate that does", async () => {
+  it("refuses a vote at a gate that does not name it, and is satisfied at the gate that does", async () => {
     const { t, pay, id } = await open({ gate: {}, policies: wants });
     await using _t = t;
     await t.clock.advance(11 * hour);

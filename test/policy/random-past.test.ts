@@ -180,7 +180,7 @@ function mustBeRefusal(thrown: unknown): void {
 }
 
 describe("the same set over any past", () => {
-  it("[PLC-09] finds no difference, puts no question that was not asked, and knows all but what was not kept", async () => {
+  it("[PLC-09] finds no difference, puts no new question, and knows everything that was kept", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(aStep, { minLength: 1, maxLength: 4 }),

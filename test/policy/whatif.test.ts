@@ -250,7 +250,7 @@ describe("the scope", () => {
 });
 
 describe("the ledger", () => {
-  it("of an older kernel is asked as far as it says: not who decided, nor what policy saw of a changed edit", async () => {
+  it("of an older kernel is asked about what it holds: not the decider, nor policy's view of an edit", async () => {
     await using t = await createTestKernel({ ledger: await olderLedger(ledger), capabilities: [past.capability] });
     const { findings, report } = await askPast(t, { policies: [baseSet] });
     expect(report).toMatchObject({ differing: 0, decisions: (await decisionsOf(past.t)).length });
@@ -267,7 +267,7 @@ describe("the ledger", () => {
     expect(findings.some(({ workflow_id }) => workflow_id === past.of["early"])).toBe(false);
   });
 
-  it("of an older kernel says nothing of what an operator may do, so without the operator nobody can tell", async () => {
+  it("of an older kernel does not name an operator's effect, so the operator is needed to tell", async () => {
     await using t = await createTestKernel({ ledger: await olderLedger(ledger) });
     const { findings } = await askPast(t, { policies: [baseSet], workflow_id: past.of["plain"] as string });
     expect(findings.map(({ stage, reason }) => `${stage}: ${reason}`)).toEqual([

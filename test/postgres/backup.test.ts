@@ -46,7 +46,7 @@ async function copyTables(from: Client, to: Client, schema: string): Promise<voi
 }
 
 describe("[LED-09] a backup", () => {
-  it("is taken while a kernel works, takes what is new when it is taken again, and is restored by migrate", async () => {
+  it("is taken while a kernel works, takes new rows when taken again, and is restored by migrate", async () => {
     const [path, schema, restored] = [freshPath(), freshSchema(), freshSchema()];
     const db = `${serverUrl}?schema=${schema}`;
     const busy = await open(freshLedger(schema));

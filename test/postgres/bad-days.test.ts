@@ -199,7 +199,7 @@ describe("a kernel survives", () => {
     }
   });
 
-  it("that its server says nothing more when it is told to stop: it stops all the same, in a bounded time", async () => {
+  it("a server that says nothing more when it is told to stop: it stops in a bounded time", async () => {
     const proxy = await openProxy(serverUrl);
     const held = counted(
       "Test.Act",

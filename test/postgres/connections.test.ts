@@ -16,7 +16,7 @@ it("a ledger is verified by more at once than it has connections", async () => {
   await kernel.stop();
 });
 
-it("a transaction that a stalled server begins too late is given up: what is asked next is not lost in it", async () => {
+it("a transaction that a stalled server begins too late is given up; the next question is not lost in it", async () => {
   const schema = freshSchema();
   const { sessions, open, close } = postgresLedger({ url: serverUrl, schema, timeoutMs: 300 });
   const session = { name: "s", kind: "session", holder: "h", caller: {}, born_at: 1, used_at: 1, ends_at: 9 } as const;
@@ -34,7 +34,7 @@ it("a transaction that a stalled server begins too late is given up: what is ask
   await Promise.all([close(), beside.end()]);
 });
 
-it("a process that loses its session alone enters again, and keeps what it holds: only who stays away is gone", async () => {
+it("a process that only loses its session enters again with its leases: only an absent one is gone", async () => {
   const schema = freshSchema();
   const [one, other] = [freshLedger(schema), freshLedger(schema)];
   const beside = new Client({ connectionString: serverUrl, options: `-c search_path=${schema}` });

@@ -104,7 +104,7 @@ describe("processes on one database", () => {
     });
   });
 
-  it("one that was paused beyond its lease begins nothing when it wakes: its calls under way are all it ends", async () => {
+  it("one that was paused beyond its lease begins nothing on waking: only its running calls end", async () => {
     await onStage(async ({ start, effects, until, now, verified }) => {
       const first = await start("first", 1000);
       const ids = await first.submit(6);
@@ -124,7 +124,7 @@ describe("processes on one database", () => {
     });
   });
 
-  it("hold what is theirs though their clocks differ; one whose clock is an hour off is refused with a code", async () => {
+  it("hold their leases though their clocks differ; one that is an hour off is refused with a code", async () => {
     await onStage(async ({ start, effects, until }) => {
       const leaseMs = 20_000;
       const first = await start("first", leaseMs);

@@ -55,7 +55,7 @@ describe("a kernel beside others", () => {
     await second.stop({ drainMs: 0 });
   });
 
-  it("[LED-09] of an older release writes nothing once a newer one has migrated the ledger, and leaves what it held", async () => {
+  it("[LED-09] of an older release writes nothing once a newer one has migrated, and frees its leases", async () => {
     const [schema, act] = [freshSchema(), holding()];
     const older = await open(schema, act);
     const id = await begin(older, act);

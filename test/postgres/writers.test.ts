@@ -88,7 +88,7 @@ describe("stores that write to one ledger at once", () => {
     });
   });
 
-  it("follow the whole log by its tail, in order, though transactions end in another order than they began", async () => {
+  it("follow the whole log by its tail, in order, though transactions end in another order", async () => {
     await withStores(8, async (stores, schema) => {
       const [reader, ...writers] = stores as [LedgerStore, ...LedgerStore[]];
       const seen: { readonly position: number; readonly hash: string }[] = [];

@@ -42,7 +42,7 @@ const anyText = fc
   .map((parts) => parts.join(""));
 
 describe("text as a person can see it", () => {
-  it("[GAT-05] of all code points none that cannot be seen is left, each is named or itself, and no two look alike", () => {
+  it("[GAT-05] of all code points no invisible one is left, each is named or itself, and no two look alike", () => {
     const wrong: string[] = [];
     // A million of them. Each can be read back: so no two look alike.
     for (const char of allCharacters()) {

@@ -29,7 +29,7 @@ describe("between a decision and what follows", () => {
     expect(world.stepsCalled()).toEqual(["s1"]);
   });
 
-  it("a decision of a process that did not own the workflow is performed though the owner has parked it meanwhile", async () => {
+  it("a decision of a process that did not own the workflow is performed though the owner has parked it", async () => {
     const path = pathOf();
     const world = createWorld();
     const slow = doorOf();
@@ -67,7 +67,7 @@ describe("between a decision and what follows", () => {
     );
   });
 
-  it("a workflow that was running beside a gate with an expiry is taken up at once, not when the gate falls due", async () => {
+  it("a workflow that was running beside a gate with an expiry is taken up at once, not at the expiry", async () => {
     const path = pathOf();
     const world = createWorld();
     let dead = true;

@@ -52,7 +52,7 @@ async function expectReplayed(t: TestKernel, id: string): Promise<void> {
 }
 
 describe("a workflow that is cancelled while a call is under way that may not be repeated", () => {
-  it("is cancelling until the call ends: other steps are skipped and gates are void at once, the late success is recorded", async () => {
+  it("is cancelling until the call ends: other steps and gates end at once, the late success counts", async () => {
     const { world, door, capabilities } = busy();
     await using t = await createTestKernel({ capabilities });
     const id = await submit(t);
@@ -138,7 +138,7 @@ describe("a workflow that is cancelled while a call is under way that may not be
     await expectReplayed(t, id);
   });
 
-  it("takes no retry, no regeneration and no early decision meanwhile, and a second cancel is answered alike", async () => {
+  it("takes no retry, regeneration or early decision meanwhile, and repeats its answer to another cancel", async () => {
     const { door, capabilities } = busy();
     await using t = await createTestKernel({ capabilities });
     const id = await submit(t);

@@ -83,7 +83,7 @@ describe("an append that fails", () => {
     expect((await t.types(id)).filter((type) => type === "ACTION_STARTED")).toHaveLength(2);
   });
 
-  it("nothing that rests on it is streamed: followers see each event once, and only what is in the ledger", async () => {
+  it("nothing that rests on it is streamed: followers see each event once, and only committed ones", async () => {
     const { t } = await runWithFlaw("ACTION_SUCCEEDED");
     await using _ = t;
     const id = await t.submit("Test.Job");
@@ -109,7 +109,7 @@ describe("an append that fails", () => {
     expect((await t.run("Test.Job")).state).toBe("completed");
   });
 
-  it("of a decision: it is refused with the store's error, the gate stays open, and the same decision works later", async () => {
+  it("of a decision refuses it with the store's error, keeps the gate open, and it works later", async () => {
     const flaw: Flaw = { refused: 0 };
     const world = createWorld();
     await using t = await createTestKernel({

@@ -34,7 +34,7 @@ describe("a new kernel on the file of a dead one", () => {
     expect(world.stepsCalled()).toEqual(["s1", "s2", "s3", "s3", "s4"]);
   });
 
-  it("[CARD-18] a gate outlives its kernel: the next one takes the decision, and no earlier step runs again", async () => {
+  it("[CARD-18] a gate outlives its kernel: the next one takes the decision, and no earlier step repeats", async () => {
     const path = freshPath();
     const world = createWorld();
     const steps = [step("s1", "Test.Work"), step("s2", "Test.Work", { depends_on: ["s1"], gate: {} })];
@@ -52,7 +52,7 @@ describe("a new kernel on the file of a dead one", () => {
     expect(world.stepsCalled()).toEqual(["s1", "s2"]);
   });
 
-  it("[INV-12] a fresh process folds the same state as the live one had, gate, attempts and reasons included", async () => {
+  it("[INV-12] a fresh process folds the state of the live one, with gate, attempts and reasons", async () => {
     const path = freshPath();
     const world = createWorld();
     const flaky = work(world, "Test.Flaky", {

@@ -71,7 +71,7 @@ describe('durability "effects", the default', () => {
     expect(new Set(said)).toEqual(new Set(["sync"]));
   });
 
-  it("begins five steps that read before their row is committed, and writes what answers at once in one row", async () => {
+  it("begins five reading steps before their row is committed, and writes immediate answers in one row", async () => {
     const said: string[] = [];
     const { ledger } = watched(freshPath(), said);
     await using t = await open(ledger, { capabilities: [job(chainOf(5, "Test.Read"), [read(createWorld(), said)])] });
@@ -82,7 +82,7 @@ describe('durability "effects", the default', () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
-  it("makes no call that a gate let through before the decision is durable, although the call has no effect", async () => {
+  it("makes no call after a gate before the decision is durable, even if the call has no effect", async () => {
     const said: string[] = [];
     const { ledger } = watched(freshPath(), said);
     const world = createWorld();
@@ -98,7 +98,7 @@ describe('durability "effects", the default', () => {
     expect(said[said.indexOf("read") - 1]).toBe("durable");
   });
 
-  it("makes no call that is charged to a budget before its reservation is durable, although the call has no effect", async () => {
+  it("makes no call that is charged to a budget before the reservation is durable, even without effect", async () => {
     const said: string[] = [];
     const { ledger } = watched(freshPath(), said);
     const budgets = { limits: [{ scope: "tenant", invocations: 100 }] };
@@ -122,7 +122,7 @@ describe('durability "effects", the default', () => {
     expect(said[said.indexOf("act") - 1]).toBe("durable");
   });
 
-  it("[INV-15] makes no call before its start is durable of an operator that has an effect since the plan was made", async () => {
+  it("[INV-15] makes no call before its durable start if its operator has an effect since the plan", async () => {
     const path = freshPath();
     const steps = [step("s0", "Test.Think", { gate: {} }), step("s1", "Test.Think", { depends_on: ["s0"] })];
     const planned = await open(sqliteLedger({ path }), { capabilities: [job(steps, [think(createWorld())])] });

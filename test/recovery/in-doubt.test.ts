@@ -59,7 +59,7 @@ describe("a call whose end nobody recorded", () => {
     expect(world.stepsCalled()).toEqual(["s1"]);
   });
 
-  it("[GAT-06] done: the step counts as done with the result the person gives; the gate is gate-<step_id>_doubt<n>", async () => {
+  it("[GAT-06] done: the step has the person's result; the gate is gate-<step_id>_doubt<n>", async () => {
     const { world, id, second } = await loseCall(false);
     await using t = second;
     await t.rest(id);

@@ -66,7 +66,7 @@ describe("recovery", () => {
     expect(await first.rest(id)).toMatchObject({ state: "completed" });
   });
 
-  it("takes over where the lease has run out, and the former owner is fenced: it appends nothing and performs nothing", async () => {
+  it("takes over after the lease has expired, and the former owner is fenced: it appends nothing", async () => {
     const { path, world, door, capabilities, owner, id } = await startBusy();
     await using first = owner;
     first.freeze();
@@ -190,7 +190,7 @@ describe("a decision from a process that does not own the workflow", () => {
     expect(await first.kernel.workflow(id)).toMatchObject({ state: "completed" });
   });
 
-  it("[GAT-03] of two processes that decide at once, the same decision has one effect and a contradicting one is refused", async () => {
+  it("[GAT-03] of two processes at once, an equal decision has one effect and a different one is refused", async () => {
     const path = freshPath();
     const world = createWorld();
     const capabilities = [job([step("s1", "Test.Work", { gate: {} })], [work(world, "Test.Work")])];

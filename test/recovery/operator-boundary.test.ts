@@ -18,7 +18,7 @@ const stepOf = async (t: TestKernel, id: string, stepId: string) =>
   (await t.kernel.workflow(id)).steps.find((s) => s.step_id === stepId);
 
 describe("a call that another one has left in doubt", () => {
-  it("fails the second step that would apply the same draft, and names the action; the first is still asked about", async () => {
+  it("fails the second step that would apply the same draft, and names the action; the first still asks", async () => {
     const world = createWorld();
     const gate = held<object>();
     const apply = { applies: "s1" } as const;
@@ -55,7 +55,7 @@ describe("a call that another one has left in doubt", () => {
     expect(world.stepsCalled().filter((s) => s === "s2" || s === "s3")).toEqual(["s2"]);
   });
 
-  it("keeps the work of a cancelled workflow from being done again until a person has said what became of it", async () => {
+  it("keeps the work of a cancelled workflow from being repeated until a person has settled the call", async () => {
     const world = createWorld();
     const capability = job(
       [step("s1", "Test.Act"), step("s2", "Test.Slow")],
@@ -148,7 +148,7 @@ describe("a lost call whose operator this process does not have", () => {
     expect(world.stepsCalled()).toEqual(["s1", "s1"]);
   });
 
-  it("is asked about, not repeated, when its workflow failed before anybody could look and is then resumed", async () => {
+  it("is asked about, not repeated, if its workflow failed before anybody looked and is then resumed", async () => {
     const initialize = (): never => {
       throw new Error("no database");
     };
@@ -174,7 +174,7 @@ describe("whoever joins a call under way", () => {
     expect(clock.pending()).toBe(0);
   });
 
-  it("waits with it when the start of both cannot be recorded: no call is made before one is, and then one", async () => {
+  it("waits with it when the start of both cannot be recorded: one call is made, after one is", async () => {
     const world = createWorld();
     const apply = { applies: "s1", depends_on: ["s1"] };
     const capability = defineCapability({

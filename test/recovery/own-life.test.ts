@@ -20,7 +20,7 @@ async function opened() {
 }
 
 describe("a kernel whose time has run out", () => {
-  it("asks whether it is still known before it appends, once for all that waits, and appends nothing if it cannot ask", async () => {
+  it("asks once for all waiting rows whether it is still known, and appends nothing if it cannot ask", async () => {
     const store = await opened();
     let [now, asked, isAway] = [0, 0, false];
     const beat: typeof store.beat = async (...args) => {
@@ -49,7 +49,7 @@ describe("a kernel whose time has run out", () => {
     expect(await store.head(testStream(5).id)).toBeNull();
   });
 
-  it("has aged by the wall or by what has elapsed, whichever says more: neither a wall set back nor a sleep keeps it alive", async () => {
+  it("has aged by the larger of wall clock and elapsed time: neither a clock set back nor a sleep helps", async () => {
     let [now, elapsed] = [1_000_000, 0];
     const clock = kernelClock({ now: () => now, elapsed: () => elapsed, setTimer: () => () => undefined });
     const life = new OwnLife({ store: await opened(), clock, owner: "me", leaseMs: 100 });

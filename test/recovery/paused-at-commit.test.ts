@@ -31,7 +31,7 @@ function sleeping() {
 }
 
 describe("a process that was paused behind the commit of a start", () => {
-  it("[INV-15] makes no call when it wakes and another process has taken the workflow up: that one has settled it", async () => {
+  it("[INV-15] makes no call on waking if another process has taken the workflow up and settled it", async () => {
     const store = memoryLedger();
     await store.open();
     const shared = { ...store, open: async () => undefined, close: async () => undefined };

@@ -222,7 +222,7 @@ describe("a workflow put to sleep and activated while a step runs", () => {
 });
 
 describe("after its end", () => {
-  it("a cancelled workflow's ledger gets no decision that policy was still thinking about, and its followers leave", async () => {
+  it("a cancelled workflow's ledger gets no later decision of policy, and its followers leave", async () => {
     const door = Promise.withResolvers<null>();
     const slow = { name: "slow", stages: ["action"] as const, evaluate: () => door.promise };
     await using t = await createTestKernel({ ...oneStep(() => ({ ok: true })), policies: [slow] });

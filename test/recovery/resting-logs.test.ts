@@ -101,7 +101,7 @@ it("a vote that another kernel has taken in since can be taken back at the one w
   expect(await first.kernel.withdrawVote(id, caller(2))).toMatchObject({ status: "withdrawn" });
 });
 
-it("a vote that was taken back at another kernel since is no answer to the same vote: it is put on record again", async () => {
+it("a vote that was withdrawn at another kernel does not answer the same vote: it is recorded again", async () => {
   const { first, second, id, world } = await openPair();
   await using _first = first;
   await using _second = second;

@@ -138,7 +138,7 @@ describe("a word that came with an edit", () => {
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
   });
 
-  it("[INV-12] refused for changing nothing is refused again where it is decided with what another process knew", async () => {
+  it("[INV-12] refused for changing nothing is refused again when another process decides it", async () => {
     const ledger = Object.assign(Object.create(memoryLedger()), { close: async () => undefined });
     const clock = createVirtualClock();
     const throws = counted("Note.Lost", { effect: "write_draft" }, () => Promise.reject(new Error("reset")));
@@ -199,7 +199,7 @@ describe("a word that came with an edit", () => {
     },
   );
 
-  it("[INV-12] that is masked to what the gate shows is not taken for the edit that made it, whose author has voted", async () => {
+  it("[INV-12] that is masked to the gate's text is not taken for the edit that made it", async () => {
     const mask = ruling("action", (text) =>
       text.includes("DE0") ? { decision: "ALLOW_WITH_REDACTION", redactions: ["iban"] } : null,
     );

@@ -19,7 +19,7 @@ const turnOf = (row: TurnRow): Recorded & { readonly now: number } => {
 const rowsOf = (t: TestKernel, id: string): Promise<TurnRow[]> => Array.fromAsync(t.kernel.export(id));
 
 describe("a row", () => {
-  it("[INV-12] holds the inputs that led to it and the answers that deciding received, and no payload twice", async () => {
+  it("[INV-12] holds the inputs that led to it and the answers that deciding received, no payload twice", async () => {
     const work = counted("Note.Work");
     const steps = ["a", "b", "c"].map((id, i, all) => step(id, work, { depends_on: all.slice(0, i) }));
     const capability = story([work], steps);
@@ -121,7 +121,7 @@ describe("the journal of what is decided ahead", () => {
     expect(journal.seal(5, [queued as never])).toEqual({ inputs: [{ in: "woken" }] });
   });
 
-  it("keeps an answer with the input that it was received for, and a usual one where an unusual one to the same question follows", () => {
+  it("keeps an answer with its input, and a usual one if an unusual one to the same question follows", () => {
     const journal = open();
     const question = { ask: "shared_key" } as unknown as Question;
     const place: Place = { scope: "step:a", key: "shared", nr: 1 };
@@ -148,7 +148,7 @@ describe("the journal of what is decided ahead", () => {
     expect(journal.seal(5, [queued as never]).inputs.map((told) => told.in)).toEqual(["stopped", "again", "woken"]);
   });
 
-  it("tells who goes on behind another's rows by the last event of its own: another may have owned the workflow", () => {
+  it("names the process that continues another's rows by its own last event, since owners may change", () => {
     const journal = open();
     take(journal, woken, 0, 3);
     journal.seal(5, [queued as never]);
@@ -215,7 +215,7 @@ describe("a question that is put again", () => {
   });
 });
 
-it("[INV-12] a vote that policy was looking at when another step failed is replayed on what its own step's call rests on", async () => {
+it("[INV-12] a vote that policy judged while another step failed replays with its own call's basis", async () => {
   const preview = () => ({ preview: "as it is", basis: [{ name: "file", digest: "one" }] });
   const shown = counted("Note.Work", { effect: "write_draft", preview });
   const [judged, called] = [held<null>(), held<Promise<never>>()];

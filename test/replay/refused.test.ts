@@ -181,7 +181,7 @@ it("[INV-12] a vote on what has changed since it was shown", async () => {
 
 const slow = definePolicy({ name: "slow", stages: ["gate"], evaluate: () => later().then(() => null) });
 
-it("[INV-12] a rejection that policy was looking at when a vote found that what the gate rests on has changed", async () => {
+it("[INV-12] a rejection that policy judged while a vote found a changed basis", async () => {
   let disk = "one";
   const preview = () => ({ preview: disk, basis: [{ name: "file", digest: disk }] });
   const work = counted("Note.Work", { effect: "write_draft", preview });
@@ -196,7 +196,7 @@ it("[INV-12] a rejection that policy was looking at when a vote found that what 
   await expectSame(t, id);
 });
 
-it("[INV-12] a vote whose signature was being checked when an edit changed what it was made on, and named", async () => {
+it("[INV-12] a vote whose signature was checked while an edit changed the version that it named", async () => {
   const { capability, known, sign } = await signedGate();
   await using t = await createTestKernel({ capabilities: [capability], approverKeys: () => known });
   const { workflow_id: id, gates } = await t.run(intent);
@@ -278,7 +278,7 @@ it.each(["at once", "late"])(
   },
 );
 
-it("[INV-12] a hook, of another attempt of a call that is in doubt: its person is asked with what it said", async () => {
+it("[INV-12] a hook, of another attempt of a call in doubt: its person is asked with its message", async () => {
   let attempts = 0;
   const before = (): void => {
     attempts += 1;

@@ -68,7 +68,7 @@ describe("retry in mode replay", () => {
     expect((await t.kernel.replay(third.workflow_id)).difference).toBeNull();
   });
 
-  it("[INV-12] replays where a call is in doubt in its first run, and its gate opens approved by what was said ahead", async () => {
+  it("[INV-12] replays if a call of its first run is in doubt and a kept decision approves its gate", async () => {
     const look = held<null>();
     let looks = false;
     const rule = definePolicy({ name: "look", stages: ["action"], evaluate: () => (looks ? look.promise : null) });
@@ -108,7 +108,7 @@ describe("retry in mode replay", () => {
     },
   );
 
-  it("[INV-12] replays where a hook refuses what its first run had done, and it is cancelled while another on the way back is asked", async () => {
+  it("[INV-12] replays if a hook refuses the first run's work and a cancellation comes meanwhile", async () => {
     const hook = held<undefined>();
     let refuses = false;
     const before = (): void => {
@@ -155,7 +155,7 @@ describe("retry in mode replay", () => {
     },
   );
 
-  it("applies nothing twice: an effect that a person allowed on a version is answered, and nobody is asked again", async () => {
+  it("applies nothing twice: an effect that a person approved on a version is answered, nobody is asked", async () => {
     const draft = counted("Note.Draft", { effect: "write_draft" }, () => ({ text: "first" }));
     const apply = counted("Note.Apply", { effect: "final_write" });
     const steps = [

@@ -51,7 +51,7 @@ describe("outcomes", () => {
 });
 
 describe("kernel.audit", () => {
-  it("[RLH-03][C-06][C-12] an allow, a deny and an approved gate are four entries, each of them the event of its decision", async () => {
+  it("[RLH-03][C-06][C-12] an allow, a deny and an approved gate are four entries, each of its event", async () => {
     await using t = await createTestKernel(threeSteps());
     const { workflow_id: id } = await t.run(intent);
     await t.approve(id, "gate-asked");
@@ -98,7 +98,7 @@ describe("kernel.audit", () => {
     });
   });
 
-  it("[A-29] the reviewer is the role that the gate names; a gate of the plan alone is queued where it opens", async () => {
+  it("[A-29] the reviewer is the role that the gate names; a gate of the plan is queued at its opening", async () => {
     const { capability } = gatedSteps(1, { gate: { roles: ["auditor"] } });
     await using t = await createTestKernel({ capabilities: [capability], defaultPolicies: false });
     const { workflow_id: id } = await t.run(intent);
@@ -154,7 +154,7 @@ describe("kernel.audit", () => {
     expect((await auditOf(t, id)).slice(0, before.length)).toEqual(before);
   });
 
-  it("[RLH-03][C-12] a plan that waits for approval is queued once: its gate is not queued again where it opens", async () => {
+  it("[RLH-03][C-12] a plan that waits for approval is queued once, and not again when its gate opens", async () => {
     const { capability } = gatedSteps(1, { gate: undefined as never });
     const policies = [rule("look", () => ({ decision: "REQUIRE_APPROVAL", reason: "look" }), ["plan"])];
     await using t = await createTestKernel({ capabilities: [capability], policies, defaultPolicies: false });
@@ -184,7 +184,7 @@ describe("kernel.audit", () => {
     expect(await ends(other)).toContainEqual({ type: "HumanRejected" });
   });
 
-  it("[RLH-03] an edit that policy wants looked at, and that cannot be shown, is queued for those whom the gate asks still", async () => {
+  it("[RLH-03] an edit that policy wants reviewed and that cannot be shown is queued for its people", async () => {
     const check = ({ input }: { readonly input: unknown }): void => {
       if ((input as { readonly text: string }).text === "no")
         throw operatorError({ code: "NOTE_TAKEN", category: "dependency", message: "the note is taken" });

@@ -45,7 +45,7 @@ const checkBytes = (bytes: Buffer): Promise<EvidenceVerdict> => verifyEvidence(r
 const parse = (lines: readonly string[]): readonly Line[] => lines.map((line) => JSON.parse(line) as Line);
 
 describe("kernel.evidence", () => {
-  it("[RLH-05] holds the rows unchanged, an audit entry for each decision that leads to an event, and the reports", async () => {
+  it("[RLH-05] holds the unchanged rows, an audit entry for each decision with an event, and the reports", async () => {
     const { t, id, lines } = await published();
     await using _closing = t;
     const rows: TurnRow[] = [];
@@ -162,7 +162,7 @@ describe("verifyEvidence", () => {
     expect(await check(await gathered(t, workflow_id))).toMatchObject({ ok: true, broken: [] });
   });
 
-  it("[RLH-05] a body that is missing is damage, whether it was taken from the export or from the ledger before", async () => {
+  it("[RLH-05] a missing body is damage, whether it was taken from the export or from the ledger", async () => {
     const { t, id, lines } = await published();
     await using _closing = t;
     const rows = parse(lines).filter((line) => line.evidence === undefined) as unknown as readonly TurnRow[];

@@ -37,7 +37,7 @@ async function published(payload: object = {}, options: TestKernelOptions = {}) 
 }
 
 describe("explain", () => {
-  it("a gated effect names the request, the plan, the rule, the person, what they saw, and that it is what ran", async () => {
+  it("a gated effect names request, plan, rule, person and payload, and says that this payload ran", async () => {
     const { t, id, gate } = await published({ comment: "go" });
     await using _closing = t;
     const link = of(await chainOf(t, id), "publish");

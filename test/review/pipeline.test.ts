@@ -155,7 +155,7 @@ describe("export", () => {
     expect(lines[6]).toMatchObject({ report_id: "report-1", report: { suite: "tone", passed: 12 } });
   });
 
-  it("[RLH-01] a pipeline that goes on from an export has the same log, the same open reviews and the same next reviewer", () => {
+  it("[RLH-01] a pipeline continued from an export has the same log, open reviews and next reviewer", () => {
     const first = lived();
     const again = open({ reviewers: ["ann", "bob", "cyd"], log: first.export() });
     expect(again.log()).toEqual(first.log());

@@ -56,7 +56,7 @@ describe("calls that are made ahead of their rows", () => {
 });
 
 describe("the ledger", () => {
-  it("[ROU-06] holds each decision, linked to its step and action, after the call's start and before its end", async () => {
+  it("[ROU-06] holds each decision, linked to its step and action, between the call's start and end", async () => {
     await using t = await routed([oneStep(asking(0, { capabilities: ["text"], expected_tokens: 7 }))]);
     const { workflow_id, state } = await t.run(intent);
     expect(state).toBe("completed");
@@ -95,7 +95,7 @@ describe("the ledger", () => {
     expect(seen).toEqual([1]);
   });
 
-  it("[ROU-03][ROU-06] the second call falls back when the first has spent the preferred budget, and the ledger says why", async () => {
+  it("[ROU-03][ROU-06] the second call falls back when the preferred budget is spent, with the reason", async () => {
     await using t = await routed([flow([asking()], chain(2))]);
     const { workflow_id, steps } = await t.run(intent);
     expect(steps.map((s) => s.output_text)).toEqual(["small", "large"]);
@@ -107,7 +107,7 @@ describe("the ledger", () => {
     expect(why).toContain("s2: model large chosen (BudgetFallback, no budget left: small)");
   });
 
-  it("[ROU-04][ROU-06] a refusal blocks the step with 429, is not retried, and stands in the ledger with every name", async () => {
+  it("[ROU-04][ROU-06] a refusal blocks the step with 429, is not retried, and is recorded with names", async () => {
     await using t = await routed([flow([asking(100)], chain(3))]);
     const state = await t.run(intent);
     expect(state).toMatchObject({ state: "failed", status: "blocked", error: { code: "T5_BUDGET_EXHAUSTED" } });
@@ -178,7 +178,7 @@ describe("what is spent", () => {
     expect(steps.map((s) => s.output_text).sort()).toEqual(["large", "small"]);
   });
 
-  it("[ROU-03] is counted in the ledger with the events, and stands in the next process: same workflow or another", async () => {
+  it("[ROU-03] is counted in the ledger with the events, also for the next process and workflow", async () => {
     const ledger = memoryLedger();
     const gated = flow(
       [asking(60)],
@@ -237,7 +237,7 @@ describe("what is spent", () => {
     expect((await second.kernel.verify()).ok).toBe(true);
   });
 
-  it("an answer from the record, and a call that is still out, charge nothing; a late end is charged once", async () => {
+  it("an answer from the record and a running call charge nothing; a late end is charged once", async () => {
     const ledger = memoryLedger();
     const slow = skill(
       "Probe.Ask",
@@ -379,7 +379,7 @@ describe("what is refused", () => {
 });
 
 describe("what is set aside", () => {
-  it("[ROU-03] two calls at once never share an endpoint's last tokens; what they used instead is what counts", async () => {
+  it("[ROU-03] two calls at once never share an endpoint's last tokens; then their usage counts", async () => {
     const ledger = memoryLedger();
     const operator = asking(30, { expected_tokens: 80 });
     const both = flow([operator], [step("s1", "Probe.Ask"), step("s2", "Probe.Ask")]);

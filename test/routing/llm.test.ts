@@ -69,7 +69,7 @@ describe("an answer", () => {
     );
   });
 
-  it("[TRC-05][EXE-08] its tokens, its cost by the endpoint's price and its provider's id are in action and trace", async () => {
+  it("[TRC-05][EXE-08] its tokens, its cost by the endpoint's price and its id are in action and trace", async () => {
     await using t = await talking(llm({ small: modelThat(() => says("yes")) }));
     const { workflow_id } = await t.run(intent);
     const used = {
@@ -108,7 +108,7 @@ describe("an answer", () => {
 });
 
 describe("routing", () => {
-  it("[ROU-03][ROU-06] the second call falls back to the next endpoint, and each decision is linked to its action", async () => {
+  it("[ROU-03][ROU-06] the second call falls back to the next endpoint; each decision links its action", async () => {
     const models = { small: modelThat(() => says("from small")), large: modelThat(() => says("from large")) };
     await using t = await talking(llm(models), { calls: 2 });
     const { workflow_id, steps } = await t.run(intent);
@@ -121,7 +121,7 @@ describe("routing", () => {
     expect(actions[1]?.cost).toEqual({ total: 0.054 });
   });
 
-  it("[ROU-04][ROU-06] without budget anywhere the step is blocked, no model is called, the refusal is in the ledger", async () => {
+  it("[ROU-04][ROU-06] without any budget the step is blocked, no model is called, and that is recorded", async () => {
     const model = modelThat(() => says("once"));
     await using t = await talking(llm({ small: model }), { calls: 2 });
     const state = await t.run(intent);
@@ -260,7 +260,7 @@ describe("what is no answer", () => {
     expect((await payloads(t, workflow_id, "ACTION_SUCCEEDED")).length).toBe(2);
   });
 
-  it("what a model has told it used counts, also where its answer is too long, or its stream never closes", async () => {
+  it("the usage that a model reports counts, also if its answer is too long or its stream never closes", async () => {
     const long = new MockLanguageModelV4({
       doGenerate: async () => ({
         content: [{ type: "text", text: "x".repeat(50) }],
@@ -316,7 +316,7 @@ describe("one model, without routes", () => {
     expect((await t.kernel.replay(workflow_id)).identical).toBe(true);
   });
 
-  it("what a provider says of its failure is in the error's detail, and in nothing that the assistant tells", async () => {
+  it("the provider's description of its failure is in the error's detail, the assistant never says it", async () => {
     const model = new MockLanguageModelV4({
       doStream: async () => {
         throw new Error("quota of account 4711 is used up");

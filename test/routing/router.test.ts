@@ -59,7 +59,7 @@ describe("the words", () => {
 });
 
 describe("the choice", () => {
-  it("[ROU-03] the preferred endpoint is Primary while its budget lasts; then the next is BudgetFallback, naming it", () => {
+  it("[ROU-03] the preferred endpoint is Primary while its budget lasts; then the next is BudgetFallback", () => {
     const router = createModelRouter({ seed: 1, endpoints: [small, large] });
     expect(router.route({})).toEqual({
       decision: { endpoint: small, reason: { kind: "Primary" } },

@@ -8,7 +8,7 @@ import { ann, day, firedBy, historyOf, hour, makeShop, minute, setTea } from "./
 type AuthorityQuestion = Parameters<Authenticator["authorize"]>[0];
 
 describe("a schedule", () => {
-  it("begins its work at each instant, on behalf of who made it, and logs which instant began which workflow", async () => {
+  it("begins its work at each instant on behalf of its author, and logs which workflow an instant began", async () => {
     const { shop, begun } = makeShop();
     await using t = await createTestKernel({ capabilities: [shop] });
     const { schedule } = await setTea(t.kernel, {

@@ -328,7 +328,7 @@ describe("a list kept from the feed", () => {
     },
   });
 
-  it("is at the bookmark what the ledger says at its position, though others write while the snapshot is taken", async () => {
+  it("is at the bookmark what the ledger holds at its position, though others write during the snapshot", async () => {
     const ledger = memoryLedger();
     await using runs = await createTestKernel({ ledger, capabilities: [publishing().capability] });
     const { workflow_id: first } = await runs.run(intent);

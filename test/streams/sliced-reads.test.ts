@@ -86,7 +86,7 @@ describe("a slice of work", () => {
 });
 
 describe("a long log", () => {
-  it("is folded in slices to what it comes to in one go: no more than a slice between two turns of the event loop", async () => {
+  it("is folded in slices to the same result: at most a slice between two turns of the event loop", async () => {
     const log = await longLog(1_000);
     const { store } = storeOf(log);
     let [turn, most, inTurn] = [0, 0, 0];

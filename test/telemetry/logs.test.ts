@@ -18,7 +18,7 @@ const secret = "s3cr3t-Xq9";
 const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl";
 
 describe("the log of a kernel", () => {
-  it("tells of gates, refusals, failures and ends, with the ids that tie a line to its workflow and trace", async () => {
+  it("has gates, refusals, failures and ends, with the ids that link a line to its workflow and trace", async () => {
     const { logger, lines } = openLog();
     const fail = () => {
       throw operatorError({ code: "BROKEN", message: secret, retryable: false });

@@ -163,7 +163,7 @@ describe("how spans end", () => {
     });
   });
 
-  it("cancelled, rejected, refused: everything that was under way ends with the run, and it is no failure", async () => {
+  it("cancelled, rejected, refused: everything in progress ends with the run, and it is no failure", async () => {
     const world = createWorld();
     const steps = [step("s1", "T.Hang"), step("s2", "T.Act", { gate: {} })];
     const { observer, spans, started } = openObserver();

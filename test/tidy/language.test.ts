@@ -5,7 +5,7 @@ import { type SourceFile, sourcesIn } from "./source-files.ts";
 const maxColumns = 120;
 
 /** The number of long lines that the tests still have. It may only shrink; all other rooms have none. */
-const longInTests = 419;
+const longInTests = 95;
 
 const code = sourcesIn("src", "machines", "visualizations");
 const product = sourcesIn("src", "machines");

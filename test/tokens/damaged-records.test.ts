@@ -103,7 +103,7 @@ async function recordSlow(): Promise<readonly string[]> {
 }
 
 describe("replayTokens with executors that take their time", () => {
-  it("[EVT-13] waits for what is open and names the difference where the end that a dependent waits for is missing", async () => {
+  it("[EVT-13] waits for open ones and names the difference if the end that a dependent needs is missing", async () => {
     const lines = await recordSlow();
     expect(await replayTokens(lines.join("\n"), { seed: 1, executor: slow })).toMatchObject({ identical: true });
     const ends = lines.filter((line) => line.includes('"kind":"completed"'));

@@ -94,7 +94,7 @@ describe("the stream", () => {
     expect(rebuilt).toEqual([{ ...rest, budget: { ...budget, consumed: 1 } }, ran[1]]);
   });
 
-  it("[EVT-10] [EVT-11] a token that uses everything: its kinds in the order of the calls, then nothing is left of it", () => {
+  it("[EVT-10] [EVT-11] a token that uses everything: its kinds in the order of the calls, then nothing", () => {
     const kernel = open({ executor: usesAll });
     kernel.submitToken(draft());
     kernel.run();

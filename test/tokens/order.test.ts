@@ -85,7 +85,7 @@ describe("ids and order", () => {
 });
 
 describe("yielding", () => {
-  it("[TOK-12] the parent has yielded, then the child is scheduled under its own id and started by the same rules", () => {
+  it("[TOK-12] the parent has yielded, then the child is scheduled under its own id by the same rules", () => {
     const kernel = open({ executor: yielding(draft({ priority: 1, goal: "child" })) });
     kernel.submitToken(draft({ payload: "yield" }));
     kernel.run();
@@ -107,7 +107,7 @@ describe("yielding", () => {
     expect(kindsOf(kernel, 2)).toEqual(["scheduled", "budget_violation"]);
   });
 
-  it("[TOK-05] [TOK-12] who depends on a token that yielded waits for what it yielded, submitted before or after", () => {
+  it("[TOK-05] [TOK-12] a dependent of a token that yielded waits for its child, submitted before or after", () => {
     const order: number[] = [];
     const executor: TokenExecutor = (token, context) => {
       order.push(token.id);

@@ -104,7 +104,7 @@ const refusedIn = (events: readonly TokenEvent[]): ReadonlySet<number> =>
   new Set(events.filter(({ kind }) => kind.endsWith("_violation")).map(({ token_id }) => token_id));
 
 describe("random token graphs with random refusals", () => {
-  it("[EVT-13] [TOK-08] run twice they give the same bytes, and the replay of the lines and the seed gives them again", () =>
+  it("[EVT-13] [TOK-08] two runs give the same bytes, and a replay of the lines and the seed does too", () =>
     overStories(async (told) => {
       const kernel = await play(told, act);
       const jsonl = kernel.toJsonl();

@@ -49,7 +49,7 @@ export function hostSuite(name: string, optionsOf: () => Promise<Partial<NodeOpt
       await allDone();
     });
 
-    it("who stops leaves nothing behind: its process ends by itself, and the other goes on with what it had begun", async () => {
+    it("a stopped one leaves nothing behind: its process ends, and the other continues its workflows", async () => {
       const before = (await stage.effects()).length;
       await submit(second, "Test.Job", 4);
       await stage.until(isUnderWay(before + 4));
@@ -58,7 +58,7 @@ export function hostSuite(name: string, optionsOf: () => Promise<Partial<NodeOpt
       second = await stage.start("second", await optionsOf());
     });
 
-    it("what one had begun that is killed goes on in the other; nothing is lost, and nothing twice but calls under way", async () => {
+    it("the workflows of a killed one continue in the other; only running calls are done twice", async () => {
       const before = (await stage.effects()).length;
       await submit(second, "Test.Job", 6);
       await stage.until(isUnderWay(before + 8));

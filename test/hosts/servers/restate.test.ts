@@ -54,7 +54,7 @@ afterAll(async () => (await fleet).balancer.close());
 hostSuite("Restate", async () => (await fleet).next());
 
 describe("Restate", () => {
-  it("that is killed and comes back loses nothing: calls under way end where they are, none is made twice or put in doubt", async () => {
+  it("that is killed and returns loses nothing: running calls end, none is made twice or put in doubt", async () => {
     await onFleet("killed", async ({ next }, stage) => {
       const first = await stage.start("first", await next({ callMs: 300 }));
       const ids = await first.submit("Test.Once", 6);
@@ -73,7 +73,7 @@ describe("Restate", () => {
     });
   });
 
-  it("that comes back knowing nothing, or has lost where drives are served, is told again, and loses nothing", async () => {
+  it("that returns empty, or has lost the address of the drives, is told again, and loses nothing", async () => {
     await onFleet("forgotten", async ({ next }, stage) => {
       const only = await stage.start("only", await next());
       await only.submit("Test.Job");
@@ -92,7 +92,7 @@ describe("Restate", () => {
     });
   });
 
-  it("calls another process while the first is paused: once its lease has run out, which then begins nothing when it wakes", async () => {
+  it("calls another process while the first is paused past its lease, which begins nothing on waking", async () => {
     await onFleet("paused", async ({ next }, stage) => {
       const slow = { leaseMs: 1000, callMs: 400 };
       const [one, other] = [await next(slow), await next(slow)];
@@ -114,7 +114,7 @@ describe("Restate", () => {
     });
   });
 
-  it("lets a drive take as long as its calls, however soon it takes others for stalled; and is told of what is not there", async () => {
+  it("lets a drive take as long as its calls, and is told of workflows that do not exist", async () => {
     await onFleet("long", async ({ next }, stage) => {
       const only = await stage.start("only", await next({ callMs: 300 }));
       const unknown = await fetch(`${server.ingress}/long/wf_unknown/drive`, { method: "POST" });
@@ -125,7 +125,7 @@ describe("Restate", () => {
     });
   });
 
-  it("notices within its keep-alive that a process is gone whose balancer hides it: nothing waits for longer", async () => {
+  it("notices within its keep-alive that a process behind a balancer is gone: nothing waits longer", async () => {
     await onFleet("hidden", async ({ next, balancer }, stage) => {
       balancer.hidesBreaks = true;
       const first = await stage.start("first", await next());
@@ -140,7 +140,7 @@ describe("Restate", () => {
     });
   });
 
-  it("that refuses to register where nobody serves drives ends the start of a kernel, which leaves nothing behind", async () => {
+  it("that refuses to register an address without drives ends the kernel's start without a trace", async () => {
     const register = { admin: server.admin, uri: `http://127.0.0.1:${await freePort()}` };
     const serve = { port: await freePort() };
     const starting = createKernel({

@@ -13,7 +13,7 @@ const lookTurn = wants({ tool: "Shop_Look", input: { order: "A-7" } });
 const payTurn = wants({ tool: "Shop_Pay", input: { order: "A-7", cents: 1999 } });
 
 describe("an agent", () => {
-  it("thinks, has its calls made, thinks again and answers: each a step, each call asked about as any other", async () => {
+  it("thinks, has its calls made, thinks again and answers: each a step, each call judged as any other", async () => {
     const { calls, asked, opened } = talking([lookTurn, payTurn, says("It is paid back.")]);
     await using t = await opened;
     const { workflow_id, state } = await begin(t);
@@ -133,7 +133,7 @@ describe("an agent", () => {
     expect([calls, asked.length]).toEqual([["look a", "look b", "look c"], 2]);
   });
 
-  it("has to answer in its last turn, which is offered no tools; a model that only calls ends all the same", async () => {
+  it("must answer in its last turn, which offers no tools; a model that only calls ends as well", async () => {
     const turns = Array.from({ length: 9 }, () => [...lookTurn.slice(0, -1), ...says("so be it")]);
     const { calls, asked, opened } = talking(turns, { maxTurns: 3 });
     await using t = await opened;
@@ -141,7 +141,7 @@ describe("an agent", () => {
     expect([calls.length, asked.map(({ tools }) => tools?.length)]).toEqual([2, [2, 2, undefined]]);
   });
 
-  it("stops where its budget is spent: by money of the tenant, by rounds of the package, by rounds of the kernel", async () => {
+  it("stops when its budget is spent: by the tenant's money, the package's rounds, the kernel's rounds", async () => {
     const turns = Array.from({ length: 9 }, () => lookTurn);
     const price = { in: 1_000_000, out: 0 };
     const money = talking(turns, { price, kernel: { budgets: { limits: [{ scope: "tenant", money: 45 }] } } });
