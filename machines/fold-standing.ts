@@ -35,10 +35,10 @@ export function moveTo({ standing }: WorkflowRecord, step: StepRecord, state: St
   if (!standing.places.has(step_id)) standing.total += weight;
 }
 
-const isLeftOut = ({ skip_reason }: Pick<StepRecord, "skip_reason">): boolean =>
-  skip_reason === "condition" || skip_reason === "expired";
+const leavesOut: ReadonlySet<string | null> = new Set(["condition", "expired", "declined"]);
+const isLeftOut = ({ skip_reason }: Pick<StepRecord, "skip_reason">): boolean => leavesOut.has(skip_reason);
 
-/** Leaves a step that was skipped by its condition out of the count. */
+/** Takes a step that was left out, so that those after it go on, from the count. */
 export function countSkip({ standing }: WorkflowRecord, skipped: StepRecord): void {
   const { step_id, weight } = skipped.step;
   const group = groupOf(standing, skipped);

@@ -8,6 +8,7 @@
  * 3.  An event type without a handler is a fact that reaches no record but its position.
  */
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
+import type { Json } from "../src/contract/json.ts";
 import type { Outcome } from "../src/contract/outcome.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
 import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
@@ -229,6 +230,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     if (step !== null) voidGates(record, meta.type, meta.step_id);
     if (step === null) return;
     Object.assign(step, { skip_reason: payload.reason, finished_at: meta.at });
+    if (payload.output !== undefined) step.output = payload.output as unknown as Json;
     countSkip(record, step);
   },
   STEP_PARKED(record, payload, meta) {

@@ -15,6 +15,7 @@ import {
   FailStepDraft,
   kindNames,
   maxSleepMs,
+  OnReject,
   RunStepDraft,
   referable,
   SleepStepDraft,
@@ -54,6 +55,8 @@ export const PlanStepDraft = z.strictObject({
   applies: StepId.optional(),
   /** Asks people before the call. */
   gate: GateSpec.optional(),
+  /** The consequence of a rejection at any gate of the step: `end` (the default), `continue` or `replan`. */
+  on_reject: OnReject.optional(),
   /** Tags that policy rules match, in addition to the operator's and the package's. */
   policy_tags: z.array(z.string()).optional(),
   /** The risk level; that of the operator by default. */
@@ -74,6 +77,7 @@ export const StepTemplateDraft = PlanStepDraft.omit({
   applies: true,
   weight: true,
   priority: true,
+  on_reject: true,
 }).extend({
   /** A name for people; that of the step that makes the call by default. */
   name: stepMembers.name.optional(),
@@ -105,8 +109,8 @@ export const EachStepDraft = z.strictObject({
     /** The list, or a reference to it. */
     items: referable(z.array(JsonValue), "must be a list"),
   }),
-  /** The call that is made for each item. */
-  do: StepTemplateDraft,
+  /** The call that is made for each item. An item that is rejected ends as failed, or is left out (`continue`). */
+  do: StepTemplateDraft.extend({ on_reject: OnReject.exclude(["replan"]).optional() }),
   /** A reference to what names an item, such as `{{item.output.id}}`: unique in the list; its index by default. */
   key: z.string().refine(isOfItem, "must be a reference to the item, such as {{item.output.id}}").optional(),
   /** The number of items that may have begun and not ended at once; `limits.maxConcurrentSteps` by default. */
@@ -243,6 +247,8 @@ const workMembers = {
   /** The effect that the operator declared when the plan was compiled; plans of older ledgers lack it. */
   effect: Effect.optional(),
   gate: GateSpec.nullable().default(null),
+  /** The consequence of a rejection at a gate of the step; absent if it ends the workflow. */
+  on_reject: OnReject.optional(),
   estimated_cost: Money,
 } as const;
 
@@ -298,6 +304,8 @@ export const PlanStep = z.object({
   /** The effect that the operator declared when the plan was compiled; plans of older ledgers lack it. */
   effect: Effect.optional(),
   gate: GateSpec.nullable().default(null),
+  /** The consequence of a rejection at a gate of the step; absent if it ends the workflow. */
+  on_reject: OnReject.optional(),
   idempotency: IdempotencyStrategy,
   weight: z.number().positive(),
   estimated_cost: Money,

@@ -56,6 +56,13 @@ export const stepMembers = {
   priority: z.int().min(0).max(255).optional(),
 } as const;
 
+/**
+ * The consequence if no gate of the step lets it go on, because a person rejected it or nobody decided in time: `end`
+ * cancels the workflow, `continue` skips the step and lets the plan go on, `replan` asks the planner for another plan.
+ */
+export const OnReject = z.enum(["end", "continue", "replan"]);
+export type OnReject = z.infer<typeof OnReject>;
+
 const ReferenceText = z.string().refine((text) => readReference(text) !== null);
 
 /** Makes the schema of a value, or of a reference that gives it when the step begins. */
@@ -177,6 +184,8 @@ export const AskStepDraft = z
     params: z.strictObject(askParams),
     /** The gate: who answers, how many of them, in what time, and what follows if nobody does. */
     gate: GateSpec.optional(),
+    /** The consequence if nobody answers: `end` (the default), `continue` or `replan`. */
+    on_reject: OnReject.optional(),
   })
   .superRefine(({ params, gate }, { addIssue }) => {
     const refuse = (message: string): void => addIssue({ code: "custom", path: ["params", "otherwise"], message });

@@ -49,6 +49,7 @@ export const SkipReason = z.enum([
   "plan_failed",
   "expired",
   "too_many_failed",
+  "declined",
 ]);
 export type SkipReason = z.infer<typeof SkipReason>;
 

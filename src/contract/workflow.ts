@@ -243,12 +243,13 @@ export function parkedSteps({ steps, standing }: Pick<WorkflowRecord, "steps" | 
   }
   return parked;
 }
+const leavesOut: ReadonlySet<SkipReason | null> = new Set<SkipReason>(["condition", "expired", "declined"]);
 /**
- * Returns whether a step was left out by its own condition, or by the end of its wait: those that depend on it go on
- * all the same.
+ * Returns whether a step was left out by its own condition, the end of its wait, or a rejection after which the plan
+ * goes on: those that depend on it go on all the same.
  */
-export const isLeftOut = (step: StepRecord | undefined): boolean =>
-  step?.skip_reason === "condition" || step?.skip_reason === "expired";
+export const isLeftOut = (step: Pick<StepRecord, "skip_reason"> | undefined): boolean =>
+  leavesOut.has(step?.skip_reason ?? null);
 /** Returns whether a step is through as those that depend on its success need it: it succeeded, or was left out. */
 export const isThrough = (step: StepRecord | undefined): boolean => step?.state === "succeeded" || isLeftOut(step);
 /**

@@ -2,12 +2,13 @@
 import type { z } from "zod";
 import type { Condition } from "../contract/condition.ts";
 import type { GateSpec } from "../contract/gate-spec.ts";
-import type { MarkedText, OptionalRef, Ref } from "../contract/reference.ts";
-import type { AskStepDraft } from "../contract/step-kinds.ts";
-import type { CommonDraft } from "./quiet-steps.ts";
+import type { MarkedText } from "../contract/reference.ts";
+import type { AskStepDraft, OnReject } from "../contract/step-kinds.ts";
+import type { CommonDraft, OutputRef } from "./quiet-steps.ts";
 
 /** A step that asks people, as its author writes it. The answer has the type of the form. */
-export interface AskDraft<F extends z.ZodType, W = Condition | undefined> extends Omit<CommonDraft, "when"> {
+export interface AskDraft<F extends z.ZodType, W = Condition | undefined, J = OnReject | undefined>
+  extends Omit<CommonDraft, "when"> {
   /** The question in words; it may refer to outputs of earlier steps. The name of the step by default. */
   readonly question?: string | MarkedText;
   /** The data that people are shown beside the question; results of earlier steps stand there as references. */
@@ -22,12 +23,24 @@ export interface AskDraft<F extends z.ZodType, W = Condition | undefined> extend
    * The condition under which the step is taken. If it does not hold, the step is skipped, and those after it go on.
    */
   readonly when?: W;
+  /**
+   * The consequence if the question is rejected, or not answered in time: `end` (the default) cancels the workflow,
+   * `continue` skips the step and lets the plan go on with the comment as its output, `replan` asks for another plan.
+   */
+  readonly on_reject?: J;
 }
 
-/** A step that asks people, in a plan. `output` refers to their answer; with a condition it may give nothing. */
-export type AskStep<O, W> = AskStepDraft & { readonly output: [W] extends [undefined] ? Ref<O> : OptionalRef<O> };
+/**
+ * A step that asks people, in a plan. `output` refers to their answer; with a condition, or with
+ * `on_reject: "continue"`, it may give nothing.
+ */
+export type AskStep<O, W, J> = AskStepDraft & { readonly output: OutputRef<O, W, J> };
 
 /** Builds a step that asks people for an answer of a stated form, and gives the answer. */
-export type AskBuilder = <F extends z.ZodType, W extends Condition | undefined = undefined>(
-  draft: AskDraft<F, W>,
-) => AskStep<z.output<F>, W>;
+export type AskBuilder = <
+  F extends z.ZodType,
+  W extends Condition | undefined = undefined,
+  const J extends OnReject | undefined = undefined,
+>(
+  draft: AskDraft<F, W, J>,
+) => AskStep<z.output<F>, W, J>;

@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
 import type { Condition } from "../contract/condition.ts";
+import type { DeclinedOutput } from "../contract/events/step-events.ts";
 import { formOf } from "../contract/form.ts";
 import type { Json } from "../contract/json.ts";
 import type { AnyStepDraft, PlanStepDraft } from "../contract/plan.ts";
@@ -21,6 +22,19 @@ export interface SettledStep extends AnyStep {
 
 /** Has a step wait for the end of another, also if that fails: `depends_on: [settled(pay)]`. */
 export const settled = ({ step_id }: AnyStep): SettledStep => ({ step_id, settled: true });
+
+/** The reference to the result of a step: with a condition, or if it may be declined, it may give nothing. */
+export type OutputRef<O, W, J> = [J] extends ["continue"]
+  ? OptionalRef<O & Declinable>
+  : [W] extends [undefined]
+    ? Ref<O>
+    : OptionalRef<O>;
+
+/** The member that a step with `on_reject: "continue"` gives in place of its result, if it is rejected at its gate. */
+export interface Declinable {
+  /** The code of the refusal (`T5_HUMAN_DENIED`, `T5_GATE_EXPIRED`), and the comment of the person. */
+  readonly rejected?: DeclinedOutput["rejected"];
+}
 
 /** The members that steps of all kinds have in common. */
 export interface CommonDraft {

@@ -15,10 +15,11 @@ import type { GateSpec } from "../contract/gate-spec.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Operator } from "../contract/operator.ts";
 import type { PlanStepDraft } from "../contract/plan.ts";
-import type { MarkedText, OptionalRef, Ref, Reference } from "../contract/reference.ts";
+import type { MarkedText, Reference } from "../contract/reference.ts";
+import type { OnReject } from "../contract/step-kinds.ts";
 import { finishStep } from "./finish-step.ts";
 import { type CallTemplate, finishTemplate } from "./growing-steps.ts";
-import type { AnyStep, SettledStep } from "./quiet-steps.ts";
+import type { AnyStep, OutputRef, SettledStep } from "./quiet-steps.ts";
 
 /** A value, or a reference to one; in objects and lists for each member. */
 export type Param<T> = Reference<T> | Filled<T>;
@@ -36,15 +37,17 @@ export interface Step<
   O = unknown,
   R extends string | undefined = string | undefined,
   W extends Condition | undefined = undefined,
+  J extends OnReject | undefined = undefined,
 > extends PlanStepDraft {
   /** The name of the outcome that it drafts. */
   readonly outcome: R;
   /**
    * The reference to its result: `found.output.card` in the params of a later step is a reference. That of a step with
-   * a condition may give nothing; `ref(…, { or })` says what stands in for it.
+   * a condition, or with `on_reject: "continue"`, may give nothing; `ref(…, { or })` states what stands in for it.
    */
-  readonly output: [W] extends [undefined] ? Ref<O> : OptionalRef<O>;
+  readonly output: OutputRef<O, W, J>;
 }
+
 /** A step that may be applied: one that drafts an outcome. */
 export interface StepWithOutcome extends AnyStep {
   readonly outcome: string;
@@ -79,11 +82,11 @@ type NotTheOutputOf<N extends string, T extends string> = string & { readonly [w
 
 type Plain = Omit<
   PlanStepDraft,
-  "kind" | "operator" | "params" | "depends_on" | "outcome" | "applies" | "gate" | "when"
+  "kind" | "operator" | "params" | "depends_on" | "outcome" | "applies" | "gate" | "when" | "on_reject"
 >;
 
 /** A step as its author writes it: as plain ones are written, with steps in place of their ids. */
-export interface StepDraft<N extends string, P, R, W = Condition | undefined> extends Plain {
+export interface StepDraft<N extends string, P, R, W = Condition | undefined, J = OnReject | undefined> extends Plain {
   /** One of the package's, by name. */
   readonly operator: N;
   /** The params of the call; results of earlier steps stand there as references. */
@@ -100,6 +103,11 @@ export interface StepDraft<N extends string, P, R, W = Condition | undefined> ex
   readonly applies?: StepWithOutcome;
   /** Asks people before the call. */
   readonly gate?: z.input<typeof GateSpec>;
+  /**
+   * The consequence of a rejection at any gate of the step: `end` (the default) cancels the workflow, `continue` skips
+   * the step and lets the plan go on with the comment as its output, `replan` asks for another plan.
+   */
+  readonly on_reject?: J;
 }
 
 /** Builds steps of a package that lists these operators and outcomes. */
@@ -107,9 +115,10 @@ export type StepBuilder<Ops extends OperatorList, Outs extends OutcomeSchemas = 
   const N extends OperatorNames<Ops>,
   const R extends OutcomeFor<Outs, N, OutputOf<Ops, N>> | undefined = undefined,
   W extends Condition | undefined = undefined,
+  const J extends OnReject | undefined = undefined,
 >(
-  draft: StepDraft<N, ParamsOf<InputOf<Ops, N>>, R, W>,
-) => Step<OutputOf<Ops, N>, R, W>;
+  draft: StepDraft<N, ParamsOf<InputOf<Ops, N>>, R, W, J>,
+) => Step<OutputOf<Ops, N>, R, W, J>;
 
 /** A call without an id, as its author writes it, for each item of a list or each round. */
 export interface CallDraft<N extends string, P>

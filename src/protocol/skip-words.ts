@@ -13,4 +13,5 @@ export const skipWords: Readonly<Record<SkipReason, string>> = {
   too_many_failed: "more items of its list had failed than may fail",
   plan_failed: "another step ended the workflow, as the plan chose",
   expired: "the event that it waited for did not arrive in time",
+  declined: "it was rejected at its gate, or not decided in time, and the plan goes on without it",
 };

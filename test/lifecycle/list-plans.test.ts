@@ -63,6 +63,29 @@ describe("policy", () => {
   });
 });
 
+it("an item that is rejected is left out with its comment where the plan says so, and the others go on", async () => {
+  await using t = await open([each(people(3), { concurrency: 3 }, { gate: {}, on_reject: "continue" })]);
+  const id = await t.submit("Bank.PayAll");
+  await t.rest(id);
+  for (const gate of await t.kernel.gates({ workflow_id: id }, caller)) {
+    const isSecond = (gate.payload as { to: string }).to === "p1";
+    const decision = isSecond ? "reject" : "approve";
+    await t.kernel.decideGate(id, { ...caller, gate_id: gate.gate_id, decision, payload: { comment: "by hand" } });
+  }
+  expect((await t.rest(id)).state).toBe("completed");
+  expect(await outputOf(t, id)).toEqual({
+    total: 3,
+    succeeded: 2,
+    failed: 0,
+    results: [
+      { key: "p0", output: { paid: 0 } },
+      { key: "p1", skipped: true, rejected: { code: "T5_HUMAN_DENIED", comment: "by hand" } },
+      { key: "p2", output: { paid: 2 } },
+    ],
+  });
+  await sound(t, id);
+});
+
 describe("a plan with a list that is refused", () => {
   const refusals: readonly [string, AnyStepDraft[], RegExp][] = [
     [
@@ -80,6 +103,11 @@ describe("a plan with a list that is refused", () => {
     ],
     ["a reference to no step", [each([], {}, { params: { rate: "{{none.output}}" } })], /a step which there is not/],
     ["a key that is no reference to the item", [each([], { key: "x" })], /key: must be a reference to the item/],
+    [
+      "another plan after a rejection of an item",
+      [each([], {}, { on_reject: "replan" })],
+      /do.on_reject: Invalid option/,
+    ],
     ["an outcome of each item", [each([], {}, { outcome: "Letter" })], /do.outcome: there is no such key/],
     ["a tolerance that is none", [each([], { tolerate: "many" })], /tolerate: must be a number of items/],
     [

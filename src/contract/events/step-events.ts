@@ -17,6 +17,18 @@ export interface StepSucceeded {
   readonly cost: number;
 }
 
+/** The output of a step that was rejected, where the plan goes on: the code of the refusal, and the comment on it. */
+export interface DeclinedOutput {
+  readonly rejected: { readonly code: string; readonly comment: string | null };
+}
+
+/** The reason for which a step was left out, the step that caused it, and the output if it was declined. */
+export interface StepSkipped {
+  readonly reason: SkipReason;
+  readonly because: string | null;
+  readonly output?: DeclinedOutput;
+}
+
 /** Chunks that a running operator sent. */
 export interface StepStreamed {
   readonly attempt: number;
@@ -98,7 +110,7 @@ export const stepEvents = {
     ends: "step",
     progress: true,
   }),
-  STEP_SKIPPED: event<{ readonly reason: SkipReason; readonly because: string | null }>({
+  STEP_SKIPPED: event<StepSkipped>({
     from: "workflow",
     to: "step",
     charts: ["step"],

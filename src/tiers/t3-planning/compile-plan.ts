@@ -23,7 +23,14 @@ import { type Dependency, idOfDependency, kindNames } from "../../contract/step-
 import { ReadyQueue } from "../../engine/actors/ready-queue.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
 import { messageOf } from "../../engine/actors/within.ts";
-import { compileInside, findOperator, joinTags, renameInside, requireSatisfiable } from "./compile-template.ts";
+import {
+  compileInside,
+  findOperator,
+  joinTags,
+  rejectionOf,
+  renameInside,
+  requireSatisfiable,
+} from "./compile-template.ts";
 import {
   appliedBy,
   type CallDraft,
@@ -300,6 +307,7 @@ function compileQuiet(step: QuietDraft, request: CompileRequest): PlanStep {
     risk_level: "low",
     effect: "none",
     gate,
+    ...rejectionOf(step),
     idempotency: { strategy: "inputs", target: null },
     weight: weight ?? weights[base] ?? 1,
     estimated_cost: 0,
@@ -343,6 +351,7 @@ function compileCall(step: CallDraft, request: CompileRequest): PlanStep {
     risk_level: step.risk_level ?? metadata.risk_level,
     effect: metadata.effect,
     gate: step.gate ?? null,
+    ...rejectionOf(step),
     idempotency: { strategy: applies === null ? "inputs" : "applies", target: applies },
     weight: step.weight ?? weights[base] ?? 1,
     estimated_cost: step.estimated_cost ?? metadata.estimated_cost,

@@ -10,6 +10,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Operator } from "../../contract/operator.ts";
 import type { PlanStep, StepTemplate } from "../../contract/plan.ts";
 import type { Literals } from "../../contract/reference.ts";
+import type { OnReject } from "../../contract/step-kinds.ts";
 import type { CompileRequest } from "./compile-plan.ts";
 import { type Called, type GrowingDraft, refuse } from "./draft-step.ts";
 
@@ -54,6 +55,12 @@ export function joinTags(
   return all.length < 2 ? (all as string[]) : [...new Set(all)];
 }
 
+/** Returns the consequence of a rejection, if it is not the default. */
+export const rejectionOf = (
+  step: { readonly on_reject?: OnReject | undefined } | object,
+): Pick<PlanStep, "on_reject"> =>
+  "on_reject" in step && step.on_reject !== undefined && step.on_reject !== "end" ? { on_reject: step.on_reject } : {};
+
 /** Compiles what a step does for each item or in each round. */
 export function compileInside(step: GrowingDraft, request: CompileRequest): Pick<PlanStep, "each" | "repeat"> {
   const template = compileTemplate(step, request);
@@ -88,6 +95,7 @@ function compileTemplate({ step_id, name, do: call, inner }: GrowingDraft, reque
     risk_level: call.risk_level ?? metadata.risk_level,
     effect: metadata.effect,
     gate: call.gate ?? null,
+    ...rejectionOf(call),
     estimated_cost: call.estimated_cost ?? metadata.estimated_cost,
   };
 }

@@ -115,16 +115,21 @@ export function requireGiven(steps: readonly Draft[]): void {
 function whyNothing(source: Draft, step: Draft): string | null {
   if (step.settled?.includes(source.step_id) === true) return "is waited for however it ends";
   if (isSkippable(source)) return "is left out if its event does not arrive in time";
+  if (isDeclinable(source)) return "is left out if it is rejected at its gate";
   return source.when === undefined || conditionOf(source) === conditionOf(step) ? null : "has a condition";
 }
 
 const conditionOf = ({ when }: Draft): string | null => (when === undefined ? null : digest(when as Json));
 
 /** Returns whether whatever refers to a step without a condition gets something. */
-const givesAlways = (step: Draft): boolean => step.kind !== "repeat" && !isSkippable(step);
+const givesAlways = (step: Draft): boolean => step.kind !== "repeat" && !isSkippable(step) && !isDeclinable(step);
 
 /** Returns whether a step is left out at the end of its wait. */
 const isSkippable = (step: Draft): boolean => step.kind === "wait" && step.params.otherwise === "skip";
+
+/** Returns whether a step is left out if a person rejects it. */
+const isDeclinable = (step: Draft): boolean => "on_reject" in step && step.on_reject === "continue";
+
 /**
  * Fixes the version of the capability that a step runs, and checks its inputs if none of them is a reference.
  * @throws KernelErrorException T3_PLAN_INVALID.

@@ -69,8 +69,35 @@ describe("an agent", () => {
     expect([first.calls, second.calls, second.asked.length]).toEqual([["look A-7"], ["pay A-7 1999"], 1]);
   });
 
-  it("a person's no, and a policy's, end the work: the call is not made", async () => {
-    const rejected = talking([payTurn]);
+  it("a call that a person rejects is reported to the model with the comment, and the model goes on", async () => {
+    const { calls, asked, opened } = talking([payTurn, lookTurn, says("I have asked for less.")]);
+    await using t = await opened;
+    const { workflow_id } = await begin(t);
+    await t.kernel.decideGate(workflow_id, { ...ann, decision: "reject", payload: { comment: "{{too}} much" } });
+    const end = await t.rest(workflow_id);
+    expect([end.state, end.response.text, calls]).toEqual(["completed", "I have asked for less.", ["look A-7"]]);
+    const [, , result] = asked[1]?.prompt ?? [];
+    expect(result).toMatchObject({
+      role: "tool",
+      content: [{ output: { type: "error-text", value: "a person rejected it: {{too}} much" } }],
+    });
+    expect((await t.kernel.replay(workflow_id)).identical).toBe(true);
+  });
+
+  it("asks a person about each call that the model makes again, and ends after its turns", async () => {
+    const { calls, asked, opened } = talking([payTurn, payTurn, says("Nobody wants it.")], { maxTurns: 3 });
+    await using t = await opened;
+    const { workflow_id } = await begin(t);
+    for (const _ of [1, 2]) {
+      const [gate] = await t.kernel.gates({ workflow_id }, ann);
+      await t.kernel.decideGate(workflow_id, { ...ann, gate_id: gate?.gate_id, decision: "reject" });
+      await t.rest(workflow_id);
+    }
+    expect([(await t.rest(workflow_id)).state, calls, asked.length]).toEqual(["completed", [], 3]);
+  });
+
+  it("a person's no with onRejected: end, and a policy's, end the work: the call is not made", async () => {
+    const rejected = talking([payTurn], { onRejected: "end" });
     await using t = await rejected.opened;
     const { workflow_id } = await begin(t);
     await t.kernel.decideGate(workflow_id, { ...ann, decision: "reject" });

@@ -1,13 +1,17 @@
-// An agent that calls tools, as a capability: a turn of the model is a step, and so is each call of a tool.
-// Owns: the loop as rounds of planning: think, make the calls that it wants, think again, until it answers.
-// Never: calls a tool or decides whether one may be called: policy, budgets and gates stand before each of them as
-// before any step, and replay asks neither model nor tool.
-// A1  The plan is a pure function of what the steps have given: a plan that `continues` is followed by the next one.
-// A2  The last turn has no tools: it has to answer. So an agent ends, whatever its model wants.
-// A3  A call that fails is told to the model, while limits.maxReplans allows; what policy or a person denies ends the
-//     work.
-// A4  What a model writes is text to the letter, whatever braces it holds.
-// A5  A call that a person or a rule has changed is told to the model as it was made, with the comment or the reason.
+/**
+ * An agent that calls tools, as a capability: a turn of the model is a step, and so is each call of a tool.
+ *
+ * Owns: the loop as rounds of planning: think, make the calls that it wants, think again, until it answers. Never:
+ * calls a tool or decides whether one may be called: policy, budgets and gates stand before each of them as before any
+ * step, and replay asks neither model nor tool.
+ * 1.  The plan is a pure function of the results of the steps: a plan that `continues` is followed by the next one.
+ * 2.  The last turn has no tools: it has to answer. So an agent ends, whatever its model wants.
+ * 3.  A call that fails is reported to the model, while limits.maxReplans allows. So is a call that a person rejects,
+ *     with the comment, unless `onRejected` is `end`. A denial of policy ends the work.
+ * 4.  Text that a model writes is literal, whatever braces it holds.
+ * 5.  A call that a person or a rule has changed is reported to the model as it was made, with the comment or the
+ *     reason.
+ */
 
 import { z } from "zod";
 import type { CapabilityDefinition, ChangedCall, PlanningSituation } from "../../../contract/capability.ts";
@@ -38,6 +42,11 @@ export interface AgentOptions<N extends string = string>
     Omit<ThinkOptions, "name" | "version" | "lastTurn"> {
   /** Turns of the model: 8 unless said otherwise, 15 at most with the usual limits.maxRounds. */
   readonly maxTurns?: number;
+  /**
+   * The consequence if a person rejects a call, or nobody decides on it in time: `tell` (the default) reports it to the
+   * model with the comment, and the model goes on; `end` cancels the workflow.
+   */
+  readonly onRejected?: "tell" | "end";
 }
 
 /**
@@ -48,7 +57,16 @@ export function defineAgent<const N extends string>(
   options: AgentOptions<N>,
 ): CapabilityDefinition<N, typeof AgentInput, readonly Operator[]> {
   readStrictly(Options, options, { what: "defineAgent", source: agentRef });
-  const { intentType, version, description, keywords, limits, maxTurns = 8, ...thinking } = options;
+  const {
+    intentType,
+    version,
+    description,
+    keywords,
+    limits,
+    maxTurns = 8,
+    onRejected = "tell",
+    ...thinking
+  } = options;
   const think = thinkOperator({ ...thinking, name: `${intentType}.Think`, version });
   const operators: readonly Operator[] = [think, ...options.tools];
   return defineCapability({
@@ -63,6 +81,7 @@ export function defineAgent<const N extends string>(
       planNext({
         ...{ prompt: input.prompt, gone: readGone(situation), step, think: think.metadata.name, maxTurns },
         maxSteps: situation.max_steps,
+        on_reject: onRejected === "tell" ? "continue" : "end",
       }),
   });
 }
@@ -79,6 +98,7 @@ const Options = z.strictObject({
   tools: z.array(objectWith<Operator>()).readonly(),
   system: z.string().optional(),
   maxTurns: z.int("must be a whole number").min(1, "must be at least 1").optional(),
+  onRejected: z.enum(["tell", "end"]).optional(),
 } satisfies ShapeOf<AgentOptions>);
 
 interface Loop {
@@ -88,6 +108,7 @@ interface Loop {
   readonly think: string;
   readonly maxTurns: number;
   readonly maxSteps: number | undefined;
+  readonly on_reject: "continue" | "end";
 }
 
 /** The results of the rounds before, by the names that their steps were planned under. */
@@ -131,10 +152,10 @@ function planThought({ step, think, maxTurns }: Loop, turn: number, messages: re
 }
 
 /** Plans a call that was neither made nor refused. */
-function planCall({ gone, step }: Loop, { tool, input, problem }: AgentCall, step_id: string) {
+function planCall({ gone, step, on_reject }: Loop, { tool, input, problem }: AgentCall, step_id: string) {
   if (problem !== null || gone.outputs.has(step_id) || gone.failures.has(step_id)) return [];
   const params = mapTexts(input, (value) => text`${value}`) as JsonObject;
-  return [step({ step_id, name: `Call ${tool}`, operator: tool, params })];
+  return [step({ step_id, name: `Call ${tool}`, operator: tool, params, on_reject })];
 }
 
 /** Describes the result of a call for the model. */
@@ -145,7 +166,7 @@ function describeCall({ outputs, failures }: Gone, { call_id, tool, problem }: A
   return { ...message, error: text`${problem ?? failure?.message ?? "it was not made"}` };
 }
 
-/** Describes the change that a person or a rule made to the call, if there was one (A5). */
+/** Describes the change that a person or a rule made to the call, if there was one. */
 function describeChange({ changed }: { readonly changed?: ChangedCall } = {}): JsonObject {
   if (changed === undefined) return {};
   const notes = changed.changes.map(({ by, reason }) => {

@@ -225,10 +225,17 @@ function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
   };
 }
 
-/** Describes the further effects of a rejection, beside the end of the step. */
+/** Describes the further effects of a rejection, as the end of a sentence. */
 function endsWith(run: Run, step: PlanStep): string {
+  if (step.on_reject === "continue")
+    return "; the step is skipped, your comment becomes its result, and the plan goes on.";
   const dependents = [...plannedSteps(run.log.record)].filter((s) => s.step.depends_on.includes(step.step_id)).length;
   const skipped = dependents === 0 ? "" : `, ${dependents} dependent step(s) are skipped,`;
+  if (step.on_reject === "replan")
+    return (
+      `${skipped} and the planner is asked for another plan, with your comment; ` +
+      "if it may make none, the workflow ends as cancelled."
+    );
   return `${skipped} and the workflow ends as cancelled once its other branches have ended.`;
 }
 

@@ -11,6 +11,7 @@ import { digest } from "../../../../contract/digest.ts";
 import { type KernelError, KernelErrorException } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft, type EventDraft, type EventPayloads } from "../../../../contract/event.ts";
+import type { DeclinedOutput } from "../../../../contract/events/step-events.ts";
 import { gateIdOf, gatesIn } from "../../../../contract/gate.ts";
 import { t2 } from "../../../../contract/messages/t2.ts";
 import { type PlanAnswer, t3 } from "../../../../contract/messages/t3.ts";
@@ -102,15 +103,21 @@ function situationOf(record: WorkflowRecord, round: number, objective: string | 
       .filter((s) => s.state === "succeeded")
       .map((s) => ({ step_id: s.step.step_id, output: s.output, ...changeOf(record, s) })),
     failed: steps
-      .filter((s) => s.state === "failed")
-      .map((s) => ({
-        step_id: s.step.step_id,
-        code: s.error?.code ?? "",
-        message: s.error?.message ?? "",
-        ...changeOf(record, s),
-      })),
+      .filter((s) => s.state === "failed" || s.skip_reason === "declined")
+      .map((s) => ({ step_id: s.step.step_id, ...failureOf(record, s), ...changeOf(record, s) })),
     objective,
   };
+}
+
+/** Returns the code and the message of a step that failed or was rejected, with the comment of the person. */
+function failureOf({ gates }: WorkflowRecord, { step, error, output }: StepRecord) {
+  const { decision, status } = gates.get(gateIdOf(step.step_id)) ?? {};
+  const isRejected = decision?.decision === "reject" && status === "rejected";
+  const comment = isRejected && decision.comment !== null ? `: ${decision.comment}` : "";
+  if (error !== null) return { code: error.code, message: `${error.message}${comment}` };
+  const { code } = (output as unknown as DeclinedOutput).rejected;
+  const why = code === "T5_GATE_EXPIRED" ? "nobody decided on it in time" : "a person rejected it";
+  return { code, message: `${why}${comment}` };
 }
 
 const changing: ReadonlySet<unknown> = new Set(["TRANSFORM", "ALLOW_WITH_REDACTION"]);

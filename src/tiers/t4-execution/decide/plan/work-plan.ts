@@ -280,13 +280,17 @@ function park(run: Run): false {
 function mayReplan(run: Run, failed: readonly StepRecord[]): boolean {
   const { log, settings } = run;
   const { record } = log;
-  const technical = failed.some((s) => !s.blocked);
+  const technical = failed.some((s) => !s.blocked || isReplanned(s));
   const final = failed.some((s) => [s, ...failedOf(record, s)].some((one) => endsForGood(run, one)));
   // The package is read only if another plan is possible: a process without it can still end its workflow.
   if (!technical || final || record.plan?.direct_response != null) return false;
   const { maxReplans = settings.limits.maxReplans } = capabilityOf(run).limits;
   return replansOf(record) < maxReplans;
 }
+
+/** Returns whether a step was rejected at its gate, and its plan asks for another one then. */
+const isReplanned = ({ error, step }: StepRecord): boolean =>
+  step.on_reject === "replan" && error !== null && isGateDenial(error);
 
 /** Returns the number of rounds after the first that did not follow a success. */
 const replansOf = (record: WorkflowRecord): number =>
@@ -314,6 +318,7 @@ const finalCodes: ReadonlySet<string> = new Set([
  */
 function endsForGood(run: Run, failed: StepRecord): boolean {
   const { error, step } = failed;
+  if (isReplanned(failed)) return false;
   if (error === null || finalCodes.has(error.code)) return error !== null;
   return (isSpent(error) || wasDone(run, failed)) && mayChange(findKnownOperator(run, step));
 }

@@ -284,9 +284,9 @@ export function versionsOf(record: WorkflowRecord, stepId: string | null): reado
 const noVersions: readonly Outcome[] = [];
 
 /**
- * Returns a function that gives a step's templates the output of another step: its output if it succeeded and this step
- * depends on it, or the newest content if it drafted an outcome; else undefined. Outputs of other steps are hidden,
- * because the order of their ends would otherwise decide what a call receives.
+ * Returns a function that gives a step's templates the output of another step: its output if it succeeded, or was
+ * declined, and this step depends on it, or the newest content if it drafted an outcome; else undefined. Outputs of
+ * other steps are hidden, because the order of their ends would otherwise decide what a call receives.
  */
 export const outputsOf =
   (record: WorkflowRecord, of: PlanStep) =>
@@ -295,7 +295,9 @@ export const outputsOf =
     if (own?.as === "item" && id === "item") return own.value;
     if (id === (own?.of ?? of.step_id)) return lastRoundOf(record, id, own?.index)?.output;
     const step = record.steps.get(id);
-    if (step?.state !== "succeeded" || !restsOn(record, of, id)) return undefined;
+    if (step === undefined || !restsOn(record, of, id)) return undefined;
+    if (step.skip_reason === "declined") return step.output;
+    if (step.state !== "succeeded") return undefined;
     const outcome = step.step.outcome === null ? null : outcomeOfStep(record, id);
     return outcome === null ? step.output : outcome.content;
   };

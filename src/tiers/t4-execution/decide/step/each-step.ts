@@ -8,7 +8,7 @@
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft } from "../../../../contract/event.ts";
-import type { Json } from "../../../../contract/json.ts";
+import type { Json, JsonObject } from "../../../../contract/json.ts";
 import type { EachSpec, PlanStep } from "../../../../contract/plan.ts";
 import { isStopped, type StepGroup } from "../../../../contract/step-group.ts";
 import { EachParams } from "../../../../contract/step-kinds.ts";
@@ -117,9 +117,10 @@ function finishItems(run: Run, stepId: string): void {
 }
 
 /** Returns what the output of the step says of one item. */
-function resultOf({ added, state, output, error }: StepRecord): Json {
+function resultOf({ added, state, output, error, skip_reason }: StepRecord): Json {
   const key = added?.key ?? "";
   if (state === "succeeded") return { key, output };
+  if (skip_reason === "declined") return { key, skipped: true, ...(output as JsonObject) };
   if (state !== "failed" || error === null) return { key, skipped: true };
   return { key, error: { code: error.code, message: error.message } };
 }
