@@ -48,9 +48,8 @@ export async function openSixRows(path: string): Promise<Floor> {
   db.exec("PRAGMA journal_mode=WAL");
   db.exec("PRAGMA synchronous=FULL");
   db.exec("PRAGMA wal_autocheckpoint=4000");
-  db.exec(
-    "CREATE TABLE ev(seq INTEGER PRIMARY KEY, stream TEXT NOT NULL, n INTEGER NOT NULL, data TEXT NOT NULL); CREATE UNIQUE INDEX ev_s ON ev(stream, n)",
-  );
+  db.exec("CREATE TABLE ev(seq INTEGER PRIMARY KEY, stream TEXT NOT NULL, n INTEGER NOT NULL, data TEXT NOT NULL)");
+  db.exec("CREATE UNIQUE INDEX ev_s ON ev(stream, n)");
   const insert = db.prepare("INSERT INTO ev(stream, n, data) VALUES(?, ?, ?)");
   let queue: { readonly stream: string; readonly n: number; readonly done: () => void }[] = [];
   const flush = (): void => {

@@ -53,12 +53,19 @@ function describeMeasured({ cores, parameters, seen, foretold }: GrowthMeasured)
   const us = (ms: number): string => whole(1000 * ms);
   return [
     "# Growth: from one kernel to a thousand",
-    `\`npm run growth -- --write\` makes this page from a model of queues and from what \`npm run growth -- --measure\` measured on a machine of
-${cores} cores, which kernels and server shared. The workflow is the bench's: five steps, ${turns} turns, 64 in flight a kernel. The model knows CPU,
-round trips and syncs; it knows nothing of vacuum, of a disk's bandwidth or of indexes that outgrow memory. Measure yours before you buy.`,
+    [
+      "`npm run growth -- --write` makes this page from a model of queues and from what",
+      `\`npm run growth -- --measure\` measured on a machine of\n${cores} cores, which kernels and server shared.`,
+      `The workflow is the bench's: five steps, ${turns} turns, 64 in flight a kernel.`,
+      "The model knows CPU,\nround trips and syncs; it knows nothing of vacuum, of a disk's bandwidth",
+      "or of indexes that outgrow memory. Measure yours before you buy.",
+    ].join(" "),
     "## What is measured, and what the model makes of it",
-    `A turn costs ${us(kernelTurn)} µs of a kernel and ${us(serverTurn)} µs of the server, a batch ${us(serverBatch)} µs more; a commit waits ${us(parameters.sync)} µs for
-the disk; a kernel without work costs ${serverIdle.toFixed(1)} ms of the server each second.`,
+    [
+      `A turn costs ${us(kernelTurn)} µs of a kernel and ${us(serverTurn)} µs of the server,`,
+      `a batch ${us(serverBatch)} µs more; a commit waits ${us(parameters.sync)} µs for\nthe disk;`,
+      `a kernel without work costs ${serverIdle.toFixed(1)} ms of the server each second.`,
+    ].join(" "),
     table(
       ["Kernels on the machine", "workflows a second, seen", "foretold", "seen to foretold"],
       seen.map((per_s, i) =>
@@ -70,20 +77,29 @@ the disk; a kernel without work costs ${serverIdle.toFixed(1)} ms of the server 
 
 const describeDatabase = (sizes: readonly Size[]): readonly string[] => [
   "## One database",
-  `Each kernel on a core of its own, the server with ${serverCores} cores, ${roundTrip} ms from one to the other, ${sync} ms a sync of its disk.`,
+  [
+    `Each kernel on a core of its own, the server with ${serverCores} cores,`,
+    `${roundTrip} ms from one to the other, ${sync} ms a sync of its disk.`,
+  ].join(" "),
   table(
     ["Kernels", "workflows a second", "median ms", "99th in 100, ms", "server busy", "turns a batch"],
     sizes.map(({ kernels, per_s, p50_ms, p99_ms, server_busy, turns_a_batch }) =>
       row(kernels, whole(per_s), whole(p50_ms), whole(p99_ms), share(server_busy), turns_a_batch.toFixed(1)),
     ),
   ),
-  "Throughput grows with the kernels until the server has no core left: then each further kernel only makes all of them wait.",
+  [
+    "Throughput grows with the kernels until the server has no core left:",
+    "then each further kernel only makes all of them wait.",
+  ].join(" "),
 ];
 
 const describeCells = (cell: Size, carried: (kernels: number) => Size): readonly string[] => [
   "## Cells",
-  `A tenant's streams never meet another's, so tenants are dealt out to cells: a database on a server of its own, with its kernels. A cell here
-has ${cell.kernels} kernels, with which its server is ${share(cell.server_busy)} busy.`,
+  [
+    "A tenant's streams never meet another's, so tenants are dealt out to cells: a database on a server of its own,",
+    `with its kernels. A cell here\nhas ${cell.kernels} kernels,`,
+    `with which its server is ${share(cell.server_busy)} busy.`,
+  ].join(" "),
   table(
     ["Kernels", "cells", "workflows a second"],
     [10, 30, 100, 300, 1000].map((kernels) => {
@@ -103,7 +119,10 @@ function describeDeath(apart: Parameters): readonly string[] {
   );
   return [
     "## When a kernel dies",
-    "Its session's lock is free within 18 ms, the others look five times a second, and take up what it had, 256 workflows at a time.",
+    [
+      "Its session's lock is free within 18 ms, the others look five times a second,",
+      "and take up what it had, 256 workflows at a time.",
+    ].join(" "),
     table(["Kernels left", "workflows that were running", "half go on after, ms", "all, ms"], rows),
   ];
 }
@@ -121,8 +140,10 @@ function describeFlood({ per_s }: Size): readonly string[] {
   );
   return [
     "## When a tenant floods",
-    `A thousand tenants who fill a third of all cells' room, and one among them who asks for three times what a cell carries. Who comes first is
-served first.`,
+    [
+      "A thousand tenants who fill a third of all cells' room, and one among them who asks for three times what a cell",
+      "carries. Who comes first is\nserved first.",
+    ].join(" "),
     table(["Cells", "limit a tenant", "others who wait longer than a second", "99th in 100 of all others, ms"], rows),
     "Cells keep the harm to the flood's own; a limit a tenant (`budgets.limits`) keeps it from all.",
   ];

@@ -66,8 +66,8 @@ export async function openStage(given: string | undefined = process.env["POSTGRE
       return schemaOf(name);
     },
     async sizeOf(name) {
-      const sizes =
-        "SELECT sum(pg_total_relation_size(c.oid))::float8 AS n FROM pg_class AS c WHERE relkind = 'r' AND relnamespace = $1::regnamespace";
+      const sizes = `SELECT sum(pg_total_relation_size(c.oid))::float8 AS n FROM pg_class AS c
+        WHERE relkind = 'r' AND relnamespace = $1::regnamespace`;
       return (await client.query<{ n: number }>(sizes, [schemaOf(name)])).rows[0]?.n ?? 0;
     },
     async measure(work) {

@@ -75,9 +75,8 @@ for (let run = 0; run < runs; run += 1)
 console.log(`${kind}, medians of ${runs} rounds; CPU in µs a workflow`);
 console.table(Object.fromEntries(Object.entries(rounds).map(([name, all]) => [name, tell(medianOf(all))])));
 const rest = await stage.atRest(most, 10);
-console.log(
-  `a kernel without work: ${rounded(rest.transactions)} transactions and ${rounded(rest.cpu_ms)} ms of the server's CPU a second`,
-);
+const [transactions, cpuMs] = [rounded(rest.transactions), rounded(rest.cpu_ms)];
+console.log(`a kernel without work: ${transactions} transactions and ${cpuMs} ms of the server's CPU a second`);
 await stopKernels([file, ...kernels]);
 await floor.close();
 await stage.close();

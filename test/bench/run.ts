@@ -153,16 +153,13 @@ async function main(): Promise<void> {
   const rates = await interleave(works, 64);
   await measureApproval(w);
   measureFold(gateRows);
-  console.log(
-    `share of the same rows: plain ${share(rates, "plain", "floor: the same rows, plain")}, gated ${share(rates, "gated", "floor: the same rows, gated")}`,
-  );
-  console.log(
-    `share of six small rows: plain ${share(rates, "plain", "floor: six small rows")}, gated ${share(rates, "gated", "floor: six small rows")}`,
-  );
+  const ofSame = (name: string): string => `${name} ${share(rates, name, `floor: the same rows, ${name}`)}`;
+  const ofSix = (name: string): string => `${name} ${share(rates, name, "floor: six small rows")}`;
+  console.log(`share of the same rows: ${ofSame("plain")}, ${ofSame("gated")}`);
+  console.log(`share of six small rows: ${ofSix("plain")}, ${ofSix("gated")}`);
   const perStep = (name: string): number => 1_000_000 / (rates[name]?.per_s ?? 1) / stepsOfPlain;
-  console.log(
-    `governance: ${Math.round(perStep("governed: every ceiling and a rule set") - perStep("plain"))} µs more a step than ${Math.round(perStep("plain"))}`,
-  );
+  const [plainUs, governedUs] = [perStep("plain"), perStep("governed: every ceiling and a rule set")];
+  console.log(`governance: ${Math.round(governedUs - plainUs)} µs more a step than ${Math.round(plainUs)}`);
   await governed.kernel.stop();
   for (const open of [samePlain, sameGate, six]) await open.close();
   await w.kernel.stop();

@@ -285,7 +285,8 @@ describe("group, draft and check", () => {
     expect(draftSections(question).join("")).toBe(
       `# Release notes: 2.0 (2026-01-02)\n\n2 changes since v1.0 ([full comparison](${here}/compare/v1.0...v2.0)).\n` +
         `\n## Breaking changes\n\n- drop \`y_*\` of \`@ada/x\` for @bo ${mark("3")}\n\n  use z\n` +
-        `\n## Fixes\n\n- **io:** read &lt;all&gt; of \\[it\\], see [#3](${here}/issues/3) ([#12](${here}/pull/12)), closes [#7](${here}/issues/7), [#8](${here}/issues/8) ${mark("2")}\n` +
+        `\n## Fixes\n\n- **io:** read &lt;all&gt; of \\[it\\], see [#3](${here}/issues/3) ([#12](${here}/pull/12)), ` +
+        `closes [#7](${here}/issues/7), [#8](${here}/issues/8) ${mark("2")}\n` +
         "\nNot listed: 1 merge.\n" +
         "\nThe 2 oldest commits of this range were not read.\n" +
         "\nThe clone that this was read from is shallow: older commits are not in it.\n" +

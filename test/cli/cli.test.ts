@@ -79,9 +79,8 @@ describe("demo", () => {
     const shown = await stopAtGate("JSON.md");
     expect(shown).toMatchObject({ state: "waiting_for_user", file: null });
     const { payload_digest, basis_digest } = shown.gates[0] ?? {};
-    expect(shown.approve).toBe(
-      `${invocation()} approve ${shown.workflow_id} gate-publish --digest ${payload_digest} --basis ${basis_digest} --db ${db}`,
-    );
+    const digests = `--digest ${payload_digest} --basis ${basis_digest}`;
+    expect(shown.approve).toBe(`${invocation()} approve ${shown.workflow_id} gate-publish ${digests} --db ${db}`);
     expect(shown.why.length).toBeGreaterThan(0);
   });
 
@@ -241,15 +240,19 @@ describe("reading", () => {
 });
 
 describe("run", () => {
+  const from = (name: string): string => JSON.stringify(new URL(`../../src/define/${name}.ts`, import.meta.url).href);
   const module = `
     import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
-    import { defineCapability, definePolicy } from ${JSON.stringify(new URL("../../src/define/define-capability.ts", import.meta.url).href)};
-    import { defineOperator } from ${JSON.stringify(new URL("../../src/define/define-operator.ts", import.meta.url).href)};
-    const shout = defineOperator({ name: "Text.Shout", input: z.object({ text: z.string() }), run: ({ input }) => input.text.toUpperCase() });
-    export default defineCapability({ intentType: "Text.Loud.Make", version: "1.0", input: z.object({ text: z.string() }), operators: [shout],
-      plan: ({ input }) => ({ reasoning: "shout it", steps: [{ step_id: "s1", name: "Shout", operator: "Text.Shout", params: input }] }) });
+    import { defineCapability, definePolicy } from ${from("define-capability")};
+    import { defineOperator } from ${from("define-operator")};
+    const input = z.object({ text: z.string() });
+    const shout = defineOperator({ name: "Text.Shout", input, run: ({ input }) => input.text.toUpperCase() });
+    const step = { step_id: "s1", name: "Shout", operator: "Text.Shout" };
+    export default defineCapability({ intentType: "Text.Loud.Make", version: "1.0", input, operators: [shout],
+      plan: ({ input }) => ({ reasoning: "shout it", steps: [{ ...step, params: input }] }) });
+    const denial = { decision: "DENY", reason: "not at night" };
     export const noNight = definePolicy({ name: "no-night", stages: ["action"],
-      evaluate: ({ subject }) => subject.payload.text === "night" ? { decision: "DENY", reason: "not at night" } : null });
+      evaluate: ({ subject }) => subject.payload.text === "night" ? denial : null });
   `;
 
   it("runs a package of one's own under one's own policy", async () => {

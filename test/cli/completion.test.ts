@@ -61,7 +61,8 @@ describe("completion", () => {
       writeFileSync(source, await script("bash"));
       const complete = (...words: readonly string[]): string[] => {
         const typed = ["countersign", ...words].map((word) => `'${word}'`).join(" ");
-        const line = `source ${source}; COMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _countersign; printf '%s\\n' "\${COMPREPLY[@]}"`;
+        const setup = `source ${source}; COMP_WORDS=(${typed}); COMP_CWORD=${words.length}`;
+        const line = `${setup}; _countersign; printf '%s\\n' "\${COMPREPLY[@]}"`;
         const { stdout } = spawnSync("bash", ["-c", line], { cwd: folder.path, encoding: "utf8" });
         return stdout.split("\n").filter(Boolean);
       };

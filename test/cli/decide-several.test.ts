@@ -14,10 +14,14 @@ const pack = `
 import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
 import { defineCapability } from ${module("define-capability.ts")};
 import { defineOperator } from ${module("define-operator.ts")};
-const send = defineOperator({ name: "Vote.Send", input: z.looseObject({}), effect: "write_draft", run: () => ({ sent: true }) });
+const send = defineOperator({
+  name: "Vote.Send", input: z.looseObject({}), effect: "write_draft", run: () => ({ sent: true }),
+});
 export const votes = defineCapability({
   intentType: "Vote.Send.Once", version: "1.0", input: z.object({}), operators: [send],
-  plan: { reasoning: "somebody must agree", steps: [{ step_id: "send", name: "Send", operator: "Vote.Send", gate: {} }] },
+  plan: {
+    reasoning: "somebody must agree", steps: [{ step_id: "send", name: "Send", operator: "Vote.Send", gate: {} }],
+  },
 });
 `;
 

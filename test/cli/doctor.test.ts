@@ -13,10 +13,11 @@ const module = (version: string): string => {
     `import { defineCapability, defineOperator } from ${from("../../src/index.ts")};
      import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
      const input = z.object({ text: z.string() });
-     const send = defineOperator({ name: "Mail.Send", version: "${version}", input, effect: "final_write", run: () => 1 });
+     const version = "${version}";
+     const send = defineOperator({ name: "Mail.Send", version, input, effect: "final_write", run: () => 1 });
      const send_it = { step_id: "send", name: "Send", operator: "Mail.Send", params: { text: "hello" } };
      const plan = { reasoning: "one note", steps: [send_it] };
-     export const mail = defineCapability({ intentType: "Mail.Note", version: "${version}", input, operators: [send], plan });`,
+     export const mail = defineCapability({ intentType: "Mail.Note", version, input, operators: [send], plan });`,
   );
 };
 const run = (version: string, ...words: readonly string[]) =>

@@ -55,7 +55,8 @@ describe("draw", () => {
     const zod = JSON.stringify(import.meta.resolve("zod"));
     const define = JSON.stringify(import.meta.resolve("../../src/index.ts"));
     const source = `import { z } from ${zod}; import { defineCapability } from ${define};
-      const of = (intentType, plan) => defineCapability({ intentType, version: "1.0", input: z.object({}), operators: ["Test.Do"], plan });
+      const common = { version: "1.0", input: z.object({}), operators: ["Test.Do"] };
+      const of = (intentType, plan) => defineCapability({ ...common, intentType, plan });
       export const throws = of("Bad.Throws", () => { throw new Error("no plan today"); });
       export const odd = of("Bad.Odd", () => ({ steps: 5 }));`;
     writeFileSync(at("bad.ts"), source);

@@ -23,9 +23,11 @@ const trap = ${JSON.stringify(trap)};
 const input = z.record(z.string(), z.string());
 const write = defineOperator({ name: "Trap.Write", input, effect: "final_write", run: ({ input }) => input,
   preview: () => ({ preview: "Dear Ann,\\n" + trap, diff: "@@ -1 +1 @@\\n-a\\n+" + trap }) });
-const fail = defineOperator({ name: "Trap.Fail", input, run: () => { throw operatorError({ code: "TRAP", category: "dependency", retryable: false, message: trap }); } });
+const failure = { code: "TRAP", category: "dependency", retryable: false, message: trap };
+const fail = defineOperator({ name: "Trap.Fail", input, run: () => { throw operatorError(failure); } });
 const make = (intentType, operator) => defineCapability({ intentType, version: "1.0", input, operators: [operator],
-  plan: { reasoning: trap, steps: [{ step_id: "s1", name: trap, operator: operator.metadata.name, params: { folder: trap, [trap]: "v" },
+  plan: { reasoning: trap, steps: [{
+    step_id: "s1", name: trap, operator: operator.metadata.name, params: { folder: trap, [trap]: "v" },
     ...(operator === write ? { gate: { reason: trap + "\\nrisk      low" } } : {}) }] } });
 export const asks = make("Trap.Write.Once", write);
 export const fails = make("Trap.Fail.Once", fail);

@@ -24,7 +24,10 @@ import { defineOperator } from ${JSON.stringify(new URL("define-operator.ts", de
 const input = z.record(z.string(), z.string());
 const read = defineOperator({ name: "Trap.Read", input, run: ({ input }) => input });
 export const reads = defineCapability({ intentType: "Trap.Read.Once", version: "1.0", input, operators: [read],
-  plan: { reasoning: "r", steps: [{ step_id: "s1", name: "s1", operator: "Trap.Read", params: { text: ${JSON.stringify(trap)} } }] } });
+  plan: {
+    reasoning: "r",
+    steps: [{ step_id: "s1", name: "s1", operator: "Trap.Read", params: { text: ${JSON.stringify(trap)} } }],
+  } });
 `;
 
 let folder: TempFolder;

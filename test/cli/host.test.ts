@@ -24,7 +24,9 @@ const pay = defineOperator({
 });
 const payment = defineCapability({
   intentType: "Bank.Payment", version: "1.0", input: z.object({ cents: z.int() }), operators: [pay],
-  plan: ({ input }) => ({ reasoning: "Pay.", steps: [{ step_id: "pay", name: "Pay", operator: "Bank.Pay", params: input }] }),
+  plan: ({ input }) => ({
+    reasoning: "Pay.", steps: [{ step_id: "pay", name: "Pay", operator: "Bank.Pay", params: input }],
+  }),
 });
 const small = definePolicy({
   name: "pay.small", stages: ["action"], lifts: "default.final_write",

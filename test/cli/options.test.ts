@@ -119,9 +119,9 @@ describe("commands to copy", () => {
       capabilities: ["./m.ts"],
       policies: ["strict.yaml"],
     };
-    expect(commandLine(other, "show", "wf_1")).toBe(
-      `${invocation()} show wf_1 --db ${quoteWord(fileAsTyped("my ledger.db"))} --capabilities ./m.ts --policies ${fileAsTyped("strict.yaml")} --tenant 't 1' --principal eve --role admin`,
-    );
+    const files = `--db ${quoteWord(fileAsTyped("my ledger.db"))} --capabilities ./m.ts`;
+    const rest = `--policies ${fileAsTyped("strict.yaml")} --tenant 't 1' --principal eve --role admin`;
+    expect(commandLine(other, "show", "wf_1")).toBe(`${invocation()} show wf_1 ${files} ${rest}`);
   });
 });
 

@@ -60,10 +60,8 @@ describe("replay", () => {
   });
 
   it("asks no policy: under another one it is identical", async () => {
-    const policy = exportedAs(
-      "deny.mjs",
-      'export const deny = { name: "deny", stages: ["action"], evaluate: () => ({ decision: "DENY", reason: "no" }) };\n',
-    );
+    const deny = '{ name: "deny", stages: ["action"], evaluate: () => ({ decision: "DENY", reason: "no" }) }';
+    const policy = exportedAs("deny.mjs", `export const deny = ${deny};\n`);
     expect(await runHere("replay", id, "--db", db, "--capabilities", policy)).toMatchObject({ code: 0, err: "" });
   });
 

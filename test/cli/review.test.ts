@@ -149,7 +149,9 @@ describe("review", () => {
       const input = z.object({ n: z.int(), note: z.string() });
       const order = defineOperator({ name: "Shop.Order", input, effect: "final_write", run: ({ input }) => input });
       export default defineCapability({ intentType: "Shop.Order", version: "1.0", input, operators: [order],
-        plan: ({ input }) => ({ reasoning: "r", steps: [{ step_id: "order", name: "Order", operator: "Shop.Order", params: input }] }) });`,
+        plan: ({ input }) => ({
+          reasoning: "r", steps: [{ step_id: "order", name: "Order", operator: "Shop.Order", params: input }],
+        }) });`,
     );
     const own = ["--db", db, "--capabilities", path];
     await runHere("run", "Shop.Order", "--input", '{"n":1,"note":"tin"}', "--wait", ...own);
@@ -239,9 +241,12 @@ describe("review", () => {
       `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
       import { defineCapability } from ${from("define-capability.ts")};
       import { defineOperator } from ${from("define-operator.ts")};
-      const send = defineOperator({ name: "Letter.Send", input: z.object({}), effect: "final_write", run: () => { throw new Error("cut off"); } });
-      export default defineCapability({ intentType: "Office.Letter", version: "1.0", input: z.object({}), operators: [send],
-        plan: { reasoning: "send it", steps: [{ step_id: "send", name: "Send the letter", operator: "Letter.Send", params: {} }] } });`,
+      const input = z.object({});
+      const run = () => { throw new Error("cut off"); };
+      const send = defineOperator({ name: "Letter.Send", input, effect: "final_write", run });
+      const step = { step_id: "send", name: "Send the letter", operator: "Letter.Send", params: {} };
+      export default defineCapability({ intentType: "Office.Letter", version: "1.0", input, operators: [send],
+        plan: { reasoning: "send it", steps: [step] } });`,
     );
     const own = ["--db", db, "--capabilities", path];
     const waiting = await readHere<WorkflowState>("run", "Office.Letter", "--wait", ...own);

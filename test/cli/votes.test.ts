@@ -20,7 +20,9 @@ const pack = `
 import { z } from "zod";
 import { defineCapability } from ${define};
 import { defineOperator } from ${operator};
-const send = defineOperator({ name: "Vote.Send", input: z.looseObject({}), effect: "write_draft", run: () => ({ sent: true }) });
+const send = defineOperator({
+  name: "Vote.Send", input: z.looseObject({}), effect: "write_draft", run: () => ({ sent: true }),
+});
 export const votes = defineCapability({
   intentType: "Vote.Send.Once", version: "1.0", input: z.object({}), operators: [send],
   plan: { reasoning: "two must agree", steps: [{ step_id: "send", name: "Send", operator: "Vote.Send",

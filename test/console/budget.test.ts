@@ -43,9 +43,12 @@ async function fill(site: Site, workflows: number, inputs: object = {}): Promise
 
 /** How long the machine itself takes for a fixed piece of work in this page, in ms: what a limit is held against. */
 const paceOf = (page: Page): Promise<number> =>
-  page.evaluate(
-    "(() => { const t = performance.now(); let n = 0; for (let i = 0; i < 3e7; i += 1) n += i % 7; return performance.now() - t + 0 * n; })()",
-  );
+  page.evaluate(`(() => {
+    const t = performance.now();
+    let n = 0;
+    for (let i = 0; i < 3e7; i += 1) n += i % 7;
+    return performance.now() - t + 0 * n;
+  })()`);
 
 /** The page's heap after a collection, in bytes. */
 const heapOf = (page: Page): Promise<number> => page.evaluate("(gc(), gc(), performance.memory.usedJSHeapSize)");
@@ -106,10 +109,15 @@ describe("a full inbox", () => {
     await page.getByText("Nothing waits for you.").waitFor();
     const tell = (from: number, n: number) =>
       page.evaluate(`(() => {
-        const gate = { gate_id: "gate-x", step_id: "x", kind: "approval", status: "open", title: "x", operator: "X", risk_level: "low", roles: null, opened_at: "2026-01-01T00:00:00Z", due_at: null, votes: 0 };
+        const gate = {
+          gate_id: "gate-x", step_id: "x", kind: "approval", status: "open", title: "x", operator: "X",
+          risk_level: "low", roles: null, opened_at: "2026-01-01T00:00:00Z", due_at: null, votes: 0,
+        };
         for (let i = ${from}; i < ${from + n}; i += 1) {
-          const item = { type: "workflow", position: i, workflow_id: "wf_" + i, gates: [{ ...gate, change: i % 2 ? "opened" : "closed" }] };
-          window.feed.dispatchEvent(new MessageEvent("kernel.feed", { data: JSON.stringify(item), lastEventId: String(i) }));
+          const gates = [{ ...gate, change: i % 2 ? "opened" : "closed" }];
+          const item = { type: "workflow", position: i, workflow_id: "wf_" + i, gates };
+          const message = { data: JSON.stringify(item), lastEventId: String(i) };
+          window.feed.dispatchEvent(new MessageEvent("kernel.feed", message));
         }
       })()`);
     await page.addInitScript(

@@ -329,7 +329,7 @@ describe("one key, in workflows that do the same work again", () => {
   });
 
   it.each<Mode>(["replay", "resume_failed_steps"])(
-    "[IDM-04] takes effect once where the call was answered with what is of no use; who asks again by %s, knowing of it, has it made",
+    "[IDM-04] takes effect once if the call's answer cannot be used; a later %s by a person who knows calls again",
     async (mode) => {
       const send = counted("Note.Send", { effect: "external_send" }, () => ({ at: 7n }));
       const gate_id = "gate-send_doubt1";

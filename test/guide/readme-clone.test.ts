@@ -171,7 +171,8 @@ describe.skipIf(!canClone)("in a fresh clone, as the README prints it,", () => {
     const subjects = Array.from({ length: 1500 }, (_, i) => `feat: ${"tell more of it, ".repeat(6)}${i}`);
     const commits = subjects.map((subject, i) => {
       const after = i === 0 ? "from HEAD^0\n" : "";
-      return `commit refs/heads/long\ncommitter A <a@example.invalid> ${1_800_000_000 + i} +0000\ndata <<END\n${subject}\nEND\n${after}`;
+      const head = `commit refs/heads/long\ncommitter A <a@example.invalid> ${1_800_000_000 + i} +0000`;
+      return `${head}\ndata <<END\n${subject}\nEND\n${after}`;
     });
     writeFileSync(join(folder, "long"), commits.join("\n"));
     expect(await run("git fast-import --quiet < ../long && git symbolic-ref HEAD refs/heads/long")).toMatchObject({

@@ -87,7 +87,8 @@ export async function runShell(
   const replaceAll = (given: string, pairs: readonly (readonly [string, string])[]): string =>
     pairs.reduce((told, [one, other]) => told.replaceAll(one, other), given);
   const blocks = steps.map(({ code }) => replaceAll(code, places)).join(`\necho '${cut}'\n`);
-  const setup = `export PGPASSWORD='${password}' PATH="$PWD/bin:${dirname(process.execPath)}:$PATH" NODE_OPTIONS=--import='${preload}' NO_COLOR=1`;
+  const path = `PATH="$PWD/bin:${dirname(process.execPath)}:$PATH"`;
+  const setup = `export PGPASSWORD='${password}' ${path} NODE_OPTIONS=--import='${preload}' NO_COLOR=1`;
   const script = `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${setup}\n${blocks}`;
   const shell = spawn("bash", ["-e", "-o", "pipefail", "-c", script], { cwd: folder });
   const [out, errors, [code]] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, "exit")]);

@@ -43,7 +43,8 @@ describe("an object that names a member twice", () => {
     const before = await edge.t.types(id);
     const decision = '{"gate_id":"gate-publish","decision":"reject","decision":"approve"}';
     expect((await edge.ask(pathOf(id, "/gate"), { body: decision })).status).toBe(400);
-    const rpc = `{"jsonrpc":"2.0","id":"1","method":"kernel/cancel","method":"kernel/gate","params":{"workflow_id":"${id}"}}`;
+    const methods = '"method":"kernel/cancel","method":"kernel/gate"';
+    const rpc = `{"jsonrpc":"2.0","id":"1",${methods},"params":{"workflow_id":"${id}"}}`;
     expect((await edge.ask("/rpc", { body: rpc })).body).toMatchObject({ error: { code: -32700 } });
     expect(await edge.t.types(id)).toEqual(before);
   });

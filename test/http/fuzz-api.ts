@@ -214,12 +214,9 @@ const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 function toCurl({ method, path, headers, body }: FuzzRequest): string {
   const told = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
-  const data =
-    body === null
-      ? []
-      : [
-          `--data-binary ${typeof body === "string" ? quote(body) : `@- # base64 ${Buffer.from(body).toString("base64")}`}`,
-        ];
+  const given = (bytes: string | Uint8Array): string =>
+    typeof bytes === "string" ? quote(bytes) : `@- # base64 ${Buffer.from(bytes).toString("base64")}`;
+  const data = body === null ? [] : [`--data-binary ${given(body)}`];
   return ["curl -i --path-as-is", `-X ${method}`, ...told, quote(`http://127.0.0.1:8787${path}`), ...data].join(" ");
 }
 

@@ -62,7 +62,10 @@ describe("a refusal by the parser", () => {
     ["headers that do not end", "GET /health HTTP/1.1\r\nhost: a\r\n"],
     [
       "a body that does not end",
-      "POST /rpc HTTP/1.1\r\nhost: a\r\nauthorization: Bearer own\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{",
+      [
+        "POST /rpc HTTP/1.1\r\nhost: a\r\nauthorization: Bearer own",
+        "content-type: application/json\r\ncontent-length: 10\r\n\r\n{",
+      ].join("\r\n"),
     ],
   ])("[API-07] of %s in time is a problem with 408", async (_what, bytes) => {
     await using server = await openRawServer({ headersTimeoutMs: 100, requestTimeoutMs: 150 });

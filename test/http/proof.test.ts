@@ -197,7 +197,9 @@ describe("budgets", () => {
 });
 
 describe("what-if", () => {
-  const rules = `{ "version": "none", "rules": [{ "name": "no", "stages": ["action"], "when": { "operators": ["Note.Draft"] }, "decision": "DENY", "reason": "no" }] }`;
+  const when = { operators: ["Note.Draft"] };
+  const rule = { name: "no", stages: ["action"], when, decision: "DENY", reason: "no" };
+  const rules = JSON.stringify({ version: "none", rules: [rule] });
   const askWhatIf = (edge: EdgeUnderTest, body: object) => edge.fetch("/v1/kernel/whatif", { body });
 
   it("tells what differs as it is found, and the counts at the end", async () => {

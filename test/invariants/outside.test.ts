@@ -25,7 +25,7 @@ const run = (...args: readonly string[]): Told => runScript("./trapped-kernel.ts
 
 describe("a kernel whose ways out are trapped", () => {
   it.each(["in memory", "in a file"])(
-    "[INV-13] sends, writes and starts nothing itself, with its ledger %s; its operators spring every trap they reach for",
+    "[INV-13] sends, writes and starts nothing itself, with its ledger %s; its operators spring every trap",
     (where) => {
       const { state, sprung } = run(...(where === "in a file" ? [join(folder, "ledger.db")] : []));
       expect(state).toBe("completed");

@@ -50,7 +50,8 @@ const rewrite =
     const rows = db.prepare("SELECT * FROM events WHERE stream = ? ORDER BY first_sequence").all(stream);
     for (const row of reseal(rows as unknown as TurnRow[], forgery))
       db.prepare(
-        "UPDATE events SET envelope = ?, body = ?, body_hash = ?, prev_hash = ?, hash = ? WHERE stream = ? AND first_sequence = ?",
+        `UPDATE events SET envelope = ?, body = ?, body_hash = ?, prev_hash = ?, hash = ?
+           WHERE stream = ? AND first_sequence = ?`,
       ).run(row.envelope, row.body, row.body_hash, row.prev_hash, row.hash, row.stream, row.first_sequence);
   };
 
@@ -111,7 +112,8 @@ const damages: readonly (readonly [string, Damage])[] = [
     (db, stream) =>
       void db
         .prepare(
-          `UPDATE events SET envelope = replace(envelope, '"tenant_id":1', '"tenant_id":2') WHERE stream = ? AND first_sequence = 1`,
+          `UPDATE events SET envelope = replace(envelope, '"tenant_id":1', '"tenant_id":2')
+             WHERE stream = ? AND first_sequence = 1`,
         )
         .run(stream),
   ],

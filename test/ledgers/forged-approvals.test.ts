@@ -18,7 +18,8 @@ function forge(path: string, rows: readonly TurnRow[]): void {
     for (const event of ["update", "delete", "replace"]) db.exec(`DROP TRIGGER IF EXISTS events_keep_on_${event}`);
     for (const row of rows)
       db.prepare(
-        "UPDATE events SET envelope = ?, body = ?, body_hash = ?, prev_hash = ?, hash = ? WHERE stream = ? AND first_sequence = ?",
+        `UPDATE events SET envelope = ?, body = ?, body_hash = ?, prev_hash = ?, hash = ?
+           WHERE stream = ? AND first_sequence = ?`,
       ).run(row.envelope, row.body, row.body_hash, row.prev_hash, row.hash, row.stream, row.first_sequence);
   });
 }

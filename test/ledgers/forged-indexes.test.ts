@@ -9,6 +9,12 @@ import { createWorld, job, step, work } from "../recovery/shared-file.ts";
 import { freshPaths, withDatabase } from "./ledger-files.ts";
 
 const freshPath = freshPaths();
+/** The columns of the index of workflows, without the workflow's id. */
+const workflowColumns = [
+  "tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state, created_at, updated_at, due_at",
+  "owner, epoch, principal_type, title, percent",
+].join(", ");
+const completed = "SELECT workflow_id FROM workflows WHERE state = 'completed'";
 const world = createWorld();
 const asked = job(
   [
@@ -58,7 +64,8 @@ const forgeries: readonly (readonly [string, string, string, object])[] = [
   [
     "a workflow that never was",
     "workflows",
-    "INSERT INTO workflows (workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state, created_at, updated_at, due_at, owner, epoch, principal_type, title, percent) SELECT 'wf_other', tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state, created_at, updated_at, due_at, owner, epoch, principal_type, title, percent FROM workflows LIMIT 1",
+    `INSERT INTO workflows (workflow_id, ${workflowColumns})
+       SELECT 'wf_other', ${workflowColumns} FROM workflows LIMIT 1`,
     { wrong: "extra" },
   ],
   [
@@ -107,7 +114,8 @@ const forgeries: readonly (readonly [string, string, string, object])[] = [
   [
     "a gate that was decided",
     "gates",
-    "INSERT INTO gates (workflow_id, gate_id, tenant_id, record) SELECT (SELECT workflow_id FROM workflows WHERE state = 'completed'), gate_id, tenant_id, record FROM gates LIMIT 1",
+    `INSERT INTO gates (workflow_id, gate_id, tenant_id, record)
+       SELECT (${completed}), gate_id, tenant_id, record FROM gates LIMIT 1`,
     { wrong: "extra" },
   ],
   [
@@ -187,9 +195,8 @@ describe("verify of the whole ledger", () => {
     await fill(t);
     withDatabase(path, (db) => {
       db.exec("DROP TRIGGER events_keep_on_delete");
-      db.exec(
-        "DELETE FROM events WHERE position = (SELECT max(position) FROM events WHERE stream = (SELECT workflow_id FROM workflows WHERE state = 'completed'))",
-      );
+      const last = `SELECT max(position) FROM events WHERE stream = (${completed})`;
+      db.exec(`DELETE FROM events WHERE position = (${last})`);
     });
     const { broken } = await t.kernel.verify();
     expect(broken.some(({ index }) => index?.table === "workflows")).toBe(true);

@@ -356,11 +356,10 @@ describe("over restarts and processes", () => {
     const writer = await open({ ledger: sqliteLedger({ path }), capabilities, clock, seed: 2 });
     const [bad, good] = [await writer.run(intent), await writer.run(intent)];
     await writer.kernel.stop();
-    withDatabase(path, (db) =>
-      db.exec(
-        `DROP TRIGGER events_keep_on_update; UPDATE events SET body = replace(body, '"s1"', '"sX"') WHERE stream = '${bad.workflow_id}'`,
-      ),
-    );
+    withDatabase(path, (db) => {
+      db.exec("DROP TRIGGER events_keep_on_update");
+      db.exec(`UPDATE events SET body = replace(body, '"s1"', '"sX"') WHERE stream = '${bad.workflow_id}'`);
+    });
     const notifier = recordingNotifier();
     await using _after = await open({
       ledger: sqliteLedger({ path }),

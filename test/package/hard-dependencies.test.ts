@@ -35,10 +35,8 @@ const run = (...args: readonly string[]): Promise<Ran> =>
 /** Runs a program that imports the entry, and prints the code and the message of what it throws. */
 const importOf = (entry: string, use = ""): Promise<Ran> => {
   const program = join(folder, `${entry.replaceAll("/", "-")}.mjs`);
-  writeFileSync(
-    program,
-    `try { const entry = await import("${entry}"); ${use} console.log("loaded"); } catch (thrown) { console.log(thrown.message); }`,
-  );
+  const work = `const entry = await import("${entry}"); ${use} console.log("loaded");`;
+  writeFileSync(program, `try { ${work} } catch (thrown) { console.log(thrown.message); }`);
   return run(program);
 };
 
@@ -62,9 +60,8 @@ describe("with its hard dependencies alone", () => {
 
   it.each([...guardedEntries])("the entry %s names the command that installs its packages", async (entry, path) => {
     const { out } = await importOf(entry);
-    expect(out).toBe(
-      `T0_PACKAGE_MISSING: ${entry} needs packages that are not all installed; this command installs them: ${commandOf(path)}\n`,
-    );
+    const problem = `${entry} needs packages that are not all installed`;
+    expect(out).toBe(`T0_PACKAGE_MISSING: ${problem}; this command installs them: ${commandOf(path)}\n`);
   });
 
   it("serveInspector names its package when it is called", async () => {
@@ -83,7 +80,9 @@ describe("with its hard dependencies alone", () => {
 
   it("a mail notifier names its package when it delivers", async () => {
     const notice = '{ gate: { approvers: [] }, kind: "opened" }';
-    const use = `const mail = entry.mailNotifier({ from: "a@b.example", smtp: { host: "127.0.0.1" }, consoleUrl: "http://127.0.0.1:1/", recipients: () => ["c@d.example"] }); await mail.deliver(${notice});`;
+    const server = 'smtp: { host: "127.0.0.1" }, consoleUrl: "http://127.0.0.1:1/"';
+    const options = `{ from: "a@b.example", ${server}, recipients: () => ["c@d.example"] }`;
+    const use = `await entry.mailNotifier(${options}).deliver(${notice});`;
     const { out } = await importOf("countersign/notifiers", use);
     expect(out).toMatch(/^T0_PACKAGE_MISSING: mailNotifier needs .*: npm install nodemailer@10\n$/);
   });

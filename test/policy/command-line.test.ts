@@ -112,6 +112,9 @@ describe("whatif", () => {
   });
 });
 
+/** Returns an anchor of YAML that refers nine times to the anchor before it. */
+const nineTimesBefore = (name: string, i: number): string => `${name}: &${name} [${Array(9).fill(`*${"abcdefg"[i]}`)}]`;
+
 describe("--policies", () => {
   it.each([
     [
@@ -144,7 +147,7 @@ describe("--policies", () => {
     [
       "references that swell",
       "bomb.yaml",
-      `a: &a [x, x, x, x, x, x, x, x, x]\n${[..."bcdefgh"].map((to, i) => `${to}: &${to} [${Array(9).fill(`*${"abcdefg"[i]}`)}]`).join("\n")}`,
+      ["a: &a [x, x, x, x, x, x, x, x, x]", ...[..."bcdefgh"].map(nineTimesBefore)].join("\n"),
       ["bomb.yaml"],
     ],
   ])("with %s ends with 2 and says where, before anything is opened", async (_name, name, text, parts) => {
@@ -166,7 +169,10 @@ describe("--policies", () => {
     const face = new URL("../../src/index.ts", import.meta.url).href;
     const module = file(
       "rules.ts",
-      `import { definePolicySet } from ${JSON.stringify(face)};\nexport const rules = definePolicySet(${JSON.stringify(strict)});\n`,
+      [
+        `import { definePolicySet } from ${JSON.stringify(face)};`,
+        `export const rules = definePolicySet(${JSON.stringify(strict)});\n`,
+      ].join("\n"),
     );
     const [loaded] = await loadPolicies([module]);
     expect(loaded).toMatchObject({ version: "strict", rules: [{ name: "r" }] });

@@ -133,8 +133,10 @@ export async function compareWhatIf({ workflows, ledger, now }: Comparing): Prom
   }
 }
 
-const lineOf = (intentId: string, what: string, decided: PolicyDecision | null): string =>
-  `${intentId} ${what} ${decided === null ? "unknown" : digest([decided.decision, decided.transform, decided.redactions])}`;
+function lineOf(intentId: string, what: string, decided: PolicyDecision | null): string {
+  if (decided === null) return `${intentId} ${what} unknown`;
+  return `${intentId} ${what} ${digest([decided.decision, decided.transform, decided.redactions])}`;
+}
 
 /** Evaluates both sets on each question as it is asked, and keeps where they differ. */
 function spyFor(differing: string[]) {

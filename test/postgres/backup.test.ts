@@ -40,7 +40,8 @@ async function copyTables(from: Client, to: Client, schema: string): Promise<voi
     const table = `${schema}.${name}`;
     const told = await from.query(`SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${table} AS t`);
     if (name === "meta") await to.query(`DELETE FROM ${table}`);
-    const put = `INSERT INTO ${table} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::${table}, $1)`;
+    const put = `INSERT INTO ${table} OVERRIDING SYSTEM VALUE
+      SELECT * FROM json_populate_recordset(NULL::${table}, $1)`;
     await to.query(put, [told.rows[0].rows]);
   }
 }

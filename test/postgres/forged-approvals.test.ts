@@ -17,7 +17,8 @@ async function forge(schema: string, rows: readonly TurnRow[]): Promise<void> {
   await client.query("ALTER TABLE events DISABLE TRIGGER ALL");
   for (const row of rows)
     await client.query(
-      "UPDATE events SET envelope = $1, body = $2, body_hash = $3, prev_hash = $4, hash = $5 WHERE stream = $6 AND first_sequence = $7",
+      `UPDATE events SET envelope = $1, body = $2, body_hash = $3, prev_hash = $4, hash = $5
+         WHERE stream = $6 AND first_sequence = $7`,
       [row.envelope, row.body, row.body_hash, row.prev_hash, row.hash, row.stream, row.first_sequence],
     );
   await client.end();

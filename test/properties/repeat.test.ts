@@ -12,7 +12,8 @@ const runsModule = fileURLToPath(new URL("./property-runs.ts", import.meta.url))
 
 /** What the module says in a process with this environment. */
 function saidUnder(environment: Readonly<Record<string, string>>): unknown {
-  const script = `import { propertySeed, runs } from ${JSON.stringify(runsModule)}; console.log(JSON.stringify([propertySeed ?? null, runs(7)]))`;
+  const load = `import { propertySeed, runs } from ${JSON.stringify(runsModule)}`;
+  const script = `${load}; console.log(JSON.stringify([propertySeed ?? null, runs(7)]))`;
   const { PATH = "" } = process.env;
   const args = ["--input-type=module", "-e", script];
   return JSON.parse(

@@ -46,7 +46,7 @@ it.each([
   ["denies", "late", "at once"],
   ["denies", "late", "late"],
 ])(
-  "[INV-12] a hook that %s, %s, of a call that another run had made, so that nobody was asked about it; the way back is through %s",
+  "[INV-12] a hook that %s, %s, of another run's call, which nobody was asked about; the chain is back %s",
   async (how, fails, wayBack) => {
     let refuses = false;
     const category = how === "fails" ? "dependency" : "policy_denied";

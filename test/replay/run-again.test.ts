@@ -250,7 +250,7 @@ describe("retry in mode replay", () => {
 });
 
 it.each(["plainly", "for good"])(
-  "[INV-12] a call that threw %s, and failed another step that shares its key, behind a gate that showed what it rests on",
+  "[INV-12] a call that threw %s, and failed another step with its key, behind a gate with a basis",
   async (how) => {
     const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
     const preview = () => ({ preview: "a note", basis: [{ name: "board", digest: "1" }] });

@@ -96,6 +96,9 @@ function judgeLetThrough(story: Story, { calls, durable }: OutsideWorld): readon
     );
 }
 
+const describeCall = ({ step_id, workflow_id, process, at }: Called): string =>
+  `${step_id} of ${workflow_id} by ${process} at row ${at}`;
+
 function judgeEffects(sent: readonly Called[], world: OutsideWorld): readonly string[] {
   const rootOf = rootsOf(world.durable);
   const byStep = Map.groupBy(sent, ({ workflow_id, step_id }) => `${rootOf(workflow_id)} ${baseOf(step_id)}`);
@@ -106,9 +109,8 @@ function judgeEffects(sent: readonly Called[], world: OutsideWorld): readonly st
       const before = calls[i - 1];
       if (before === undefined || isOwnWork(world.durable, { before, call })) continue;
       if (hasWord(world.durable, rootOf, { before, call })) continue;
-      failures.push(
-        `twice: ${call.step_id} of ${call.workflow_id} by ${call.process} at row ${call.at}, and ${before.step_id} of ${before.workflow_id} by ${before.process} at row ${before.at}, ${call.key === before.key ? "one key" : "two keys"}`,
-      );
+      const keys = call.key === before.key ? "one key" : "two keys";
+      failures.push(`twice: ${describeCall(call)}, and ${describeCall(before)}, ${keys}`);
     }
   return failures;
 }

@@ -1,13 +1,13 @@
 /**
- * What a plan says beside calls, held against what happened: sleeps, conditions, dependencies of any end, steps that end
- * their workflow, workflows that wait for no person.
+ * Judges the kinds of steps without a call against the ledger: sleeps, conditions, dependencies of any end, steps that
+ * end their workflow, workflows that wait for no person.
  *
  * 1.  A sleep ends once in each run of its step, and never before its time.
- * 2.  A step begins once all that it depends on is through, or has ended where it waits for any end. One that is parked is
- *     neither.
- * 3.  A step begins if its condition holds, and is skipped by it if it does not; what is skipped is never called.
- * 4.  After a step has failed by the plan's choice nothing begins, and no other plan is made, before a person restarts it.
- * 5.  A workflow that waits has a parked step, no open gate, and nothing that could go on.
+ * 2.  A step begins once all its dependencies have succeeded, or have ended if it waits for any end. A parked step has
+ *     done neither.
+ * 3.  A step begins if its condition holds, and is skipped by it if it does not; a skipped step is never called.
+ * 4.  After a step has failed by the plan's choice, nothing begins and no plan is made until a person restarts it.
+ * 5.  A workflow that waits has a parked step, no open gate, and no step that could continue.
  * 6.  The package's limit of replans holds.
  */
 import { foldWorkflow } from "../../machines/fold.ts";

@@ -1,10 +1,10 @@
 /**
- * Orders of people, held against what happened.
+ * Judges the effects of people's orders against the ledger.
  *
- * 1.  A paused workflow begins nothing, calls nothing again and notes nothing that fell due. A plan that was being made,
- *     the end of a call that was under way, and what people say are recorded.
- * 2.  No call begins that a halt concerns which is in the ledger. Work that halts held ends once they are lifted, as all
- *     work does.
+ * 1.  A paused workflow begins nothing, calls nothing again and appends nothing that fell due. A plan that was being
+ *     made, the end of a running call, and people's commands are recorded.
+ * 2.  No call begins that a halt in the ledger concerns. Work that halts held ends once they are lifted, as all work
+ *     does.
  */
 import { foldWorkflow } from "../../machines/fold.ts";
 import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";

@@ -19,7 +19,8 @@ async function tell(asked: Promise<Replay>): Promise<string | null> {
     const { identical, difference } = replayed;
     if (identical) return null;
     const { sequence, event_type, step_id, path, reason, expected, actual } = difference ?? ({} as never);
-    return `at ${sequence} ${event_type} ${step_id} ${path}: ${reason} ${JSON.stringify([expected, actual]).slice(0, 400)}`;
+    const values = JSON.stringify([expected, actual]).slice(0, 400);
+    return `at ${sequence} ${event_type} ${step_id} ${path}: ${reason} ${values}`;
   } catch (thrown) {
     return thrown instanceof KernelErrorException ? thrown.error.code : String(thrown);
   }

@@ -58,9 +58,8 @@ const describeMissing = (id) => (verdicts.get(id) === false ? `${id} (a test fai
 for (const [area, ids] of Map.groupBy(counted, areaOf)) {
   const missing = ids.filter((id) => !isShown(id));
   const count = `${ids.length - missing.length}/${ids.length}`;
-  console.log(
-    `${area.padEnd(6)}${count.padStart(7)}${missing.length === 0 ? "" : `  missing ${missing.map(describeMissing).join(", ")}`}`,
-  );
+  const missed = missing.length === 0 ? "" : `  missing ${missing.map(describeMissing).join(", ")}`;
+  console.log(`${area.padEnd(6)}${count.padStart(7)}${missed}`);
 }
 console.log(`${counted.filter(isShown).length} of ${counted.length} requirements are shown by passing tests`);
 

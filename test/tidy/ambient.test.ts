@@ -81,7 +81,8 @@ it("the check finds every spelling, and leaves conversions and the injected cloc
     import { randomUUID } from "node:crypto";
     import { setTimeout as sleep } from "node:timers/promises";
     const a = Date.now(), b = new Date(), c = performance.now(), d = process.env["X"], e = process.hrtime.bigint();
-    const later = globalThis.setInterval; setTimeout(() => {}, 1); run(setImmediate); Math.random(); crypto.randomBytes(1);
+    const later = globalThis.setInterval; setTimeout(() => {}, 1); run(setImmediate);
+    Math.random(); crypto.randomBytes(1);
     const fine = new Date(5); clock.setTimeout(1); const f = { setTimeout: 1, now: Date.parse("x") };
     type T = ReturnType<typeof setTimeout>;
   `;

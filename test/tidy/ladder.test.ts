@@ -34,8 +34,9 @@ function packageComplaint(edge: Import, room: string, floor: Floor): string | nu
   const builtin = name.startsWith("node:");
   const allowed = builtin ? floor.builtins : floor.packages;
   const known = allowed === "any" || (allowed === "declared" ? declared.has(name) : allowed.includes(name));
-  if (!known)
-    return `${room} may not import ${name}: ${typeof allowed === "string" ? "package.json does not name it as a dependency" : `it may import ${allowed.join(", ") || "none"}`}`;
+  const undeclared = "package.json does not name it as a dependency";
+  const why = typeof allowed === "string" ? undeclared : `it may import ${allowed.join(", ") || "none"}`;
+  if (!known) return `${room} may not import ${name}: ${why}`;
   const sole = onlyIn.find(([r, what]) => r === room && what === name);
   if (sole !== undefined && sole[2] !== edge.from) return `in ${room}, ${name} is imported by ${sole[2]} only`;
   return formComplaint(edge, floor, name);

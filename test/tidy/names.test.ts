@@ -58,8 +58,9 @@ function entryPoints(): ReadonlySet<string> {
 
 describe("names", () => {
   it("files and folders are written in kebab-case", () => {
+    // Next names routes `[...path]`.
     const isKebab = (part: string) =>
-      /^\.?[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*$/.test(part) || /^[A-Z_]+\.md$/.test(part) || part === "[...path]"; // as Next routes
+      /^\.?[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*$/.test(part) || /^[A-Z_]+\.md$/.test(part) || part === "[...path]";
     expect(paths.filter((path) => !path.split("/").every(isKebab))).toEqual([]);
   });
 

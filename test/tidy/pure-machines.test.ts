@@ -87,13 +87,15 @@ const watch = (url: string): string => `
   const touched = [];
   const note = (name) => (...args) => { touched.push(name); };
   const write = process.stdout.write.bind(process.stdout);
-  for (const name of ["setTimeout", "setInterval", "setImmediate", "queueMicrotask", "fetch"]) globalThis[name] = note(name);
+  const doors = ["setTimeout", "setInterval", "setImmediate", "queueMicrotask", "fetch"];
+  for (const name of doors) globalThis[name] = note(name);
   for (const name of Object.keys(console)) console[name] = note("console." + name);
   process.stdout.write = process.stderr.write = note("write");
   const { now } = Date; Date.now = () => { touched.push("Date.now"); return now(); };
   const { random } = Math; Math.random = () => { touched.push("Math.random"); return random(); };
   await import(${JSON.stringify(url)});
-  write(JSON.stringify(touched.concat(process.getActiveResourcesInfo().filter((name) => /Timeout|Immediate|TCP|FSReq/.test(name)))));
+  const open = process.getActiveResourcesInfo().filter((name) => /Timeout|Immediate|TCP|FSReq/.test(name));
+  write(JSON.stringify(touched.concat(open)));
 `;
 
 describe("loading a machine", () => {

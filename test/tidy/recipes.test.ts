@@ -75,7 +75,10 @@ const capability = defineCapability({
   version: "1.0",
   input: z.object({}),
   operators: [operator],
-  plan: () => ({ reasoning: "One step.", steps: [{ step_id: "work", name: "Work", operator: "Recipe.Work", params: {}${gate} }] }),
+  plan: () => ({
+    reasoning: "One step.",
+    steps: [{ step_id: "work", name: "Work", operator: "Recipe.Work", params: {}${gate} }],
+  }),
 });
 await using t = await createTestKernel({ capabilities: [capability] });
 const state = await t.run("Recipe.Try", {});

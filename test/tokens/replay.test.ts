@@ -243,8 +243,10 @@ describe("replay", () => {
     ],
     [
       "a record that goes on",
-      (jsonl) =>
-        `${jsonl}\n${lineAt(jsonl, 1).replace('"timestamp":1,', '"timestamp":99,').replace('"parent":null', '"parent":1')}`,
+      (jsonl) => {
+        const line = lineAt(jsonl, 1).replace('"timestamp":1,', '"timestamp":99,');
+        return `${jsonl}\n${line.replace('"parent":null', '"parent":1')}`;
+      },
       {},
       -1,
       /nothing to do/,

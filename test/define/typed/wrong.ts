@@ -61,8 +61,8 @@ export const wrong = defineCapability({
     // says: 'approval' does not exist in type '{ approvals: number; rejections?: number | undefined; }'. Did you mean
     // to write 'approvals'?
     step({ step_id, name, operator: "Shop.Tell", params: { text: "" }, gate: { quorum: { approval: 2 } } });
-    // says: 'gates' does not exist in type 'StepDraft<"Shop.Tell", { readonly text: Param<string>; }, undefined, undefined>'. Did
-    // you mean to write 'gate'?
+    // says: 'gates' does not exist in type 'StepDraft<"Shop.Tell", { readonly text: Param<string>; }, undefined,
+    // undefined>'. Did you mean to write 'gate'?
     step({ step_id, name, operator: "Shop.Tell", params: { text: "" }, gates: {} });
     return { reasoning: "", steps: [found, told] };
   },

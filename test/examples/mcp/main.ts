@@ -22,7 +22,8 @@ const called = await client.callTool({ name: "Shop_Refund", arguments: request.i
 const asked = called.structuredContent as McpWorkflow;
 console.log("the agent is told:", asked.state);
 
-const [gate] = await kernel.gates({ workflow_id: asked.workflow_id }, person("bo")); // a person answers, on another face
+// A person answers, on another face.
+const [gate] = await kernel.gates({ workflow_id: asked.workflow_id }, person("bo"));
 const payload = { payload_digest: gate?.payload_digest };
 await kernel.decideGate(asked.workflow_id, { ...person("bo"), gate_id: gate?.gate_id, decision: "approve", payload });
 console.log("then:", (await kernel.settled(asked.workflow_id)).state);

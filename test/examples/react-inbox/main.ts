@@ -22,7 +22,8 @@ const runs = page.getByRole("list", { name: "Runs" }).getByRole("listitem");
 const ended = runs.filter({ hasText: /completed.*paid/ }); // the answer is read once the feed tells the end
 console.log("the page follows:", await ended.textContent());
 
-const { workflow_id } = await inbox.kernel.submit({ ...person("ann"), ...request }); // from elsewhere: nobody loads the page again
+// The request comes from elsewhere: nobody loads the page again.
+const { workflow_id } = await inbox.kernel.submit({ ...person("ann"), ...request });
 await gates.getByRole("button", { name: "Reject" }).click();
 await runs.filter({ hasText: "cancelled" }).waitFor();
 console.log("the kernel says:", (await inbox.kernel.settled(workflow_id)).state);
