@@ -10,7 +10,7 @@ import type { Json } from "../src/contract/json.ts";
 import { tallyOf } from "./quorum.ts";
 
 type Consequences = Gate["consequences"];
-type Word = "approve" | "reject";
+type Verdict = "approve" | "reject";
 
 /** Returns a gate for its reader, whom its `seat` describes; without a seat, for anybody who may decide. */
 export function foretell(gate: Gate): Gate {
@@ -43,7 +43,7 @@ function adviceOf({ voted }: GateSeat): Consequences {
 const told = { approve: "approvals", reject: "rejections" } as const;
 
 /** Returns the consequence of one more counted vote. */
-function voteOf(gate: Gate, word: Word): string {
+function voteOf(gate: Gate, word: Verdict): string {
   const { needed, given } = countOf(gate, word);
   if (word === "approve" && gate.denied !== undefined) return whileDenied(gate.denied);
   const decides = gate.consequences[word];
@@ -60,7 +60,7 @@ const whileDenied = ({ rule, reason, at }: GateDenial): string =>
   `Refused for as long as policy denies the call, as rule “${rule}” did at ${at}${reason && `: ${reason}`}. ` +
   "It is asked anew; a rejection is taken.";
 
-function countOf({ quorum, votes }: Gate, word: Word): { readonly needed: number; readonly given: number } {
+function countOf({ quorum, votes }: Gate, word: Verdict): { readonly needed: number; readonly given: number } {
   const name = told[word];
   return { needed: quorum?.[name] ?? 1, given: tallyOf({ quorum, votes })[name] };
 }

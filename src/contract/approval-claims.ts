@@ -94,12 +94,15 @@ interface Bound extends Omit<ApprovalClaims, "principal" | "decision" | "resolut
   readonly basis_digest: string | undefined;
 }
 
-interface Told extends Omit<Signing, "result"> {
+interface DecisionClaims extends Omit<Signing, "result"> {
   readonly result_digest?: string | undefined;
 }
 
 /** Returns the claims as text; undefined members are left out. */
-function textOf(bound: Bound, { principal: { type, id }, decision, apply_targets = [], ...told }: Told): string {
+function textOf(
+  bound: Bound,
+  { principal: { type, id }, decision, apply_targets = [], ...told }: DecisionClaims,
+): string {
   const { resolution, result_digest, answer } = told;
   const settled = { resolution: resolution ?? undefined, result_digest };
   const apply_targets_digest = apply_targets.length === 0 ? undefined : digest(apply_targets);
@@ -114,11 +117,11 @@ function textOf(bound: Bound, { principal: { type, id }, decision, apply_targets
   });
 }
 
-type Word = Pick<GateVote, "result" | "answer" | "apply_targets"> &
+type RecordedDecision = Pick<GateVote, "result" | "answer" | "apply_targets"> &
   Pick<Partial<GateDecided>, "resolution" | "result_digest">;
 
 /** Returns whether a repeated decision agrees with the recorded one: members that it leaves out count as equal. */
-export function saysSame(word: Word, { payload }: Pick<ParsedGateRequest, "payload">): boolean {
+export function saysSame(word: RecordedDecision, { payload }: Pick<ParsedGateRequest, "payload">): boolean {
   const { resolution, result, answer, apply_targets } = payload;
   const given = word.result_digest ?? (word.result === undefined ? undefined : digest(word.result));
   return (

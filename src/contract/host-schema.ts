@@ -8,7 +8,7 @@ import { z } from "zod";
 
 /** A schema of a host's, of any kind. */
 export const zodSchema = z.custom<z.ZodType>().superRefine((value, { addIssue }) => {
-  if (!(value instanceof z.ZodType)) addIssue({ code: "custom", message: describeForeign(value) });
+  if (!(value instanceof z.ZodType)) addIssue({ code: "custom", message: describeNonSchema(value) });
 });
 
 /** A schema of data that requests, plans and drafts supply, which is JSON. */
@@ -19,7 +19,7 @@ export const suppliedSchema = zodSchema.superRefine((schema, { addIssue }) => {
 });
 
 /** Returns the name of another library that follows Standard Schema. */
-function describeForeign(value: unknown): string {
+function describeNonSchema(value: unknown): string {
   const standard = (value as { readonly "~standard"?: { readonly vendor?: unknown } } | null | undefined)?.[
     "~standard"
   ];

@@ -13,10 +13,10 @@ import { Effect } from "./operator.ts";
 import { RiskLevel } from "./plan.ts";
 import { DecisionWord, decisionsAt, defaultRuleNames, liftingDecisions, PolicyStage } from "./policy.ts";
 
-const Word = z.string().min(1).max(256);
-const Words = z.array(Word).min(1);
+const ShortText = z.string().min(1).max(256);
+const ShortTexts = z.array(ShortText).min(1);
 /** A name, or with a star at its end the beginning of one. */
-const Names = z.array(Word.regex(/^[^*]*\*?$/, "a star stands at the end, or it would never fit")).min(1);
+const Names = z.array(ShortText.regex(/^[^*]*\*?$/, "a star stands at the end, or it would never fit")).min(1);
 /**
  * The path of a field in a payload, `a.b.0.c`; `*` stands for every item of a list. No payload has a field `__proto__`.
  */
@@ -24,12 +24,12 @@ const Path = z
   .string()
   .regex(/^[^.]+(\.[^.]+)*$/, "it must be names joined by dots, such as order.total")
   .refine((path) => !path.split(".").includes("__proto__"), "no payload has a field __proto__");
-const Ids = z.array(z.union([Word, z.int()])).min(1);
+const Ids = z.array(z.union([ShortText, z.int()])).min(1);
 const Bound = z.number().optional();
 
-/** Words of which one, all, or none must be present. */
+/** ShortTexts of which one, all, or none must be present. */
 const WordChoice = z
-  .strictObject({ any: Words.optional(), all: Words.optional(), none: Words.optional() })
+  .strictObject({ any: ShortTexts.optional(), all: ShortTexts.optional(), none: ShortTexts.optional() })
   .superRefine((choice, { addIssue }) => {
     if (Object.keys(choice).length === 0) addIssue("it names nothing");
     const wanted = [...(choice.any ?? []), ...(choice.all ?? [])];
@@ -125,7 +125,7 @@ const lackingAt: Readonly<Record<PolicyStage, readonly (keyof PolicyConditions)[
 };
 
 const RuleFields = z.strictObject({
-  name: Word,
+  name: ShortText,
   stages: z.array(PolicyStage).min(1),
   when: PolicyConditions.default({}),
   decision: DecisionWord,

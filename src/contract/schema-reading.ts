@@ -49,7 +49,7 @@ export function readWith(schema: z.ZodType, given: unknown): SchemaReading {
     const parsed = schema.safeParse(given);
     if (!parsed.success) return refuse("invalid", z.prettifyError(parsed.error), parsed.error);
     if (isSameJson(given, parsed.data)) return asGiven(given);
-    const foreign = findForeign(parsed.data);
+    const foreign = findNonJson(parsed.data);
     if (foreign !== null) return refuse("not_json", `the schema gives ${foreign.what}${at(foreign.path)}`);
     const value = toJson(parsed.data);
     return isSameJson(given, value) ? asGiven(given) : { ok: true, value, isSame: false };
@@ -105,7 +105,7 @@ function shortOf(value: Json): string {
 
 const at = (path: string): string => (path === "" ? "" : ` at ${path.startsWith(".") ? path.slice(1) : path}`);
 
-interface Foreign {
+interface NonJsonValue {
   readonly what: string;
   readonly path: string;
 }
@@ -113,7 +113,7 @@ interface Foreign {
 const maxDepth = 64;
 
 /** Finds the first value without a JSON form of its own; data that is nested too deeply is left to `toJson`. */
-function findForeign(value: unknown, left = maxDepth): Foreign | null {
+function findNonJson(value: unknown, left = maxDepth): NonJsonValue | null {
   if (typeof value === "function") return { what: "a function", path: "" };
   if (typeof value !== "object" || value === null || left === 0) return null;
   if (Array.isArray(value)) return findIn(value.entries(), left);
@@ -121,10 +121,10 @@ function findForeign(value: unknown, left = maxDepth): Foreign | null {
   return findIn(Object.entries(value), left);
 }
 
-function findIn(members: Iterable<readonly [string | number, unknown]>, left: number): Foreign | null {
+function findIn(members: Iterable<readonly [string | number, unknown]>, left: number): NonJsonValue | null {
   for (const [key, member] of members) {
     const isHole = member === undefined && typeof key === "number";
-    const found = isHole ? { what: "undefined in a list", path: "" } : findForeign(member, left - 1);
+    const found = isHole ? { what: "undefined in a list", path: "" } : findNonJson(member, left - 1);
     if (found !== null) return { ...found, path: `${typeof key === "number" ? `[${key}]` : `.${key}`}${found.path}` };
   }
   return null;

@@ -77,11 +77,11 @@ export interface CapabilityClient<C extends CapabilityDefinition> {
   decideGate(workflowId: string, request: DecisionOf<C>): Promise<GateResponse>;
 }
 
-type Asked = Pick<Kernel, "submit" | "workflow" | "settled" | "execute" | "outcomes" | "gates" | "decideGate">;
+type UsedMethods = Pick<Kernel, "submit" | "workflow" | "settled" | "execute" | "outcomes" | "gates" | "decideGate">;
 
 /** Refusals beside those of the kernel's methods: T0_VALIDATION_SCHEMA_MISMATCH for a workflow of another package. */
 export function createCapabilityClient<C extends CapabilityDefinition>(
-  kernel: Asked,
+  kernel: UsedMethods,
   { intentType, version, outcomes }: C,
 ): CapabilityClient<C> {
   const requireOwn = ({ intent, workflow_id }: WorkflowState): void => {

@@ -13,10 +13,10 @@ import type { WorkflowState } from "../contract/workflow-state.ts";
 import { inputSchemaOf, outcomeSchemaOf } from "../define/describe-capability.ts";
 import type { Registry } from "../engine/actors/registry.ts";
 
-type Known = Pick<Registry, "findOperator" | "capabilities">;
+type PackageLookup = Pick<Registry, "findOperator" | "capabilities">;
 
 /** Completes a gate. A gate that is no longer open has nothing to edit. */
-export function completeGate(gate: Gate, known: Known): Gate {
+export function completeGate(gate: Gate, known: PackageLookup): Gate {
   const shown = foretell(gate);
   const { editable = null } = shown;
   if (editable === null || !isOpenGate(shown)) return { ...shown, editable: null };
@@ -28,13 +28,17 @@ export type DescribeSeat = ((gate: Gate) => GateSeat | null) | null;
 
 export const completeGates = (
   state: WorkflowState,
-  { known, seat }: { readonly known: Known; readonly seat: DescribeSeat },
+  { known, seat }: { readonly known: PackageLookup; readonly seat: DescribeSeat },
 ): WorkflowState => ({
   ...state,
   gates: state.gates.map((gate) => completeGate(seat === null ? gate : { ...gate, seat: seat(gate) }, known)),
 });
 
-function schemaOf({ target }: Gate, { defined_by, ...editable }: GateEditable, known: Known): JsonObject | null {
+function schemaOf(
+  { target }: Gate,
+  { defined_by, ...editable }: GateEditable,
+  known: PackageLookup,
+): JsonObject | null {
   const { name, version } = defined_by;
   if (editable.target === "payload") {
     const operator = known.findOperator(name, version);

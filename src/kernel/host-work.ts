@@ -83,7 +83,7 @@ async function drive(parts: KernelParts, workflowId: string): Promise<Rested | n
     if (log.lost !== null) raise(log.lost);
     if (interrupted) raise(kernelError("T0_KERNEL_STOPPED", "the kernel stops before the workflow rests", driveRef));
     // A workflow that only recorded a caller's command is parked now, and continues in the next round.
-    if (!log.foreign) return restedOf(log);
+    if (!log.isOwnedElsewhere) return restedOf(log);
   }
 }
 

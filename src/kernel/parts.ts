@@ -25,9 +25,9 @@ import { createNoticeDelivery, type NoticeDelivery } from "../engine/follow/noti
 import { createTenantFeed, type TenantFeed } from "../engine/follow/tenant-feed.ts";
 import { createWorkflowTails, type WorkflowTails } from "../engine/follow/workflow-tails.ts";
 import { HaltRegistry } from "../engine/log/halt-registry.ts";
+import { KernelRegistration } from "../engine/log/kernel-registration.ts";
 import { LeaseKeeper } from "../engine/log/lease-keeper.ts";
 import { createLedgerWriter, type LedgerWriter } from "../engine/log/ledger-writer.ts";
-import { OwnLife } from "../engine/log/own-life.ts";
 import { createRestWaiters, type RestWaiters } from "../engine/log/rest-waiters.ts";
 import { syncedReads } from "../engine/log/synced-reads.ts";
 import { createTenantAppend, type TenantAppend } from "../engine/log/tenant-log.ts";
@@ -65,7 +65,7 @@ export class KernelParts {
   readonly bus: SignalBus;
   readonly runtime: Runtime;
   /** Its registration, under which it holds workflows, and the time until which it is valid. */
-  readonly life: OwnLife;
+  readonly life: KernelRegistration;
   readonly timers: Timers;
   readonly feed: Feed;
   readonly watch: LedgerWatch;
@@ -105,7 +105,12 @@ export class KernelParts {
     this.runtime = this.#createRuntime(resolved);
     this.timers = createTimers(clock);
     this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
-    this.life = new OwnLife({ store, clock, owner: options.owner ?? this.runtime.ids.next("kernel"), ...limits });
+    this.life = new KernelRegistration({
+      store,
+      clock,
+      owner: options.owner ?? this.runtime.ids.next("kernel"),
+      ...limits,
+    });
     this.writer = createLedgerWriter(store, limits, this.life);
     this.tenantLog = createTenantAppend({ store, writer: this.writer, runtime: this.runtime });
     this.watch = createLedgerWatch({ store: this.told, feed: this.feed, clock, pollMs: limits.tailPollMs });
@@ -190,7 +195,7 @@ export class KernelParts {
         this.leases.watch();
         if (own && log.exists && log.record.intent.schedule !== undefined && isTerminal(log.record.state))
           this.lookAtSchedules();
-        if (own && log.foreign && !isTerminal(log.record.state))
+        if (own && log.isOwnedElsewhere && !isTerminal(log.record.state))
           this.host.dispatch?.(log.identity.workflow_id, log.confirmed);
       },
       onRest: (run) => this.#rested(run),

@@ -6,7 +6,7 @@
  */
 import { callAside } from "../contract/maybe-promise.ts";
 import type { Timers } from "../engine/actors/timers.ts";
-import { beatMs } from "../engine/log/own-life.ts";
+import { beatMs } from "../engine/log/kernel-registration.ts";
 import { type SweepParts, sweep } from "./outside-events.ts";
 
 export interface SweepingParts extends SweepParts {

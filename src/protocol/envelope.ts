@@ -157,11 +157,11 @@ export function fromEnvelope(message: RpcMessage): Signal | Result {
   if ("method" in message) return fromMethod(message);
   const plain = "result" in message ? message.result : readKernelResult(message);
   const parsed = Result.safeParse(plain);
-  return parsed.success ? parsed.data : refuseForeign("the answer does not carry a Result");
+  return parsed.success ? parsed.data : refuseMalformed("the answer does not carry a Result");
 }
 
 function fromMethod({ method, params }: RpcRequest | RpcNotification): Signal {
-  if (!method.startsWith("kernel/signal/")) refuseForeign(`method ${method} does not carry a Signal`);
+  if (!method.startsWith("kernel/signal/")) refuseMalformed(`method ${method} does not carry a Signal`);
   return reviveSignal(params);
 }
 
@@ -170,6 +170,6 @@ function readKernelResult({ error }: RpcErrorResponse): unknown {
   return isPlainObject(kernel) ? kernel["result"] : undefined;
 }
 
-function refuseForeign(reason: string): never {
+function refuseMalformed(reason: string): never {
   raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `envelope: ${reason}`, fromRef));
 }

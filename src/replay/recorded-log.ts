@@ -46,7 +46,7 @@ export class RecordedLog implements DecidingLog {
   difference: ReplayDifference | null = null;
   readonly lost = null;
   /** Whether the deciding process does not own the workflow. */
-  foreign = false;
+  isOwnedElsewhere = false;
 
   constructor(rows: readonly TurnRow[]) {
     this.#events = openTurns(rows);

@@ -60,7 +60,7 @@ class ReplayedRun extends RunMemory implements Run {
 export class Replaying {
   readonly log: RecordedLog;
   #own: ReplayedRun;
-  #foreign: ReplayedRun;
+  #foreignRun: ReplayedRun;
   /** Runs by the last event of each row that they wrote: one may go on behind rows of another owner. */
   readonly #runs = new Map<number, ReplayedRun>();
   /** The results of the present input: questions, drawn ids, and answers that were not given yet. */
@@ -71,7 +71,7 @@ export class Replaying {
   constructor(log: RecordedLog) {
     this.log = log;
     this.#own = new ReplayedRun(this);
-    this.#foreign = new ReplayedRun(this);
+    this.#foreignRun = new ReplayedRun(this);
   }
 
   /** Replays the rows until they are through, or until a difference is known. */
@@ -85,10 +85,10 @@ export class Replaying {
 
   #replay(row: RecordedRow): void {
     const { log } = this;
-    log.foreign = row.inputs.some((input) => input.in === "foreign");
+    log.isOwnedElsewhere = row.inputs.some((input) => input.in === "foreign");
     for (const input of row.inputs) this.#take(input, row);
     log.closeAt(row.last);
-    if (!log.foreign) this.#runs.set(row.last, this.#own);
+    if (!log.isOwnedElsewhere) this.#runs.set(row.last, this.#own);
   }
 
   #take(input: TurnInput, row: RecordedRow): void {
@@ -98,8 +98,8 @@ export class Replaying {
       case "opened":
         return this.#open();
       case "owned":
-        this.#own = this.#foreign;
-        this.log.foreign = false;
+        this.#own = this.#foreignRun;
+        this.log.isOwnedElsewhere = false;
         return;
       case "again":
         this.#own = this.#runs.get(input.of ?? 0) ?? this.#own;
@@ -113,11 +113,11 @@ export class Replaying {
   }
 
   get #current(): ReplayedRun {
-    return this.log.foreign ? this.#foreign : this.#own;
+    return this.log.isOwnedElsewhere ? this.#foreignRun : this.#own;
   }
 
   #open(): void {
-    if (this.log.foreign) this.#foreign = new ReplayedRun(this);
+    if (this.log.isOwnedElsewhere) this.#foreignRun = new ReplayedRun(this);
     else this.#own = new ReplayedRun(this);
   }
 

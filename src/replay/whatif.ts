@@ -125,12 +125,12 @@ function count(counts: Counts, { kind, was, would_be }: WhatIfFinding): void {
   counts.changes[change] = (counts.changes[change] ?? 0) + 1;
 }
 
-type Asked = Pick<PastDecision, "event" | "events" | "index"> & { readonly record: WorkflowRecord | null };
+type JudgedDecision = Pick<PastDecision, "event" | "events" | "index"> & { readonly record: WorkflowRecord | null };
 
 /** Returns the finding about one decision; null if it would be the same. */
 async function askAgain(
   { engine, scope, operatorToday }: Walk,
-  { record, event, ...place }: Asked,
+  { record, event, ...place }: JudgedDecision,
 ): Promise<WhatIfFinding | null> {
   const decided = payloadOf(event, "POLICY_DECIDED");
   const question =

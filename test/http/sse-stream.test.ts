@@ -1,6 +1,6 @@
 /** Server-sent events over a channel, without a server: backpressure, heartbeats, how a stream ends. */
 import { describe, expect, it } from "vitest";
-import { messagesOf, pieceBytes, type Told } from "../../src/faces/http/sse-messages.ts";
+import { messagesOf, pieceBytes, type StreamItem } from "../../src/faces/http/sse-messages.ts";
 import { sseStream } from "../../src/faces/http/sse-stream.ts";
 import { createUnreadBytes } from "../../src/faces/http/unread-bytes.ts";
 import { createVirtualClock, letRun } from "../../src/testing/index.ts";
@@ -27,7 +27,7 @@ function open(most: number, channel: Channel = {}) {
   const clock = createVirtualClock();
   const seen = { taken: 0, ended: 0, returned: false, errors: [] as unknown[] };
   const stop = new AbortController();
-  async function* numbers(): AsyncGenerator<Told, void, void> {
+  async function* numbers(): AsyncGenerator<StreamItem, void, void> {
     try {
       while (seen.taken < most) {
         seen.taken += 1;

@@ -11,8 +11,8 @@ import { createFeed } from "../../src/engine/follow/feed.ts";
 import { createLedgerReading } from "../../src/engine/follow/ledger-reader.ts";
 import { createLedgerWatch } from "../../src/engine/follow/ledger-watch.ts";
 import { createWorkflowTails } from "../../src/engine/follow/workflow-tails.ts";
+import { KernelRegistration } from "../../src/engine/log/kernel-registration.ts";
 import { createLedgerWriter } from "../../src/engine/log/ledger-writer.ts";
-import { OwnLife } from "../../src/engine/log/own-life.ts";
 import { WorkflowLog } from "../../src/engine/log/workflow-log.ts";
 import { defineCapability, defineOperator } from "../../src/index.ts";
 import { createTestKernel, createVirtualClock, memoryLedger, seededRandom } from "../../src/testing/index.ts";
@@ -67,7 +67,7 @@ describe("the ledger service", () => {
       halts: { of: () => ({ at: 0, halts: [] }), refresh: async () => undefined },
       writer: createLedgerWriter(store, { maxBatch: 8, maxBurst: 8 }),
       read: (id, after) => store.read(id, after),
-      life: new OwnLife({ store, clock: kernelClock(clock), owner: "me", leaseMs: 1000 }),
+      life: new KernelRegistration({ store, clock: kernelClock(clock), owner: "me", leaseMs: 1000 }),
       onCommitted: () => undefined,
       onForeign: () => undefined,
     });

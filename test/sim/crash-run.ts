@@ -18,7 +18,7 @@ export interface Place {
   readonly scenario: number;
 }
 
-export interface Life {
+export interface Lifetime {
   /** How many processes have been on this file before; sets ids and the time at which this one begins. */
   readonly life: number;
   readonly wrap?: (store: LedgerStore) => LedgerStore;
@@ -44,7 +44,10 @@ const start = Date.UTC(2026, 0, 1);
 const betweenLives = 3_600_000;
 const maxDecisions = 100;
 
-export async function liveToTheEnd({ db, effects, scenario }: Place, { life, wrap = (s) => s }: Life): Promise<Lived> {
+export async function liveToTheEnd(
+  { db, effects, scenario }: Place,
+  { life, wrap = (s) => s }: Lifetime,
+): Promise<Lived> {
   await using t = await createTestKernel({
     ledger: wrap(sqliteLedger({ path: db })),
     capabilities: [simCapability(effects, scenario)],

@@ -28,7 +28,7 @@ export interface Problem {
 
 export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
 
-interface Asked {
+interface RequestInput {
   readonly method?: "GET" | "HEAD" | "POST" | "DELETE";
   readonly body?: unknown;
   readonly signal?: AbortSignal;
@@ -50,7 +50,7 @@ for (const name of ["keydown", "pointerdown", "wheel"])
 /** The response as it came; null where there was none. */
 export async function send(
   path: string,
-  { method = "GET", body, signal: stop, key }: Asked = {},
+  { method = "GET", body, signal: stop, key }: RequestInput = {},
 ): Promise<Response | null> {
   const token = method === "GET" || method === "HEAD" ? null : session.peek()?.csrf_token;
   const headers = {
@@ -73,7 +73,7 @@ export async function send(
   return response;
 }
 
-export async function ask<T>(path: string, asked: Asked = {}): Promise<Answer<T>> {
+export async function ask<T>(path: string, asked: RequestInput = {}): Promise<Answer<T>> {
   const response = await send(path, asked);
   if (response === null) return { ok: false, problem: unreachable };
   if (!response.ok) return { ok: false, problem: await readProblem(response) };

@@ -81,7 +81,7 @@ interface Found {
 const isShort = (first: readonly TurnRow[]): boolean =>
   first.length < firstPageRows && first.reduce((sum, row) => sum + charsOf(row), 0) < sliceOfWork.chars;
 
-interface Asked {
+interface ReadRequest {
   readonly workflowId: string;
   readonly options: FollowOptions;
   readonly caller: Caller | undefined;
@@ -148,7 +148,7 @@ export function createLedgerReading(parts: ChannelParts): LedgerReading {
 async function* followTail<T>(
   parts: ChannelParts,
   projection: Projection<T>,
-  { workflowId, options, caller }: Asked,
+  { workflowId, options, caller }: ReadRequest,
 ): AsyncGenerator<Numbered<T>, void, void> {
   const { after = 0, signal, onCaughtUp } = options;
   const followed = parts.tails.enter(workflowId);
@@ -175,7 +175,7 @@ async function* followTail<T>(
 async function* readChannel<T>(
   { store }: ChannelParts,
   projection: Projection<T>,
-  { workflowId, options: { after = 0, signal }, caller }: Asked,
+  { workflowId, options: { after = 0, signal }, caller }: ReadRequest,
 ): AsyncGenerator<Numbered<T>, void, void> {
   requireOwner(await ownerOf(store, workflowId), workflowId, caller);
   const pull = openChannel(store, projection, { workflowId, after });

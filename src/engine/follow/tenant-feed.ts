@@ -119,7 +119,7 @@ async function* snapshot<M>(
   }
 }
 
-type Told = Pick<Segment<ToldWorkflow>, "items" | "rows">;
+type FeedSegment = Pick<Segment<ToldWorkflow>, "items" | "rows">;
 
 /** Delivers segments to one reader: the items that it asked for, and bookmarks. */
 class FeedTeller {
@@ -136,7 +136,7 @@ class FeedTeller {
     this.#told = from;
   }
 
-  *tell({ items, rows }: Told, through: number): Generator<ToldItem, void, void> {
+  *tell({ items, rows }: FeedSegment, through: number): Generator<ToldItem, void, void> {
     const { signal } = this.#options;
     this.#passed += rows;
     for (const item of items) {

@@ -15,7 +15,7 @@ import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { Logger } from "../../ports/telemetry.ts";
 import type { Timers } from "../actors/timers.ts";
 import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
-import { beatMs, type OwnLife } from "./own-life.ts";
+import { beatMs, type KernelRegistration } from "./kernel-registration.ts";
 import type { WorkflowLog } from "./workflow-log.ts";
 
 export interface LeaseKeeperOptions {
@@ -23,7 +23,7 @@ export interface LeaseKeeperOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
-  readonly life: OwnLife;
+  readonly life: KernelRegistration;
   readonly tailPollMs: number;
   /** Logs that are awake here. */
   readonly logs: () => readonly WorkflowLog[];

@@ -14,7 +14,7 @@ import { outside } from "../actors/async-context.ts";
 import { inNextTurn } from "../actors/next-turn.ts";
 import type { Limits } from "../actors/runtime.ts";
 import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
-import type { OwnLife } from "./own-life.ts";
+import type { KernelRegistration } from "./kernel-registration.ts";
 
 export interface Posting {
   /** Called when the transaction begins, so that events that are decided until then share its row. */
@@ -47,7 +47,7 @@ function sealOne(waiting: Posting): (Posting & { readonly entry: Append }) | nul
 export type WriterLimits = Pick<Limits, "maxBatch" | "maxBurst">;
 
 /** The lease state of a writer that holds no workflows. */
-const ownerless: Pick<OwnLife, "stands" | "hold"> = { stands: true, hold: async () => true };
+const ownerless: Pick<KernelRegistration, "stands" | "hold"> = { stands: true, hold: async () => true };
 
 export function createLedgerWriter(
   store: LedgerStore,
@@ -108,7 +108,7 @@ export function createLedgerWriter(
 }
 
 /** Logs that failed because of it refuse to be sealed. */
-const askFirst = (life: Pick<OwnLife, "hold">): Promise<{ readonly error: unknown } | null> =>
+const askFirst = (life: Pick<KernelRegistration, "hold">): Promise<{ readonly error: unknown } | null> =>
   life.hold().then(
     () => null,
     (error: unknown) => ({ error }),

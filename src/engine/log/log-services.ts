@@ -6,8 +6,8 @@ import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Runtime } from "../actors/runtime.ts";
 import type { HaltRegistry } from "./halt-registry.ts";
+import type { KernelRegistration } from "./kernel-registration.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
-import type { OwnLife } from "./own-life.ts";
 import type { WorkflowLog } from "./workflow-log.ts";
 
 /** Identity of a workflow before its first event. */
@@ -25,7 +25,7 @@ export interface LogServices {
   readonly writer: LedgerWriter;
   readonly read: (workflowId: string, after: number) => Promise<readonly TurnRow[]>;
   /** The registration of this process, in whose name workflows are held. */
-  readonly life: OwnLife;
+  readonly life: KernelRegistration;
   readonly halts: Pick<HaltRegistry, "of" | "refresh">;
   /** Whether rows on which nothing outside depends may be committed without a sync. */
   readonly mayBeLazy: boolean;

@@ -54,7 +54,7 @@ export class WorkflowLog {
   #lost: KernelError | null = null;
   #rests = false;
   #release = false;
-  #foreign = false;
+  #elsewhere = false;
   #listener: LogListener | null = null;
   #waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
 
@@ -101,7 +101,7 @@ export class WorkflowLog {
 
   /** Returns whether the store may name this kernel as the holder. */
   get mayBeHeld(): boolean {
-    return this.#lease !== null || (this.#underWay > 0 && !this.#foreign);
+    return this.#lease !== null || (this.#underWay > 0 && !this.#elsewhere);
   }
 
   get lost(): KernelError | null {
@@ -120,7 +120,7 @@ export class WorkflowLog {
 
   /** Returns whether the noted events must be written before more is decided. */
   get isFull(): boolean {
-    return !this.#foreign && this.#lost === null && this.#turn.chars >= this.#services.runtime.limits.maxRowChars;
+    return this.#turn.chars >= this.#services.runtime.limits.maxRowChars && !this.#elsewhere && this.#lost === null;
   }
 
   /** Returns whether everything noted is in the ledger. */
@@ -128,7 +128,7 @@ export class WorkflowLog {
     return this.#turn.count === 0 && !this.#flushing;
   }
 
-  /** Returns whether a foreign append is being read: until then nothing may be decided. */
+  /** Returns whether another process's append is being read: until then nothing may be decided. */
   get isReading(): boolean {
     return this.#reading;
   }
@@ -166,16 +166,16 @@ export class WorkflowLog {
 
   setLease(lease: Lease): void {
     this.#lease = lease;
-    this.#foreign = false;
+    this.#elsewhere = false;
   }
 
   /** Marks the workflow as held by another process: only decisions may be appended, without a lease. */
-  markForeign(): void {
-    this.#foreign = true;
+  markOwnedElsewhere(): void {
+    this.#elsewhere = true;
   }
 
-  get foreign(): boolean {
-    return this.#foreign;
+  get isOwnedElsewhere(): boolean {
+    return this.#elsewhere;
   }
 
   /** Returns whether the charts let this happen now. */
@@ -279,7 +279,7 @@ export class WorkflowLog {
     const { mayBeLazy } = this.#services;
     if (mayBeLazy && this.#waiting.length === 0 && this.#listener?.mayBeLazy() === true) entry.lazy = true;
     if (this.#lease !== null) entry.lease = this.#lease;
-    else if (!this.#foreign) entry.claim = this.#services.life.owner;
+    else if (!this.#elsewhere) entry.claim = this.#services.life.owner;
     return { entry, events, known: headAfter(this.#known, indexes) };
   }
 
@@ -357,8 +357,8 @@ export class WorkflowLog {
     this.#source.end();
     this.#takeIn(read);
     if (this.#lost !== null) return this.#lose(this.#lost);
-    const foreign = read.events.filter(({ sequence }) => sequence > before);
-    this.#services.onForeign(this, foreign);
+    const events = read.events.filter(({ sequence }) => sequence > before);
+    this.#services.onForeign(this, events);
     this.#listener?.overtaken(before);
     this.#notifyWaiting();
   }

@@ -15,11 +15,11 @@ import { namedTargets } from "../../protocol/named-targets.ts";
 import { askForm } from "./ask-form.ts";
 import { type Begun, describeEdit, editGate, UnreadableText } from "./edit-gate.ts";
 import { readJson } from "./options.ts";
-import { isYes } from "./read-word.ts";
 import { gateSections, renderGate, renderSections } from "./render-gate.ts";
 import { layOut, renderScreen } from "./review-screen.ts";
 import type { Screen } from "./screen.ts";
 import type { Terminal } from "./terminal.ts";
+import { isYes } from "./yes-no.ts";
 
 export interface Question {
   readonly gate: Gate;

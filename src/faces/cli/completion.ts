@@ -21,19 +21,19 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     .action((shell: Shell) => terminal.print(writeCompletion(program, shell)));
 }
 
-interface Word {
+interface Described {
   readonly name: string;
   readonly description: string;
 }
 
-interface Flag extends Word {
+interface Flag extends Described {
   /** The value that the flag takes: one of some words, a file, the id of a workflow, another text, or none (null). */
   readonly takes: Takes | null;
 }
 
 type Takes = readonly string[] | "file" | "ids" | "text";
 
-interface Known extends Word {
+interface CompletedCommand extends Described {
   readonly flags: readonly Flag[];
   /** Its arguments in their order. */
   readonly args: readonly { readonly name: string; readonly takes: Takes }[];
@@ -46,7 +46,7 @@ export function writeCompletion(program: Command, shell: Shell): string {
   return writers[shell](program.name(), commands);
 }
 
-const readCommand = (command: Command): Known => ({
+const readCommand = (command: Command): CompletedCommand => ({
   name: command.name(),
   description: command.description(),
   flags: command.options.flatMap(readFlag),
@@ -72,20 +72,20 @@ function readTakes(option: Option): Flag["takes"] {
 }
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-const namesOf = (words: readonly Word[]): string => words.map(({ name }) => name).join(" ");
+const namesOf = (words: readonly Described[]): string => words.map(({ name }) => name).join(" ");
 
-const choicesOf = ({ args }: Known): readonly string[] => {
+const choicesOf = ({ args }: CompletedCommand): readonly string[] => {
   const takes = args[0]?.takes;
   return Array.isArray(takes) ? takes : [];
 };
-const takesIds = ({ args }: Known): boolean => args.some(({ takes }) => takes === "ids");
+const takesIds = ({ args }: CompletedCommand): boolean => args.some(({ takes }) => takes === "ids");
 
 /**
  * Writes the script of bash. The word before the cursor decides first: the value of an option, then arguments, then
  * options. For ids the line is split by xargs, which knows quotes and evaluates nothing; bash itself splits at colons
  * and equals signs.
  */
-function writeBash(program: string, commands: readonly Known[]): string {
+function writeBash(program: string, commands: readonly CompletedCommand[]): string {
   const cases = commands.map((command) => {
     const { name, flags } = command;
     const words = [...flags.map((flag) => flag.name), ...choicesOf(command)].join(" ");
@@ -136,7 +136,7 @@ function writeBashValues(program: string, flags: readonly Flag[]): string {
   return ['      case "$before" in', ...lines, "      esac"].join("\n");
 }
 
-function writeZsh(program: string, commands: readonly Known[]): string {
+function writeZsh(program: string, commands: readonly CompletedCommand[]): string {
   const described = commands.map(({ name, description }) => `    ${quote(`${name}:${description}`)}`);
   const cases = commands.map(({ name, flags, args }) => {
     const own = flags.map(
@@ -184,7 +184,7 @@ function zshAction(program: string, takes: Takes): string {
   return takes === "text" ? ":" : `:(${takes.join(" ")})`;
 }
 
-function writeFish(program: string, commands: readonly Known[]): string {
+function writeFish(program: string, commands: readonly CompletedCommand[]): string {
   const top = commands.map(
     ({ name, description }) => `complete -c ${program} -n __fish_use_subcommand -f -a ${name} -d ${quote(description)}`,
   );

@@ -18,7 +18,6 @@ import { renderWhy } from "./explain.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, collect, ledgerNamed, readJson, type Session } from "./options.ts";
 import { type Beginning, pickBeginning } from "./pick-range.ts";
-import { isNo, isYes } from "./read-word.ts";
 import { renderGate } from "./render-gate.ts";
 import { describeTime } from "./render-text.ts";
 import { renderWorkflow } from "./render-workflow.ts";
@@ -26,6 +25,7 @@ import { reviewGates } from "./review.ts";
 import { commandLine, decideLine, failIfFailed, openGatesOf, printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 import { watchRun } from "./watch-run.ts";
+import { isNo, isYes } from "./yes-no.ts";
 
 interface DemoOptions extends CommonOptions {
   readonly repo: string;

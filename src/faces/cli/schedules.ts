@@ -67,12 +67,12 @@ export function addSchedules(program: Command, terminal: Terminal): void {
     );
 }
 
-interface Asked {
+interface ActionArguments {
   readonly action: Action;
   readonly name: string | undefined;
 }
 
-function runAction({ action, name }: Asked, session: Session<ScheduleOptions>): Promise<void> {
+function runAction({ action, name }: ActionArguments, session: Session<ScheduleOptions>): Promise<void> {
   if (action === "list") return withKernel(session, (context) => list(context, session));
   if (name === undefined) throw new UsageError(`schedules ${action} needs the name of a schedule`);
   if (action === "show") return withKernel(session, (context) => show(context, name, session));

@@ -236,13 +236,13 @@ async function openMcp(kernel: CommandContext["kernel"], { listen, origin, answe
   return createMcpHandler(kernel, { allowedHosts, allowedOrigins, answersGates, version: readVersion() });
 }
 
-interface Told {
+interface ServeAddress {
   readonly url: string;
   readonly token: string | null;
   readonly login: string;
 }
 
-function tell(terminal: Terminal, { url, token, login }: Told): void {
+function tell(terminal: Terminal, { url, token, login }: ServeAddress): void {
   terminal.print(`listening on ${url}`);
   terminal.print(`console  ${login}  (signs in once, within five minutes; who signs in may decide gates)`);
   terminal.print(`guide    ${url}/guide`);

@@ -13,7 +13,7 @@ interface Shown {
   readonly sequence: number;
 }
 
-interface Word {
+interface SignableDecision {
   readonly decision: "approve" | "reject";
   readonly caller: Caller;
   readonly payload: GateRequest["payload"];
@@ -22,7 +22,7 @@ interface Word {
 /** Signs a decision; returns no signature if there is no key. @throws UsageError if the gate is not open. */
 export async function signDecision(
   { gate, sequence }: Shown,
-  { decision, caller: { principal }, payload }: Word,
+  { decision, caller: { principal }, payload }: SignableDecision,
   key: object | string | undefined,
 ): Promise<{ readonly signature?: string }> {
   if (key === undefined) return {};

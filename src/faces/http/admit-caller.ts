@@ -8,7 +8,7 @@
 import { kernelError } from "../../contract/error-codes.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { createAuthentication, type Known } from "./authenticate.ts";
+import { type Authenticated, createAuthentication } from "./authenticate.ts";
 import { originOf, requireOwnPage } from "./check-origin.ts";
 import type { HttpCaller, ResolvedHttpOptions } from "./http-options.ts";
 import { type Allowance, createAllowance, createAllowances, refuseRate } from "./limit-rate.ts";
@@ -17,7 +17,7 @@ import { createSessions, type Sessions } from "./sessions.ts";
 
 export interface Admission {
   /** @throws KernelErrorException T5_AUTHN_FAILED, T5_CSRF_REJECTED, T0_HTTP_RATE_LIMIT. */
-  readonly admit: (request: Request) => Promise<Known>;
+  readonly admit: (request: Request) => Promise<Authenticated>;
   /**
    * Uses one more request of the caller's allowance: one HTTP request may hold several. @throws KernelErrorException
    * T0_HTTP_RATE_LIMIT.

@@ -5,7 +5,7 @@
  * 2.  A stream takes one of the available places, and gives it back however it ends.
  */
 import type { Call, Edge } from "./edge.ts";
-import { messagesOf, type SseMessages, type ToldItems } from "./sse-messages.ts";
+import { type ItemSource, messagesOf, type SseMessages } from "./sse-messages.ts";
 import { sseStream } from "./sse-stream.ts";
 import { nextTurn } from "./write-json.ts";
 
@@ -16,7 +16,7 @@ export interface Opening {
 
 interface Streaming {
   readonly event: string;
-  readonly open: (opening: Opening) => ToldItems;
+  readonly open: (opening: Opening) => ItemSource;
 }
 
 const streamHeaders = {

@@ -25,7 +25,7 @@ import type { Sessions } from "./sessions.ts";
 import { jwtVerifier } from "./verify-jwt.ts";
 
 /** A caller, and how they were known. */
-export interface Known {
+export interface Authenticated {
   readonly caller: HttpCaller;
   readonly via: "session" | "token" | "host";
   /** The proof that a changing request must carry; null if no browser sends the credential by itself. */
@@ -46,7 +46,7 @@ export interface Credentials {
 
 export interface Authentication {
   /** @throws KernelErrorException T0_HTTP_RATE_LIMIT. */
-  readonly authenticate: (request: Request) => Promise<Known | null>;
+  readonly authenticate: (request: Request) => Promise<Authenticated | null>;
   readonly revoke: (token: string) => boolean;
 }
 
@@ -61,13 +61,13 @@ export function createAuthentication(
     logger?.error({ thrown }, "the authentication of a request failed");
     return null;
   };
-  const askHook = async (request: Request): Promise<Known | null> => {
+  const askHook = async (request: Request): Promise<Authenticated | null> => {
     const found = readAnswer(await authenticate?.(request));
     if (found === null) return null;
     const stands = async (): Promise<boolean> => isSameCaller(found, readAnswer(await authenticate?.(request)));
     return knownByHost(found, askedAgain(clock, recheckMs, stands));
   };
-  const findBearer = async (token: string): Promise<Known | null> => {
+  const findBearer = async (token: string): Promise<Authenticated | null> => {
     const found = known.find(token);
     if (found !== null) return found;
     const signed = (await findJwt?.(token).catch(nobody)) ?? null;
@@ -94,7 +94,7 @@ function readBearer(authorization: string): string {
 const readAnswer = (answer: unknown): HookAnswer | null =>
   answer === null || answer === undefined ? null : HookAnswer.parse(answer);
 
-function knownByHost({ via, csrf_token, ...caller }: HookAnswer, watch: Watch): Known {
+function knownByHost({ via, csrf_token, ...caller }: HookAnswer, watch: Watch): Authenticated {
   const proof = via === "cookie" ? { csrfToken: csrf_token ?? null } : null;
   return { caller, via: "host", proof, expiresAt: null, watch };
 }
@@ -102,7 +102,7 @@ function knownByHost({ via, csrf_token, ...caller }: HookAnswer, watch: Watch): 
 const isSameCaller = (known: HookAnswer, now: HookAnswer | null): boolean =>
   now !== null && canonicalJson(HttpCaller.parse(now)) === canonicalJson(HttpCaller.parse(known));
 
-const knownByToken = (caller: HttpCaller, watch: Watch): Known => ({
+const knownByToken = (caller: HttpCaller, watch: Watch): Authenticated => ({
   caller,
   via: "token",
   proof: null,
@@ -114,7 +114,7 @@ const knownByToken = (caller: HttpCaller, watch: Watch): Known => ({
 const isUse = ({ headers }: Request): boolean =>
   headers.get("session-use") !== "none" && headers.get("accept") !== "text/event-stream";
 
-async function findSession(secret: string | null, isUse: boolean, sessions: Sessions): Promise<Known | null> {
+async function findSession(secret: string | null, isUse: boolean, sessions: Sessions): Promise<Authenticated | null> {
   const session = secret === null ? null : await sessions.find(secret, isUse);
   if (session === null) return null;
   const { caller, csrfToken, expiresAt, watch } = session;
@@ -124,7 +124,7 @@ async function findSession(secret: string | null, isUse: boolean, sessions: Sess
 const digestOf = (text: string): Buffer => hash("sha256", text, "buffer");
 
 interface KeptTokens {
-  readonly find: (token: string) => Known | null;
+  readonly find: (token: string) => Authenticated | null;
   readonly revoke: (token: string) => boolean;
 }
 

@@ -21,7 +21,7 @@ import { endingStream } from "../../protocol/ending-stream.ts";
 import { addOtherMethods, type Route } from "./add-route.ts";
 import { type Admission, createAdmission } from "./admit-caller.ts";
 import { answerProblem, errorOf } from "./answer.ts";
-import type { Known } from "./authenticate.ts";
+import type { Authenticated } from "./authenticate.ts";
 import type { App, Call, Edge, Env } from "./edge.ts";
 import {
   HttpCaller,
@@ -214,7 +214,7 @@ function addHeaders(app: App, options: ResolvedHttpOptions): void {
 }
 
 /** Ends a long body, of a route or of a mount, with its credential. */
-function endWithCredential(call: Call, { watch }: Known): void {
+function endWithCredential(call: Call, { watch }: Authenticated): void {
   const { body, headers } = call.res;
   if (body === null || !headers.get("content-type")?.startsWith("text/event-stream")) return;
   call.res = new Response(endingStream(body, { until: watch }), call.res);

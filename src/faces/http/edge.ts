@@ -2,7 +2,7 @@
 import type { Context, Hono } from "hono";
 import type { Kernel } from "../../index.ts";
 import type { Route } from "./add-route.ts";
-import type { Known } from "./authenticate.ts";
+import type { Authenticated } from "./authenticate.ts";
 import type { HttpCaller, ResolvedHttpOptions } from "./http-options.ts";
 import type { OneAtATime } from "./one-at-a-time.ts";
 import type { ReadTurns } from "./read-turns.ts";
@@ -11,7 +11,7 @@ import type { UnreadAnswers } from "./unread-answers.ts";
 import type { UnreadBytes } from "./unread-bytes.ts";
 
 export interface Env {
-  readonly Variables: { readonly caller: HttpCaller; readonly known: Known; readonly trace: string };
+  readonly Variables: { readonly caller: HttpCaller; readonly known: Authenticated; readonly trace: string };
 }
 
 export type App = Hono<Env>;

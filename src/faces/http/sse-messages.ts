@@ -12,9 +12,9 @@ import type { Numbered } from "../../index.ts";
 import { isShortJson } from "./write-json.ts";
 
 /** An item with the cursor to continue after it; null if nobody can continue from there. */
-export type Told = Omit<Numbered<unknown>, "sequence"> & { readonly sequence: number | null };
-export interface ToldItems {
-  readonly next: () => Promise<IteratorResult<Told, unknown>>;
+export type StreamItem = Omit<Numbered<unknown>, "sequence"> & { readonly sequence: number | null };
+export interface ItemSource {
+  readonly next: () => Promise<IteratorResult<StreamItem, unknown>>;
   readonly return: () => Promise<unknown>;
 }
 
@@ -39,7 +39,7 @@ const messagesRef = moduleRef(0, "http", "sse_messages");
 const encoder = new TextEncoder();
 
 /** Makes messages. @throws KernelErrorException at `next`: T0_HTTP_MESSAGE_TOO_LARGE, and the errors of `hold`. */
-export function messagesOf(items: ToldItems, making: Making): SseMessages {
+export function messagesOf(items: ItemSource, making: Making): SseMessages {
   let free = (): void => undefined;
   let isOver = false;
   return {
@@ -63,7 +63,7 @@ export function messagesOf(items: ToldItems, making: Making): SseMessages {
 /** Readers of one channel receive the same frozen items, whose message is made once. */
 const messages = new WeakMap<object, Uint8Array>();
 
-function encodeMessage(told: Told, { event, maxBytes }: Making): Uint8Array {
+function encodeMessage(told: StreamItem, { event, maxBytes }: Making): Uint8Array {
   const { sequence, item } = told;
   const shared = typeof item === "object" && item !== null && Object.isFrozen(item) ? item : null;
   const made = shared === null ? undefined : messages.get(shared);
@@ -75,7 +75,7 @@ function encodeMessage(told: Told, { event, maxBytes }: Making): Uint8Array {
   return bytes;
 }
 
-function refuse({ sequence }: Told, maxStreamMessageBytes: number): never {
+function refuse({ sequence }: StreamItem, maxStreamMessageBytes: number): never {
   const which = sequence === null ? "a message" : `message ${sequence}`;
   const text = `${which} has more than limits.maxStreamMessageBytes = ${maxStreamMessageBytes} bytes`;
   const detail = { maxStreamMessageBytes, ...(sequence !== null && { sequence }) };

@@ -77,7 +77,7 @@ export function createMcpHandler(kernel: Kernel, asked: McpHandlerOptions = {}):
     async handle(request, caller, trace) {
       try {
         return (
-          refuseForeign(request, { allowedHosts, allowedOrigins }) ?? (await answer(request, requireCaller(caller)))
+          refuseOrigin(request, { allowedHosts, allowedOrigins }) ?? (await answer(request, requireCaller(caller)))
         );
       } catch (thrown) {
         return answerError(errorOf(thrown, options.logger), trace);
@@ -106,7 +106,7 @@ async function refuseParamHeaders(
   return tool === undefined ? null : refuseHeaders(message, tool.inputSchema, headers);
 }
 
-function refuseForeign(request: Request, { allowedHosts, allowedOrigins }: Allowed): Response | undefined {
+function refuseOrigin(request: Request, { allowedHosts, allowedOrigins }: Allowed): Response | undefined {
   const local = localhostAllowedHostnames();
   return (
     hostHeaderValidationResponse(request, [...(allowedHosts ?? local)]) ??

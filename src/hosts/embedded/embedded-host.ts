@@ -8,7 +8,7 @@
  */
 import { neverDue } from "../../contract/instant.ts";
 import { callAside } from "../../contract/maybe-promise.ts";
-import { beatMs } from "../../engine/log/own-life.ts";
+import { beatMs } from "../../engine/log/kernel-registration.ts";
 import type { Host, HostWork, Rested } from "../../ports/host.ts";
 import type { TakeUpKind } from "../../ports/ledger-store.ts";
 

@@ -13,7 +13,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { ReadOptions } from "./index.ts";
 
 /** A drive to ask for; a request with a key that Restate knows is not accepted a second time. */
-export interface Asked {
+export interface DriveRequest {
   readonly workflow_id: string;
   readonly key: string;
   readonly delayMs?: number;
@@ -31,7 +31,7 @@ const timeoutMs = 5_000;
 export class DriveSender {
   readonly #options: Sending;
   readonly #ingress: Ingress;
-  #waiting: Asked[] = [];
+  #waiting: DriveRequest[] = [];
   readonly #underWay = new Set<Promise<void>>();
 
   constructor(options: Sending) {
@@ -39,7 +39,7 @@ export class DriveSender {
     this.#ingress = connect({ url: options.ingress.replace(/\/$/, ""), headers: options.headers });
   }
 
-  post(asked: Asked): void {
+  post(asked: DriveRequest): void {
     if (this.#waiting.length >= maxWaiting) return this.#options.onMissed(tooMany());
     this.#waiting.push(asked);
     this.#sendNext();
@@ -61,7 +61,7 @@ export class DriveSender {
     this.#underWay.add(sending);
   }
 
-  async #send({ workflow_id, key, delayMs = 0 }: Asked): Promise<void> {
+  async #send({ workflow_id, key, delayMs = 0 }: DriveRequest): Promise<void> {
     const { service, onTaken, onMissed } = this.#options;
     const opts = SendOpts.from({ idempotencyKey: key, delay: delayMs, timeout: timeoutMs });
     try {

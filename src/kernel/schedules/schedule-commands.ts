@@ -58,9 +58,9 @@ const refuse = (code: ErrorCode, message: string): never => raise(kernelError(co
 
 export function createScheduleCommands(parts: CommandParts): Pick<Kernel, Commands> {
   return {
-    setSchedule: (raw) => setSchedule(parts, readAsked(parts, ScheduleRequest, raw)),
+    setSchedule: (raw) => setSchedule(parts, parseRequest(parts, ScheduleRequest, raw)),
     pauseSchedule: (raw) => {
-      const asked = readAsked(parts, SchedulePause, raw);
+      const asked = parseRequest(parts, SchedulePause, raw);
       return changeOf(parts, asked, ({ standing }, by) =>
         standing.state === "paused"
           ? null
@@ -72,7 +72,7 @@ export function createScheduleCommands(parts: CommandParts): Pick<Kernel, Comman
       );
     },
     resumeSchedule: (raw) =>
-      changeOf(parts, readAsked(parts, ScheduleCommand, raw), ({ standing }, by, now) =>
+      changeOf(parts, parseRequest(parts, ScheduleCommand, raw), ({ standing }, by, now) =>
         standing.state === "active"
           ? null
           : {
@@ -81,19 +81,19 @@ export function createScheduleCommands(parts: CommandParts): Pick<Kernel, Comman
               facts: { by },
             },
       ),
-    triggerSchedule: (raw) => triggerSchedule(parts, readAsked(parts, ScheduleCommand, raw)),
-    backfillSchedule: (raw) => backfillSchedule(parts, readAsked(parts, ScheduleBackfill, raw)),
-    deleteSchedule: (raw) => deleteSchedule(parts, readAsked(parts, ScheduleCommand, raw)),
+    triggerSchedule: (raw) => triggerSchedule(parts, parseRequest(parts, ScheduleCommand, raw)),
+    backfillSchedule: (raw) => backfillSchedule(parts, parseRequest(parts, ScheduleBackfill, raw)),
+    deleteSchedule: (raw) => deleteSchedule(parts, parseRequest(parts, ScheduleCommand, raw)),
   };
 }
 
-interface Asked {
+interface OrderRequest {
   readonly tenant_id: string | number;
   readonly principal: Principal;
   readonly name: string;
 }
 
-const readAsked = <S extends z.ZodType>({ runtime }: CommandParts, schema: S, raw: unknown): z.output<S> => {
+const parseRequest = <S extends z.ZodType>({ runtime }: CommandParts, schema: S, raw: unknown): z.output<S> => {
   const plain = takeJson(raw, { what: "request", source: commandRef, maxDepth: runtime.limits.maxDepth });
   return readRequest(schema, plain, { what: "request", source: commandRef });
 };
@@ -116,7 +116,7 @@ type DecideChange = (schedule: StoredSchedule, by: PrincipalRef, now: number) =>
 /** Appends the event of a command, and what follows from the time with it. Null changes nothing. */
 async function append(
   parts: CommandParts,
-  asked: Asked,
+  asked: OrderRequest,
   decide: (before: StoredSchedule | null, by: PrincipalRef, now: number) => Promise<Change | null>,
 ) {
   const { store, tenantLog, runtime, driver } = parts;
@@ -146,7 +146,10 @@ async function append(
   return answer;
 }
 
-async function authorizeWriter({ gateway }: CommandParts, { tenant_id, principal }: Asked): Promise<AuthContext> {
+async function authorizeWriter(
+  { gateway }: CommandParts,
+  { tenant_id, principal }: OrderRequest,
+): Promise<AuthContext> {
   return (await gateway.authorize({ tenant_id, principal }, commandScopes.schedule)) as AuthContext;
 }
 
@@ -154,7 +157,7 @@ function requireReach(
   { same }: CommandParts,
   { role, scopes }: AuthContext,
   before: StoredSchedule,
-  asked: Asked,
+  asked: OrderRequest,
 ): void {
   const scope = commandScopes.schedule;
   if (reachOf(scopes, scope) !== "own" || same(before.definition.principal, asked.principal)) return;
@@ -162,10 +165,10 @@ function requireReach(
   raise(kernelError("T5_AUTHZ_FORBIDDEN", message, commandRef, { detail: { scope: `${scope}:own` } }));
 }
 
-const requireThere = (before: StoredSchedule | null, { name }: Asked): StoredSchedule =>
+const requireThere = (before: StoredSchedule | null, { name }: OrderRequest): StoredSchedule =>
   before ?? refuse("T7_SCHEDULE_NOT_FOUND", `there is no schedule ${name}`);
 
-async function changeOf(parts: CommandParts, asked: Asked, decide: DecideChange): Promise<ScheduleAnswer> {
+async function changeOf(parts: CommandParts, asked: OrderRequest, decide: DecideChange): Promise<ScheduleAnswer> {
   const { schedule, ...follows } = await append(parts, asked, async (before, by, now) =>
     decide(requireThere(before, asked), by, now),
   );
@@ -242,7 +245,7 @@ function requireCapability({ registry }: CommandParts, { intent_type, inputs }: 
   readInputs(registry.getCapability(type, version), inputs);
 }
 
-async function triggerSchedule(parts: CommandParts, asked: Asked): Promise<ScheduleTriggered> {
+async function triggerSchedule(parts: CommandParts, asked: OrderRequest): Promise<ScheduleTriggered> {
   const { driver, store } = parts;
   let instant = "";
   const { schedule: _, ...follows } = await append(parts, asked, async (found, by, now) => {
@@ -278,7 +281,7 @@ function freeInstant({ begun, waiting, last }: ScheduleStanding, now: number): n
 
 async function backfillSchedule(
   parts: CommandParts,
-  asked: Asked & { readonly from: string; readonly until: string },
+  asked: OrderRequest & { readonly from: string; readonly until: string },
 ): Promise<ScheduleAnswer> {
   const { maxBackfill } = parts.runtime.limits;
   const instantsOf = await loadInstants();
@@ -300,7 +303,7 @@ async function backfillSchedule(
   });
 }
 
-async function deleteSchedule(parts: CommandParts, asked: Asked): Promise<ScheduleDeleted> {
+async function deleteSchedule(parts: CommandParts, asked: OrderRequest): Promise<ScheduleDeleted> {
   const { store, tenantLog, driver } = parts;
   const { tenant_id, name } = asked;
   const auth = await authorizeWriter(parts, asked);

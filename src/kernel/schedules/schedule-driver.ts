@@ -19,7 +19,7 @@ import { isTerminal } from "../../contract/workflow.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import type { Timers } from "../../engine/actors/timers.ts";
-import { beatMs } from "../../engine/log/own-life.ts";
+import { beatMs } from "../../engine/log/kernel-registration.ts";
 import type { TenantAppend } from "../../engine/log/tenant-log.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { loadInstants } from "../../protocol/schedule-instants.ts";

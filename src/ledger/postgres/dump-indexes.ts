@@ -76,7 +76,7 @@ export async function dumpIndexes(connections: Connections, place: DumpPlace): P
     const position = await beginReading(connections, client);
     const dumped = { position, tables: await readTables(client) };
     await client.query({ text: "COMMIT" });
-    await untilTold(client, position, place);
+    await awaitNotification(client, position, place);
     return dumped;
   } finally {
     await client.end().catch(() => undefined);
@@ -100,7 +100,7 @@ async function beginReading({ appender }: Connections, reader: Runner): Promise<
 
 const pauseMs = 20;
 
-async function untilTold(on: Runner, position: number, { name, timeoutMs }: DumpPlace): Promise<void> {
+async function awaitNotification(on: Runner, position: number, { name, timeoutMs }: DumpPlace): Promise<void> {
   for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += pauseMs) {
     const row = await firstOf(on, { text: `SELECT ${horizon} > $1 AS told`, values: [position] });
     if (row?.["told"] === true) return;

@@ -81,14 +81,14 @@ type Shown = Pick<PlanStep, "step_id" | "name" | "operator"> & {
   readonly depends_on: readonly string[];
 };
 
-interface Told {
+interface NodeLabels {
   readonly about: readonly string[];
   /** Shown text. */
   readonly gates: readonly string[];
   readonly mark: string | null;
 }
 
-function nodeOf({ step_id, name, operator, kind, depends_on }: Shown, { about, gates, mark }: Told): PlanNode {
+function nodeOf({ step_id, name, operator, kind, depends_on }: Shown, { about, gates, mark }: NodeLabels): PlanNode {
   return {
     id: step_id,
     runs: kind === "run",

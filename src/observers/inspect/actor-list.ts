@@ -40,7 +40,7 @@ export interface NewActor {
   readonly context?: JsonObject;
 }
 
-export interface Heard {
+export interface ActorEvent {
   readonly type: string;
   readonly [key: string]: unknown;
 }
@@ -91,7 +91,7 @@ export class ActorList {
     });
   }
 
-  hear(id: string, sourceId: string, event: Heard): void {
+  hear(id: string, sourceId: string, event: ActorEvent): void {
     this.#told.push({ type: "@xstate.event", ...this.#head(id), sourceId, event });
   }
 
@@ -101,7 +101,7 @@ export class ActorList {
    */
   move(
     id: string,
-    event: Heard,
+    event: ActorEvent,
     { moves, context }: { readonly moves: JsonObject | null; readonly context: JsonObject },
   ) {
     const actor = this.#actors.get(id);
@@ -114,7 +114,7 @@ export class ActorList {
   }
 
   /** Ends an actor: nothing moves it until `resume`. */
-  end(id: string, event: Heard): void {
+  end(id: string, event: ActorEvent): void {
     const actor = this.#actors.get(id);
     if (actor === undefined || actor.ended) return;
     const { status } = snapshotOf(actor);
@@ -131,7 +131,7 @@ export class ActorList {
     this.#actors.delete(id);
   }
 
-  #stand(id: string, actor: Actor, event: Heard): void {
+  #stand(id: string, actor: Actor, event: ActorEvent): void {
     this.#told.push({ type: "@xstate.snapshot", ...this.#head(id), event, snapshot: snapshotOf(actor) });
   }
 

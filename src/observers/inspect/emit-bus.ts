@@ -13,7 +13,7 @@ import type { ActorList } from "./actor-list.ts";
 type Delivery = Extract<BusItem, { readonly signal: Signal }>;
 type Answer = Exclude<BusItem, Delivery>;
 
-interface Asked {
+interface PendingAsk {
   readonly by: string;
   readonly name: string;
   readonly trace: string;
@@ -23,7 +23,7 @@ interface Asked {
 export class BusEmitter {
   readonly #actors: ActorList;
   /** Questions without an answer yet; the bus answers each once. */
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new Map<string, PendingAsk>();
 
   constructor(actors: ActorList) {
     this.#actors = actors;
@@ -43,7 +43,7 @@ export class BusEmitter {
 
   #emitSignal({ to, signal, reply }: Delivery, wants: (trace: string) => boolean): void {
     const { id, kind, trace_id, created_at } = signal;
-    const asked: Asked = {
+    const asked: PendingAsk = {
       by: `t${signal.origin.tier}`,
       name: nameOf(signal),
       trace: trace_id,

@@ -19,7 +19,7 @@ import type { Inspection } from "../../contract/inspection.ts";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { ActorList, type Heard, rootId } from "./actor-list.ts";
+import { type ActorEvent, ActorList, rootId } from "./actor-list.ts";
 import { type Redact, redactEvent } from "./redact.ts";
 import { arrowOf, type Person, personIn } from "./senders.ts";
 
@@ -57,7 +57,7 @@ interface Home extends Begun {
   readonly actions: Map<string, string | null>;
 }
 
-type Delivered = { readonly event: LedgerEvent; readonly heard: Heard; readonly context: JsonObject };
+type Delivered = { readonly event: LedgerEvent; readonly heard: ActorEvent; readonly context: JsonObject };
 type Moved = Omit<Address, "chart"> & { readonly chart: Address["chart"] | "action" };
 
 export class Player {
@@ -236,7 +236,7 @@ export class Player {
   }
 
   /** Ends a workflow: it leaves nothing alive, whatever its charts show of approved gates. */
-  #end(home: Home, heard: Heard): void {
+  #end(home: Home, heard: ActorEvent): void {
     for (const id of [...idsIn(home), home.id]) this.actors.end(id, heard);
   }
 }

@@ -22,7 +22,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { type Clock, wallClock } from "../../index.ts";
 import { listen } from "../../protocol/listen.ts";
 import { loadPeers } from "../../protocol/load-peers.ts";
-import { keepTold } from "./keep-told.ts";
+import { keepItems } from "./keep-items.ts";
 import { ownPage, statelyPage } from "./relay-page.ts";
 
 const count = z.int("is a whole number above 0").positive("is a whole number above 0");
@@ -92,7 +92,7 @@ export async function serveInspector(
 /** Makes a source repeatable: one that returns itself as its iterator can be read only once. */
 function replayable(source: AsyncIterable<Inspection>, maxKept: number): AsyncIterable<Inspection> {
   const isOnce = "next" in source;
-  return isOnce ? keepTold(source[Symbol.asyncIterator](), maxKept) : source;
+  return isOnce ? keepItems(source[Symbol.asyncIterator](), maxKept) : source;
 }
 
 const headers = {

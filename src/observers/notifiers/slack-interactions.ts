@@ -148,7 +148,7 @@ async function decide(
 /**
  * Returns the gate of a pressed message in its present state, as a notice; null if the message may still be decided.
  */
-async function readOvertaken(kernel: Decider, { caller, shown }: Pressed): Promise<GateNotice | null> {
+async function readNewerNotice(kernel: Decider, { caller, shown }: Pressed): Promise<GateNotice | null> {
   const { workflow_id, gate_id, payload_digest, basis_digest } = shown;
   // It is read by the host itself, because a channel's message has no particular reader.
   const { tenant_id, gates, intent, updated_at: at } = await kernel.workflow(workflow_id);
@@ -173,7 +173,7 @@ async function answerAll(kernel: Decider, { interaction, word, pressed }: Answer
   const toPresser = { response_type: "ephemeral", replace_original: false, text: toMrkdwn(word.slice(0, 2_000)) };
   await answer(interaction, toPresser, parts).catch(() => undefined);
   if (typeof pressed === "string") return;
-  const overtaken = await readOvertaken(kernel, pressed).catch(() => null);
+  const overtaken = await readNewerNotice(kernel, pressed).catch(() => null);
   if (overtaken === null) return;
   const replacement = { replace_original: true, ...composeReplacement(overtaken, parts.messages) };
   await answer(interaction, replacement, parts).catch(() => undefined);

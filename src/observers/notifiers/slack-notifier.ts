@@ -139,7 +139,7 @@ function byToken(options: Read, messages: MessageOptions): Way {
   };
 }
 
-interface Told {
+interface NoticeTask {
   readonly notice: GateNotice;
   readonly call: NoticeCall;
   /** Whether the host wants a message about such a notice. */
@@ -149,7 +149,7 @@ interface Told {
 /** Replaces the outdated messages, then posts: a repeated attempt replaces the same ones and posts once. */
 async function tellChannel(
   channel: SlackChannel,
-  { notice, call: { signal, receipts }, isAsked }: Told,
+  { notice, call: { signal, receipts }, isAsked }: NoticeTask,
   messages: MessageOptions,
 ): Promise<NoticeTaken | undefined> {
   const { notice_id, kind } = notice;

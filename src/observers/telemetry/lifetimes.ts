@@ -16,21 +16,21 @@ import type { Commit } from "../../index.ts";
 import {
   keyOfRun,
   keyOfStep,
-  type Life,
-  type LifeEnd,
+  type Lifetime,
+  type LifetimeEnd,
   lifeOfAttempt,
   lifeOfGate,
   lifeOfRun,
   lifeOfStep,
-} from "./life.ts";
+} from "./lifetime.ts";
 import { attemptOutcome, cutOf, gateOutcome, type Outcome, runOutcome, stepOutcome } from "./outcomes.ts";
 
 export interface LifeListener {
   /** Called when a life has begun, or was found again to be under way. */
-  readonly began: (life: Life, record: WorkflowRecord) => void;
-  readonly ended: (life: Life, end: LifeEnd) => void;
+  readonly began: (life: Lifetime, record: WorkflowRecord) => void;
+  readonly ended: (life: Lifetime, end: LifetimeEnd) => void;
   /** Called when a life is dropped: nothing more is reported of it, unless it is found again. */
-  readonly forgotten: (life: Life) => void;
+  readonly forgotten: (life: Lifetime) => void;
 }
 
 /** The types of events that begin or end a lifetime. */
@@ -42,7 +42,7 @@ interface Reading {
   readonly own: boolean;
   readonly event: LedgerEvent;
   readonly at: number;
-  readonly lives: Map<string, Life>;
+  readonly lives: Map<string, Lifetime>;
 }
 
 interface End {
@@ -55,7 +55,7 @@ export class Lifetimes {
   readonly #listener: LifeListener;
   readonly #maxLives: number;
   /** The workflow that stirred last comes last. */
-  readonly #workflows = new Map<string, Map<string, Life>>();
+  readonly #workflows = new Map<string, Map<string, Lifetime>>();
   #size = 0;
 
   constructor(listener: LifeListener, maxLives: number) {
@@ -71,7 +71,7 @@ export class Lifetimes {
   take({ events, record, own }: Commit): void {
     if (record === null) return;
     const id = record.workflow_id;
-    const lives = this.#workflows.get(id) ?? new Map<string, Life>();
+    const lives = this.#workflows.get(id) ?? new Map<string, Lifetime>();
     this.#workflows.delete(id);
     this.#workflows.set(id, lives);
     for (const event of events)
@@ -81,7 +81,7 @@ export class Lifetimes {
   }
 
   /** Returns the running attempt of a step. */
-  attemptOf(workflowId: string, stepId: string, attempt: number): Life | null {
+  attemptOf(workflowId: string, stepId: string, attempt: number): Lifetime | null {
     for (const life of this.#workflows.get(workflowId)?.values() ?? [])
       if (life.kind === "attempt" && life.stepId === stepId && life.number === attempt) return life;
     return null;
@@ -138,7 +138,7 @@ export class Lifetimes {
   }
 
   /** Begins a life. Its parents are remembered as well, because they are still under way. */
-  #begin(reading: Reading, life: Life): void {
+  #begin(reading: Reading, life: Lifetime): void {
     const { lives, record } = reading;
     if (lives.has(life.key)) return;
     if (life.parent !== null) this.#begin(reading, life.parent);
@@ -148,7 +148,7 @@ export class Lifetimes {
   }
 
   /** Ends a life as it is remembered, or else as the record has it. */
-  #end(reading: Reading, found: Life, { how, told }: End): void {
+  #end(reading: Reading, found: Lifetime, { how, told }: End): void {
     const { lives, record, own, at, event } = reading;
     if (!own && !lives.has(found.key)) return;
     this.#begin(reading, found);
@@ -158,11 +158,11 @@ export class Lifetimes {
     this.#listener.ended(life, { ...how, at: Math.max(at, life.began), event: told ? event : null, own, record });
   }
 
-  #runOf({ lives, record }: Reading): Life {
+  #runOf({ lives, record }: Reading): Lifetime {
     return lives.get(keyOfRun(record)) ?? lifeOfRun(record);
   }
 
-  #stepOf(reading: Reading, stepId = reading.event.step_id ?? ""): Life {
+  #stepOf(reading: Reading, stepId = reading.event.step_id ?? ""): Lifetime {
     const { lives, record } = reading;
     return lives.get(keyOfStep(record, stepId)) ?? lifeOfStep(this.#runOf(reading), stepId, reading);
   }
@@ -207,7 +207,7 @@ export class Lifetimes {
   }
 
   /** Gates and calls that end because their step does: those that the record shows, and those that are remembered. */
-  #cutChildren(reading: Reading, parent: Life): void {
+  #cutChildren(reading: Reading, parent: Lifetime): void {
     const { record, lives } = reading;
     for (const gate of record.gates.values())
       if (gate.step_id === parent.stepId && gate.status === "voided")
@@ -218,7 +218,7 @@ export class Lifetimes {
     for (const life of [...lives.values()]) if (life.parent?.key === parent.key) this.#cut(reading, life);
   }
 
-  #cut(reading: Reading, life: Life): void {
+  #cut(reading: Reading, life: Lifetime): void {
     this.#end(reading, life, { how: cutOf(life), told: false });
   }
 

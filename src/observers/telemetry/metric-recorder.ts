@@ -9,7 +9,7 @@ import { factsOf } from "../../contract/events.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { Commit } from "../../index.ts";
 import type { InstrumentName, Labels } from "./instruments.ts";
-import type { Life, LifeEnd } from "./life.ts";
+import type { Lifetime, LifetimeEnd } from "./lifetime.ts";
 import type { LifeListener } from "./lifetimes.ts";
 import type { MeterInstruments } from "./meter-instruments.ts";
 import { modelOf } from "./span-facts.ts";
@@ -38,7 +38,7 @@ const durations = {
   step: "stepDuration",
   attempt: "attemptDuration",
   gate: "gateWait",
-} as const satisfies Record<Life["kind"], InstrumentName>;
+} as const satisfies Record<Lifetime["kind"], InstrumentName>;
 
 export class MetricRecorder implements LifeListener {
   readonly #instruments: MeterInstruments;
@@ -72,7 +72,7 @@ export class MetricRecorder implements LifeListener {
     // It was counted by no instrument yet.
   }
 
-  ended(life: Life, { at, outcome, own, record }: LifeEnd): void {
+  ended(life: Lifetime, { at, outcome, own, record }: LifetimeEnd): void {
     if (!own) return;
     const { kind, subject, gateId } = life;
     const labels: Labels =

@@ -1,14 +1,14 @@
 /** The ends of lives as few words and codes, which become attributes and labels. */
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
-import type { Life, LifeEnd } from "./life.ts";
+import type { Lifetime, LifetimeEnd } from "./lifetime.ts";
 
-export type Outcome = Pick<LifeEnd, "outcome" | "error">;
+export type Outcome = Pick<LifetimeEnd, "outcome" | "error">;
 
 const plain = (outcome: string): Outcome => ({ outcome, error: null });
 const failed = (error: { readonly code: string }, outcome = "failed"): Outcome => ({ outcome, error: error.code });
 
 /** Returns the outcome of a life that ended with its parent: nobody decided the gate, nobody waited for the call. */
-export const cutOf = ({ kind }: Life): Outcome => plain(kind === "gate" ? "voided" : "cut");
+export const cutOf = ({ kind }: Lifetime): Outcome => plain(kind === "gate" ? "voided" : "cut");
 
 /** Returns the outcome of a run; a person's rejection is no failure. */
 export function runOutcome(event: LedgerEvent): Outcome {

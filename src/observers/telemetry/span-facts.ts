@@ -8,14 +8,14 @@ import type { Attributes } from "@opentelemetry/api";
 import type { Usage } from "../../contract/action.ts";
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
-import type { Life, LifeEnd } from "./life.ts";
+import type { Lifetime, LifetimeEnd } from "./lifetime.ts";
 
 const verbs = { workflow: "workflow", step: "step", attempt: "call", gate: "gate" } as const;
 
-export const nameOf = ({ kind, subject }: Life): string => `${verbs[kind]} ${subject}`;
+export const nameOf = ({ kind, subject }: Lifetime): string => `${verbs[kind]} ${subject}`;
 
 /** Returns the facts that are known at the beginning. */
-export function factsOf(life: Life, record: WorkflowRecord): Attributes {
+export function factsOf(life: Lifetime, record: WorkflowRecord): Attributes {
   const { kind, subject, stepId, number, gateId } = life;
   const facts = { "countersign.workflow.id": life.workflowId };
   if (kind === "workflow")
@@ -34,7 +34,7 @@ export function factsOf(life: Life, record: WorkflowRecord): Attributes {
 }
 
 /** Returns the facts that are known at the end. */
-export function factsOfEnd(life: Life, end: LifeEnd): Attributes {
+export function factsOfEnd(life: Lifetime, end: LifetimeEnd): Attributes {
   const facts: Attributes = {
     "countersign.outcome": end.outcome,
     ...(end.error === null ? {} : { "error.type": end.error }),
@@ -42,7 +42,7 @@ export function factsOfEnd(life: Life, end: LifeEnd): Attributes {
   return { ...facts, ...endings[life.kind](life, end) };
 }
 
-const endings: { readonly [K in Life["kind"]]: (life: Life, end: LifeEnd) => Attributes } = {
+const endings: { readonly [K in Lifetime["kind"]]: (life: Lifetime, end: LifetimeEnd) => Attributes } = {
   workflow: (_life, { record }) => ({ "countersign.spent": record.spent, "countersign.steps": record.steps.size }),
   step: ({ stepId }, { record }) => factsOfDecision(record, stepId ?? ""),
   attempt: (life, end) => factsOfCall(life, end),
@@ -82,7 +82,7 @@ interface Call {
   readonly usage?: Usage;
 }
 
-function factsOfCall({ number }: Life, { record, event }: LifeEnd): Attributes {
+function factsOfCall({ number }: Lifetime, { record, event }: LifetimeEnd): Attributes {
   if (event === null) return {};
   const { action_id, cached = false, usage = {} } = payloadOf(event, "ACTION_SUCCEEDED") as Call;
   const entry = record.actions.get(action_id)?.record;

@@ -21,7 +21,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
-import type { Life, LifeEnd } from "./life.ts";
+import type { Lifetime, LifetimeEnd } from "./lifetime.ts";
 import type { LifeListener } from "./lifetimes.ts";
 import { factsOf, factsOfEnd, nameOf } from "./span-facts.ts";
 import { rootSpanIdOf, spanIdOf, traceIdOf, type WorkflowIds } from "./workflow-ids.ts";
@@ -33,7 +33,7 @@ export class SpanRecorder implements LifeListener {
   readonly #tracer: Tracer;
   readonly #ids: WorkflowIds | null;
   readonly #isModel: (operator: string) => boolean;
-  readonly #spans = new WeakMap<Life, Span>();
+  readonly #spans = new WeakMap<Lifetime, Span>();
 
   constructor(tracer: Tracer, ids: WorkflowIds | null, isModel: (operator: string) => boolean) {
     this.#tracer = tracer;
@@ -41,7 +41,7 @@ export class SpanRecorder implements LifeListener {
     this.#isModel = isModel;
   }
 
-  began(life: Life, record: WorkflowRecord): void {
+  began(life: Lifetime, record: WorkflowRecord): void {
     const start = (): Span =>
       this.#tracer.startSpan(
         nameOf(life),
@@ -57,7 +57,7 @@ export class SpanRecorder implements LifeListener {
     this.#spans.set(life, this.#ids === null ? start() : this.#ids.starting(named, start));
   }
 
-  ended(life: Life, end: LifeEnd): void {
+  ended(life: Lifetime, end: LifetimeEnd): void {
     const span = this.#spans.get(life);
     if (span === undefined) return;
     this.#spans.delete(life);
@@ -68,17 +68,17 @@ export class SpanRecorder implements LifeListener {
     span.end(timeOf(end.at));
   }
 
-  forgotten(life: Life): void {
+  forgotten(life: Lifetime): void {
     this.#spans.delete(life);
   }
 
   /** Returns a context in which spans become children of this life's; null if it has none. */
-  contextOf(life: Life, within: Context): Context | null {
+  contextOf(life: Lifetime, within: Context): Context | null {
     const span = this.#spans.get(life);
     return span === undefined ? null : trace.setSpan(within, span);
   }
 
-  #contextAbove({ parent, workflowId, number }: Life): Context {
+  #contextAbove({ parent, workflowId, number }: Lifetime): Context {
     const above = parent === null ? undefined : this.#spans.get(parent);
     if (above !== undefined) return trace.setSpan(ROOT_CONTEXT, above);
     // The first run's span is the root, where it can have the root's id.
@@ -96,7 +96,7 @@ const rootContextOf = (workflowId: string): SpanContext => ({
 });
 
 /** Returns the links: repeated work points to the workflow that did it first. */
-function linksOf({ kind }: Life, { regenerated_from: first }: WorkflowRecord) {
+function linksOf({ kind }: Lifetime, { regenerated_from: first }: WorkflowRecord) {
   return kind === "workflow" && first !== null ? { links: [{ context: rootContextOf(first) }] } : {};
 }
 

@@ -8,13 +8,13 @@
  */
 import { randomBytes } from "node:crypto";
 import { sha256 } from "../../contract/digest.ts";
-import type { Life } from "./life.ts";
+import type { Lifetime } from "./lifetime.ts";
 
 /** Returns the trace of a workflow, as 32 hexadecimal digits. */
 export const traceIdOf = (workflowId: string): string => sha256(`countersign/trace/${workflowId}`).slice(0, 32);
 
 /** Calls and gates of one name may come again; steps and runs do not. */
-export const spanIdOf = ({ kind, workflowId, key, began }: Life): string =>
+export const spanIdOf = ({ kind, workflowId, key, began }: Lifetime): string =>
   spanIdFrom(workflowId, kind === "attempt" || kind === "gate" ? `${key}/${began}` : key);
 
 /** Returns the span of a workflow's first run, the parent of all its other spans. */

@@ -61,7 +61,7 @@ function plan(options: PlanningTierOptions, question: PlanQuestion, visit: Visit
   return follow(answer, (proposed) => compileAnswer(proposed, options, { question, visit, capability }));
 }
 
-interface Asked {
+interface PlanningCall {
   readonly question: PlanQuestion;
   readonly visit: Visit;
   readonly capability: CapabilityDefinition;
@@ -70,7 +70,7 @@ interface Asked {
 function compileAnswer(
   proposed: PlannerAnswer,
   { registry, cuts, rename, takesSignatures, same }: PlanningTierOptions,
-  { question, visit, capability }: Asked,
+  { question, visit, capability }: PlanningCall,
 ): PlanAnswer | Promise<PlanAnswer> {
   const { intent, situation, plan_id, parent_plan_id, workflow_id } = question;
   const cost = requirePlannerCost(proposed?.usage?.total_cost);

@@ -18,9 +18,9 @@ import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { currentContext, outside } from "../../engine/actors/async-context.ts";
 import type { LifecycleHost } from "../../engine/actors/lifecycle-host.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
+import type { KernelRegistration } from "../../engine/log/kernel-registration.ts";
 import type { LedgerWriter } from "../../engine/log/ledger-writer.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "../../engine/log/log-services.ts";
-import type { OwnLife } from "../../engine/log/own-life.ts";
 import { foldInSlices } from "../../engine/log/read-pages.ts";
 import { RestingLogs } from "../../engine/log/resting-logs.ts";
 import { WorkflowLog } from "../../engine/log/workflow-log.ts";
@@ -41,7 +41,7 @@ export interface ExecutorOptions {
   /** Reads the committed record of a workflow. */
   readonly readRecord: (workflowId: string) => Promise<WorkflowRecord>;
   readonly lifecycles: LifecycleHost;
-  readonly life: OwnLife;
+  readonly life: KernelRegistration;
   readonly halts: LogServices["halts"];
   /**
    * Whether this process continues a workflow without an owner after a command; if not, its host decides where it is
@@ -103,7 +103,7 @@ export class Executor {
   /** Creates the mailbox of a workflow that has no events yet. */
   begin(identity: NewWorkflow, parentId: string | null): Mailbox {
     const log = new WorkflowLog(identity, this.#services);
-    if (!this.#options.goesOn) log.markForeign();
+    if (!this.#options.goesOn) log.markOwnedElsewhere();
     return this.#adopt(log, { parentId, context: currentContext() });
   }
 
@@ -287,7 +287,7 @@ export class Executor {
     if (owner === null && goesOn) return;
     const isOwn = owner === life.owner;
     const lease = isOwn ? { owner, epoch } : goesOn ? await this.#claim(workflow_id) : null;
-    if (lease === null) log.markForeign();
+    if (lease === null) log.markOwnedElsewhere();
     else log.setLease(lease);
   }
 
@@ -335,7 +335,7 @@ const goneOn = kernelError("T0_LEDGER_CONFLICT", "another log goes on from where
 
 /** Returns whether a log may be kept at rest: no call of it can still end in this process. */
 const mayBeKept = ({ log, handles, interrupted }: Mailbox): boolean =>
-  !interrupted && handles.size === 0 && log.lost === null && !log.foreign && log.isSettled && isParked(log);
+  !interrupted && handles.size === 0 && log.lost === null && !log.isOwnedElsewhere && log.isSettled && isParked(log);
 
 const isParked = (log: WorkflowLog): boolean =>
   log.exists && (log.record.state === "waiting_for_user" || log.record.state === "waiting");

@@ -86,7 +86,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#host = host;
     this.scopes = new PassScopes((place, question) => this.#put(place, question));
     this.#alarm = new DueAlarm(log.identity.workflow_id, host.services.timers, () => this.post({ type: "due" }));
-    this.#journal = new InputJournal(this, { isNew: !log.exists, isForeign: () => log.foreign });
+    this.#journal = new InputJournal(this, { isNew: !log.exists, isForeign: () => log.isOwnedElsewhere });
     this.settings = this.#journal.watch(host.settings);
     if (host.isStopping()) this.#stopHere();
     log.listen({
@@ -231,7 +231,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     if (log.lost !== null) return this.#restIfIdle();
     if (this.#mayPark()) log.releaseWithNext();
     // A foreign row with half of a command would make another process decide anew, and its row this one: for ever.
-    if (!log.foreign || this.#intentions.size > 0 || !this.scopes.anyWaits()) log.flush();
+    if (!log.isOwnedElsewhere || this.#intentions.size > 0 || !this.scopes.anyWaits()) log.flush();
     this.#keepTime(this.#nextTime());
     if (log.isSettled) this.#performDue();
     else this.#restIfIdle();
@@ -239,7 +239,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   #mayPark(): boolean {
     const { log } = this;
-    if (!log.isDirty || log.foreign || !log.exists || !this.#rests || this.#inputs.length > 0) return false;
+    if (!log.isDirty || log.isOwnedElsewhere || !log.exists || !this.#rests || this.#inputs.length > 0) return false;
     return this.handles.size === 0 && this.#users === 0 && !this.asleep && !this.scopes.anyWaits();
   }
 

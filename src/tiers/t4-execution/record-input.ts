@@ -12,7 +12,7 @@ import type { ReferenceWriter } from "../../contract/event-reference.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { TurnAnswer, TurnInput } from "../../contract/turn-input.ts";
 import { questionName } from "./decide/run/answers.ts";
-import type { Answered, CallEnd, CallOf, Word } from "./decide/run/input.ts";
+import type { Answered, CallEnd, CallOf, GateCommand } from "./decide/run/input.ts";
 import type { Question } from "./decide/run/intention.ts";
 import { isUsualAnswer, keptOf, readsTags } from "./decide/run/recorded-answers.ts";
 import type { Handled, Received } from "./input-journal.ts";
@@ -131,7 +131,7 @@ const isNoted = (reported: EventDraft, drafts: readonly EventDraft[]): boolean =
       payload === reported.payload || (type === "STEP_STREAMED" && reported.type === "STEP_STREAMED"),
   );
 
-function wordOf(word: Word, re: number, { drafts, waits }: SealedRow): Word {
+function wordOf(word: GateCommand, re: number, { drafts, waits }: SealedRow): GateCommand {
   if (word.kind !== "decision") return word;
   const { edit, signature, result, answer } = word.request.payload;
   const payload: { -readonly [K in keyof typeof word.request.payload]: (typeof word.request.payload)[K] } = {

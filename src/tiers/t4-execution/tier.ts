@@ -19,7 +19,7 @@ import type { TierDefinition } from "../../engine/actors/define-tier.ts";
 import { consume } from "../../engine/actors/runtime.ts";
 import type { LedgerWriter } from "../../engine/log/ledger-writer.ts";
 import { sharedOfWorkflow } from "../../engine/log/noted-turn.ts";
-import type { Command, Input, Word } from "./decide/run/input.ts";
+import type { Command, GateCommand, Input } from "./decide/run/input.ts";
 import { oodaRef } from "./decide/run/run.ts";
 import type { Executor } from "./executor.ts";
 import { acceptedOf, recallFirst, type SubmissionStore } from "./perform/recall-submission.ts";
@@ -128,7 +128,7 @@ async function startWorkflow(
 }
 
 /** Returns the command of a person at a gate; null if the activation carries none. */
-function wordOf({ auth, decision, withdrawal, delegation }: Activation): Word | null {
+function wordOf({ auth, decision, withdrawal, delegation }: Activation): GateCommand | null {
   if (decision !== undefined) return { kind: "decision", request: decision, auth };
   if (withdrawal !== undefined) return { kind: "withdrawal", request: withdrawal, auth };
   return delegation === undefined ? null : { kind: "delegation", request: delegation, auth };

@@ -17,7 +17,7 @@ import { deepFreeze } from "../../contract/json.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 
 /** The known facts of a workflow's gates and rules, from all of its events. */
-interface Known {
+interface AuditFacts {
   /** Ids of gates that policy queued. */
   readonly asked: Set<string>;
   /** Step id → the policies of its latest decision at stage action. */
@@ -26,7 +26,7 @@ interface Known {
 }
 
 export function projectAudit(events: readonly LedgerEvent[]): readonly AuditEntry[] {
-  const known: Known = { asked: new Set(), policies: new Map(), events };
+  const known: AuditFacts = { asked: new Set(), policies: new Map(), events };
   const entries = events.flatMap((event) => {
     const entry = readEvent(readers, event, known);
     return entry === undefined || entry === null ? [] : [{ interaction_id: event.event_id, ...entry }];
@@ -36,7 +36,7 @@ export function projectAudit(events: readonly LedgerEvent[]): readonly AuditEntr
 
 type Entry = Omit<AuditEntry, "interaction_id">;
 
-const readers: EventReaders<Entry | null, [known: Known]> = {
+const readers: EventReaders<Entry | null, [known: AuditFacts]> = {
   POLICY_DECIDED(decided, event, known) {
     const { stage, policies = [], moment } = decided;
     if (stage === "action" && event.step_id !== null) known.policies.set(event.step_id, policies);
@@ -53,7 +53,7 @@ const readers: EventReaders<Entry | null, [known: Known]> = {
   }),
 };
 
-function decided({ principal, carried_by }: GateDecided, event: LedgerEvent, known: Known): Entry {
+function decided({ principal, carried_by }: GateDecided, event: LedgerEvent, known: AuditFacts): Entry {
   const voters = carried_by?.map((vote) => vote.principal);
   const isByMachine = [principal, ...(voters ?? [])].some((one) => one !== null && isMachine(one));
   const type = event.event_type === "USER_APPROVED" ? ("HumanApproved" as const) : ("HumanRejected" as const);
@@ -73,14 +73,14 @@ const byMachine = {
 } as const satisfies Readonly<Record<string, AuditOutcome>>;
 
 /** Returns the policies that matched the question to a person. */
-const policiesOf = ({ step_id }: LedgerEvent, { policies }: Known): string[] => [
+const policiesOf = ({ step_id }: LedgerEvent, { policies }: AuditFacts): string[] => [
   ...(policies.get(step_id ?? "") ?? []),
 ];
 
 function outcomeOf(
   { decision, policies = [], decided_by }: EventPayloads["POLICY_DECIDED"],
   event: LedgerEvent,
-  known: Known,
+  known: AuditFacts,
 ): AuditOutcome {
   if (decision === "DENY") return { type: "Blocked", policy: decided_by ?? policies[0] ?? "unnamed" };
   if (decision !== "REQUIRE_HUMAN_APPROVAL") return { type: "AutoApproved" };
@@ -90,7 +90,7 @@ function outcomeOf(
 }
 
 /** Returns the gate that a decision asks for: the step's; for a plan that of the first step it gates. */
-function reviewOf({ sequence, step_id }: LedgerEvent, { events }: Known): string {
+function reviewOf({ sequence, step_id }: LedgerEvent, { events }: AuditFacts): string {
   if (step_id !== null) return gateIdOf(step_id);
   const created = events.find((e) => e.event_type === "PLAN_CREATED" && e.sequence > sequence);
   const planned = created === undefined ? undefined : payloadOf(created, "PLAN_CREATED").plan.gates[0];

@@ -38,7 +38,7 @@ interface Viewed {
   intentType: string;
 }
 
-type Told = readonly [kind: TokenEventKind, detail: object, label?: string];
+type TokenLine = readonly [kind: TokenEventKind, detail: object, label?: string];
 
 const nothing: ResourceRequest = Object.freeze({ cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 });
 
@@ -60,7 +60,7 @@ export function projectTokens(
   return view.told;
 }
 
-function emit(view: Viewed, id: number, { sequence, step_id }: LedgerEvent, ...told: readonly Told[]): void {
+function emit(view: Viewed, id: number, { sequence, step_id }: LedgerEvent, ...told: readonly TokenLine[]): void {
   const place = step_id === null ? { sequence } : { sequence, step_id };
   for (const [kind, detail, label] of told)
     view.told.push({
@@ -160,7 +160,7 @@ function emitEnd(view: Viewed, event: LedgerEvent, detail: object): void {
 }
 
 /** Emits a token whose call never began: it was refused, or one of its dependencies will never complete. */
-function emitRefused(view: Viewed, event: LedgerEvent, ...told: Told): void {
+function emitRefused(view: Viewed, event: LedgerEvent, ...told: TokenLine): void {
   const token = tokenOfStep(view, event);
   if (token === undefined || token.begun || isOver(view, token.id)) return;
   emit(view, token.id, event, told);

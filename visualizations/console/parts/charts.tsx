@@ -12,7 +12,7 @@ interface ChartsProps {
   readonly machines: readonly (object & { readonly id: string })[];
 }
 
-interface Told {
+interface ChartState {
   readonly machine: string;
   readonly title: string;
   readonly name: string;
@@ -49,7 +49,7 @@ export function Charts({ run, step, events, machines }: ChartsProps) {
   );
 }
 
-function tellCharts({ run, step, events, machines }: ChartsProps): readonly Told[] {
+function tellCharts({ run, step, events, machines }: ChartsProps): readonly ChartState[] {
   const last = (machine: string, of: (event: LedgerEvent) => boolean): string | null => {
     const taken = eventsOf(machines.find(({ id }) => id === machine) ?? {});
     return events.findLast((event) => taken.has(event.event_type) && of(event))?.event_type ?? null;
@@ -81,7 +81,7 @@ function tellCharts({ run, step, events, machines }: ChartsProps): readonly Told
   ];
 }
 
-const tellGateChart = ({ gate_id, status }: Gate, last: string | null): Told => ({
+const tellGateChart = ({ gate_id, status }: Gate, last: string | null): ChartState => ({
   machine: "gate",
   title: "Gate",
   name: gate_id,

@@ -54,15 +54,15 @@ function nameAll(known: Readonly<Record<string, z.ZodType>>, more: readonly Name
   return registry;
 }
 
-type Told = z.core.JSONSchema.BaseSchema;
+type JsonSchemaNode = z.core.JSONSchema.BaseSchema;
 
-const isFree = ({ type, properties, additionalProperties }: Told): boolean =>
+const isFree = ({ type, properties, additionalProperties }: JsonSchemaNode): boolean =>
   type === "object" && properties === undefined && additionalProperties === undefined;
 
 /**
  * Describes a default as text: generators of clients read `default` as a field that is always present, and require it.
  */
-function describeDefault(schema: Told): void {
+function describeDefault(schema: JsonSchemaNode): void {
   if (schema.default === undefined) return;
   const words = `By default \`${JSON.stringify(schema.default)}\`.`;
   schema.description = schema.description === undefined ? words : `${schema.description} ${words}`;

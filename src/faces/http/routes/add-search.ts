@@ -13,7 +13,7 @@ import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerStream, type Opening } from "../answer-stream.ts";
 import type { Edge } from "../edge.ts";
 import { readJsonBody } from "../read-body.ts";
-import type { Told } from "../sse-messages.ts";
+import type { StreamItem } from "../sse-messages.ts";
 import { requireReader } from "./reads.ts";
 
 type Found = AsyncGenerator<object, object, void>;
@@ -52,7 +52,7 @@ export function addSearch<A extends z.ZodType>(edge: Edge, search: Search, route
   });
 }
 
-async function* describeFound(found: Found, most: number): AsyncGenerator<Told, void, void> {
+async function* describeFound(found: Found, most: number): AsyncGenerator<StreamItem, void, void> {
   for (let told = 0; ; ) {
     const next = await found.next();
     if (next.done === true) {

@@ -6,14 +6,14 @@ import { moduleRef } from "../../../contract/module-ref.ts";
 import type { Edge } from "../edge.ts";
 import { addSearch } from "./add-search.ts";
 
-const Asked = z.strictObject({
+const DoctorQuery = z.strictObject({
   workflow_id: WorkflowId.optional().describe("Only this one."),
   intent_type: z.string().min(1).optional().describe("Only those of this intent type."),
 });
 
 export const addDoctor = (edge: Edge): void =>
   addSearch(edge, searches.doctor, {
-    asked: Asked,
+    asked: DoctorQuery,
     bodyOptional: true,
     names: true,
     most: edge.options.limits.maxDoctorFindings,

@@ -104,13 +104,13 @@ async function waitAtMost(call: Call, { kernel, options }: Edge, { workflowId, w
   }
 }
 
-interface Told {
+interface JobAnswer {
   readonly job: JobRequest;
   readonly accepted: SubmitResponse;
   readonly workflow: WorkflowState;
 }
 
-function answerJob({ job, accepted, workflow }: Told): Response {
+function answerJob({ job, accepted, workflow }: JobAnswer): Response {
   const location = locationOf(accepted);
   const { state } = workflow;
   if (!isTerminal(state)) {

@@ -126,7 +126,7 @@ function addGateRead(edge: Edge): void {
   );
 }
 
-type Asked<Q extends (most: number) => z.ZodType> = z.output<ReturnType<Q>>;
+type QueryOf<Q extends (most: number) => z.ZodType> = z.output<ReturnType<Q>>;
 
 /** The default number of items on a page. */
 const usualPage = 50;
@@ -135,7 +135,7 @@ const usualPage = 50;
 export function listWorkflows(
   { kernel, options }: Edge,
   caller: Caller,
-  { state: states, limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof workflowQuery>,
+  { state: states, limit = Math.min(usualPage, options.limits.maxPage), ...rest }: QueryOf<typeof workflowQuery>,
 ): Promise<WorkflowPage> {
   return lists.workflows.read(kernel, { ...rest, limit, ...(states !== undefined && { states }) }, caller);
 }
@@ -143,7 +143,7 @@ export function listWorkflows(
 export async function listGates(
   { kernel, options }: Edge,
   credential: HttpCaller,
-  { limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof gateQuery>,
+  { limit = Math.min(usualPage, options.limits.maxPage), ...rest }: QueryOf<typeof gateQuery>,
 ): Promise<GatePage> {
   // A caller whose credential may not decide has no gates to decide, whatever the role may.
   if (rest.mine === true) requireCredentialScope(credential, commandScopes.gate);

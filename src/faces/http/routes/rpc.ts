@@ -122,14 +122,18 @@ function toRecord(raw: JsonObject, given: WireId | undefined): JsonObject {
   return given === undefined ? named : { ...named, id: "given" };
 }
 
-interface Asked {
+interface NamedCall {
   readonly method: string;
   readonly params?: JsonObject | undefined;
   readonly isNamed: boolean;
 }
 
 /** Returns the answer without its id, which the caller of this function adds. */
-async function answerRequest({ method: name, params = {}, isNamed }: Asked, call: Call, edge: Edge): Promise<object> {
+async function answerRequest(
+  { method: name, params = {}, isNamed }: NamedCall,
+  call: Call,
+  edge: Edge,
+): Promise<object> {
   const method = rpcMethods.get(name);
   if (method === undefined) return createErrorResponse(null, codes.method, `there is no method ${name}`);
   if (!isNamed) return createErrorResponse(null, codes.params, "invalid params: they are given by name");

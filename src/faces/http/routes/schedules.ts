@@ -10,7 +10,7 @@ import type { Edge } from "../edge.ts";
 import type { HttpCaller } from "../http-options.ts";
 import { scheduleHistoryQuery, scheduleQuery } from "../read-query.ts";
 
-type Asked<Q extends (most: number) => z.ZodType> = z.output<ReturnType<Q>>;
+type QueryOf<Q extends (most: number) => z.ZodType> = z.output<ReturnType<Q>>;
 
 /** The number of items on a page unless the query names one. */
 const usualPage = 50;
@@ -19,7 +19,7 @@ const usualPage = 50;
 export function listSchedules(
   { kernel, options }: Edge,
   credential: HttpCaller,
-  { limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof scheduleQuery>,
+  { limit = Math.min(usualPage, options.limits.maxPage), ...rest }: QueryOf<typeof scheduleQuery>,
 ) {
   requireCredentialScope(credential, scheduleList.scope);
   return scheduleList.read(kernel, { ...rest, limit }, withoutScopes(credential));
@@ -29,7 +29,7 @@ export function listSchedules(
 export function readSchedule(
   { kernel, options }: Edge,
   credential: HttpCaller,
-  asked: Asked<typeof scheduleHistoryQuery> & { readonly name: string },
+  asked: QueryOf<typeof scheduleHistoryQuery> & { readonly name: string },
 ) {
   const { limit = Math.min(usualPage, options.limits.maxPage), ...rest } = asked;
   requireCredentialScope(credential, scheduleRead.scope);

@@ -16,7 +16,7 @@ import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerStream, type Opening } from "../answer-stream.ts";
 import { type Edge, workflowOf } from "../edge.ts";
 import { feedQuery, inspectQuery, readCursor, sequenceQuery } from "../read-query.ts";
-import type { Told } from "../sse-messages.ts";
+import type { StreamItem } from "../sse-messages.ts";
 import { requireReader } from "./reads.ts";
 
 /** The name of each channel's events. */
@@ -117,11 +117,11 @@ const feedRoute: Route<typeof feedQuery> = {
 };
 
 /** Yields items without cursors: a reader that comes back starts from the beginning. */
-async function* unnumbered(items: AsyncIterable<unknown>): AsyncGenerator<Told, void, void> {
+async function* unnumbered(items: AsyncIterable<unknown>): AsyncGenerator<StreamItem, void, void> {
   for await (const item of items) yield { sequence: null, item };
 }
 
 /** Items of the feed carry their own position. */
-async function* numbered(items: AsyncGenerator<FeedItem, void, void>): AsyncGenerator<Told, void, void> {
+async function* numbered(items: AsyncGenerator<FeedItem, void, void>): AsyncGenerator<StreamItem, void, void> {
   for await (const item of items) yield { sequence: item.position, item };
 }

@@ -30,7 +30,7 @@ rules:
  */
 const maxRuleChars = 65_536;
 
-const Asked = z
+const WhatIfBody = z
   .strictObject({
     rules: z.string().max(maxRuleChars).describe("A set of rules as YAML or JSON, in place of the kernel's own."),
     default_policies: z.boolean().optional().describe("Whether the default rules are asked behind them."),
@@ -43,13 +43,13 @@ const Asked = z
 
 export const addWhatIf = (edge: Edge): void =>
   addSearch(edge, searches.whatIf, {
-    asked: Asked,
+    asked: WhatIfBody,
     most: edge.options.limits.maxWhatIfFindings,
     find: async (asked, caller) => edge.kernel.whatIf(await questionOf(asked), caller),
     source: whatIfRef,
   });
 
-async function questionOf({ rules, default_policies, ...scope }: z.output<typeof Asked>): Promise<WhatIf> {
+async function questionOf({ rules, default_policies, ...scope }: z.output<typeof WhatIfBody>): Promise<WhatIf> {
   const policies = [await readRules(rules)];
   return { ...scope, policies, ...(default_policies !== undefined && { defaultPolicies: default_policies }) };
 }

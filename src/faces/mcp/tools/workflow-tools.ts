@@ -40,12 +40,12 @@ export const hintsOf = ({ isIdempotent = false }: Command): ToolAnnotations => (
 });
 
 /** The description of a tool for a model. */
-interface Told {
+interface ToolDescription {
   readonly title: string;
   readonly description: string;
 }
 
-interface Spec<S extends z.ZodType> extends Told {
+interface Spec<S extends z.ZodType> extends ToolDescription {
   readonly operation: Offered;
   readonly annotations: ToolAnnotations;
   readonly input: S;
@@ -67,7 +67,7 @@ export function makeTool<S extends z.ZodType>({ operation, input, output, run, b
 }
 
 /** Makes the tool of a command whose request is flat: its members stand beside the workflow's id. */
-const commandTool = (command: WorkflowCommand, told: Told): McpTool =>
+const commandTool = (command: WorkflowCommand, told: ToolDescription): McpTool =>
   makeTool({
     operation: command,
     ...told,
@@ -81,7 +81,7 @@ const commandTool = (command: WorkflowCommand, told: Told): McpTool =>
   });
 
 /** Makes the tool of a command that concerns no single workflow. */
-export const kernelTool = (command: KernelCommand, told: Told): McpTool =>
+export const kernelTool = (command: KernelCommand, told: ToolDescription): McpTool =>
   makeTool({
     operation: command,
     ...told,
@@ -95,7 +95,7 @@ export const kernelTool = (command: KernelCommand, told: Told): McpTool =>
 
 const OfWorkflow = z.strictObject({ workflow_id: WorkflowId });
 
-interface ShownView<Answer> extends Told {
+interface ShownView<Answer> extends ToolDescription {
   readonly output?: z.ZodType;
   /** The result made of the view's answer. */
   readonly show: (answer: Answer) => ToolAnswer;

@@ -115,10 +115,10 @@ function charsOfPart(part: unknown): number {
   return typeof text === "string" ? text.length : JSON.stringify(part).length;
 }
 
-export interface Asked extends AskOptions, Pick<LanguageModelV4CallOptions, "prompt" | "tools" | "toolChoice"> {}
+export interface ModelRequest extends AskOptions, Pick<LanguageModelV4CallOptions, "prompt" | "tools" | "toolChoice"> {}
 
 /** Asks a model. @throws OperatorError, or the reason of the call's signal. */
-export async function askModel(call: OperatorCall, chosen: Chosen, asked: Asked): Promise<ModelAnswer> {
+export async function askModel(call: OperatorCall, chosen: Chosen, asked: ModelRequest): Promise<ModelAnswer> {
   const { signal } = call;
   signal.throwIfAborted();
   const { model, name } = chosen;

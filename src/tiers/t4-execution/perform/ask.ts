@@ -19,14 +19,17 @@ import { isKnownSpent } from "../decide/call/answer-key.ts";
 import { readThrown } from "../decide/call/read-thrown.ts";
 import { findKnownOperator } from "../decide/payload/prepare-step.ts";
 import { type Answered, answered, failed } from "../decide/run/input.ts";
-import type { Asked, HostQuestion, HostQuestions, Question, TierQuestion } from "../decide/run/intention.ts";
+import type { HostQuestion, HostQuestions, Question, TierQuestion, TypedQuestion } from "../decide/run/intention.ts";
 import { operatorContext } from "../decide/run/operator-context.ts";
 import { oodaRef, stepOf } from "../decide/run/run.ts";
 import { screenOutput } from "./screen-output.ts";
 import { type Asking, callHost } from "./services.ts";
 
 /** Puts a question and returns its answer with the declared shape. */
-export const ask = <Answer>({ question }: Asked<Answer>, at: Asking): Answered<Answer> | Promise<Answered<Answer>> =>
+export const ask = <Answer>(
+  { question }: TypedQuestion<Answer>,
+  at: Asking,
+): Answered<Answer> | Promise<Answered<Answer>> =>
   putQuestion(question, at) as Answered<Answer> | Promise<Answered<Answer>>;
 
 export function putQuestion(question: Question, at: Asking): Answered | Promise<Answered> {

@@ -23,7 +23,7 @@ import { tieCall } from "../../../engine/actors/call-context.ts";
 import { stepQuestion } from "../decide/call/admit-payload.ts";
 import { readThrown } from "../decide/call/read-thrown.ts";
 import { findOperator, isRepeatable, requireRead, requireVerdict } from "../decide/payload/prepare-step.ts";
-import { type Asked, type IntentionOf, toHost, toTier } from "../decide/run/intention.ts";
+import { type IntentionOf, type TypedQuestion, toHost, toTier } from "../decide/run/intention.ts";
 import { decisionDraft } from "../decide/run/note-decision.ts";
 import { stepOf } from "../decide/run/run.ts";
 import { ask } from "./ask.ts";
@@ -79,7 +79,7 @@ function isRepairable(error: KernelError): boolean {
 }
 
 /** Puts a question and returns the data of its answer. @throws KernelErrorException if the answer is an error. */
-async function answerTo<Answer>(asked: Asked<Answer>, at: Calling): Promise<Answer> {
+async function answerTo<Answer>(asked: TypedQuestion<Answer>, at: Calling): Promise<Answer> {
   const { error, data } = await ask(asked, at);
   return error === null ? data : raise(error);
 }

@@ -10,9 +10,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-type Told = Extract<Input, { readonly type: "told" }>;
+type ToldInput = Extract<Input, { readonly type: "told" }>;
 
-const isBound = (input: Input): input is Told =>
+const isBound = (input: Input): input is ToldInput =>
   input.type === "told" && input.drafts.some(({ ceilings }) => ceilings !== undefined);
 
 export class Replies {
@@ -48,7 +48,7 @@ export class Replies {
     const bound = inputs.filter(isBound);
     const anew = bound.slice(bound.length === 1 ? 0 : 1);
     for (const { re } of anew) this.answer({ do: "answer", re, data: false });
-    return inputs.filter((input) => !anew.includes(input as Told));
+    return inputs.filter((input) => !anew.includes(input as ToldInput));
   }
 
   refuseAll(error: KernelError): void {

@@ -20,7 +20,7 @@ export interface CounterCharge {
   readonly amounts: Charge;
 }
 
-interface Asked {
+interface BudgetQuery {
   readonly tenant: Id;
   readonly charges: readonly CounterCharge[];
   /** Epoch ms. */
@@ -28,7 +28,7 @@ interface Asked {
 }
 
 /** Returns the ceilings that concern the tenant, in the order of the configuration. */
-export const describeBudgets = (limits: readonly ParsedBudgetLimit[], asked: Asked): readonly BudgetStanding[] =>
+export const describeBudgets = (limits: readonly ParsedBudgetLimit[], asked: BudgetQuery): readonly BudgetStanding[] =>
   limits
     .filter(
       ({ tenant_id, scope, id }) =>
@@ -36,7 +36,7 @@ export const describeBudgets = (limits: readonly ParsedBudgetLimit[], asked: Ask
     )
     .map((limit) => describeBudget(limit, asked));
 
-function describeBudget(limit: ParsedBudgetLimit, asked: Asked): BudgetStanding {
+function describeBudget(limit: ParsedBudgetLimit, asked: BudgetQuery): BudgetStanding {
   const { scope, window, tenant_id: _, id: __, ...ceiling } = limit;
   const since = windowOf(window, asked.at);
   const counters = countersOf(limit, asked, since).toSorted((a, b) => shareOf(b, ceiling) - shareOf(a, ceiling));
@@ -53,7 +53,11 @@ function describeBudget(limit: ParsedBudgetLimit, asked: Asked): BudgetStanding 
 type Counter = BudgetStanding["counters"][number];
 
 /** Returns the counters of a ceiling. One that was never charged is shown if the ceiling names its entity. */
-function countersOf({ scope, id }: ParsedBudgetLimit, { tenant, charges }: Asked, since: string): readonly Counter[] {
+function countersOf(
+  { scope, id }: ParsedBudgetLimit,
+  { tenant, charges }: BudgetQuery,
+  since: string,
+): readonly Counter[] {
   const only = scope === "tenant" ? tenant : id;
   const found = charges.flatMap(({ counter, amounts }): Counter[] => {
     const name = counter.slice(0, counter.length - since.length);

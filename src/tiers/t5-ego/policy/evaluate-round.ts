@@ -95,18 +95,18 @@ interface Limited {
 }
 
 /** The facts that all questions of an engine share. */
-interface Known {
+interface EngineFacts {
   readonly at: Readonly<Record<PolicyStage, readonly Limited[]>>;
   readonly unmatched: Evaluated;
 }
 
-const known = new WeakMap<PolicyEngine, Known>();
+const known = new WeakMap<PolicyEngine, EngineFacts>();
 
-function know(engine: PolicyEngine): Known {
+function know(engine: PolicyEngine): EngineFacts {
   const { rules, clock, timeoutMs = 5000, version } = engine;
   const limited = rules.map((rule) => ({ rule, within: clock === undefined ? null : limitOf(rule, clock, timeoutMs) }));
   const at = (stage: PolicyStage) => limited.filter(({ rule }) => rule.stages.includes(stage));
-  const made: Known = {
+  const made: EngineFacts = {
     at: { plan: at("plan"), action: at("action"), outcome: at("outcome"), gate: at("gate") },
     unmatched: deepFreeze({
       decision: {

@@ -29,7 +29,7 @@ import { requireNamedBasis, requireSameBasis, requireSameJudgement } from "./che
 import { isPlainRejection, isRegistered, requireRunnable } from "./check-runnable.ts";
 import { goesOnByItself, prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
 import { judgeDecision, type Question } from "./judge-decision.ts";
-import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
+import { type GivenDecision, keepDecision, requireNoSettlement } from "./keep-decision.ts";
 import { gateMet, gateReachedBefore, isOnEarlier, isOnNewest } from "./name-gate.ts";
 import { readAnswerAt } from "./read-answer.ts";
 
@@ -235,7 +235,7 @@ function requireTarget({ gate_id, target }: Gate, { target: named }: ParsedGateR
 /**
  * Judges a decision. @throws KernelErrorException as T5 does; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit.
  */
-function judge(run: Run, gate: Gate, { request, auth, ...question }: Asked & Question): JudgedDecision {
+function judge(run: Run, gate: Gate, { request, auth, ...question }: GivenDecision & Question): JudgedDecision {
   const { signature = null, edit } = request.payload;
   if (signature !== null && edit !== undefined)
     refuseAt(gate.gate_id, "an edit makes a new version; sign that one once it is shown", {

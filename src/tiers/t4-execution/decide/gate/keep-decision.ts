@@ -16,7 +16,7 @@ import { isStepDone, type WorkflowRecord } from "../../../../contract/workflow.t
 import { refuseAt, requireRoom } from "../run/refuse-at-gate.ts";
 import type { Run } from "../run/run.ts";
 
-export interface Asked {
+export interface GivenDecision {
   readonly request: ParsedGateRequest;
   readonly auth: AuthContext;
 }
@@ -27,7 +27,7 @@ const refuse = (code: ErrorCode, gateId: string, why: string): never =>
 /**
  * Keeps one decision of each person. Who may decide is known only when the gate opens: then the first valid one counts.
  */
-export function keepDecision(run: Run, gateId: string, { request, auth }: Asked): GateResponse {
+export function keepDecision(run: Run, gateId: string, { request, auth }: GivenDecision): GateResponse {
   const { record } = run.log;
   const { decision, principal, payload, idempotency_key } = request;
   const payload_digest = digestAhead(run, gateId, payload);

@@ -37,7 +37,7 @@ import { checkRunnable, requireRegistered } from "./check-runnable.ts";
 import { judgeDecision } from "./judge-decision.ts";
 
 /** Parts of a gate that are known before it is described. */
-interface Known {
+interface GateFacts {
   readonly shown?: Shown;
   /** The outcome version that would be applied, if the ledger does not hold it yet. */
   readonly outcome?: Outcome | null;
@@ -47,7 +47,12 @@ interface Known {
  * Builds the gate of a step that waits for approval of exactly this payload.
  * @throws KernelErrorException if this process could not make the call, so that nobody is asked about it.
  */
-export function describeGate(run: Run, prepared: Prepared, reasons: readonly GateReason[], known: Known = {}): Gate {
+export function describeGate(
+  run: Run,
+  prepared: Prepared,
+  reasons: readonly GateReason[],
+  known: GateFacts = {},
+): Gate {
   const { step, operator, payload } = prepared;
   checkRunnable(run, prepared);
   const target = known.outcome ?? draftOfStep(run.log.record, step.applies);

@@ -20,7 +20,7 @@ import { reviseOutdated } from "../gate/edit-gate.ts";
 import { expireGates } from "../gate/expire-gates.ts";
 import { decideGate } from "../gate/judge-gate.ts";
 import { requireOperators } from "../payload/prepare-step.ts";
-import type { Command, Input, Word } from "../run/input.ts";
+import type { Command, GateCommand, Input } from "../run/input.ts";
 import { toHost } from "../run/intention.ts";
 import { ask, type Commanding, oodaRef, type Run } from "../run/run.ts";
 import { meetHalts } from "../step/meet-halts.ts";
@@ -98,7 +98,7 @@ function requireTenant({ log }: Run, tenantId: string | number): void {
 /** Returns the error for a missing workflow, which is byte for byte that for another tenant's workflow. */
 export const notFound = (workflowId: string): KernelError => workflowNotFound(workflowId, oodaRef("execute"));
 
-function handleDecision(run: Run, word: Word) {
+function handleDecision(run: Run, word: GateCommand) {
   requireTenant(run, word.auth.tenant_id);
   switch (word.kind) {
     case "decision":

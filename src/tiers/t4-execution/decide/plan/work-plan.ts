@@ -51,7 +51,7 @@ import { endedBy, stopOthers } from "./stop-by-plan.ts";
 
 /** Returns whether anything of the workflow may be begun by this run. */
 export const mayGoOn = ({ log, interrupted }: Run): boolean =>
-  log.exists && log.lost === null && !log.foreign && !interrupted && !isTerminal(log.record.state);
+  log.exists && log.lost === null && !log.isOwnedElsewhere && !interrupted && !isTerminal(log.record.state);
 
 /** Starts the workflow if this is its first plan, and queues the plan's steps. */
 export function startPlan(run: Run): void {

@@ -8,7 +8,7 @@
  */
 import { raise } from "../../../../contract/error.ts";
 import type { Answered, Input } from "./input.ts";
-import { type Asked, type Question, toHost } from "./intention.ts";
+import { type Question, type TypedQuestion, toHost } from "./intention.ts";
 import { pending } from "./run.ts";
 
 interface Entry {
@@ -93,7 +93,7 @@ export class PassScopes {
   /** Returns the answer, and whether this pass is the first to read it. @throws pending if there is no answer yet. */
   hear<Answer>(
     key: string,
-    { question }: Asked<Answer>,
+    { question }: TypedQuestion<Answer>,
   ): { readonly answer: Answered<Answer>; readonly isNew: boolean } {
     const scope = this.#here();
     scope.entries ??= new Map();

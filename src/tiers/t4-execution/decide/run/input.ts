@@ -63,7 +63,7 @@ export interface DecisionWord {
 }
 
 /** A person's command at a gate: a decision, a withdrawal or a delegation. */
-export type Word =
+export type GateCommand =
   | DecisionWord
   | { readonly kind: "withdrawal"; readonly request: WithdrawalRequest; readonly auth: AuthContext }
   | { readonly kind: "delegation"; readonly request: ParsedDelegationRequest; readonly auth: AuthContext };
@@ -112,7 +112,7 @@ export type Input =
     }
   | ({ readonly type: "ended"; readonly end: CallEnd } & CallOf)
   | ({ readonly type: "told"; readonly drafts: readonly EventDraft[]; readonly re: number } & CallOf)
-  | { readonly type: "decided"; readonly word: Word; readonly re: number }
+  | { readonly type: "decided"; readonly word: GateCommand; readonly re: number }
   | { readonly type: "due" }
   | { readonly type: "commanded"; readonly command: Command; readonly re: number };
 

@@ -141,7 +141,7 @@ export type HostQuestion = {
 export type Question = TierQuestion | HostQuestion;
 
 /** A question with the shape of its answer. */
-export interface Asked<Answer> {
+export interface TypedQuestion<Answer> {
   readonly question: Question;
   /** This member carries the type alone; no question has a value for it. */
   readonly answers?: Answer;
@@ -151,25 +151,25 @@ export interface Asked<Answer> {
 export const toTier = <Q, Answer>(
   { to, name }: Message<Q, Answer>,
   { fn, data }: { readonly fn: string; readonly data: Q },
-): Asked<Answer> => ({ question: { ask: "data", to, schema: name, fn, data } });
+): TypedQuestion<Answer> => ({ question: { ask: "data", to, schema: name, fn, data } });
 
 /** Returns a question to host code, or to the kernel. */
 export const toHost = <Name extends keyof HostQuestions>(
   ask: Name,
   of: HostQuestions[Name]["of"],
-): Asked<HostQuestions[Name]["answer"]> => ({ question: { ask, ...of } as HostQuestion });
+): TypedQuestion<HostQuestions[Name]["answer"]> => ({ question: { ask, ...of } as HostQuestion });
 
 /** Returns a question with a text to a tier. The answer is the body of a TEXT Signal. */
 export const toText = (
   to: TierNumber,
   of: { readonly fn: string; readonly text: string; readonly tags: Readonly<Record<string, string>> },
-): Asked<{ readonly text?: unknown } | null> => ({ question: { ask: "text", to, ...of } });
+): TypedQuestion<{ readonly text?: unknown } | null> => ({ question: { ask: "text", to, ...of } });
 
 /** Returns the escalation of an error to a tier. The answer is the body of the Signal that carries the error back. */
 export const toEscalation = (
   to: TierNumber,
   of: { readonly fn: string; readonly error: KernelError },
-): Asked<{ readonly data?: unknown } | null> => ({ question: { ask: "error", to, ...of } });
+): TypedQuestion<{ readonly data?: unknown } | null> => ({ question: { ask: "error", to, ...of } });
 
 /** An event that a step may take, and those that it passes over because their payloads have another form. */
 export interface FoundEvent {

@@ -24,7 +24,7 @@ import { isTerminal } from "../../../../contract/workflow.ts";
 import { toTier } from "./intention.ts";
 import type { Run } from "./run.ts";
 
-export interface Asked {
+export interface PolicyAsk {
   readonly stage: PolicyStage;
   readonly subject: string;
   readonly step_id: string | null;
@@ -59,7 +59,7 @@ interface Judging<Q, Answer> {
  */
 export function askPolicy<Q, Answer>(
   run: Run,
-  asked: Omit<Asked, "now"> & { readonly key: string },
+  asked: Omit<PolicyAsk, "now"> & { readonly key: string },
   { message, fn, data, read }: Judging<Q, Answer>,
 ): { readonly answer: Answer; readonly isNew: boolean; readonly now: string } {
   const { key } = asked;
@@ -72,7 +72,7 @@ export function askPolicy<Q, Answer>(
 }
 
 /** Appends the decision of policy, unless the workflow has ended meanwhile. */
-export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): void {
+export function noteDecision(run: Run, decision: PolicyDecision, asked: PolicyAsk): void {
   if (!isTerminal(run.log.record.state)) run.log.note(decisionDraft(run, decision, asked));
 }
 
@@ -80,7 +80,7 @@ export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): 
 export function judgeSubject(
   run: Run,
   subject: PolicySubject,
-  asked: Pick<Asked, "stage" | "subject" | "step_id" | "keep" | "hash"> & { readonly key: string },
+  asked: Pick<PolicyAsk, "stage" | "subject" | "step_id" | "keep" | "hash"> & { readonly key: string },
 ): PolicyDecision {
   const { auth, intent, bundle, parent } = run.log.record;
   const { stage } = asked;
@@ -91,7 +91,7 @@ export function judgeSubject(
   return askPolicy(run, { ...asked, payload }, { message: t5.evaluatePolicy, fn: stage, data, read }).answer;
 }
 
-export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked): EventDraft {
+export function decisionDraft(run: Run, decision: PolicyDecision, asked: PolicyAsk): EventDraft {
   const { stage, subject, payload, hash = digest(payload), by, step_id, moment } = asked;
   const noted = instantText(run.now);
   const decided: Decided = { ...decision, stage, subject, payload_hash: hash };
@@ -125,7 +125,7 @@ interface Denied {
   readonly of?: JsonObject;
 }
 
-const isKept = (decision: PolicyDecision, { keep = false, stage }: Asked): boolean =>
+const isKept = (decision: PolicyDecision, { keep = false, stage }: PolicyAsk): boolean =>
   keep === "filled" ? isFilledKept(decision) : keep !== false && mayKeep(decision, stage);
 
 /**

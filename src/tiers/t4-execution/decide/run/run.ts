@@ -28,7 +28,7 @@ import type { WorkflowLog } from "../../../../engine/log/workflow-log.ts";
 import type { Middleware, SkillExecutionContext } from "../../../../ports/middleware.ts";
 import type { PassScopes } from "./answers.ts";
 import type { CallOf, Input } from "./input.ts";
-import { type Asked, type Intention, tellTier } from "./intention.ts";
+import { type Intention, type TypedQuestion, tellTier } from "./intention.ts";
 import { ReadySteps } from "./ready-steps.ts";
 
 /** The amounts that are reserved for one call. A key that is called again reserves again. */
@@ -95,7 +95,7 @@ export type Commanding = Extract<Input, { readonly type: "decided" | "commanded"
 
 export type DecidingLog = Pick<
   WorkflowLog,
-  "record" | "exists" | "identity" | "lost" | "foreign" | "position" | "accepts" | "note" | "noteBy"
+  "record" | "exists" | "identity" | "lost" | "isOwnedElsewhere" | "position" | "accepts" | "note" | "noteBy"
 >;
 
 /** The state that a run keeps between its turns in this process. */
@@ -165,7 +165,7 @@ export const parked: unique symbol = Symbol("parked");
 /**
  * Puts a question and returns the data of its answer. @throws pending; KernelErrorException if the answer is an error.
  */
-export function ask<Answer>(run: Run, key: string, asked: Asked<Answer>): Answer {
+export function ask<Answer>(run: Run, key: string, asked: TypedQuestion<Answer>): Answer {
   const { answer } = run.scopes.hear(key, asked);
   return answer.error === null ? answer.data : raise(answer.error);
 }

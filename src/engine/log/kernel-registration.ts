@@ -16,22 +16,22 @@ import type { KernelClock } from "../actors/kernel-clock.ts";
 /** Returns the interval of heartbeats and of the search for free workflows: two fall into the time of a lease. */
 export const beatMs = (leaseMs: number): number => Math.ceil(leaseMs / 3);
 
-export interface OwnLifeParts {
+export interface RegistrationParts {
   readonly store: Pick<LedgerStore, "beat">;
   readonly clock: Pick<KernelClock, "now" | "elapsed">;
   readonly owner: string;
   readonly leaseMs: number;
 }
 
-export class OwnLife {
+export class KernelRegistration {
   readonly owner: string;
   readonly leaseMs: number;
-  readonly #parts: OwnLifeParts;
+  readonly #parts: RegistrationParts;
   /** The instant of the last heartbeat. Before the first one there is nothing to lose. */
   #toldAt: { readonly now: number; readonly elapsed: number } | null = null;
   #lost: () => void = () => undefined;
 
-  constructor(parts: OwnLifeParts) {
+  constructor(parts: RegistrationParts) {
     this.#parts = parts;
     this.owner = parts.owner;
     this.leaseMs = parts.leaseMs;

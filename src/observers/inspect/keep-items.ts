@@ -9,9 +9,9 @@ import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { singleFlight } from "../../contract/single-flight.ts";
 
-const keepRef = moduleRef(6, "inspect", "keep_told");
+const keepRef = moduleRef(6, "inspect", "keep_items");
 
-export function keepTold<T>(source: AsyncIterator<T, unknown>, most: number): AsyncIterable<T> {
+export function keepItems<T>(source: AsyncIterator<T, unknown>, most: number): AsyncIterable<T> {
   const told: T[] = [];
   let isOver = false;
   const pull = singleFlight(async () => {

@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from "vitest";
 import { kernelClock } from "../../src/engine/actors/kernel-clock.ts";
+import { KernelRegistration } from "../../src/engine/log/kernel-registration.ts";
 import { createLedgerWriter } from "../../src/engine/log/ledger-writer.ts";
-import { OwnLife } from "../../src/engine/log/own-life.ts";
 import { firstTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
@@ -28,7 +28,7 @@ describe("a kernel whose time has run out", () => {
       if (isAway) throw new Error("the store is away");
       return store.beat(...args);
     };
-    const life = new OwnLife({
+    const life = new KernelRegistration({
       store: { beat },
       clock: { now: () => now, elapsed: () => now },
       owner: "me",
@@ -52,7 +52,7 @@ describe("a kernel whose time has run out", () => {
   it("has aged by the larger of wall clock and elapsed time: neither a clock set back nor a sleep helps", async () => {
     let [now, elapsed] = [1_000_000, 0];
     const clock = kernelClock({ now: () => now, elapsed: () => elapsed, setTimer: () => () => undefined });
-    const life = new OwnLife({ store: await opened(), clock, owner: "me", leaseMs: 100 });
+    const life = new KernelRegistration({ store: await opened(), clock, owner: "me", leaseMs: 100 });
     await life.beat();
     [now, elapsed] = [900_000, 99];
     expect([life.stands, life.ageMs]).toEqual([true, 99]);
@@ -67,7 +67,7 @@ describe("a kernel whose time has run out", () => {
     const store = await opened();
     let now = 0;
     const told: string[] = [];
-    const life = new OwnLife({
+    const life = new KernelRegistration({
       store,
       clock: { now: () => now, elapsed: () => now },
       owner: "me",

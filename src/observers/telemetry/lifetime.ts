@@ -7,14 +7,14 @@ import type { LedgerEvent } from "../../contract/event.ts";
 import type { Gate } from "../../contract/gate.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 
-export type LifeKind = "workflow" | "step" | "attempt" | "gate";
+export type LifetimeKind = "workflow" | "step" | "attempt" | "gate";
 
-export interface Life {
-  readonly kind: LifeKind;
+export interface Lifetime {
+  readonly kind: LifetimeKind;
   readonly workflowId: string;
   /** Its name among the lives of its workflow. */
   readonly key: string;
-  readonly parent: Life | null;
+  readonly parent: Lifetime | null;
   /** The instant in the ledger, epoch ms. */
   readonly began: number;
   /** The intent's type; for all else the operator's name. */
@@ -25,7 +25,7 @@ export interface Life {
   readonly gateId: string | null;
 }
 
-export interface LifeEnd {
+export interface LifetimeEnd {
   /** The instant in the ledger, epoch ms. */
   readonly at: number;
   readonly outcome: string;
@@ -41,7 +41,7 @@ export const keyOfRun = ({ run }: WorkflowRecord): string => `workflow/${run}`;
 export const keyOfStep = ({ steps }: WorkflowRecord, stepId: string): string =>
   `step/${stepId}/${steps.get(stepId)?.run ?? 1}`;
 
-export function lifeOfRun(record: WorkflowRecord): Life {
+export function lifeOfRun(record: WorkflowRecord): Lifetime {
   const { workflow_id, run, run_began_at, intent } = record;
   return {
     kind: "workflow",
@@ -58,10 +58,10 @@ export function lifeOfRun(record: WorkflowRecord): Life {
 
 /** Returns the life of a step's run; `at` is its beginning if the record has none. */
 export function lifeOfStep(
-  parent: Life,
+  parent: Lifetime,
   stepId: string,
   { record, at }: { readonly record: WorkflowRecord; readonly at: number },
-): Life {
+): Lifetime {
   const step = record.steps.get(stepId);
   const began = step?.started_at ?? null;
   return {
@@ -76,7 +76,7 @@ export function lifeOfStep(
   };
 }
 
-export const lifeOfAttempt = (parent: Life, number: number, began: number): Life => ({
+export const lifeOfAttempt = (parent: Lifetime, number: number, began: number): Lifetime => ({
   ...parent,
   kind: "attempt",
   key: `attempt/${parent.key}/${number}`,
@@ -85,7 +85,7 @@ export const lifeOfAttempt = (parent: Life, number: number, began: number): Life
   number,
 });
 
-export const lifeOfGate = (parent: Life, gate: Pick<Gate, "gate_id">, began: number): Life => ({
+export const lifeOfGate = (parent: Lifetime, gate: Pick<Gate, "gate_id">, began: number): Lifetime => ({
   ...parent,
   kind: "gate",
   key: `gate/${gate.gate_id}/${parent.number}`,
