@@ -135,6 +135,7 @@ export {
   ExecutionPlan,
   Plan,
   PlanStep,
+  type PlanStepDraft,
   type StepTemplateDraft,
   type Tolerate,
 } from "./contract/plan.ts";
@@ -189,6 +190,7 @@ export {
   validateSignal,
 } from "./contract/signal.ts";
 export { StepResult, StepStatus, tracePreview } from "./contract/step.ts";
+export { type AskStepDraft, OnReject } from "./contract/step-kinds.ts";
 export {
   CapabilityEntry,
   CapabilityHandle,

@@ -110,7 +110,10 @@ export const EachStepDraft = z.strictObject({
     items: referable(z.array(JsonValue), "must be a list"),
   }),
   /** The call that is made for each item. An item that is rejected ends as failed, or is left out (`continue`). */
-  do: StepTemplateDraft.extend({ on_reject: OnReject.exclude(["replan"]).optional() }),
+  do: StepTemplateDraft.extend({
+    /** The consequence of a rejection of one item: `end` (the default) or `continue`. */
+    on_reject: OnReject.exclude(["replan"]).optional(),
+  }),
   /** A reference to what names an item, such as `{{item.output.id}}`: unique in the list; its index by default. */
   key: z.string().refine(isOfItem, "must be a reference to the item, such as {{item.output.id}}").optional(),
   /** The number of items that may have begun and not ended at once; `limits.maxConcurrentSteps` by default. */
