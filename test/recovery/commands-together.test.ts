@@ -1,5 +1,6 @@
 /** Several commands that wake one resting workflow together: nobody is told of what the ledger does not hold. */
 import { describe, expect, it } from "vitest";
+import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
 import { createTestKernel, type TestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import { eventsOf } from "../fixtures.ts";
@@ -104,4 +105,26 @@ describe.each(Object.keys(refusals) as Meeting["refusal"][])("with %s between th
       expect(types.indexOf("ACTION_STARTED")).toBeGreaterThan(types.lastIndexOf("GATE_VOTED"));
     }
   });
+});
+
+it("a rejection that ends the workflow and a retry leave no gate in the list that nobody can answer", async () => {
+  const world = createWorld();
+  const ask = { gate: { reason: "somebody looks" } };
+  const fail = { step_id: "f1", name: "fail", kind: "fail", params: { code: "NOT_SO", message: "no" } };
+  const after = { ...fail, depends_on: [{ step_id: "s1", settled: true }] } as unknown as PlanStepDraft;
+  const capability = job(
+    [step("s1", "Test.Work", ask), step("s2", "Test.Work", ask), after],
+    [work(world, "Test.Work")],
+  );
+  await using t = await createTestKernel({ capabilities: [capability] });
+  const id = await t.submit("Test.Job");
+  await t.rest(id);
+  const [rejected, retried] = await Promise.allSettled([
+    t.kernel.decideGate(id, { ...user(1), gate_id, decision: "reject" }),
+    t.kernel.retry(id, { ...user(2), mode: "resume_failed_steps" }),
+  ]);
+  expect([rejected.status, retried.status]).toEqual(["fulfilled", "fulfilled"]);
+  expect((await t.rest(id)).state).toBe("failed");
+  expect(await t.kernel.gates()).toEqual([]);
+  expect(await t.kernel.verify()).toMatchObject({ ok: true });
 });

@@ -118,9 +118,10 @@ export class WorkflowLog {
     return this.#turn.count > 0;
   }
 
-  /** Returns whether the noted events must be written before more is decided. */
+  /** Returns whether the noted events must be written before more is decided: they are long, or end the workflow. */
   get isFull(): boolean {
-    return this.#turn.chars >= this.#services.runtime.limits.maxRowChars && !this.#elsewhere && this.#lost === null;
+    if (this.#turn.count === 0 || this.#elsewhere || this.#lost !== null) return false;
+    return this.#turn.chars >= this.#services.runtime.limits.maxRowChars || isTerminal(this.record.state);
   }
 
   /** Returns whether everything noted is in the ledger. */
@@ -225,8 +226,7 @@ export class WorkflowLog {
 
   #noteOne(draft: EventDraft, actor: Actor): string {
     if (this.#lost !== null) raise(this.#lost);
-    if (this.#rests)
-      raise(kernelError("T4_WORKFLOW_CONFLICT", `${draft.type} was noted in a log that is at rest`, logRef));
+    if (this.#rests) raise(kernelError("T4_WORKFLOW_CONFLICT", `${draft.type} was noted in a resting log`, logRef));
     if (this.#record !== null && !acceptsEvent(this.#record, draft)) raise(refuseEvent(draft, this.#record.state));
     const plan = this.#record?.plan_id ?? this.identity.plan_id;
     const { at } = this.#services.halts.of(this.identity.tenant_id);
@@ -276,8 +276,8 @@ export class WorkflowLog {
     const { tenant_id } = this.identity;
     const entry: { -readonly [K in keyof Append]: Append[K] } = { tenant_id, row, now, indexes };
     if (haltsAt !== null) entry.halts_at = haltsAt;
-    const { mayBeLazy } = this.#services;
-    if (mayBeLazy && this.#waiting.length === 0 && this.#listener?.mayBeLazy() === true) entry.lazy = true;
+    if (this.#services.mayBeLazy && this.#waiting.length === 0 && this.#listener?.mayBeLazy() === true)
+      entry.lazy = true;
     if (this.#lease !== null) entry.lease = this.#lease;
     else if (!this.#elsewhere) entry.claim = this.#services.life.owner;
     return { entry, events, known: headAfter(this.#known, indexes) };
