@@ -129,6 +129,15 @@ describe("a list that is refused", () => {
     expect(state.error?.code).toBe(code);
     expect(state.error?.message).toMatch(words);
     expect(calls).toEqual([]);
+    await sound(t, state.workflow_id);
+  });
+
+  it("leaves the outputs with the items if they are too long for one result", async () => {
+    await using t = await open([each(people(12))], { limits: { maxOutputChars: 200 } });
+    const id = await t.submit("Bank.PayAll");
+    expect(await t.rest(id)).toMatchObject({ state: "completed", error: null });
+    expect(await outputOf(t, id)).toEqual({ total: 12, succeeded: 12, failed: 0, outputs: "in_items", results: [] });
+    await sound(t, id);
   });
 });
 

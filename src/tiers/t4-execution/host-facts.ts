@@ -14,7 +14,7 @@ import { type Operator, OperatorMetadata, retryPolicies } from "../../contract/o
 import { PackageLimits } from "../../contract/token.ts";
 import { defaultLimits } from "../../engine/actors/runtime.ts";
 import { errorOf } from "../../engine/actors/within.ts";
-import { oodaRef, type Settings } from "./decide/run/run.ts";
+import { decidingLimits, oodaRef, type Settings } from "./decide/run/run.ts";
 
 /** Receives a fact as it was read: `value` shows whether it has changed, `write` returns its JSON. */
 export type ReadFact = (name: string, value: unknown, write: () => Json) => void;
@@ -144,7 +144,6 @@ const usualSettings = {
   retryPolicies,
   tellsPeople: false,
 } satisfies Partial<Settings>;
-const readOfLimits = ["maxSteps", "maxConcurrentSteps", "maxReplans", "maxRounds", "maxGateEntries"] as const;
 const phases = ["before", "after", "onError"] as const;
 
 export const settingsName = "settings";
@@ -152,7 +151,7 @@ export const settingsName = "settings";
 export function writeSettings(settings: Settings): Json {
   const { policyVersion, limits, middleware } = settings;
   const own = unlike<Partial<Settings>>(settings, usualSettings, Object.keys(usualSettings) as never);
-  const ownLimits = unlike(limits, defaultLimits, readOfLimits);
+  const ownLimits = unlike(limits, defaultLimits, decidingLimits);
   const hooks = middleware.map((one) => ({
     name: one.name,
     phases: phases.filter((phase) => one[phase] !== undefined),

@@ -138,7 +138,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   get #rests(): boolean {
     const { due, record } = this.log;
     if (isHeldBack(record) || record.state === "waiting_for_user" || record.state === "cancelling") return true;
-    return due === null ? record.state === "waiting" : due - this.now > this.settings.limits.restAfterMs;
+    return due === null ? record.state === "waiting" : due - this.now > this.runtime.limits.restAfterMs;
   }
 
   /** False once it has rested, or its log is lost; a sender must then wake the workflow first. */
@@ -208,7 +208,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#handling = true;
     try {
       this.#handleAll();
-      for (let calls = 0; calls < this.settings.limits.maxBurst && this.#callEarly(); calls += 1) this.#handleAll();
+      for (let calls = 0; calls < this.runtime.limits.maxBurst && this.#callEarly(); calls += 1) this.#handleAll();
     } finally {
       this.#handling = false;
     }

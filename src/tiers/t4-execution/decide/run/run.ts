@@ -39,10 +39,25 @@ export interface Charged {
   readonly started_at: number;
 }
 
+/**
+ * The limits that deciding reads. They are recorded with the settings, so that a replay decides by the same ones; no
+ * other limit can be read from `Settings`.
+ */
+export const decidingLimits = [
+  "maxSteps",
+  "maxConcurrentSteps",
+  "maxReplans",
+  "maxRounds",
+  "maxGateEntries",
+  "maxChildDepth",
+  "maxItems",
+  "maxOutputChars",
+] as const satisfies readonly (keyof Limits)[];
+
 /** The settings that a kernel's options fix for all workflows. */
 export interface Settings {
   readonly registry: Pick<Registry, "findOperator" | "getCapability" | "retrievalFor">;
-  readonly limits: Limits;
+  readonly limits: Pick<Limits, (typeof decidingLimits)[number]>;
   /** The commits that are synced before anything rests on them: all, or those before an effect outside. */
   readonly durability: "full" | "effects";
   /** True if the host has its own output validator: streams are held until it has passed the output (SEC-04). */
