@@ -9,7 +9,7 @@
  * 2.  Children come before their workflow, because an actor that has ended itself receives nothing.
  */
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
-import { type EventFacts, eventTypes, factsOf, isHeardBy } from "../src/contract/events.ts";
+import { type EventFacts, eventTypes, factsOf, movesChart } from "../src/contract/events.ts";
 import { addedIdOf } from "./added-id.ts";
 
 export interface Address {
@@ -93,11 +93,11 @@ interface Moves extends Pick<EventFacts, "creates" | "voids"> {
 function readMoves(facts: EventFacts): Moves {
   const { charts = [], creates, voids } = facts;
   const [subject = null] = charts.filter((chart) => chart !== "action");
-  const isMore = isHeardBy("gate", facts) || creates !== undefined || voids !== undefined;
+  const isMore = movesChart("gate", facts) || creates !== undefined || voids !== undefined;
   return {
-    step: isHeardBy("step", facts),
-    gate: isHeardBy("gate", facts),
-    workflow: isHeardBy("workflow", facts),
+    step: movesChart("step", facts),
+    gate: movesChart("gate", facts),
+    workflow: movesChart("workflow", facts),
     subject,
     alone: isMore || subject === "gate" ? null : subject,
     ...(creates !== undefined && { creates }),

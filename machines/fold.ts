@@ -344,9 +344,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
         cached: false,
       });
     // A late result of the call itself takes precedence over a person's statement.
-    const told = record.actions.get(payload.action_id)?.seen === "succeeded";
+    const reported = record.actions.get(payload.action_id)?.seen === "succeeded";
     const entry = moveAction(record, payload.action_id, chartEvent(meta.type, payload));
-    if (entry === null || told) return;
+    if (entry === null || reported) return;
     const status = payload.resolution === "done" ? "succeeded" : "failed";
     record.actions.set(payload.action_id, updateAction(entry, { status, result_payload: payload.result }));
   },

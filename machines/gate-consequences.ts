@@ -40,20 +40,20 @@ function adviceOf({ voted }: GateSeat): Consequences {
   return { approve: advice + given, reject: advice + given, edit: "Who advises cannot edit." };
 }
 
-const told = { approve: "approvals", reject: "rejections" } as const;
+const reported = { approve: "approvals", reject: "rejections" } as const;
 
 /** Returns the consequence of one more counted vote. */
 function voteOf(gate: Gate, word: Verdict): string {
   const { needed, given } = countOf(gate, word);
   if (word === "approve" && gate.denied !== undefined) return whileDenied(gate.denied);
   const decides = gate.consequences[word];
-  if (given + 1 >= needed) return needed === 1 ? decides : `With the last of ${needed} ${told[word]}: ${decides}`;
+  if (given + 1 >= needed) return needed === 1 ? decides : `With the last of ${needed} ${reported[word]}: ${decides}`;
   const waits =
     gate.kind === "ask"
       ? "the answer counts with the last of them"
       : `${gate.operator} does not run before the last of them`;
   const rest = word === "approve" ? waits : "the gate stays open";
-  return `One vote: ${given + 1} of ${needed} ${told[word]} are then given, and ${rest}.`;
+  return `One vote: ${given + 1} of ${needed} ${reported[word]} are then given, and ${rest}.`;
 }
 
 const whileDenied = ({ rule, reason, at }: GateDenial): string =>
@@ -61,16 +61,16 @@ const whileDenied = ({ rule, reason, at }: GateDenial): string =>
   "It is asked anew; a rejection is taken.";
 
 function countOf({ quorum, votes }: Gate, word: Verdict): { readonly needed: number; readonly given: number } {
-  const name = told[word];
+  const name = reported[word];
   return { needed: quorum?.[name] ?? 1, given: tallyOf({ quorum, votes })[name] };
 }
 
 function standing(gate: Gate): string {
-  const told = (["approve", "reject"] as const).map((word) => {
+  const reported = (["approve", "reject"] as const).map((word) => {
     const { given, needed } = countOf(gate, word);
     return `${given} of ${needed} to ${word}`;
   });
-  return `Votes given: ${told.join(", ")}.`;
+  return `Votes given: ${reported.join(", ")}.`;
 }
 
 /** Returns the consequence of an edit, and its cost for the editor. */

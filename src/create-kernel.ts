@@ -98,11 +98,11 @@ class RunningKernel {
     });
     const { authorize } = this.#gateway;
     this.schedules = this.#createSchedules();
-    const reads = createReads({ ...parts, store: parts.told, same: parts.resolved.same, authorize });
+    const reads = createReads({ ...parts, store: parts.reported, same: parts.resolved.same, authorize });
     this.kernel = checkArguments(
       {
         ...tellStopped(reads, () => this.#stopping !== null),
-        tokens: createTokenView({ ...parts, store: parts.told }),
+        tokens: createTokenView({ ...parts, store: parts.reported }),
         ...this.#commands(),
         ...this.#records(),
         ...this.#scheduling(),
@@ -146,7 +146,7 @@ class RunningKernel {
     const gateway = this.#gateway;
     const { reading, registry } = this.#parts;
     const reach = { gateway, reading, registry, same: this.#parts.resolved.same };
-    const halts = createHalts({ ...this.#parts, store: this.#parts.told, gateway, halts: this.#parts.halts });
+    const halts = createHalts({ ...this.#parts, store: this.#parts.reported, gateway, halts: this.#parts.halts });
     const retry = (workflowId: string, request: RetryRequest) => retryOrBeginAgain({ ...reach, workflowId, request });
     return {
       submit: (request, options) => this.#serve(() => gateway.submit(request, options)),
@@ -190,7 +190,7 @@ class RunningKernel {
   #scheduling() {
     const parts = { ...this.#parts, gateway: this.#gateway, driver: this.schedules, same: this.#parts.resolved.same };
     const commands = createScheduleCommands(parts);
-    const reads = createScheduleReads({ ...parts, store: this.#parts.told });
+    const reads = createScheduleReads({ ...parts, store: this.#parts.reported });
     return {
       setSchedule: (request) => this.#serve(() => commands.setSchedule(request)),
       pauseSchedule: (request) => this.#serve(() => commands.pauseSchedule(request)),
@@ -220,7 +220,7 @@ class RunningKernel {
     return {
       ...createRecords({
         ...this.#parts,
-        store: this.#parts.told,
+        store: this.#parts.reported,
         federation: this.#parts.resolved.federation,
         gateway: this.#gateway,
         serve: (work) => this.#serve(work),
@@ -252,18 +252,18 @@ class RunningKernel {
     | "lifecycles"
   > {
     const { authorize } = this.#gateway;
-    const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, told, policies } = this.#parts;
-    const { notices, runtime, store, life, places } = this.#parts;
+    const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, reported, policies } = this.#parts;
+    const { notices, runtime, store, registration, places } = this.#parts;
     const ready = createReadiness(store, { clock: runtime.clock, timeoutMs: runtime.limits.checkTimeoutMs });
     return {
       replay: async (workflowId, caller) => replayTurns(await reading.rows(workflowId, caller)),
       async *whatIf(asked, caller) {
         await authorize(caller, "outcome:read");
-        return yield* whatIf(asked, { store: told, registry, caller, ...policies });
+        return yield* whatIf(asked, { store: reported, registry, caller, ...policies });
       },
       async *doctor(asked = {}, caller) {
         await authorize(caller, "outcome:read");
-        return yield* examine(asked, { store: told, reading, registry }, caller);
+        return yield* examine(asked, { store: reported, reading, registry }, caller);
       },
       deliveries: async () => (await store.deliveries?.counts()) ?? [],
       redeliver: async (notifier) => {
@@ -275,7 +275,7 @@ class RunningKernel {
       ask: (tier, signal) => this.#serve(() => bus.ask(tier, signal)),
       ready: () => this.#serve(ready),
       lag: () => this.#serve(async () => (await store.lag?.()) ?? { rows: 0, transactions: 0, oldest_ms: 0 }),
-      holds: () => this.#serve(() => countHeld(told)),
+      holds: () => this.#serve(() => countHeld(reported)),
       vitals: () => ({
         workflows: executor.count(),
         actors: lifecycles.count(),
@@ -284,7 +284,7 @@ class RunningKernel {
         waiting: bus.waiting(),
         places: places.running,
         submits: places.waiting,
-        lease_age: life.ageMs,
+        lease_age: registration.ageMs,
       }),
       system: supervision.root.system,
       lifecycles: (workflowId) => lifecycles.states(workflowId),

@@ -265,12 +265,12 @@ export type {
   AtSequence,
   Channels,
   FeedOptions,
+  FeedUpdate,
   Follow,
   GateFilter,
   Kernel,
   KernelTokens,
   Numbered,
-  ToldItem,
   Verification,
   WorkflowFilter,
 } from "./kernel/kernel-interface.ts";

@@ -83,10 +83,10 @@ export function signedInput(event: LedgerEvent, earlier = false): string {
     decision: payload.decision ?? (event.event_type === "USER_APPROVED" ? "approve" : "reject"),
     resolution,
   };
-  const told = result === undefined ? { result_digest } : resultOf(resolution, result);
+  const reported = result === undefined ? { result_digest } : resultOf(resolution, result);
   return textOf(
     { ...bound, outcome_id, outcome_version },
-    earlier ? word : { ...word, ...told, answer, apply_targets },
+    earlier ? word : { ...word, ...reported, answer, apply_targets },
   );
 }
 
@@ -101,9 +101,9 @@ interface DecisionClaims extends Omit<Signing, "result"> {
 /** Returns the claims as text; undefined members are left out. */
 function textOf(
   bound: Bound,
-  { principal: { type, id }, decision, apply_targets = [], ...told }: DecisionClaims,
+  { principal: { type, id }, decision, apply_targets = [], ...reported }: DecisionClaims,
 ): string {
-  const { resolution, result_digest, answer } = told;
+  const { resolution, result_digest, answer } = reported;
   const settled = { resolution: resolution ?? undefined, result_digest };
   const apply_targets_digest = apply_targets.length === 0 ? undefined : digest(apply_targets);
   const answer_digest = answer === undefined ? undefined : digest(answer);

@@ -96,7 +96,7 @@ export const BudgetStanding = z.object({
   more: z.int().nonnegative(),
 });
 export type BudgetStanding = z.infer<typeof BudgetStanding>;
-export const maxToldCounters = 100;
+export const maxReportedCounters = 100;
 
 /** The amounts that are set aside for a call under these counters, and the amounts that it used. */
 export interface Reservation {

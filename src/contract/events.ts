@@ -44,7 +44,7 @@ export const typesWhere = (test: (facts: EventFacts) => boolean): ReadonlySet<st
   new Set(eventTypes.filter((type) => test(rows[type] as EventFacts)));
 
 /** Returns whether a chart receives the events of a type. */
-export const isHeardBy = (chart: ChartName, { charts = [] }: EventFacts): boolean => charts.includes(chart);
+export const movesChart = (chart: ChartName, { charts = [] }: EventFacts): boolean => charts.includes(chart);
 
 /** Returns whether events of a type may change what a gate shows, or whether it is open. */
-export const touchesGate = (facts: EventFacts): boolean => isHeardBy("gate", facts) || facts.voids !== undefined;
+export const touchesGate = (facts: EventFacts): boolean => movesChart("gate", facts) || facts.voids !== undefined;

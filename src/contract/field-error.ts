@@ -37,8 +37,8 @@ export function fieldErrorsOf(error: z.ZodError, at: Path = []): readonly FieldE
 function placesOf(issue: Issue, at: Path): readonly Place[] {
   const path = [...at, ...issue.path];
   if (issue.code === "unrecognized_keys") {
-    const told = issue.message.split("\n");
-    return issue.keys.map((key, i) => ({ path: [...path, key], detail: told[i] ?? issue.message }));
+    const lines = issue.message.split("\n");
+    return issue.keys.map((key, i) => ({ path: [...path, key], detail: lines[i] ?? issue.message }));
   }
   if (issue.code === "invalid_union") {
     const deepest = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0] ?? [];

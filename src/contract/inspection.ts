@@ -25,9 +25,9 @@ export const ActorSnapshot = z
 export type ActorSnapshot = z.infer<typeof ActorSnapshot>;
 
 /** An event that was received: its type, and as much of its content as the reader is shown. */
-const HeardEvent = z.looseObject({ type: z.string() }).readonly();
+const DeliveredEvent = z.looseObject({ type: z.string() }).readonly();
 
-const told = {
+const reported = {
   sessionId: z.string(),
   rootId: z.string(),
   /** Epoch milliseconds, as text. */
@@ -41,14 +41,16 @@ export const Inspection = z.discriminatedUnion("type", [
   z
     .object({
       type: z.literal("@xstate.actor"),
-      ...told,
+      ...reported,
       name: z.string(),
       parentId: z.string().optional(),
       definition: z.string(),
       snapshot: ActorSnapshot,
     })
     .readonly(),
-  z.object({ type: z.literal("@xstate.event"), ...told, sourceId: z.string(), event: HeardEvent }).readonly(),
-  z.object({ type: z.literal("@xstate.snapshot"), ...told, event: HeardEvent, snapshot: ActorSnapshot }).readonly(),
+  z.object({ type: z.literal("@xstate.event"), ...reported, sourceId: z.string(), event: DeliveredEvent }).readonly(),
+  z
+    .object({ type: z.literal("@xstate.snapshot"), ...reported, event: DeliveredEvent, snapshot: ActorSnapshot })
+    .readonly(),
 ]);
 export type Inspection = z.infer<typeof Inspection>;

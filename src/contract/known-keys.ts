@@ -86,9 +86,9 @@ function refuseProblems(
   { what, source, code }: Reading,
   more: Readonly<Record<string, unknown>> = {},
 ): never {
-  const told = problems.map(({ path, problem }) => (path === "" ? problem : `${path}: ${problem}`)).join("; ");
+  const list = problems.map(({ path, problem }) => (path === "" ? problem : `${path}: ${problem}`)).join("; ");
   raise(
-    kernelError(code ?? "T0_VALIDATION_SCHEMA_MISMATCH", `${what}: ${told}`, source, {
+    kernelError(code ?? "T0_VALIDATION_SCHEMA_MISMATCH", `${what}: ${list}`, source, {
       detail: { problems: problems.map((one) => ({ ...one })), ...more },
     }),
   );
@@ -99,8 +99,8 @@ export const problemsOf = (error: z.ZodError): readonly Problem[] => error.issue
 
 function describeIssue(issue: z.core.$ZodIssue): readonly Problem[] {
   if (issue.code !== "unrecognized_keys") return [{ path: joinPath(issue.path), problem: issue.message }];
-  const told = issue.message.split("\n");
-  return issue.keys.map((key, i) => ({ path: joinPath([...issue.path, key]), problem: told[i] as string }));
+  const lines = issue.message.split("\n");
+  return issue.keys.map((key, i) => ({ path: joinPath([...issue.path, key]), problem: lines[i] as string }));
 }
 
 const joinPath = (path: readonly PropertyKey[]): string => path.map(String).join(".");

@@ -67,9 +67,9 @@ export const TurnInput = z.discriminatedUnion("in", [
   /** A call ended. */
   input("ended", { ...callOf, end: JsonValue }),
   /** A running call reported events. */
-  input("told", { ...callOf, drafts: JsonValue }),
+  input("reported", { ...callOf, drafts: JsonValue }),
   /** A person decided at a gate, withdrew a vote or lent a seat. */
-  input("decided", { re: z.int(), word: JsonValue }),
+  input("decided", { re: z.int(), command: JsonValue }),
   /** A command concerns the workflow as a whole. */
   input("commanded", { re: z.int(), command: JsonValue }),
 ]);

@@ -53,11 +53,11 @@ export function titleOf({ text, inputs }: Pick<Intent, "inputs"> & { readonly te
 
 /** Describes the inputs that are not lists or records themselves: `order A-7, cents 1999`. */
 function describeInputs(inputs: Intent["inputs"]): string {
-  let told = "";
+  let title = "";
   for (const [name, value] of Object.entries(inputs)) {
-    if (typeof value === "object" || told.length > maxTitleChars) continue;
+    if (typeof value === "object" || title.length > maxTitleChars) continue;
     const shown = typeof value === "string" ? value.slice(0, 4 * maxTitleChars) : String(value);
-    told += `${told === "" ? "" : ", "}${name.slice(0, maxTitleChars)} ${shown}`;
+    title += `${title === "" ? "" : ", "}${name.slice(0, maxTitleChars)} ${shown}`;
   }
-  return cutToLine(told, maxTitleChars);
+  return cutToLine(title, maxTitleChars);
 }

@@ -20,8 +20,8 @@ const formRef = moduleRef(3, "plan", "form");
  */
 export function answerFormOf(schema: z.ZodType, stepId: string): AnswerForm {
   const what = `the form of step ${stepId}`;
-  const told = describe(schema, what);
-  return readStrictly(AnswerForm, simplify(told), { what, source: formRef, code: "T3_PLAN_INVALID" });
+  const reported = describe(schema, what);
+  return readStrictly(AnswerForm, simplify(reported), { what, source: formRef, code: "T3_PLAN_INVALID" });
 }
 
 function describe(schema: z.ZodType, what: string): JsonObject {
@@ -38,10 +38,10 @@ function describe(schema: z.ZodType, what: string): JsonObject {
 }
 
 /** Returns the schema in the words of a form: a constant is a choice of one, and a format says its pattern itself. */
-function simplify(told: unknown): unknown {
-  if (Array.isArray(told)) return told.map(simplify);
-  if (!isPlainObject(told)) return told;
-  const { $schema: _, const: only, pattern, ...rest } = told;
+function simplify(reported: unknown): unknown {
+  if (Array.isArray(reported)) return reported.map(simplify);
+  if (!isPlainObject(reported)) return reported;
+  const { $schema: _, const: only, pattern, ...rest } = reported;
   const isNamed = formFormats.some((format) => format === rest["format"]);
   return {
     ...rest,

@@ -140,8 +140,8 @@ export function defineOperator<
   O extends z.ZodType = z.ZodType<unknown>,
   const N extends string = string,
 >(options: OperatorOptions<I, O, N>): Operator<z.input<I>, DataOf<z.output<O>>, N> {
-  const told = readStrictly(OperatorShape, options, { what: nameIn("operator", options), source: validationRef });
-  const { honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } = told;
+  const reported = readStrictly(OperatorShape, options, { what: nameIn("operator", options), source: validationRef });
+  const { honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } = reported;
   const {
     input: _input,
     output: _output,

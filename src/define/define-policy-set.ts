@@ -58,11 +58,11 @@ function isData(value: unknown): boolean {
 }
 
 function refuseSet(problems: readonly Problem[]): never {
-  const told = problems.map(
+  const list = problems.map(
     ({ rule, field, problem }) => `${rule === null ? "" : `rule ${rule}, `}${field}: ${problem}`,
   );
   raise(
-    kernelError("T5_POLICY_INVALID", `policy set: ${told.join("; ")}`, moduleRef(5, "policy", "define_policy_set"), {
+    kernelError("T5_POLICY_INVALID", `policy set: ${list.join("; ")}`, moduleRef(5, "policy", "define_policy_set"), {
       detail: { problems },
     }),
   );

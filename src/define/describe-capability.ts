@@ -63,9 +63,9 @@ const described = { input: new WeakMap<z.ZodType, JsonObject>(), output: new Wea
 function schemaOf(schema: z.ZodType, io: "input" | "output"): JsonObject {
   const known = described[io].get(schema);
   if (known !== undefined) return known;
-  const told = deepFreeze(describeSchema(schema, io));
-  described[io].set(schema, told);
-  return told;
+  const reported = deepFreeze(describeSchema(schema, io));
+  described[io].set(schema, reported);
+  return reported;
 }
 
 /** Describes a schema. What JSON Schema cannot express becomes `{}`: the kernel checks against the schema itself. */

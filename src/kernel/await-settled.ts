@@ -59,19 +59,19 @@ export async function awaitSettled(
 }
 
 /** Resolves once the rows that this process has committed may be shown. */
-const makeDurable = ({ told, store, writer }: KernelParts, isStopping: () => boolean): Promise<void> | undefined =>
-  told === store || isStopping() ? undefined : writer.sync();
+const makeDurable = ({ reported, store, writer }: KernelParts, isStopping: () => boolean): Promise<void> | undefined =>
+  reported === store || isStopping() ? undefined : writer.sync();
 
 /** Waits until there is reason to look again; false if no waiter will be resumed any more. */
 function changesOf({ restWaiters, runtime }: KernelParts, workflowId: string) {
-  let heard: Mailbox | null = null;
+  let received: Mailbox | null = null;
   return (run: Mailbox | null): Promise<boolean> => {
-    if (run?.isBusy === true && run !== heard) {
+    if (run?.isBusy === true && run !== received) {
       // It may settle and stay here because of host code that never ends, and nothing else has to keep the process
       // alive.
-      heard = run;
+      received = run;
       void run.idle().then(() => {
-        heard = null;
+        received = null;
         restWaiters.tell(workflowId);
       });
     }

@@ -112,8 +112,8 @@ export function createCapabilityClient<C extends CapabilityDefinition>(
     },
     async outcomes(workflowId, caller) {
       await own(kernel.workflow(workflowId, caller));
-      const told = await kernel.outcomes(workflowId, caller);
-      return told.outcomes.filter(isDefined) as unknown as readonly OutcomeOf<C>[];
+      const reported = await kernel.outcomes(workflowId, caller);
+      return reported.outcomes.filter(isDefined) as unknown as readonly OutcomeOf<C>[];
     },
     async gates(workflowId, caller) {
       await own(kernel.workflow(workflowId, caller));

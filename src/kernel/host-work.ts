@@ -21,9 +21,9 @@ import type { KernelParts } from "./parts.ts";
 const driveRef = moduleRef(4, "ooda_loop", "drive");
 
 export function createHostWork(parts: KernelParts): HostWork {
-  const { resolved, store, life, runtime, timers } = parts;
+  const { resolved, store, registration, runtime, timers } = parts;
   return {
-    owner: life.owner,
+    owner: registration.owner,
     store,
     clock: resolved.clock,
     logger: runtime.logger,
@@ -63,15 +63,15 @@ export const restedOf = (log: WorkflowLog): Rested => ({
 });
 
 async function claimFree(
-  { store, life, leases, halts, runtime }: KernelParts,
+  { store, registration, leases, halts, runtime }: KernelParts,
   kind: TakeUpKind,
   limit: number,
 ): Promise<readonly TakenUp[]> {
-  await life.hold();
+  await registration.confirm();
   if (kind === "abandoned") await leases.giveBack();
   // Another process may have lifted the halt: what is woken here is decided on what holds now.
   if (kind === "freed") await halts.look();
-  return store.takeUp(kind, life.owner, runtime.clock.now(), limit);
+  return store.takeUp(kind, registration.owner, runtime.clock.now(), limit);
 }
 
 async function drive(parts: KernelParts, workflowId: string): Promise<Rested | null> {

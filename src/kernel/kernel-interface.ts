@@ -52,7 +52,7 @@ import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
 import type { BusItem, Tier } from "../engine/actors/bus.ts";
 import type { Supervision } from "../engine/actors/supervision.ts";
-import type { ToldItem } from "../engine/follow/tenant-feed.ts";
+import type { FeedUpdate } from "../engine/follow/tenant-feed.ts";
 import type { Numbered } from "../engine/follow/workflow-tails.ts";
 import type { DeliveryCounts } from "../ports/delivery-store.ts";
 import type { LedgerLag } from "../ports/ledger-store.ts";
@@ -69,7 +69,7 @@ export interface Channels {
   readonly assistant: AssistantDelta;
 }
 
-export type { AtSequence, FeedOptions, Follow, GateFilter, Numbered, ToldItem, WorkflowFilter };
+export type { AtSequence, FeedOptions, FeedUpdate, Follow, GateFilter, Numbered, WorkflowFilter };
 
 /** The result of a check of the ledger. */
 export interface Verification {
@@ -212,7 +212,7 @@ export interface Kernel extends AsyncDisposable {
    * Yields the changes of workflows and gates of the caller's tenant, one item per turn; without a cursor, the open
    * ones come first. Continuing after an item's position leaves nothing out and repeats nothing. Never ends by itself.
    */
-  feed(options?: FeedOptions, caller?: Caller): AsyncGenerator<ToldItem, void, void>;
+  feed(options?: FeedOptions, caller?: Caller): AsyncGenerator<FeedUpdate, void, void>;
   /** Rejects unless T5 grants the caller this scope; for edges, whose reads have no command that checks it. */
   authorize(caller: Caller, scope: string): Promise<void>;
   /** Resolves when the workflow has ended, is paused, or waits for a person. */

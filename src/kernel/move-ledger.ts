@@ -127,7 +127,7 @@ async function moveRows(from: LedgerStore, to: LedgerStore, extent: Extent): Pro
   let [rows, found] = [0, 0];
   for await (const read of readLog(from, extent)) {
     const batch: Append[] = [];
-    for (const row of read) batch.push((await derivation.of(row)) ?? refuseUntold(row));
+    for (const row of read) batch.push((await derivation.of(row)) ?? refuseUnderivable(row));
     const receipts = await to.append(batch);
     for (const [i, receipt] of receipts.entries()) {
       const entry = batch[i] as Append;
@@ -152,7 +152,7 @@ async function* readLog(store: LedgerStore, { until, signal }: Extent): AsyncGen
   }
 }
 
-function refuseUntold({ stream, first_sequence }: TurnRow): never {
+function refuseUnderivable({ stream, first_sequence }: TurnRow): never {
   const message = `the row of ${stream} at ${first_sequence} does not tell what it wrote`;
   return raise(kernelError("T0_LEDGER_CORRUPT", message, source));
 }

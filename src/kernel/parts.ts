@@ -59,13 +59,13 @@ export class KernelParts {
   readonly resolved: Resolved;
   readonly store: KernelLedger;
   /** The store as it is read for answers to callers. */
-  readonly told: KernelLedger;
+  readonly reported: KernelLedger;
   readonly registry: Registry;
   readonly capabilityRegistry: CapabilityRegistry;
   readonly bus: SignalBus;
   readonly runtime: Runtime;
   /** Its registration, under which it holds workflows, and the time until which it is valid. */
-  readonly life: KernelRegistration;
+  readonly registration: KernelRegistration;
   readonly timers: Timers;
   readonly feed: Feed;
   readonly watch: LedgerWatch;
@@ -94,7 +94,7 @@ export class KernelParts {
     const { options, clock, limits, logger, budgets } = resolved;
     this.resolved = resolved;
     this.store = store;
-    this.told = options.durability === "full" ? store : syncedReads(store);
+    this.reported = options.durability === "full" ? store : syncedReads(store);
     this.registry = registry;
     this.policies = { engine: resolved.engine, withDefault: options.defaultPolicies };
     this.capabilityRegistry = capabilityRegistry;
@@ -105,19 +105,19 @@ export class KernelParts {
     this.runtime = this.#createRuntime(resolved);
     this.timers = createTimers(clock);
     this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
-    this.life = new KernelRegistration({
+    this.registration = new KernelRegistration({
       store,
       clock,
       owner: options.owner ?? this.runtime.ids.next("kernel"),
       ...limits,
     });
-    this.writer = createLedgerWriter(store, limits, this.life);
+    this.writer = createLedgerWriter(store, limits, this.registration);
     this.tenantLog = createTenantAppend({ store, writer: this.writer, runtime: this.runtime });
-    this.watch = createLedgerWatch({ store: this.told, feed: this.feed, clock, pollMs: limits.tailPollMs });
-    this.tails = createWorkflowTails({ store: this.told, watch: this.watch, maxTailChars: limits.maxTailChars });
-    this.reading = createLedgerReading({ store: this.told, tails: this.tails });
+    this.watch = createLedgerWatch({ store: this.reported, feed: this.feed, clock, pollMs: limits.tailPollMs });
+    this.tails = createWorkflowTails({ store: this.reported, watch: this.watch, maxTailChars: limits.maxTailChars });
+    this.reading = createLedgerReading({ store: this.reported, tails: this.tails });
     this.tenantFeed = createTenantFeed({
-      store: this.told,
+      store: this.reported,
       watch: this.watch,
       projection: { before: markFeed, after: feedAfter },
       describeHead: feedOfHead,
@@ -182,7 +182,7 @@ export class KernelParts {
       writer,
       runtime,
       lifecycles,
-      life: this.life,
+      registration: this.registration,
       goesOn: this.host.dispatch === undefined,
       halts: this.halts,
       settings: createSettings(resolved, registry, this.halts),
@@ -208,7 +208,7 @@ export class KernelParts {
       clock,
       timers: this.timers,
       logger,
-      life: this.life,
+      registration: this.registration,
       tailPollMs: limits.tailPollMs,
       logs: () => this.executor.mailboxes().map(({ log }) => log),
       onUpdate: () => {
@@ -224,7 +224,7 @@ export class KernelParts {
   }
 
   #createNotices({ options: { notifiers } }: Resolved): NoticeDelivery | null {
-    const { told: store, watch, timers, runtime } = this;
+    const { reported: store, watch, timers, runtime } = this;
     const { deliveries } = store;
     if (deliveries === undefined || notifiers.length === 0) return null;
     return createNoticeDelivery(notifiers, {

@@ -17,27 +17,27 @@ export function tellStopped<T extends object>(reads: T, isStopping: () => boolea
     if (isClosed && isStopping()) refuseStopped();
     throw thrown;
   };
-  const told = Object.entries(reads).map(([name, read]) => {
+  const reported = Object.entries(reads).map(([name, read]) => {
     const tell: Reading = (...given) => {
       const answer: unknown = (read as Reading)(...given);
       return isPromise(answer) ? answer.then(undefined, fail) : tellItems(answer as Items, fail);
     };
     return [name, tell];
   });
-  return Object.fromEntries(told) as T;
+  return Object.fromEntries(reported) as T;
 }
 
 type Items = AsyncGenerator<unknown, void, void>;
 
 function tellItems(items: Items, fail: (thrown: unknown) => never): Items {
-  const told: Items = {
+  const reported: Items = {
     next: () => items.next().then(undefined, fail),
     return: (value) => items.return(value),
     throw: (thrown) => items.throw(thrown),
-    [Symbol.asyncIterator]: () => told,
+    [Symbol.asyncIterator]: () => reported,
     [Symbol.asyncDispose]: () => items[Symbol.asyncDispose](),
   };
-  return told;
+  return reported;
 }
 
 /** Raises the error of a stopped kernel. @throws KernelErrorException T0_KERNEL_STOPPED. */

@@ -6,7 +6,7 @@
  */
 import { callAside } from "../contract/maybe-promise.ts";
 import type { Timers } from "../engine/actors/timers.ts";
-import { beatMs } from "../engine/log/kernel-registration.ts";
+import { heartbeatMs } from "../engine/log/kernel-registration.ts";
 import { type SweepParts, sweep } from "./outside-events.ts";
 
 export interface SweepingParts extends SweepParts {
@@ -43,7 +43,7 @@ export class WaitSweep {
   #arm(): void {
     const { runtime, timers } = this.#parts();
     if (this.#isRunning)
-      timers.upkeep("waits", runtime.clock.now() + beatMs(runtime.limits.leaseMs), () => this.#run());
+      timers.upkeep("waits", runtime.clock.now() + heartbeatMs(runtime.limits.leaseMs), () => this.#run());
   }
 
   #run(): void {
@@ -63,7 +63,7 @@ export class WaitSweep {
     const { clock, limits } = this.#parts().runtime;
     const now = clock.now();
     // Events that came since the sweep before. Each is looked at twice, because clocks of processes differ.
-    const since = this.#sweptAt - beatMs(limits.leaseMs) + limits.eventTtlMs;
+    const since = this.#sweptAt - heartbeatMs(limits.leaseMs) + limits.eventTtlMs;
     const after = this.#sweptAt === 0 ? now : Math.max(now, since);
     this.#sweptAt = now;
     await sweep(this.#parts(), after);

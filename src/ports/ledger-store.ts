@@ -25,7 +25,7 @@ type Id = string | number;
 
 /**
  * The right to write a workflow's turns; `epoch` rises with each claim and fences appends of earlier owners. It is
- * valid while its owner is alive, as `beat` reports.
+ * valid while its owner is alive, as `heartbeat` reports.
  */
 export interface Lease {
   readonly owner: string;
@@ -278,8 +278,8 @@ export interface LedgerUpdates {
   /** Another process has committed to these streams; none are named where they are too many. */
   readonly committed: (streams: readonly string[]) => void;
   /**
-   * A process is gone, and its workflows are free: one of the others is notified. If it names this process, `beat`
-   * answers it.
+   * A process is gone, and its workflows are free: one of the others is notified. If it names this process,
+   * `heartbeat` answers it.
    */
   readonly gone: (owner: string) => void;
 }
@@ -341,7 +341,7 @@ export interface LedgerStore extends WaitStore, ScheduleIndex {
    * Renews an owner until `now + ttlMs`; first called before it claims anything. False if the owner was unknown: all
    * that it held before is free. @throws T0_LEDGER_LOCKED if another process lives under this name.
    */
-  beat(owner: string, now: number, ttlMs: number): Promise<boolean>;
+  heartbeat(owner: string, now: number, ttlMs: number): Promise<boolean>;
   /**
    * Takes the lease if no owner that is alive at `now` holds it, or if `owner` holds it already; null if another does.
    */

@@ -131,8 +131,11 @@ function whatFacts(gate: Gate): readonly GateFact[] {
   const form = formOfGate(gate);
   if (form !== null) {
     const fields = fieldsOf(form);
-    const told = fields.map((field) => `${field.name}: ${describeShown(field)}`);
-    return [fact("asks", `for an answer with ${fields.map(({ name }) => name).join(", ")}`), ...each("field", told)];
+    const reported = fields.map((field) => `${field.name}: ${describeShown(field)}`);
+    return [
+      fact("asks", `for an answer with ${fields.map(({ name }) => name).join(", ")}`),
+      ...each("field", reported),
+    ];
   }
   const final = target === null ? [] : [`${target.type} version ${target.version}, ${target.outcome_id}`];
   return [fact(kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`), ...each("target", final)];

@@ -15,8 +15,8 @@ export function failureLines(error: KernelError): readonly string[] {
   const lines: string[] = [];
   for (let at: KernelError | null = error; at !== null; at = at.cause) {
     const thrown = at.detail["failure"] as ThrownError | undefined;
-    const told = typeof thrown === "object" && thrown !== null ? thrownLines(thrown) : [at.message];
-    lines.push(...told.map((line) => (at === error ? line : causedBy(line))));
+    const reported = typeof thrown === "object" && thrown !== null ? thrownLines(thrown) : [at.message];
+    lines.push(...reported.map((line) => (at === error ? line : causedBy(line))));
   }
   return [...new Set(lines)];
 }

@@ -6,8 +6,8 @@ import type { ModuleRef } from "../contract/module-ref.ts";
 /** A server of Node, of any protocol. */
 interface Listening {
   readonly listen: (port: number, host: string, begun: () => void) => unknown;
-  readonly once: (event: "error", hear: (error: Error) => void) => unknown;
-  readonly off: (event: "error", hear: (error: Error) => void) => unknown;
+  readonly once: (event: "error", listener: (error: Error) => void) => unknown;
+  readonly off: (event: "error", listener: (error: Error) => void) => unknown;
 }
 
 /** Listens. @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE. */

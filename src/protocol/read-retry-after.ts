@@ -9,9 +9,13 @@ const maxPauseMs = 600_000;
  * passed.
  */
 export function readRetryAfterMs(headers: unknown): number | null {
-  const told = namesOf(headers);
-  const [after, date] = [told.get("retry-after"), told.get("date")];
-  const waits = [readNumber(told.get("retry-after-ms")), 1000 * readNumber(after), readDate(after) - readDate(date)];
+  const reported = namesOf(headers);
+  const [after, date] = [reported.get("retry-after"), reported.get("date")];
+  const waits = [
+    readNumber(reported.get("retry-after-ms")),
+    1000 * readNumber(after),
+    readDate(after) - readDate(date),
+  ];
   const wait = waits.find((candidate) => Number.isFinite(candidate) && candidate >= 0);
   return wait === undefined ? null : Math.min(maxPauseMs, Math.ceil(wait));
 }

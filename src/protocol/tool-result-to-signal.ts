@@ -71,8 +71,10 @@ export function toolResultToSignal(
 
 function describeError({ content = [], structuredContent }: ToolResult): string {
   const texts = content.flatMap((item) => (item.type === "text" ? [item.text] : []));
-  const told = structuredContent ?? content;
-  return capText(texts.length > 0 ? texts.join("\n") : describeJson(nameBytes(told, (text) => nameOf(decode(text)))));
+  const reported = structuredContent ?? content;
+  return capText(
+    texts.length > 0 ? texts.join("\n") : describeJson(nameBytes(reported, (text) => nameOf(decode(text)))),
+  );
 }
 
 function describeJson(value: unknown): string {

@@ -11,7 +11,7 @@ export function viewing<T>(
   { signal, onLeave = () => undefined }: { readonly signal?: AbortSignal; readonly onLeave?: () => void } = {},
 ): Viewing<T> {
   const stop = new AbortController();
-  const told = open(signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]));
+  const reported = open(signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]));
   const leave = (): void => {
     if (stop.signal.aborted) return;
     stop.abort();
@@ -28,14 +28,14 @@ export function viewing<T>(
     }
   };
   const viewer: Viewing<T> = {
-    next: () => ending(told.next()),
+    next: () => ending(reported.next()),
     return() {
       leave();
-      return told.return();
+      return reported.return();
     },
     throw(thrown) {
       leave();
-      return told.throw(thrown);
+      return reported.throw(thrown);
     },
     [Symbol.asyncIterator]: () => viewer,
     async [Symbol.asyncDispose]() {

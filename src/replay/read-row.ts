@@ -40,7 +40,7 @@ export const readAnswer = ({ data = null, error = null, tags = {} }: Partial<Tur
 /** Nobody waits for the answer to a replayed input. */
 const noOne = -1;
 
-const unheard = kernelError("T4_TOOL_EXECUTION_FAILED", "the end of this call was not recorded", rowsRef);
+const unrecorded = kernelError("T4_TOOL_EXECUTION_FAILED", "the end of this call was not recorded", rowsRef);
 
 /** Returns the input as the mailbox took it. `nr` is the number of the question that it answers. */
 export function readInput(recorded: TurnInput, nr: number): Input {
@@ -55,5 +55,5 @@ export function readInput(recorded: TurnInput, nr: number): Input {
 
 function readEnd(recorded: Json): CallEnd {
   const end = { ...usualEnd, ...(recorded as object) } as CallEnd;
-  return end.status === "failed" ? { ...end, error: end.error ?? unheard } : end;
+  return end.status === "failed" ? { ...end, error: end.error ?? unrecorded } : end;
 }

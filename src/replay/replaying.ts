@@ -8,7 +8,7 @@
 import type { Json } from "../contract/json.ts";
 import type { TurnAnswer, TurnInput } from "../contract/turn-input.ts";
 import { errorOf } from "../engine/actors/within.ts";
-import { decide, endCrashed, hear } from "../tiers/t4-execution/decide/plan/decide.ts";
+import { decide, endCrashed, receive } from "../tiers/t4-execution/decide/plan/decide.ts";
 import { PassScopes, type Place, questionName } from "../tiers/t4-execution/decide/run/answers.ts";
 import { type Answered, answered, type Input } from "../tiers/t4-execution/decide/run/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/run/intention.ts";
@@ -129,7 +129,7 @@ export class Replaying {
     for (const [name, fact] of Object.entries(recorded.host ?? {})) run.facts.set(name, fact);
     const { scope = "", key = "" } = recorded.in === "answered" ? recorded : {};
     const input = readInput(recorded, run.asked.get(questionName(scope, key)) ?? 0);
-    this.#decide(run, hear(run, input));
+    this.#decide(run, receive(run, input));
   }
 
   /** Decides as a mailbox does: a fault of deciding ends the workflow. */

@@ -76,7 +76,7 @@ export function addHaltTests({ test, expect }: SuiteParts): void {
         nextTurn(stream, { indexes: { holds: by.map((one) => ({ step_id: null, by: one })) } }).entry,
       ]);
     }
-    await store.beat(me, 0, ttlMs);
+    await store.heartbeat(me, 0, ttlMs);
     expect(await store.takeUp("freed", me, 10, 9)).toEqual([]);
     await store.append([nextTurn(set.after, { indexes: { lifted: ["one"] } }).entry]);
     expect((await store.takeUp("freed", me, 10, 9)).map(({ head }) => head.workflow_id)).toEqual([1, 3].map(idOf));

@@ -66,7 +66,7 @@ function addDueTests({ test, expect }: SuiteParts): void {
     await putWorkflow(store, testStream(2), { state: "waiting_for_user", due_at: 200 });
     await putWorkflow(store, testStream(3), { state: "completed", due_at: 50 });
     expect(await store.nextDue()).toEqual(200);
-    await store.beat(me, 0, ttlMs);
+    await store.heartbeat(me, 0, ttlMs);
     const lease = (await store.claim(idOf(2), me, 0))!;
     expect(await store.nextDue()).toEqual(300);
     await store.release(idOf(2), lease);

@@ -1,7 +1,7 @@
 /**
  * The lease half of the ledger store suite: who may write a workflow's turns.
  *
- * Owns: the promises on beat, claim, takeUp, release and fencing, in an append and beside it.
+ * Owns: the promises on heartbeat, claim, takeUp, release and fencing, in an append and beside it.
  * Never: is registered by itself; ledger-store-suite.ts does.
  */
 import type { Append, Lease, LedgerStore, TakeUpKind } from "../ports/ledger-store.ts";
@@ -82,14 +82,14 @@ function addClaimTests({ test, expect }: SuiteParts): void {
 function addHolderTests({ test, expect }: SuiteParts): void {
   test("a lease has one holder until it is released or its owner is gone", async (store) => {
     const { id } = await putWorkflow(store, testStream(1));
-    await store.beat(me, 1000, ttlMs);
+    await store.heartbeat(me, 1000, ttlMs);
     expect(await store.claim(id, me, 1000)).toEqual({ owner: me, epoch: 1 });
-    await store.beat("you", 1999, ttlMs);
+    await store.heartbeat("you", 1999, ttlMs);
     expect(await store.claim(id, "you", 1999)).toEqual(null);
     expect(await store.claim(id, "you", 2000)).toEqual({ owner: "you", epoch: 2 });
     expect(await store.claim(id, "you", 2001)).toEqual({ owner: "you", epoch: 3 });
     await store.release(id, { owner: "you", epoch: 2 });
-    await store.beat(me, 2002, ttlMs);
+    await store.heartbeat(me, 2002, ttlMs);
     expect(await store.claim(id, me, 2002)).toEqual(null);
     await store.release(id, { owner: "you", epoch: 3 });
     expect(await store.claim(id, me, 2002)).toEqual({ owner: me, epoch: 4 });
@@ -98,35 +98,35 @@ function addHolderTests({ test, expect }: SuiteParts): void {
 
   test("an owner that says in time that it is alive keeps all it holds", async (store) => {
     const one = await putWorkflow(store, testStream(1), { state: "running" });
-    expect(await store.beat(me, 0, ttlMs)).toEqual(false);
+    expect(await store.heartbeat(me, 0, ttlMs)).toEqual(false);
     await store.claim(one.id, me, 0);
-    expect(await store.beat(me, 900, ttlMs)).toEqual(true);
-    await store.beat("you", 1899, ttlMs);
+    expect(await store.heartbeat(me, 900, ttlMs)).toEqual(true);
+    await store.heartbeat("you", 1899, ttlMs);
     expect(await store.takeUp("abandoned", "you", 1899, 10)).toEqual([]);
     expect(await store.held(me)).toEqual([{ workflow_id: one.id, epoch: 1 }]);
   });
 
   test("a late owner keeps all that it holds unless another has looked, and otherwise loses all", async (store) => {
     const [one, two] = [await putWorkflow(store, testStream(1)), await putWorkflow(store, testStream(2))];
-    await store.beat(me, 0, ttlMs);
+    await store.heartbeat(me, 0, ttlMs);
     for (const { id } of [one, two]) await store.claim(id, me, 0);
-    expect(await store.beat(me, 5000, ttlMs)).toEqual(true);
-    await store.beat("you", 7000, 9 * ttlMs);
+    expect(await store.heartbeat(me, 5000, ttlMs)).toEqual(true);
+    await store.heartbeat("you", 7000, 9 * ttlMs);
     const taken = await store.takeUp("abandoned", "you", 7000, 1);
     expect(taken.map(({ head, lease }) => [head.workflow_id, lease])).toEqual([[one.id, { owner: "you", epoch: 2 }]]);
     expect(await judge(store, nextTurn(two, { lease: { owner: me, epoch: 1 } }).entry)).toEqual("fenced");
-    expect(await store.beat(me, 7000, ttlMs)).toEqual(false);
+    expect(await store.heartbeat(me, 7000, ttlMs)).toEqual(false);
     expect(await store.held(me)).toEqual([]);
-    expect(await store.beat(me, 7100, ttlMs)).toEqual(true);
+    expect(await store.heartbeat(me, 7100, ttlMs)).toEqual(true);
   });
 
   test("an owner loses what it claims between its end and its next heartbeat", async (store) => {
     const { id } = await putWorkflow(store, testStream(1));
-    await store.beat(me, 0, ttlMs);
-    await store.beat("you", 2000, ttlMs);
+    await store.heartbeat(me, 0, ttlMs);
+    await store.heartbeat("you", 2000, ttlMs);
     await store.takeUp("due", "you", 2000, 1);
     await store.claim(id, me, 0);
-    expect(await store.beat(me, 2000, ttlMs)).toEqual(false);
+    expect(await store.heartbeat(me, 2000, ttlMs)).toEqual(false);
     expect((await store.head(id))?.owner).toEqual(null);
   });
 }
@@ -139,7 +139,7 @@ function addTakeUpTests({ test, expect }: SuiteParts): void {
 
   test("what is taken up is held in the same step, and given to nobody else", async (store) => {
     const { id } = await putWorkflow(store, testStream(1), { state: "running" });
-    for (const owner of [me, "you"]) await store.beat(owner, 0, ttlMs);
+    for (const owner of [me, "you"]) await store.heartbeat(owner, 0, ttlMs);
     const [taken, none] = [await store.takeUp("abandoned", me, 0, 10), await store.takeUp("abandoned", "you", 0, 10)];
     expect(taken).toEqual([{ head: await store.head(id), lease: { owner: me, epoch: 1 } }]);
     expect(taken[0]?.head.owner).toEqual(me);
@@ -152,9 +152,9 @@ function addTakeUpTests({ test, expect }: SuiteParts): void {
     await putWorkflow(store, testStream(3), { state: "waiting_for_user" });
     await putWorkflow(store, testStream(4), { state: "completed", due_at: 50 });
     await putWorkflow(store, testStream(5), { state: "waiting_for_user", due_at: 200 });
-    await store.beat("you", 0, 250);
+    await store.heartbeat("you", 0, 250);
     await store.claim(idOf(5), "you", 0);
-    await store.beat(me, 0, ttlMs);
+    await store.heartbeat(me, 0, ttlMs);
     const take = taking(store);
     expect(await take("due", 99)).toEqual([]);
     expect(await take("due", 200)).toEqual([idOf(2)]);
@@ -168,9 +168,9 @@ function addTakeUpTests({ test, expect }: SuiteParts): void {
     await putWorkflow(store, testStream(8), { state: "running", due_at: 500 });
     // A person is asked about a call during the cancellation.
     await putWorkflow(store, testStream(9), { state: "cancelling" });
-    await store.beat("you", 0, 300);
+    await store.heartbeat("you", 0, 300);
     await store.claim(idOf(2), "you", 0);
-    await store.beat(me, 0, ttlMs);
+    await store.heartbeat(me, 0, ttlMs);
     const take = taking(store);
     expect(await take("abandoned", 299, 1)).toEqual([idOf(1)]);
     expect(await take("abandoned", 299)).toEqual([idOf(3)]);

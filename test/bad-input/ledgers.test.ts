@@ -186,7 +186,7 @@ describe("a ledger that fails while a workflow runs", () => {
       const failing: LedgerStore = {
         ...store,
         append: async (batch) => (fails ? fail() : store.append(batch)),
-        beat: async (...args) => (fails ? fail() : store.beat(...args)),
+        heartbeat: async (...args) => (fails ? fail() : store.heartbeat(...args)),
         release: async (...args) => (fails ? fail() : store.release(...args)),
         nextDue: async () => (fails ? fail() : store.nextDue()),
       };

@@ -75,7 +75,7 @@ export async function openStage(given: string | undefined = process.env["POSTGRE
       const used = await whatServerUses(client, async () => {
         done = await work();
       });
-      return toldOf(done, used);
+      return reportedOf(done, used);
     },
     async atRest(kernels, seconds) {
       const { cpu_ms, commits } = await whatServerUses(client, () => pause(seconds * 1000));
@@ -96,7 +96,7 @@ interface Used {
   readonly commits: number;
 }
 
-function toldOf(done: readonly Done[], { cpu_ms, commits }: Used): Measured {
+function reportedOf(done: readonly Done[], { cpu_ms, commits }: Used): Measured {
   const workflows = done.reduce((sum, one) => sum + one.workflows, 0);
   return {
     per_s: done.reduce((sum, one) => sum + (1000 * one.workflows) / one.took_ms, 0),

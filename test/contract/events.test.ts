@@ -2,7 +2,14 @@
 import { describe, expect, it } from "vitest";
 import { actionMachine, gateMachine, stepMachine, workflowMachine } from "../../machines/index.ts";
 import type { ChartName } from "../../src/contract/events/event-row.ts";
-import { type EventFacts, eventTypes, factsOf, isHeardBy, touchesGate, typesWhere } from "../../src/contract/events.ts";
+import {
+  type EventFacts,
+  eventTypes,
+  factsOf,
+  movesChart,
+  touchesGate,
+  typesWhere,
+} from "../../src/contract/events.ts";
 import { eventsOf } from "../machines/interpreter.ts";
 
 const machines = { workflow: workflowMachine, step: stepMachine, gate: gateMachine, action: actionMachine };
@@ -13,7 +20,7 @@ const movedBy = (name: ChartName): readonly string[] => eventsOf(machines[name])
 
 /** Gates are also moved by the events that leave them with nothing to decide. */
 const isNamed = (name: ChartName, facts: EventFacts): boolean =>
-  isHeardBy(name, facts) || (name === "gate" && facts.voids !== undefined);
+  movesChart(name, facts) || (name === "gate" && facts.voids !== undefined);
 
 describe("the event catalogue", () => {
   it.each(chartNames)("names the %s chart in the row of each event type that moves it", (name) => {

@@ -19,14 +19,16 @@ const approverKeys = () => known;
 const doubt = "gate-send_doubt1";
 const coach = person("coach", "support");
 
-type Said = Pick<ApprovalSigning, "resolution" | "result" | "apply_targets"> & { decision?: "approve" | "reject" };
+type GivenDecision = Pick<ApprovalSigning, "resolution" | "result" | "apply_targets"> & {
+  decision?: "approve" | "reject";
+};
 
-async function sign(t: TestKernel, id: string, at: string, who: Person, said: Said = {}): Promise<string> {
+async function sign(t: TestKernel, id: string, at: string, who: Person, said: GivenDecision = {}): Promise<string> {
   return signApproval(await gateOf(t, id, at), { principal: who, decision: "approve", key, ...said });
 }
 
 /** As a release before `claims: 2` signed, and recorded, what it was told. */
-async function signEarlier(t: TestKernel, id: string, at: string, said: Said = {}): Promise<string> {
+async function signEarlier(t: TestKernel, id: string, at: string, said: GivenDecision = {}): Promise<string> {
   const claims = JSON.parse(signingInput(await gateOf(t, id, at), { principal: ann, decision: "approve", ...said }));
   for (const name of ["result_digest", "apply_targets_digest"]) delete claims[name];
   const text = new TextEncoder().encode(canonicalJson(claims));

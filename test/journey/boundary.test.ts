@@ -80,7 +80,7 @@ describe("storage", () => {
     const generic: readonly (keyof LedgerStore)[] = [
       ...(["name", "open", "close"] as const),
       ...(["append", "read", "last", "tail", "position", "dataVersion", "version"] as const),
-      ...(["head", "heads", "beat", "claim", "takeUp", "release", "held", "nextDue"] as const),
+      ...(["head", "heads", "heartbeat", "claim", "takeUp", "release", "held", "nextDue"] as const),
       ...(["listHeads", "countHeads", "listGates", "countGates", "countHolds", "halts"] as const),
       ...(["gates", "findKey", "charges", "chargesOf", "memory", "documents"] as const),
       ...(["waits", "overdueWaits", "events", "findEvent"] as const),

@@ -67,7 +67,7 @@ describe("the ledger service", () => {
       halts: { of: () => ({ at: 0, halts: [] }), refresh: async () => undefined },
       writer: createLedgerWriter(store, { maxBatch: 8, maxBurst: 8 }),
       read: (id, after) => store.read(id, after),
-      life: new KernelRegistration({ store, clock: kernelClock(clock), owner: "me", leaseMs: 1000 }),
+      registration: new KernelRegistration({ store, clock: kernelClock(clock), owner: "me", leaseMs: 1000 }),
       onCommitted: () => undefined,
       onForeign: () => undefined,
     });

@@ -75,7 +75,7 @@ export function toldLedger(tell: (asked: Asked) => void): LedgerStore {
 }
 
 /** What is asked of a process and what it holds, not of a workflow. */
-const ofOwners: readonly string[] = ["beat", "held", "takeUp"] satisfies readonly (keyof LedgerStore)[];
+const ofOwners: readonly string[] = ["heartbeat", "held", "takeUp"] satisfies readonly (keyof LedgerStore)[];
 
 function streamsOf(call: string, args: readonly unknown[]): readonly (string | null)[] {
   if (call === "append") return (args[0] as readonly { row: { stream: string } }[]).map(({ row }) => row.stream);

@@ -52,7 +52,7 @@ const step = fc.oneof(
     now: small,
   }),
   fc.record({
-    kind: fc.constant("beat" as const),
+    kind: fc.constant("heartbeat" as const),
     owner: fc.constantFrom(...owners),
     now: small,
   }),
@@ -113,7 +113,7 @@ async function perform(store: LedgerStore, one: Step): Promise<unknown> {
     for (const d of one.batch) batch.push(entryOf(await standing(store, d.stream), d));
     return store.append(batch);
   }
-  if (one.kind === "beat") return store.beat(one.owner, one.now, 2);
+  if (one.kind === "heartbeat") return store.heartbeat(one.owner, one.now, 2);
   if (one.kind === "takeUp") return store.takeUp(one.what, one.owner, one.now, one.limit);
   const { id } = testStream(one.stream);
   if (one.kind === "claim") return store.claim(id, one.owner, one.now);
@@ -159,7 +159,7 @@ describe("stores of different kinds", () => {
         const open = () => sqliteLedger({ path, synchronous: "normal" });
         const actual = await withStore(open(), (one) =>
           // An owner has one connection: of another it would not be known.
-          withStore(open(), (two) => run(steps, (i) => (i % 3 === 0 && steps[i]?.kind !== "beat" ? two : one))),
+          withStore(open(), (two) => run(steps, (i) => (i % 3 === 0 && steps[i]?.kind !== "heartbeat" ? two : one))),
         );
         expect(actual).toEqual(expected);
       }),

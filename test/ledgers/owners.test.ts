@@ -46,7 +46,7 @@ describe("an owner's name", () => {
     const mark = JSON.stringify([hostname(), ended(), "a life", 1]);
     withDatabase(path, (db) => db.prepare("INSERT INTO owners VALUES ('only', ?, ?)").run(mark, 1e15));
     await withStore(sqliteLedger({ path }), async (store) => {
-      expect(await store.beat("only", 0, 1000)).toBe(false);
+      expect(await store.heartbeat("only", 0, 1000)).toBe(false);
     });
   });
 });

@@ -18,7 +18,7 @@ import { Subject } from "./subject.ts";
 const people = ["ann", "bob"] as const;
 type Name = (typeof people)[number] | "coach" | "requester" | "cat";
 type Word = "approve" | "reject" | "withdraw" | "edit" | "lend";
-interface Said extends EventObject {
+interface GivenDecision extends EventObject {
   readonly type: string;
   readonly who: Name;
   readonly word: Word;
@@ -119,13 +119,13 @@ function lend(model: Model, who: Name): Model {
   return model.seats.ann === undefined ? { ...move(model, "GATE_DELEGATED"), lent: true } : refused(model);
 }
 
-function hear(model: Model, { who, word }: Said): Model {
+function hear(model: Model, { who, word }: GivenDecision): Model {
   if (word === "withdraw") return withdraw(model, who);
   if (word === "edit") return edit(model, who);
   return word === "lend" ? lend(model, who) : vote(model, who, word);
 }
 
-const words: readonly Said[] = [
+const words: readonly GivenDecision[] = [
   ...(["ann", "bob", "cat", "coach", "requester"] as const).flatMap((who) =>
     (["approve", "reject"] as const).map((word) => ({ who, word })),
   ),
@@ -135,8 +135,8 @@ const words: readonly Said[] = [
 ].map((said) => ({ ...said, type: `${said.who} ${said.word}` }));
 
 const algebra = setup({
-  types: {} as { context: Model; events: Said },
-  actions: { hear: assign(({ context, event }: { context: Model; event: Said }) => hear(context, event)) },
+  types: {} as { context: Model; events: GivenDecision },
+  actions: { hear: assign(({ context, event }: { context: Model; event: GivenDecision }) => hear(context, event)) },
 }).createMachine({
   id: "gate-algebra",
   context: start,
@@ -157,7 +157,7 @@ const graph = createTestModel(
 );
 const routes = graph
   .getShortestPaths({ allowDuplicatePaths: true } as never)
-  .map((path) => eventsOf(path) as readonly unknown[] as readonly Said[])
+  .map((path) => eventsOf(path) as readonly unknown[] as readonly GivenDecision[])
   .filter(
     (route, _i, all) =>
       !all.some((other) => other.length === route.length + 1 && route.every((s, i) => s.type === other[i]?.type)),
@@ -167,7 +167,7 @@ const tenant_id = testCaller.tenant_id;
 const principalOf = (who: Name) =>
   who === "requester" ? testCaller.principal : { type: "user", id: who, role: who === "coach" ? "support" : "user" };
 
-async function ask(subject: Subject, { who, word }: Said, version: number): Promise<unknown> {
+async function ask(subject: Subject, { who, word }: GivenDecision, version: number): Promise<unknown> {
   const { t, id } = subject;
   const caller = { tenant_id, principal: principalOf(who), gate_id: "gate-asked" };
   if (word === "withdraw") return t.kernel.withdrawVote(id, caller);
@@ -182,7 +182,7 @@ async function ask(subject: Subject, { who, word }: Said, version: number): Prom
   });
 }
 
-async function outcomeOf(subject: Subject, said: Said, version: number): Promise<string> {
+async function outcomeOf(subject: Subject, said: GivenDecision, version: number): Promise<string> {
   const before = (await subject.view()).sequence;
   try {
     await ask(subject, said, version);
@@ -212,7 +212,7 @@ function readBack(state: WorkflowState): Omit<Model, "last" | "lent"> {
 
 const stateFor: Readonly<Record<string, WorkflowState["state"]>> = { approved: "completed", rejected: "cancelled" };
 
-async function walk(route: readonly Said[]): Promise<void> {
+async function walk(route: readonly GivenDecision[]): Promise<void> {
   await using subject = await Subject.open();
   subject.script.plan([step("asked", "Model.Read", { gate: spec, params: { version: 1 } })]);
   subject.script.queue("asked", "succeed");
@@ -225,7 +225,7 @@ async function walk(route: readonly Said[]): Promise<void> {
 }
 
 /** Says it to the kernel and to the model, and compares what became of both. */
-async function sayOne(subject: Subject, before: Model, said: Said): Promise<Model> {
+async function sayOne(subject: Subject, before: Model, said: GivenDecision): Promise<Model> {
   const model = hear(before, said);
   expect(await outcomeOf(subject, said, before.version), said.type).toBe(model.last);
   const state = await subject.view();

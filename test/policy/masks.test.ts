@@ -16,7 +16,7 @@ const mask = (stage: "action" | "outcome") =>
   );
 
 /** What the ledger and the streams tell, but for what the operator itself gave. */
-async function toldOf({ kernel, ...t }: TestKernel, workflow_id: string): Promise<string> {
+async function reportedOf({ kernel, ...t }: TestKernel, workflow_id: string): Promise<string> {
   const events = await eventsOf({ kernel, ...t } as TestKernel, workflow_id);
   const isGiven = ({ event_type: type }: LedgerEvent): boolean => type === "ACTION_SUCCEEDED";
   return JSON.stringify([
@@ -65,7 +65,7 @@ describe("what is masked", () => {
     await t.kernel.decideGate(workflow_id, { ...ann, gate_id: "gate-s1", decision: "approve", payload });
     expect((await t.rest(workflow_id)).state).toBe("completed");
     expect(write.calls.map(({ input }) => input)).toMatchObject([{ phone: "[redacted]", stamped: true }]);
-    expect(await toldOf(t, workflow_id)).not.toContain(secret);
+    expect(await reportedOf(t, workflow_id)).not.toContain(secret);
     expect(await t.kernel.replay(workflow_id)).toMatchObject({ identical: true });
   });
 
@@ -82,7 +82,7 @@ describe("what is masked", () => {
       const capability = oneStep(write, { outcome: "Note" });
       await using t = await createTestKernel({ capabilities: [capability], policies: [mask("outcome")] });
       const { workflow_id } = await t.run(intentType, {}, { thread_id: "t1" });
-      const told = await toldOf(t, workflow_id);
+      const told = await reportedOf(t, workflow_id);
       expect(told).toContain("MEMORY_WRITTEN");
       expect(told).not.toContain(secret);
       expect((await t.kernel.workflow(workflow_id)).steps[0]?.output_text).toBe('{"phone":"[redacted]","note":"rain"}');

@@ -44,7 +44,7 @@ it("a process that only loses its session enters again with its leases: only an 
   await one.follow?.("one", updates);
   await other.follow?.("other", updates);
   for (const [store, owner] of [[one, "one"] as const, [other, "other"] as const])
-    await store.beat(owner, wallClock.now(), 30_000);
+    await store.heartbeat(owner, wallClock.now(), 30_000);
   const locked =
     "SELECT l.pid FROM pg_locks AS l JOIN owners AS o ON l.objid::bigint = o.lock WHERE locktype = 'advisory'";
   for (let round = 0; round < 4; round += 1) {

@@ -66,7 +66,7 @@ describe("migrate", () => {
     const held = sqliteLedger({ path });
     await held.open();
     const [head] = await held.heads({});
-    await held.beat("busy", 1_000, 1_000);
+    await held.heartbeat("busy", 1_000, 1_000);
     await held.claim(head?.workflow_id as string, "busy", 1_000);
     const move = (to: LedgerStore, now: number) => moveLedger(sqliteLedger({ path }), to, { now });
     expect((await refusalOf(move(freshLedger(), 1_500))).code).toBe("T0_LEDGER_LOCKED");

@@ -23,21 +23,21 @@ describe("a kernel whose time has run out", () => {
   it("asks once for all waiting rows whether it is still known, and appends nothing if it cannot ask", async () => {
     const store = await opened();
     let [now, asked, isAway] = [0, 0, false];
-    const beat: typeof store.beat = async (...args) => {
+    const renew: typeof store.heartbeat = async (...args) => {
       asked += 1;
       if (isAway) throw new Error("the store is away");
-      return store.beat(...args);
+      return store.heartbeat(...args);
     };
-    const life = new KernelRegistration({
-      store: { beat },
+    const registration = new KernelRegistration({
+      store: { heartbeat: renew },
       clock: { now: () => now, elapsed: () => now },
       owner: "me",
       leaseMs: 100,
     });
-    const writer = createLedgerWriter(store, { maxBatch: 8, maxBurst: 8 }, life);
+    const writer = createLedgerWriter(store, { maxBatch: 8, maxBurst: 8 }, registration);
     const begin = (n: number) => writer.append(() => firstTurn(testStream(n)).entry);
     await Promise.all([begin(1), begin(2)]);
-    expect([asked, life.stands]).toEqual([1, true]);
+    expect([asked, registration.isValid]).toEqual([1, true]);
     now = 99;
     await begin(3);
     expect(asked).toBe(1);
@@ -52,36 +52,36 @@ describe("a kernel whose time has run out", () => {
   it("has aged by the larger of wall clock and elapsed time: neither a clock set back nor a sleep helps", async () => {
     let [now, elapsed] = [1_000_000, 0];
     const clock = kernelClock({ now: () => now, elapsed: () => elapsed, setTimer: () => () => undefined });
-    const life = new KernelRegistration({ store: await opened(), clock, owner: "me", leaseMs: 100 });
-    await life.beat();
+    const registration = new KernelRegistration({ store: await opened(), clock, owner: "me", leaseMs: 100 });
+    await registration.renew();
     [now, elapsed] = [900_000, 99];
-    expect([life.stands, life.ageMs]).toEqual([true, 99]);
+    expect([registration.isValid, registration.ageMs]).toEqual([true, 99]);
     elapsed = 100;
-    expect(life.stands).toBe(false);
-    await life.beat();
+    expect(registration.isValid).toBe(false);
+    await registration.renew();
     now += 100;
-    expect([life.stands, life.ageMs]).toEqual([false, 100]);
+    expect([registration.isValid, registration.ageMs]).toEqual([false, 100]);
   });
 
   it("hears that it has lost everything before whoever asked, and not when it is new", async () => {
     const store = await opened();
     let now = 0;
     const told: string[] = [];
-    const life = new KernelRegistration({
+    const registration = new KernelRegistration({
       store,
       clock: { now: () => now, elapsed: () => now },
       owner: "me",
       leaseMs: 100,
     });
-    life.onLost(() => told.push("lost"));
-    expect(await life.beat()).toBe(true);
+    registration.onLost(() => told.push("lost"));
+    expect(await registration.renew()).toBe(true);
     now = 500;
-    expect(await life.hold()).toBe(true);
+    expect(await registration.confirm()).toBe(true);
     now = 1000;
     await store.takeUp("due", "you", now, 1);
-    await life.hold().then((kept) => told.push(String(kept)));
+    await registration.confirm().then((kept) => told.push(String(kept)));
     expect(told).toEqual(["lost", "false"]);
-    expect([await life.hold(), life.stands]).toEqual([true, true]);
+    expect([await registration.confirm(), registration.isValid]).toEqual([true, true]);
   });
 });
 
@@ -90,9 +90,9 @@ describe("a kernel that may have been taken for dead", () => {
     const store = await opened();
     const heard = Promise.withResolvers<void>();
     let isAway = false;
-    const beat: typeof store.beat = async (...args) => {
+    const renew: typeof store.heartbeat = async (...args) => {
       if (isAway) await heard.promise;
-      return store.beat(...args);
+      return store.heartbeat(...args);
     };
     const first = Promise.withResolvers<object>();
     const slow = counted("Test.Slow", {}, () => first.promise);
@@ -100,7 +100,7 @@ describe("a kernel that may have been taken for dead", () => {
     const steps = [planStep("s1", slow), planStep("s2", next, { depends_on: ["s1"] })];
     const capabilities = [packageOf([slow, next], steps)];
     const limits = { leaseMs: 1_000 };
-    await using t = await createTestKernel({ capabilities, limits, ledger: { ...store, beat } });
+    await using t = await createTestKernel({ capabilities, limits, ledger: { ...store, heartbeat: renew } });
     const workflow_id = await t.submit(intentType);
     await t.clock.settle();
     isAway = true;

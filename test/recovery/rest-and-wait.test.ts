@@ -132,7 +132,7 @@ describe("who waits for a workflow to rest", () => {
   });
 });
 
-/** In a few seconds a kernel sets no more: for what is due, for its beat and for its look at the tail. */
+/** In a few seconds a kernel sets no more: for what is due, for its heartbeat and for its look at the tail. */
 const aHandful = 60;
 const mostTimers = 500;
 

@@ -86,7 +86,7 @@ function freezable(store: LedgerStore, gate: FreezeGate): LedgerStore {
     ...store,
     append: held(store.append),
     claim: held(store.claim),
-    beat: held(store.beat),
+    heartbeat: held(store.heartbeat),
     takeUp: held(store.takeUp),
     release: held(store.release),
   };

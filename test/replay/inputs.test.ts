@@ -183,9 +183,9 @@ describe("a question that is put again", () => {
     const heard: boolean[] = [];
     const pass = () =>
       scopes.pass("step:s1", () => {
-        heard.push(scopes.hear("first", { question: { ask: "saved" } }).isNew);
-        scopes.hear("second", { question: { ask: "saved" } });
-        scopes.hear("third", { question: { ask: "saved" } });
+        heard.push(scopes.ask("first", { question: { ask: "saved" } }).isNew);
+        scopes.ask("second", { question: { ask: "saved" } });
+        scopes.ask("third", { question: { ask: "saved" } });
       });
     for (let asked = 0; asked < 3; asked += 1) {
       expect(pass()).toBe(false);
@@ -204,7 +204,7 @@ describe("a question that is put again", () => {
     const said = (data: number): Answered => ({ error: null, data, tags: {} });
     const heard: unknown[] = [];
     const pass = (): boolean =>
-      scopes.pass("step:s1", () => void heard.push(scopes.hear("policy", { question: { ask: "saved" } }).answer.data));
+      scopes.pass("step:s1", () => void heard.push(scopes.ask("policy", { question: { ask: "saved" } }).answer.data));
     expect(pass()).toBe(false);
     scopes.clear();
     expect(pass()).toBe(false);

@@ -4,30 +4,38 @@ import type { LedgerEvent } from "../../src/contract/event.ts";
 import { projectAudit } from "../../src/tiers/t6-metacognition/project-audit.ts";
 
 /** An event as far as the audit reads it; a sequence is its place, from 1. */
-type Said = readonly [event_type: string, step_id: string | null, payload: object];
+type GivenDecision = readonly [event_type: string, step_id: string | null, payload: object];
 
-const log = (...said: readonly Said[]): readonly LedgerEvent[] =>
+const log = (...said: readonly GivenDecision[]): readonly LedgerEvent[] =>
   said.map(
     ([event_type, step_id, payload], i) =>
       ({ event_id: `e${i + 1}`, sequence: i + 1, event_type, step_id, payload }) as never,
   );
 
-const entriesOf = (...said: readonly Said[]) => projectAudit(log(...said));
-const outcomesOf = (...said: readonly Said[]) => entriesOf(...said).map(({ outcome }) => outcome);
+const entriesOf = (...said: readonly GivenDecision[]) => projectAudit(log(...said));
+const outcomesOf = (...said: readonly GivenDecision[]) => entriesOf(...said).map(({ outcome }) => outcome);
 
-const decided = (decision: string, more: object = {}, step_id: string | null = "s1"): Said => [
+const decided = (decision: string, more: object = {}, step_id: string | null = "s1"): GivenDecision => [
   "POLICY_DECIDED",
   step_id,
   { stage: "action", decision, policies: [], ...more },
 ];
 const gate = (gate_id: string, more: object = {}) => ({ gate: { gate_id, roles: null, approvers: null, ...more } });
-const opened = (more: object = {}, step_id = "s1"): Said => ["GATE_OPENED", step_id, gate(`gate-${step_id}`, more)];
-const revised = (more: object = {}, step_id = "s1"): Said => ["GATE_REVISED", step_id, gate(`gate-${step_id}`, more)];
-const person = (type: "USER_APPROVED" | "USER_REJECTED", more: object = {}, step_id: string | null = "s1"): Said => [
-  type,
+const opened = (more: object = {}, step_id = "s1"): GivenDecision => [
+  "GATE_OPENED",
   step_id,
-  { principal: { type: "user", id: "ann" }, ...more },
+  gate(`gate-${step_id}`, more),
 ];
+const revised = (more: object = {}, step_id = "s1"): GivenDecision => [
+  "GATE_REVISED",
+  step_id,
+  gate(`gate-${step_id}`, more),
+];
+const person = (
+  type: "USER_APPROVED" | "USER_REJECTED",
+  more: object = {},
+  step_id: string | null = "s1",
+): GivenDecision => [type, step_id, { principal: { type: "user", id: "ann" }, ...more }];
 const queued = (reviewer = "unassigned", review_id = "gate-s1") => ({ type: "QueuedForReview", review_id, reviewer });
 
 describe("what policy decided", () => {
@@ -89,7 +97,7 @@ describe("a gate that policy asks for is queued where policy said so", () => {
 
   it("[A-29] of a plan: at the first gate of the plan that was made then", () => {
     const ask = decided("REQUIRE_HUMAN_APPROVAL", { stage: "plan", policies: ["look"] }, null);
-    const plan = (...gates: string[]): Said => ["PLAN_CREATED", null, { plan: { gates } }];
+    const plan = (...gates: string[]): GivenDecision => ["PLAN_CREATED", null, { plan: { gates } }];
     const opens = [opened({ roles: ["one"] }, "s1"), opened({ roles: ["two"] }, "s2")];
     const told = entriesOf(plan("gate-s1"), ask, plan("gate-s2", "gate-s3"), ...opens);
     expect(told.map(({ outcome, policies }) => [outcome, policies])).toEqual([
@@ -150,7 +158,7 @@ describe("what became of a gate", () => {
   });
 
   it("[RLH-02] what expired is AutoApproved or Blocked by the gate's own expiry, under the rules of the step", () => {
-    const expired = (action: string): Said => ["GATE_EXPIRED", "s1", { action }];
+    const expired = (action: string): GivenDecision => ["GATE_EXPIRED", "s1", { action }];
     const rules = decided("ALLOW", { policies: ["a"] });
     expect(entriesOf(rules, expired("allow"))[1]).toEqual({
       interaction_id: "e2",
@@ -174,7 +182,7 @@ it("[C-12] no other event is an entry: votes, suspensions, escalations, calls an
     "ACTION_STARTED",
     "WORKFLOW_COMPLETED",
   ];
-  expect(entriesOf(...types.map((type): Said => [type, "s1", gate("gate-s1")]))).toEqual([]);
+  expect(entriesOf(...types.map((type): GivenDecision => [type, "s1", gate("gate-s1")]))).toEqual([]);
 });
 
 it("[RLH-01] the entries are in the order of the events, frozen, and each by its event's id", () => {

@@ -9,7 +9,7 @@ import { isHeldBack, type WorkflowRecord } from "../../src/contract/workflow.ts"
 import { judgeNote, judgeVotes } from "./judge-notes.ts";
 import { personsJudge } from "./judge-persons.ts";
 import { aheadJudge, judgedJudge, judgeWord } from "./judge-words.ts";
-import type { Durable, OutsideWorld, Said } from "./outside-world.ts";
+import type { Durable, GivenDecision, OutsideWorld } from "./outside-world.ts";
 import type { Story } from "./story.ts";
 
 const words: ReadonlySet<EventType> = new Set([
@@ -52,9 +52,9 @@ export function judgeTimes(story: Story, world: OutsideWorld): readonly string[]
 
 /** What this person had said to the gate by then. */
 const saidOf = (
-  said: readonly Said[],
+  said: readonly GivenDecision[],
   { at, event, gate: { gate_id } }: Durable & { readonly gate: Gate },
-): readonly Said[] =>
+): readonly GivenDecision[] =>
   said.filter(
     (one) =>
       one.at < at &&
@@ -63,7 +63,11 @@ const saidOf = (
       one.by === (event.payload["principal"] as { readonly id?: unknown } | null)?.id,
   );
 
-function judgeOne(event: LedgerEvent, { status, due_at, quorum }: Gate, said: readonly Said[]): readonly string[] {
+function judgeOne(
+  event: LedgerEvent,
+  { status, due_at, quorum }: Gate,
+  said: readonly GivenDecision[],
+): readonly string[] {
   const { event_type: type, timestamp, workflow_id, payload } = event;
   if (status !== "open") return [];
   const due = due_at === null ? Number.POSITIVE_INFINITY : Date.parse(due_at);

@@ -6,7 +6,7 @@ import { signedInput } from "../../src/contract/approval-claims.ts";
 import { type EventPayloads, type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { KeptDecision, WorkflowRecord } from "../../src/contract/workflow.ts";
-import type { OutsideWorld, Said } from "./outside-world.ts";
+import type { GivenDecision, OutsideWorld } from "./outside-world.ts";
 
 interface Word {
   readonly decision: "approve" | "reject";
@@ -32,7 +32,7 @@ function wordIn(event: LedgerEvent, { quorum }: Gate): Word | null {
 interface Heard {
   readonly world: OutsideWorld;
   /** What the giver of the word had said to its gate by then. */
-  readonly said: readonly Said[];
+  readonly said: readonly GivenDecision[];
 }
 
 export function judgeWord(event: LedgerEvent, gate: Gate, { world, said }: Heard): readonly string[] {
@@ -53,7 +53,7 @@ export function judgeWord(event: LedgerEvent, gate: Gate, { world, said }: Heard
 }
 
 /** Whether somebody who said this may be taken at this word: what they named is what it is on. */
-const isMeant = ({ decision, named }: Said, word: Word): boolean =>
+const isMeant = ({ decision, named }: GivenDecision, word: Word): boolean =>
   decision === word.decision &&
   [undefined, word.payload_digest].includes(named?.payload_digest) &&
   [undefined, word.basis_digest].includes(named?.basis_digest);

@@ -51,7 +51,7 @@ export interface Durable {
 }
 
 /** A person's decision, as it was put to a process by that process's clock. */
-export interface Said {
+export interface GivenDecision {
   readonly workflow_id: string;
   readonly gate_id: string;
   readonly by: unknown;
@@ -95,7 +95,7 @@ export class OutsideWorld {
   readonly records = new Map<string, WorkflowRecord | null>();
   /** Of each workflow, as of each of its rows. */
   readonly states = new Map<string, string[]>();
-  readonly said: Said[] = [];
+  readonly said: GivenDecision[] = [];
   readonly marks = new Map<string, number>();
   pending: Pending[] = [];
   readonly acknowledged: Acknowledged[] = [];
@@ -182,7 +182,7 @@ export class OutsideWorld {
     if (masks.length > 0) this.overheard.push(JSON.stringify(said) ?? "");
   }
 
-  say(said: Omit<Said, "at">): void {
+  say(said: Omit<GivenDecision, "at">): void {
     this.said.push({ ...said, at: this.#rows });
   }
 

@@ -10,7 +10,7 @@ import type { Append, LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-ledger.ts";
 import { type StoreCall, wrapMembers } from "../../src/testing/wrap-members.ts";
 
-const writing: ReadonlySet<string> = new Set(["append", "beat", "claim", "takeUp", "release"]);
+const writing: ReadonlySet<string> = new Set(["append", "heartbeat", "claim", "takeUp", "release"]);
 
 type Call = Pick<StoreCall, "name" | "given">;
 

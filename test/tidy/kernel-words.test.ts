@@ -154,7 +154,7 @@ describe("the store", () => {
     "sync",
     "searchHeads",
     "dataVersion",
-    "beat",
+    "heartbeat",
     "claim",
     "takeUp",
     "release",

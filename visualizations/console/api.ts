@@ -107,21 +107,21 @@ const unreadable: Problem = { ...unreachable, detail: "The server's answer broke
 const silent: Problem = { ...unreachable, detail: "The server does not answer." };
 
 export async function readProblem(response: Response): Promise<Problem> {
-  const told = (await response.json().catch(() => null)) as ProblemDetails | null;
+  const reported = (await response.json().catch(() => null)) as ProblemDetails | null;
   return {
     status: response.status,
-    code: told?.extensions?.code ?? "",
-    detail: told?.detail ?? `The server answered ${response.status}.`,
-    next: told?.extensions?.next ?? null,
+    code: reported?.extensions?.code ?? "",
+    detail: reported?.detail ?? `The server answered ${response.status}.`,
+    next: reported?.extensions?.next ?? null,
   };
 }
 
 export async function readSession(): Promise<void> {
   sessionProblem.value = null;
-  const told = await askInTime<SessionView>("/v1/session");
-  if (told.ok) session.value = told.value;
+  const reported = await askInTime<SessionView>("/v1/session");
+  if (reported.ok) session.value = reported.value;
   else if (session.peek() !== undefined) return;
-  else if (isFailure(told.problem)) sessionProblem.value = told.problem;
+  else if (isFailure(reported.problem)) sessionProblem.value = reported.problem;
   else session.value = null;
 }
 

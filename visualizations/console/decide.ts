@@ -11,7 +11,7 @@ import { tellSettled } from "../../src/protocol/doubt-words.ts";
 import { namedTargets } from "../../src/protocol/named-targets.ts";
 import type { Message, MessageBody } from "./unsent.ts";
 
-export interface Said {
+export interface GivenDecision {
   readonly decision: "approve" | "reject";
   readonly comment?: string;
   readonly edit?: JsonObject;
@@ -40,8 +40,8 @@ const messageAt = (
   body: { gate_id, ...body },
 });
 
-export function decide(shown: Shown, said: Said): Message {
-  const { decision, comment = "", edit, resolution, result, answer } = said;
+export function decide(shown: Shown, recorded: GivenDecision): Message {
+  const { decision, comment = "", edit, resolution, result, answer } = recorded;
   const payload = {
     payload_digest: shown.payload_digest,
     ...(shown.basis_digest !== undefined && { basis_digest: shown.basis_digest }),
@@ -52,15 +52,15 @@ export function decide(shown: Shown, said: Said): Message {
     ...(answer !== undefined && { answer }),
     ...(decision === "approve" && namedTargets(shown.votes)),
   };
-  return messageAt(shown, { words: wordsOf(shown, said), command: "gate", decision, payload });
+  return messageAt(shown, { words: wordsOf(shown, recorded), command: "gate", decision, payload });
 }
 
 /** The words of the button that was pressed. */
-function wordsOf({ kind }: Pick<Shown, "kind">, said: Said): string {
-  if (kind === "in_doubt") return tellSettled(said);
-  if (said.decision === "reject") return "Reject";
+function wordsOf({ kind }: Pick<Shown, "kind">, recorded: GivenDecision): string {
+  if (kind === "in_doubt") return tellSettled(recorded);
+  if (recorded.decision === "reject") return "Reject";
   if (kind === "ask") return "Answer";
-  return said.edit === undefined ? "Approve" : "Approve with changes";
+  return recorded.edit === undefined ? "Approve" : "Approve with changes";
 }
 
 export const withdraw = (shown: Shown): Message => messageAt(shown, { words: "Withdraw my vote", command: "withdraw" });

@@ -47,26 +47,26 @@ export function pathOf(value: StateValue): string {
 }
 
 /** All of a batch at once. */
-export function hearAll({ actors, messages, gone, hidden }: Inspected, batch: readonly Inspection[]): Inspected {
+export function receiveAll({ actors, messages, gone, hidden }: Inspected, batch: readonly Inspection[]): Inspected {
   const known = new Map(actors);
-  const heard = [...messages];
+  const received = [...messages];
   const beyond = new Set(hidden);
-  for (const told of batch) {
-    if (told.type === "@xstate.event") {
-      heard.push({ id: told.id, from: told.sourceId, to: told.sessionId, type: told.event.type });
+  for (const reported of batch) {
+    if (reported.type === "@xstate.event") {
+      received.push({ id: reported.id, from: reported.sourceId, to: reported.sessionId, type: reported.event.type });
       continue;
     }
-    const before = known.get(told.sessionId);
-    const stands = { status: told.snapshot.status, state: pathOf(told.snapshot.value) };
-    if (told.type === "@xstate.snapshot") {
-      if (before !== undefined) known.set(told.sessionId, { ...before, ...stands, last: told.event.type });
+    const before = known.get(reported.sessionId);
+    const stands = { status: reported.snapshot.status, state: pathOf(reported.snapshot.value) };
+    if (reported.type === "@xstate.snapshot") {
+      if (before !== undefined) known.set(reported.sessionId, { ...before, ...stands, last: reported.event.type });
     } else if (before !== undefined || known.size < most.actors) {
-      const { sessionId: id, name, parentId: parent = null, definition } = told;
+      const { sessionId: id, name, parentId: parent = null, definition } = reported;
       known.set(id, { id, name, parent, definition, last: null, ...stands });
-    } else beyond.add(told.sessionId);
+    } else beyond.add(reported.sessionId);
   }
-  const over = Math.max(0, heard.length - most.messages);
-  return { actors: known, messages: heard.slice(over), gone: gone + over, hidden: beyond };
+  const over = Math.max(0, received.length - most.messages);
+  return { actors: known, messages: received.slice(over), gone: gone + over, hidden: beyond };
 }
 
 /** From the first event on, and what comes, a picture at a time. */
@@ -75,12 +75,12 @@ export function useInspected(workflowId: string | null): ReadonlySignal<Inspecte
   useEffect(() => {
     let batch: Inspection[] = [];
     const show = () => {
-      inspected.value = hearAll(inspected.peek(), batch);
+      inspected.value = receiveAll(inspected.peek(), batch);
       batch = [];
     };
-    const tell = (told: Inspection) => {
+    const tell = (reported: Inspection) => {
       if (batch.length === 0) window.setTimeout(show, 50);
-      batch.push(told);
+      batch.push(reported);
     };
     // Of all runs it is told from the beginning again; of one it goes on.
     const onState = (state: "live" | "waiting") => {

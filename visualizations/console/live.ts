@@ -55,10 +55,10 @@ function follow<T>({ address, event, tell, onState }: Followed<T>): () => void {
   };
   // The browser's own attempts say nothing of why they fail.
   const askAgain = async (): Promise<void> => {
-    const told = await send(address(last), { method: "HEAD" });
-    if (told?.status === 204) isOver = true;
-    else if (told?.ok) open();
-    else if (told?.status !== 401) comeBack();
+    const reported = await send(address(last), { method: "HEAD" });
+    if (reported?.status === 204) isOver = true;
+    else if (reported?.ok) open();
+    else if (reported?.status !== 401) comeBack();
   };
   open();
   return () => {
@@ -72,7 +72,7 @@ type FeedListener = (item: FeedWorkflow) => void;
 const listeners = new Set<FeedListener>();
 
 /** Hears of each change in a workflow of the tenant. Gives what stops it. */
-export function hearFeed(listener: FeedListener): () => void {
+export function followFeed(listener: FeedListener): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
 }
@@ -86,7 +86,7 @@ export function openFeed(): () => void {
       link.value = state;
     },
     tell: (item) => {
-      if (item.type === "workflow" && item.position !== null) for (const hear of listeners) hear(item);
+      if (item.type === "workflow" && item.position !== null) for (const listener of listeners) listener(item);
     },
   });
 }

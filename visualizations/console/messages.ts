@@ -3,7 +3,7 @@
  */
 
 /** Hears the data of each, in their order. Rejects where the stream breaks off. */
-export async function readMessages<T>(response: Response, hear: (data: T) => void): Promise<void> {
+export async function readMessages<T>(response: Response, listener: (data: T) => void): Promise<void> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return;
   let rest = "";
@@ -14,7 +14,7 @@ export async function readMessages<T>(response: Response, hear: (data: T) => voi
     rest = messages.pop() ?? "";
     for (const message of messages) {
       const data = message.split("\n").find((line) => line.startsWith("data: "));
-      if (data !== undefined) hear(JSON.parse(data.slice("data: ".length)) as T);
+      if (data !== undefined) listener(JSON.parse(data.slice("data: ".length)) as T);
     }
   }
 }

@@ -74,8 +74,8 @@ export async function sendMessage(message: Message): Promise<Answer<GateResponse
 export async function sendTogether(messages: readonly Message[]): Promise<readonly Answer<GateResponse>[]> {
   const author = whoAmI();
   const decisions = messages.map(({ workflow_id, body, key }) => ({ workflow_id, ...body, idempotency_key: key }));
-  const told = await ask<GateDecisionsResponse>(`${kernel}/decisions`, { method: "POST", body: { decisions } });
-  const answers = messages.map((_, place) => (told.ok ? answerIn(told.value.results[place]) : told));
+  const reported = await ask<GateDecisionsResponse>(`${kernel}/decisions`, { method: "POST", body: { decisions } });
+  const answers = messages.map((_, place) => (reported.ok ? answerIn(reported.value.results[place]) : reported));
   settle(
     author,
     messages.map((message, place) => [message, answers[place] as Answer<GateResponse>]),

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { GatePage } from "../../src/contract/page.ts";
 import { ask, kernel } from "./api.ts";
-import { hearFeed } from "./live.ts";
+import { followFeed } from "./live.ts";
 
 /** Null: not known. */
 export const waiting = signal<number | null>(null);
@@ -15,7 +15,7 @@ async function countWaiting(): Promise<void> {
 /** From now on. Gives what stops it. */
 export function watchWaiting(): () => void {
   let timer = 0;
-  const stop = hearFeed(({ gates }) => {
+  const stop = followFeed(({ gates }) => {
     if (gates.length === 0) return;
     window.clearTimeout(timer);
     timer = window.setTimeout(() => void countWaiting(), 400);

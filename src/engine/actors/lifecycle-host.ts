@@ -136,10 +136,10 @@ export class LifecycleHost {
   #deliverOne(home: Live, event: LedgerEvent): void {
     const { event_type: type, payload } = event;
     if (type === "WORKFLOW_RESTARTED") dropVoided(home, payloadOf(event, type).step_ids);
-    const heard: ChartEvent = this.#options.inspected ? { ...payload, type } : chartEvent(type, payload);
+    const received: ChartEvent = this.#options.inspected ? { ...payload, type } : chartEvent(type, payload);
     for (const { chart, id, begins, hears } of addressesOf(event, home)) {
       if (begins && chart !== "workflow") this.#spawnChild(home, chart, { id, state: lifecycleCharts[chart].initial });
-      if (hears) tell(actorAt(home, chart, id), heard);
+      if (hears) tell(actorAt(home, chart, id), received);
     }
     home.sequence = event.sequence;
   }

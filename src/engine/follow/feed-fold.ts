@@ -33,11 +33,11 @@ export interface FeedProjection<M> {
 export interface FeedTurn<M> {
   readonly before: M;
   readonly position: number;
-  readonly isAlwaysTold: boolean;
+  readonly isAlwaysReported: boolean;
 }
 
 /** A feed item, with the events of its turn if they were requested; items of a snapshot have none. */
-export interface ToldWorkflow extends FeedWorkflow {
+export interface WorkflowUpdate extends FeedWorkflow {
   readonly events?: readonly LedgerEvent[];
 }
 
@@ -70,7 +70,7 @@ export class FeedFold<M> {
   }
 
   /** Returns the feed item of a row; null if there is none. */
-  async tell(row: TurnRow, position: number): Promise<ToldWorkflow | null> {
+  async tell(row: TurnRow, position: number): Promise<WorkflowUpdate | null> {
     const { projection, withEvents } = this.#parts;
     const earlier = await this.#earlier(row);
     return unlessUnreadable(() => {
@@ -79,7 +79,7 @@ export class FeedFold<M> {
       const { record, end, chars, events } = addRow(from, row);
       if (record === null) return null;
       if (!isTerminal(record.state)) this.#keep(row.stream, { record, end, chars });
-      const turn = { before, position, isAlwaysTold: withEvents };
+      const turn = { before, position, isAlwaysReported: withEvents };
       const item = readable(row.stream, () => projection.after(record, turn));
       return withEvents && item !== null ? { ...item, events } : item;
     });

@@ -15,7 +15,7 @@ import { openEnvelope, type TurnRow } from "../../contract/turn.ts";
 import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
 import { unlessUnreadable } from "../log/read-turns.ts";
-import { FeedFold, type FeedProjection, type ToldWorkflow } from "./feed-fold.ts";
+import { FeedFold, type FeedProjection, type WorkflowUpdate } from "./feed-fold.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { type Pull, SharedTail, TailReader } from "./shared-tail.ts";
 import { type OwnerStore, rowsPerPage } from "./workflow-tails.ts";
@@ -46,7 +46,7 @@ interface TenantRow {
 /** The tails that are followed now: that of the store's rows, and that of each tenant's items. */
 export class FeedTails<M> {
   readonly parts: FeedParts<M>;
-  readonly #tenants = new Map<string, { readonly tail: SharedTail<ToldWorkflow>; readers: number }>();
+  readonly #tenants = new Map<string, { readonly tail: SharedTail<WorkflowUpdate>; readers: number }>();
   #rows: SharedTail<TenantRow> | null = null;
 
   constructor(parts: FeedParts<M>) {
@@ -58,7 +58,7 @@ export class FeedTails<M> {
   }
 
   /** Enters a reader; to be followed by one `leave`. */
-  enter(followed: Followed, from: number): SharedTail<ToldWorkflow> {
+  enter(followed: Followed, from: number): SharedTail<WorkflowUpdate> {
     const name = nameOf(followed);
     const entry = this.#tenants.get(name) ?? { tail: this.#begin(followed, from), readers: 0 };
     entry.readers += 1;
@@ -86,7 +86,7 @@ export class FeedTails<M> {
   }
 
   /** Reads rows and makes feed items of them. */
-  tell(rows: Pull<TenantRow>, { tenant, withEvents }: Followed, after: number): Pull<ToldWorkflow> {
+  tell(rows: Pull<TenantRow>, { tenant, withEvents }: Followed, after: number): Pull<WorkflowUpdate> {
     const { store, projection, maxFeedChars } = this.parts;
     const fold = new FeedFold({ store, projection, maxChars: maxFeedChars, withEvents });
     let reading: Awaited<ReturnType<typeof rows>> = null;
@@ -94,7 +94,7 @@ export class FeedTails<M> {
       // A batch that failed because the ledger was unavailable is tried again at the next pull.
       reading ??= await rows();
       if (reading === null) return null;
-      const items: ToldWorkflow[] = [];
+      const items: WorkflowUpdate[] = [];
       for (const { position, row, tenant: owner } of reading.items) {
         if (position <= after || (tenant !== undefined && owner !== tenant)) continue;
         const item = await fold.tell(row, position);
@@ -107,18 +107,18 @@ export class FeedTails<M> {
     };
   }
 
-  #begin(followed: Followed, from: number): SharedTail<ToldWorkflow> {
+  #begin(followed: Followed, from: number): SharedTail<WorkflowUpdate> {
     const { store, watch, maxTailChars } = this.parts;
     this.#rows ??= new SharedTail<TenantRow>(
-      { open: (after) => openRows(store, after), listen: (hear) => watch.listen(null, hear) },
+      { open: (after) => openRows(store, after), listen: (listener) => watch.listen(null, listener) },
       { from, maxChars: maxTailChars },
     );
     const rows = this.#rows;
-    const open = (after: number): Pull<ToldWorkflow> => {
+    const open = (after: number): Pull<WorkflowUpdate> => {
       const reader = new TailReader(rows, after);
       return this.tell(() => reader.next(), followed, after);
     };
-    return new SharedTail({ open, listen: (hear) => rows.listen(hear) }, { from, maxChars: maxTailChars });
+    return new SharedTail({ open, listen: (listener) => rows.listen(listener) }, { from, maxChars: maxTailChars });
   }
 }
 

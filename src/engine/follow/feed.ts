@@ -6,7 +6,7 @@
 export interface Feed {
   /** Notifies the listeners of this workflow, and of all workflows, of a commit. */
   readonly announce: (workflowId: string) => void;
-  readonly listen: (workflowId: string | null, hear: (workflowId: string) => void) => () => void;
+  readonly listen: (workflowId: string | null, listener: (workflowId: string) => void) => () => void;
   readonly listeners: () => number;
   readonly close: () => void;
 }
@@ -14,9 +14,9 @@ export interface Feed {
 export function createFeed(onError: (error: unknown) => void): Feed {
   const byWorkflow = new Map<string | null, Set<(workflowId: string) => void>>();
   const tell = (key: string | null, workflowId: string): void => {
-    for (const hear of byWorkflow.get(key) ?? []) {
+    for (const listener of byWorkflow.get(key) ?? []) {
       try {
-        hear(workflowId);
+        listener(workflowId);
       } catch (error) {
         onError(error);
       }
@@ -28,12 +28,12 @@ export function createFeed(onError: (error: unknown) => void): Feed {
       tell(workflowId, workflowId);
       tell(null, workflowId);
     },
-    listen(workflowId, hear) {
-      const hearers = byWorkflow.get(workflowId) ?? new Set();
-      byWorkflow.set(workflowId, hearers.add(hear));
+    listen(workflowId, listener) {
+      const listeners = byWorkflow.get(workflowId) ?? new Set();
+      byWorkflow.set(workflowId, listeners.add(listener));
       return () => {
-        hearers.delete(hear);
-        if (hearers.size === 0 && byWorkflow.get(workflowId) === hearers) byWorkflow.delete(workflowId);
+        listeners.delete(listener);
+        if (listeners.size === 0 && byWorkflow.get(workflowId) === listeners) byWorkflow.delete(workflowId);
       };
     },
     listeners: () => [...byWorkflow.values()].reduce((sum, set) => sum + set.size, 0),

@@ -49,9 +49,9 @@ export function gateUpdates(
     const was = before.get(gate.gate_id);
     if (gate === was) return [];
     const kind = kindOf(gate, was, happened);
-    const told =
+    const reported =
       kind === null ? [] : [draftOf(gate, kind, { sequence: last.sequence, at: Date.parse(last.timestamp) })];
-    return [updatesOf(gate, [...told, ...remindersOf(gate, Date.parse(last.timestamp), options)], options)];
+    return [updatesOf(gate, [...reported, ...remindersOf(gate, Date.parse(last.timestamp), options)], options)];
   });
 }
 

@@ -112,24 +112,24 @@ export function createLedgerReading(parts: ChannelParts): LedgerReading {
     return { rows, events };
   };
   const tell: LedgerReading["tell"] = async (workflowId, caller, make) => {
-    const told = (record: WorkflowRecord | null, events: readonly LedgerEvent[]) =>
+    const reported = (record: WorkflowRecord | null, events: readonly LedgerEvent[]) =>
       readable(workflowId, () => make(record ?? refuseRejected(workflowId), events));
     if (folds.has(workflowId)) {
       // A reader that joins does not read the pages of the log, which may be large, again.
       requireOwner(await ownerOf(store, workflowId), workflowId, caller);
       const joined = await folds.join(workflowId);
-      if (joined !== null) return deepFreeze(told(joined.record, joined.events));
+      if (joined !== null) return deepFreeze(reported(joined.record, joined.events));
     }
     const first = await begin(workflowId, caller);
     if (isShort(first)) {
       const events = openTurns(first);
-      return told(
+      return reported(
         readable(workflowId, () => foldEvents(events)),
         events,
       );
     }
     const { record, events } = await folds.fold(workflowId, first);
-    return deepFreeze(told(record, events));
+    return deepFreeze(reported(record, events));
   };
   return {
     rows: async (workflowId, caller) => (await readAll(workflowId, caller)).rows,

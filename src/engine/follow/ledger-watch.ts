@@ -16,7 +16,7 @@ export interface LedgerWatch {
    * Listens for commits of one workflow, or of all. It may be called without a commit, because commits of other
    * processes have no name.
    */
-  readonly listen: (workflowId: string | null, hear: () => void) => () => void;
+  readonly listen: (workflowId: string | null, listener: () => void) => () => void;
   /** Others have committed something: it is looked for at once. */
   readonly wake: () => void;
   readonly close: () => void;
@@ -30,7 +30,7 @@ export interface WatchParts {
 }
 
 export function createLedgerWatch({ store, feed, clock, pollMs }: WatchParts): LedgerWatch {
-  const hearers = new Set<() => void>();
+  const listeners = new Set<() => void>();
   let cancel: (() => void) | null = null;
   let seen: number | null = null;
   let closed = false;
@@ -48,12 +48,12 @@ export function createLedgerWatch({ store, feed, clock, pollMs }: WatchParts): L
   };
   const look = async (): Promise<void> => {
     const position = await positionNow();
-    if (position === null || position !== seen) for (const hear of [...hearers]) hear();
+    if (position === null || position !== seen) for (const listener of [...listeners]) listener();
     seen = position;
     arm();
   };
   const arm = (): void => {
-    if (cancel !== null || hearers.size === 0 || closed) return;
+    if (cancel !== null || listeners.size === 0 || closed) return;
     const fire = (): void => {
       cancel = null;
       void look();
@@ -67,18 +67,18 @@ export function createLedgerWatch({ store, feed, clock, pollMs }: WatchParts): L
   };
 
   return {
-    listen(workflowId, hear) {
-      const unlisten = feed.listen(workflowId, hear);
-      hearers.add(hear);
+    listen(workflowId, listener) {
+      const unlisten = feed.listen(workflowId, listener);
+      listeners.add(listener);
       arm();
       return () => {
         unlisten();
-        hearers.delete(hear);
-        if (hearers.size === 0) disarm();
+        listeners.delete(listener);
+        if (listeners.size === 0) disarm();
       };
     },
     wake() {
-      for (const hear of [...hearers]) hear();
+      for (const listener of [...listeners]) listener();
     },
     close() {
       closed = true;

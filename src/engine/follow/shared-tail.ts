@@ -33,7 +33,7 @@ export interface TailSource<T> {
   /** Begins to read the log after a number, by itself. */
   readonly open: (after: number) => Pull<T>;
   /** Notifies that there may be more, until it is ended. */
-  readonly listen: (hear: () => void) => () => void;
+  readonly listen: (listener: () => void) => () => void;
 }
 
 export class SharedTail<T> {
@@ -41,7 +41,7 @@ export class SharedTail<T> {
   readonly #pull: Pull<T>;
   readonly #maxChars: number;
   readonly #unlisten: () => void;
-  readonly #hearers = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
   readonly #waiting = new Set<() => void>();
   #ring: Segment<T>[] = [];
   #chars = 0;
@@ -59,7 +59,7 @@ export class SharedTail<T> {
     this.#maxChars = maxChars;
     this.#floor = from;
     this.#through = from;
-    this.#unlisten = source.listen(() => this.#hear());
+    this.#unlisten = source.listen(() => this.#listener());
   }
 
   /** Returns whether the cursor has reached all items that are known to be committed. */
@@ -78,9 +78,9 @@ export class SharedTail<T> {
   }
 
   /** Notifies another tail, derived from this one, that there may be more. */
-  listen(hear: () => void): () => void {
-    this.#hearers.add(hear);
-    return () => void this.#hearers.delete(hear);
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Returns the segment after the cursor; null if there is none yet, "gone" if the ring no longer has it. */
@@ -120,9 +120,9 @@ export class SharedTail<T> {
     return this.#ring[before + 1] as Segment<T>;
   }
 
-  #hear(): void {
+  #listener(): void {
     this.#news += 1;
-    for (const hear of this.#hearers) hear();
+    for (const listener of this.#listeners) listener();
     if (this.#waiting.size > 0) void this.#look();
   }
 

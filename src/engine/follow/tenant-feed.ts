@@ -14,16 +14,16 @@ import { workflowStates } from "../../contract/progress.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
 import { eachHead } from "../log/each-head.ts";
-import type { ToldWorkflow } from "./feed-fold.ts";
+import type { WorkflowUpdate } from "./feed-fold.ts";
 import { type FeedParts, FeedTails, type Followed, openRows, type Tenant } from "./feed-tails.ts";
 import { type Segment, TailReader } from "./shared-tail.ts";
 
 /** An item of a feed, before it is adapted to one reader. */
-export type ToldItem = ToldWorkflow | FeedBookmark;
+export type FeedUpdate = WorkflowUpdate | FeedBookmark;
 
 export interface TenantFeed {
   /** Without a tenant: of all. */
-  readonly follow: (options: FeedOptions, tenant: Tenant | undefined) => AsyncGenerator<ToldItem, void, void>;
+  readonly follow: (options: FeedOptions, tenant: Tenant | undefined) => AsyncGenerator<FeedUpdate, void, void>;
   readonly close: (reason: unknown) => void;
 }
 
@@ -49,7 +49,7 @@ async function* followFeed<M>(
   tails: FeedTails<M>,
   options: FeedOptions,
   tenant: Tenant | undefined,
-): AsyncGenerator<ToldItem, void, void> {
+): AsyncGenerator<FeedUpdate, void, void> {
   const { after, signal, live = true, onCaughtUp, events = false } = options;
   const { store } = tails.parts;
   const followed = { tenant, withEvents: events };
@@ -107,45 +107,45 @@ async function* snapshot<M>(
   { store, describeHead }: FeedParts<M>,
   { intent_type, only, signal }: FeedOptions,
   tenant: Tenant | undefined,
-): AsyncGenerator<ToldItem, void, void> {
+): AsyncGenerator<FeedUpdate, void, void> {
   const of = tenant === undefined ? {} : { tenant_id: tenant };
   const filter = { ...of, states: unfinished, ...(intent_type !== undefined && { intent_type }) };
-  let told = 0;
+  let reported = 0;
   for await (const head of eachHead(store, filter)) {
     if (signal?.aborted === true) return;
-    if (++told % headsAtOnce === 0) await yieldToEventLoop();
+    if (++reported % headsAtOnce === 0) await yieldToEventLoop();
     const gates = await store.gates({ ...of, workflow_id: head.workflow_id });
     if (only === undefined || gates.length > 0) yield describeHead(head, gates);
   }
 }
 
-type FeedSegment = Pick<Segment<ToldWorkflow>, "items" | "rows">;
+type FeedSegment = Pick<Segment<WorkflowUpdate>, "items" | "rows">;
 
 /** Delivers segments to one reader: the items that it asked for, and bookmarks. */
 class FeedTeller {
   readonly #options: FeedOptions;
   /** The position of the snapshot that is being delivered; null once it is complete. */
   #until: number | null;
-  #told: number;
+  #reported: number;
   /** Rows since then. */
   #passed = 0;
 
   constructor(options: FeedOptions, { from, until }: { readonly from: number; readonly until: number | null }) {
     this.#options = options;
     this.#until = until;
-    this.#told = from;
+    this.#reported = from;
   }
 
-  *tell({ items, rows }: FeedSegment, through: number): Generator<ToldItem, void, void> {
+  *tell({ items, rows }: FeedSegment, through: number): Generator<FeedUpdate, void, void> {
     const { signal } = this.#options;
     this.#passed += rows;
     for (const item of items) {
       if (signal?.aborted === true) return;
       const position = item.position as number;
-      if (position <= this.#told) continue;
+      if (position <= this.#reported) continue;
       if (this.#until !== null && position > this.#until) yield this.#bookmark(this.#until);
       if (!this.#isWanted(item)) continue;
-      this.#told = position;
+      this.#reported = position;
       this.#passed = 0;
       yield this.#until === null ? item : { ...item, position: null };
     }
@@ -153,14 +153,14 @@ class FeedTeller {
     if (isDue) yield this.#bookmark(through);
   }
 
-  #isWanted({ intent_type, gates }: ToldWorkflow): boolean {
+  #isWanted({ intent_type, gates }: WorkflowUpdate): boolean {
     const { only, intent_type: wanted = intent_type } = this.#options;
     return intent_type === wanted && (only === undefined || gates.length > 0);
   }
 
   #bookmark(position: number): FeedBookmark {
     this.#until = null;
-    this.#told = position;
+    this.#reported = position;
     this.#passed = 0;
     return { type: "bookmark", position };
   }

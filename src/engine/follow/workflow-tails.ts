@@ -105,7 +105,7 @@ class Followed implements FollowedWorkflow {
       const reader = new TailReader(events, projection.folds ? 0 : after);
       return projectPull(projection, () => reader.next());
     };
-    const source: TailSource<Numbered<T>> = { open, listen: (hear) => events.listen(hear) };
+    const source: TailSource<Numbered<T>> = { open, listen: (listener) => events.listen(listener) };
     const made = new SharedTail(source, { from: 0, maxChars: this.#parts.maxTailChars });
     this.#tails.set(projection.name, made as SharedTail<Numbered<unknown>>);
     return made;
@@ -121,7 +121,7 @@ class Followed implements FollowedWorkflow {
     this.#events ??= new SharedTail<LogEvent>(
       {
         open: (after) => openLog(store, this.#workflowId, after, this.#marks),
-        listen: (hear) => watch.listen(this.#workflowId, hear),
+        listen: (listener) => watch.listen(this.#workflowId, listener),
       },
       { from: 0, maxChars: maxTailChars },
     );
@@ -166,7 +166,10 @@ function projectPull<T>({ begin }: Projection<T>, pull: Pull<LogEvent>): Pull<Nu
     const segment = await pull();
     if (segment === null) return null;
     const items = segment.items.flatMap(({ sequence, item }) =>
-      readable(String(item.workflow_id), () => tell(item)).map((told) => ({ sequence, item: deepFreeze(told) })),
+      readable(String(item.workflow_id), () => tell(item)).map((reported) => ({
+        sequence,
+        item: deepFreeze(reported),
+      })),
     );
     // It is not known whether other rows have followed a held segment.
     return { ...segment, items, isLast: false };
@@ -213,9 +216,9 @@ function openLog(
 // Many readers receive the same object, so nobody may change it.
 const toLogEvent = (event: LedgerEvent): LogEvent => ({ sequence: event.sequence, item: deepFreeze(event) });
 
-function segmentOf<T>(rows: readonly TurnRow[], told: Pick<Segment<T>, "items" | "through" | "ended">): Segment<T> {
+function segmentOf<T>(rows: readonly TurnRow[], reported: Pick<Segment<T>, "items" | "through" | "ended">): Segment<T> {
   const chars = rows.reduce((sum, row) => sum + charsOf(row), 0);
-  return { ...told, rows: rows.length, chars, isLast: rows.length < rowsPerPage };
+  return { ...reported, rows: rows.length, chars, isLast: rows.length < rowsPerPage };
 }
 
 const begin = typesWhere(({ begins }) => begins === "workflow");

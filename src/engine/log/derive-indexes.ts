@@ -7,7 +7,7 @@ import { claimedKey } from "../../contract/action.ts";
 import { addCharge, type Ceiling, chargeFields, noCharge } from "../../contract/budget.ts";
 import type { EventDraft } from "../../contract/event.ts";
 import { scheduleEvents } from "../../contract/events/schedule-events.ts";
-import { factsOf, isHeardBy } from "../../contract/events.ts";
+import { factsOf, movesChart } from "../../contract/events.ts";
 import { type Gate, gateIdOf, isOpenGate } from "../../contract/gate.ts";
 import { neverDue } from "../../contract/instant.ts";
 import { requestKey } from "../../contract/intent.ts";
@@ -228,7 +228,7 @@ function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): readonl
 
 function changedBy({ gates }: WorkflowRecord, { type, step_id, payload }: EventDraft): readonly string[] {
   const facts = factsOf(type);
-  if (isHeardBy("gate", facts))
+  if (movesChart("gate", facts))
     return ["gate_id" in payload ? (payload.gate_id as string) : (payload as { gate: Gate }).gate.gate_id];
   // What policy says of the call that an open gate shows is a part of the gate.
   if (type === "POLICY_DECIDED" && payload.stage === "action") return [gateIdOf(String(step_id))];

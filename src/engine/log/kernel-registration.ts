@@ -14,10 +14,10 @@ import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { KernelClock } from "../actors/kernel-clock.ts";
 
 /** Returns the interval of heartbeats and of the search for free workflows: two fall into the time of a lease. */
-export const beatMs = (leaseMs: number): number => Math.ceil(leaseMs / 3);
+export const heartbeatMs = (leaseMs: number): number => Math.ceil(leaseMs / 3);
 
 export interface RegistrationParts {
-  readonly store: Pick<LedgerStore, "beat">;
+  readonly store: Pick<LedgerStore, "heartbeat">;
   readonly clock: Pick<KernelClock, "now" | "elapsed">;
   readonly owner: string;
   readonly leaseMs: number;
@@ -28,7 +28,7 @@ export class KernelRegistration {
   readonly leaseMs: number;
   readonly #parts: RegistrationParts;
   /** The instant of the last heartbeat. Before the first one there is nothing to lose. */
-  #toldAt: { readonly now: number; readonly elapsed: number } | null = null;
+  #renewedAt: { readonly now: number; readonly elapsed: number } | null = null;
   #lost: () => void = () => undefined;
 
   constructor(parts: RegistrationParts) {
@@ -37,37 +37,37 @@ export class KernelRegistration {
     this.leaseMs = parts.leaseMs;
   }
 
-  onLost(hear: () => void): void {
-    this.#lost = hear;
+  onLost(listener: () => void): void {
+    this.#lost = listener;
   }
 
   /** Returns whether no other process can have taken this kernel for dead. */
-  get stands(): boolean {
-    return this.#toldAt !== null && this.ageMs < this.leaseMs;
+  get isValid(): boolean {
+    return this.#renewedAt !== null && this.ageMs < this.leaseMs;
   }
 
   /** Returns the time since the last heartbeat, in ms; 0 before the first one. */
   get ageMs(): number {
-    if (this.#toldAt === null) return 0;
+    if (this.#renewedAt === null) return 0;
     const { clock } = this.#parts;
-    return Math.max(clock.now() - this.#toldAt.now, clock.elapsed() - this.#toldAt.elapsed);
+    return Math.max(clock.now() - this.#renewedAt.now, clock.elapsed() - this.#renewedAt.elapsed);
   }
 
   /** Sends a heartbeat; false if everything was lost. Simultaneous calls share one. @throws the store's error. */
-  readonly beat = singleFlight(() => this.#beat());
+  readonly renew = singleFlight(() => this.#renew());
 
   /** Makes sure that the registration is valid; false if everything was lost. */
-  async hold(): Promise<boolean> {
-    while (!this.stands) if (!(await this.beat())) return false;
+  async confirm(): Promise<boolean> {
+    while (!this.isValid) if (!(await this.renew())) return false;
     return true;
   }
 
-  async #beat(): Promise<boolean> {
+  async #renew(): Promise<boolean> {
     const { store, clock, owner, leaseMs } = this.#parts;
     const askedAt = { now: clock.now(), elapsed: clock.elapsed() };
-    const known = await store.beat(owner, askedAt.now, leaseMs);
-    const isFirst = this.#toldAt === null;
-    this.#toldAt = askedAt;
+    const known = await store.heartbeat(owner, askedAt.now, leaseMs);
+    const isFirst = this.#renewedAt === null;
+    this.#renewedAt = askedAt;
     if (!known && !isFirst) this.#lost();
     return known || isFirst;
   }

@@ -15,7 +15,7 @@ import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { Logger } from "../../ports/telemetry.ts";
 import type { Timers } from "../actors/timers.ts";
 import { yieldToEventLoop } from "../actors/yield-to-event-loop.ts";
-import { beatMs, type KernelRegistration } from "./kernel-registration.ts";
+import { heartbeatMs, type KernelRegistration } from "./kernel-registration.ts";
 import type { WorkflowLog } from "./workflow-log.ts";
 
 export interface LeaseKeeperOptions {
@@ -23,7 +23,7 @@ export interface LeaseKeeperOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
-  readonly life: KernelRegistration;
+  readonly registration: KernelRegistration;
   readonly tailPollMs: number;
   /** Logs that are awake here. */
   readonly logs: () => readonly WorkflowLog[];
@@ -35,8 +35,8 @@ export interface LeaseKeeperOptions {
   readonly onLeaseLost: (log: WorkflowLog) => void;
 }
 
-const leaseRef = moduleRef(4, "lease_keeper", "beat");
-const notTold = "the store could not be told that this process lives";
+const leaseRef = moduleRef(4, "lease_keeper", "heartbeat");
+const unreported = "the store could not be told that this process lives";
 /** Logs that are looked at before others run. */
 const atOnce = 16;
 
@@ -49,30 +49,30 @@ export class LeaseKeeper {
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
-    options.life.onLost(() => this.#loseAll());
+    options.registration.onLost(() => this.#loseAll());
   }
 
   /** Registers this process with the others, so that each takes over the workflows of one that dies. */
   async follow(): Promise<void> {
-    const { store, life, onGone } = this.#options;
-    const ask = this.#attempt(() => life.beat(), notTold);
-    const gone = (owner: string): void => (owner === life.owner ? ask() : onGone());
-    await store.follow?.(life.owner, { committed: (streams) => this.#heard(streams), gone });
-    await life.beat();
+    const { store, registration, onGone } = this.#options;
+    const ask = this.#attempt(() => registration.renew(), unreported);
+    const gone = (owner: string): void => (owner === registration.owner ? ask() : onGone());
+    await store.follow?.(registration.owner, { committed: (streams) => this.#received(streams), gone });
+    await registration.renew();
   }
 
   /** Gives back workflows that are held without work at two looks: one that was taken just now is not awake yet. */
   async giveBack(): Promise<void> {
-    const { store, life, logs } = this.#options;
-    const held = await store.held(life.owner);
+    const { store, registration, logs } = this.#options;
+    const held = await store.held(registration.owner);
     const awake = new Set(logs().map(({ identity }) => identity.workflow_id));
     const idle = held.filter(({ workflow_id }) => !awake.has(workflow_id));
     const again = idle.filter(({ workflow_id, epoch }) => this.#strays.get(workflow_id) === epoch);
     this.#strays = new Map(idle.map(({ workflow_id, epoch }) => [workflow_id, epoch]));
-    for (const { workflow_id, epoch } of again) await store.release(workflow_id, { owner: life.owner, epoch });
+    for (const { workflow_id, epoch } of again) await store.release(workflow_id, { owner: registration.owner, epoch });
   }
 
-  #heard(streams: readonly string[]): void {
+  #received(streams: readonly string[]): void {
     if (this.#stopped) return;
     const { logs, onUpdate } = this.#options;
     onUpdate();
@@ -107,23 +107,23 @@ export class LeaseKeeper {
   #keepsWatching(): boolean {
     if (!this.#stopped && this.#options.logs().length > 0) return true;
     this.#watching = false;
-    for (const name of ["beat", "tail"]) this.#options.timers.alarm(name, null, () => undefined);
+    for (const name of ["heartbeat", "tail"]) this.#options.timers.alarm(name, null, () => undefined);
     return false;
   }
 
   #armBeat(): void {
-    const { timers, clock, life } = this.#options;
+    const { timers, clock, registration } = this.#options;
     timers.upkeep(
-      "beat",
-      clock.now() + beatMs(life.leaseMs),
-      this.#attempt(() => this.#beat(), notTold),
+      "heartbeat",
+      clock.now() + heartbeatMs(registration.leaseMs),
+      this.#attempt(() => this.#heartbeat(), unreported),
     );
   }
 
-  async #beat(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     if (!this.#keepsWatching()) return;
     this.#armBeat();
-    await this.#options.life.beat();
+    await this.#options.registration.renew();
   }
 
   /** Fails all logs, because another process has taken this one for dead. */

@@ -47,12 +47,12 @@ function sealOne(waiting: Posting): (Posting & { readonly entry: Append }) | nul
 export type WriterLimits = Pick<Limits, "maxBatch" | "maxBurst">;
 
 /** The lease state of a writer that holds no workflows. */
-const ownerless: Pick<KernelRegistration, "stands" | "hold"> = { stands: true, hold: async () => true };
+const ownerless: Pick<KernelRegistration, "isValid" | "confirm"> = { isValid: true, confirm: async () => true };
 
 export function createLedgerWriter(
   store: LedgerStore,
   { maxBatch, maxBurst }: WriterLimits,
-  life = ownerless,
+  registration = ownerless,
 ): LedgerWriter {
   let queue: Posting[] = [];
   let busy = false;
@@ -67,10 +67,10 @@ export function createLedgerWriter(
   };
 
   const flush = async (): Promise<void> => {
-    const refused = life.stands ? null : await askFirst(life);
+    const refused = registration.isValid ? null : await askFirst(registration);
     const next = queue.slice(0, maxBatch);
     queue = queue.slice(maxBatch);
-    const told =
+    const reported =
       refused === null
         ? await appendAll(store, next)
         : next.map(
@@ -79,7 +79,7 @@ export function createLedgerWriter(
                 reject(refused.error),
           );
     // Each resumed waiter continues at once; its next append joins the next transaction.
-    for (const [i, tell] of told.entries()) {
+    for (const [i, tell] of reported.entries()) {
       if (i > 0 && i % maxBurst === 0) await yieldToEventLoop();
       tell();
     }
@@ -108,8 +108,8 @@ export function createLedgerWriter(
 }
 
 /** Logs that failed because of it refuse to be sealed. */
-const askFirst = (life: Pick<KernelRegistration, "hold">): Promise<{ readonly error: unknown } | null> =>
-  life.hold().then(
+const askFirst = (registration: Pick<KernelRegistration, "confirm">): Promise<{ readonly error: unknown } | null> =>
+  registration.confirm().then(
     () => null,
     (error: unknown) => ({ error }),
   );

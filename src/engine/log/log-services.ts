@@ -25,7 +25,7 @@ export interface LogServices {
   readonly writer: LedgerWriter;
   readonly read: (workflowId: string, after: number) => Promise<readonly TurnRow[]>;
   /** The registration of this process, in whose name workflows are held. */
-  readonly life: KernelRegistration;
+  readonly registration: KernelRegistration;
   readonly halts: Pick<HaltRegistry, "of" | "refresh">;
   /** Whether rows on which nothing outside depends may be committed without a sync. */
   readonly mayBeLazy: boolean;

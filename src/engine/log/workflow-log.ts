@@ -96,7 +96,7 @@ export class WorkflowLog {
 
   /** Returns whether no other process can have taken the workflow: this one sent its heartbeat in time. */
   get isHeld(): boolean {
-    return this.#lease !== null && this.#lost === null && this.#services.life.stands;
+    return this.#lease !== null && this.#lost === null && this.#services.registration.isValid;
   }
 
   /** Returns whether the store may name this kernel as the holder. */
@@ -279,7 +279,7 @@ export class WorkflowLog {
     if (this.#services.mayBeLazy && this.#waiting.length === 0 && this.#listener?.mayBeLazy() === true)
       entry.lazy = true;
     if (this.#lease !== null) entry.lease = this.#lease;
-    else if (!this.#elsewhere) entry.claim = this.#services.life.owner;
+    else if (!this.#elsewhere) entry.claim = this.#services.registration.owner;
     return { entry, events, known: headAfter(this.#known, indexes) };
   }
 
@@ -294,12 +294,12 @@ export class WorkflowLog {
   #appended(receipt: AppendReceipt, sealed: Sealed): void {
     this.#flushing = false;
     if (!receipt.ok) return this.#refused(receipt.reason);
-    const { life } = this.#services;
+    const { registration } = this.#services;
     const held = heldLease(sealed.entry, receipt.epoch);
-    if (held === null || life.stands) return this.#taken(held, sealed);
+    if (held === null || registration.isValid) return this.#taken(held, sealed);
     // The lease ran out before the result arrived: the store is asked whether another process has continued.
     this.#flushing = true;
-    life.hold().then(
+    registration.confirm().then(
       (kept) => {
         this.#flushing = false;
         if (!kept) return this.#refused("fenced");

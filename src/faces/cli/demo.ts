@@ -123,13 +123,13 @@ async function offerWaiting(
   { terminal, options }: Session<DemoOptions>,
 ): Promise<"take" | "leave" | "draft"> {
   const since = describeTime(state.accepted_at, terminal.now());
-  const told = `Notes of this repository wait for a person, drafted ${since} (${state.workflow_id}).`;
+  const reported = `Notes of this repository wait for a person, drafted ${since} (${state.workflow_id}).`;
   const review = commandLine(options, "review", "--workflow", state.workflow_id);
   if (!terminal.interactive || options.yes) {
-    terminal.print(`${told}\n  ${review}`);
+    terminal.print(`${reported}\n  ${review}`);
     return "draft";
   }
-  terminal.print(told);
+  terminal.print(reported);
   for (;;) {
     const answer = await terminal.ask("Take them up? y, n, or d to draft others: ");
     terminal.signal.throwIfAborted();

@@ -116,8 +116,8 @@ const traceColumns: readonly Column<StepTrace>[] = [
 ];
 
 function describeAttempts({ attempts }: StepTrace): string {
-  const told = attempts.map(({ outcome, duration_ms }) =>
+  const reported = attempts.map(({ outcome, duration_ms }) =>
     duration_ms === null ? outcome : `${outcome} ${duration_ms} ms`,
   );
-  return told.join(", ") || "-";
+  return reported.join(", ") || "-";
 }

@@ -186,8 +186,8 @@ function printHidden(gate: ListedGate, { terminal, options }: Session): void {
   const head = showLine(`${gate.gate_id} of ${gate.workflow_id}, ${gate.operator}: fields of the payload`);
   // A continued line is indented to a column at which no field begins, so that no value can look like another field.
   const fields = hidden.split("\n").flatMap((line) => wrapLine(line, terminal.columns - 2, "    "));
-  const told = isCut ? `all of it:\n  ${commandLine(options, "show", gate.workflow_id)}` : fields.join("\n");
-  terminal.print(`\n${wrapLines(head, terminal.columns)}\n${indent(told)}`);
+  const reported = isCut ? `all of it:\n  ${commandLine(options, "show", gate.workflow_id)}` : fields.join("\n");
+  terminal.print(`\n${wrapLines(head, terminal.columns)}\n${indent(reported)}`);
 }
 
 const gateColumns = ({ now }: Terminal): readonly Column<Gate>[] => [

@@ -26,8 +26,8 @@ export class UsageError extends Error {
 export function reportError(thrown: unknown, terminal: Terminal, json: boolean): number {
   if (thrown instanceof Interrupted) return reportInterrupted(thrown, terminal);
   if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
-  const told = json ? toJsonText(problemOf(thrown)) : renderThrown(thrown);
-  if (told !== null) terminal.complain(told);
+  const reported = json ? toJsonText(problemOf(thrown)) : renderThrown(thrown);
+  if (reported !== null) terminal.complain(reported);
   return isWrongUsage(thrown) ? 2 : 1;
 }
 

@@ -80,8 +80,8 @@ function runAction({ action, name }: ActionArguments, session: Session<ScheduleO
   return withKernel(session, async (context) => {
     const answer = await change(context, { action, name }, session.options);
     if (session.options.json) return printJson(session, answer);
-    const told = "schedule" in answer ? describe(answer.schedule, session.terminal) : `${name} is deleted`;
-    session.terminal.print(told);
+    const reported = "schedule" in answer ? describe(answer.schedule, session.terminal) : `${name} is deleted`;
+    session.terminal.print(reported);
   });
 }
 

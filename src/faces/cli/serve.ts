@@ -38,7 +38,7 @@ import {
 import { readVersion } from "./read-version.ts";
 import { toJsonText } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
-import { isToldToEnd, type Terminal } from "./terminal.ts";
+import { isAskedToEnd, type Terminal } from "./terminal.ts";
 
 interface ServeOptions extends CommonOptions, AnswerGates {
   /** The address to listen on. */
@@ -176,12 +176,12 @@ async function serve(
   const { signal } = terminal;
   if (!signal.aborted) await once(signal, "abort");
   app.drain();
-  const isTold = isToldToEnd(signal.reason);
-  if (isTold) await sleep(options.linger * 1000);
+  const isReported = isAskedToEnd(signal.reason);
+  if (isReported) await sleep(options.linger * 1000);
   await mcp.close();
-  await server.close({ graceMs: isTold ? graceMs : 0 });
+  await server.close({ graceMs: isReported ? graceMs : 0 });
   observer.stop();
-  if (!isTold) throw signal.reason;
+  if (!isReported) throw signal.reason;
 }
 
 /** The time for requests under way after the server has stopped taking new ones, in ms. */

@@ -125,7 +125,7 @@ export class OutputError extends Error {
 
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 /** Returns whether the program was told to end by SIGTERM; following it is not a failure. */
-export const isToldToEnd = (reason: unknown): boolean =>
+export const isAskedToEnd = (reason: unknown): boolean =>
   reason instanceof Interrupted && reason.exitCode === signalCodes.SIGTERM;
 
 /**

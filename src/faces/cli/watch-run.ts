@@ -31,7 +31,7 @@ export async function watchRun({ kernel, workflowId, after = 0 }: Watched, sessi
   const signal = AbortSignal.any([watch.signal, session.terminal.signal]);
   const steps = kernel.progress(workflowId, { after, signal });
   // An error of the workflow is reported by the wait for it, not by its progress.
-  const told = session.options.json ? null : printProgress(steps, session.terminal).catch(() => undefined);
+  const reported = session.options.json ? null : printProgress(steps, session.terminal).catch(() => undefined);
   try {
     const state = await Promise.race([kernel.settled(workflowId), lookForRest(kernel, workflowId, signal)]);
     // A kernel that is being stopped resolves all waits; the workflow is not at rest then.
@@ -39,7 +39,7 @@ export async function watchRun({ kernel, workflowId, after = 0 }: Watched, sessi
     return state;
   } finally {
     watch.abort();
-    await told;
+    await reported;
     if (session.terminal.live) session.terminal.write(eraseLine);
   }
 }

@@ -141,13 +141,13 @@ function describeUnknown(name: string, known: readonly string[]): string {
   return near === null ? `this address takes ${known.join(", ")}` : `did you mean ${near}?`;
 }
 
-const maxTold = 8;
+const maxNamed = 8;
 const maxNameChars = 64;
 
 function refuseQuery(errors: readonly FieldError[]): never {
-  const told = errors
-    .slice(0, maxTold)
+  const reported = errors
+    .slice(0, maxNamed)
     .map(({ parameter = "", detail }) => ({ parameter: parameter.slice(0, maxNameChars).toWellFormed(), detail }));
-  const message = `query: ${told.map(({ parameter, detail }) => `${parameter}: ${detail}`).join("; ")}`;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, queryRef, { detail: { errors: told } }));
+  const message = `query: ${reported.map(({ parameter, detail }) => `${parameter}: ${detail}`).join("; ")}`;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, queryRef, { detail: { errors: reported } }));
 }

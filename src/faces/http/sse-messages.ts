@@ -63,12 +63,12 @@ export function messagesOf(items: ItemSource, making: Making): SseMessages {
 /** Readers of one channel receive the same frozen items, whose message is made once. */
 const messages = new WeakMap<object, Uint8Array>();
 
-function encodeMessage(told: StreamItem, { event, maxBytes }: Making): Uint8Array {
-  const { sequence, item } = told;
+function encodeMessage(reported: StreamItem, { event, maxBytes }: Making): Uint8Array {
+  const { sequence, item } = reported;
   const shared = typeof item === "object" && item !== null && Object.isFrozen(item) ? item : null;
   const made = shared === null ? undefined : messages.get(shared);
   if (made !== undefined) return made;
-  if (!isShortJson(item, maxBytes)) refuse(told, maxBytes);
+  if (!isShortJson(item, maxBytes)) refuse(reported, maxBytes);
   const id = sequence === null ? "" : `id: ${sequence}\n`;
   const bytes = encoder.encode(`${id}event: ${event}\ndata: ${JSON.stringify(item)}\n\n`);
   if (shared !== null) messages.set(shared, bytes);

@@ -66,11 +66,11 @@ export function readToolArguments(raw: unknown, maxDepth: number): JsonObject {
 
 export function addTools(server: Server, context: McpContext, declared: Declared): void {
   const { logger, limits } = context.options;
-  let told: string | null = null;
+  let reported: string | null = null;
   server.setRequestHandler("tools/list", ({ params }) =>
     orProtocolError(logger, async () => {
       const tools = await listTools(context);
-      told = namesOf(tools);
+      reported = namesOf(tools);
       const shown = (await mayUse(context)) ? tools : await ownTools(context);
       const { items, nextCursor } = pageOf(shown, params?.cursor, limits.maxPage);
       return { tools: items.map(describeTool) as never, ...(nextCursor !== undefined && { nextCursor }) };
@@ -81,8 +81,8 @@ export function addTools(server: Server, context: McpContext, declared: Declared
     const tool = await orProtocolError(logger, async () => toolIn(tools, params.name));
     readQuestionState(ctx, tool.name);
     const names = namesOf(tools);
-    const isStale = told !== null && told !== names;
-    told = isStale ? names : told;
+    const isStale = reported !== null && reported !== names;
+    reported = isStale ? names : reported;
     if (isStale) await server.sendToolListChanged();
     return callTool(context, tool, { raw: params.arguments, ctx, declared });
   });

@@ -76,11 +76,12 @@ async function answerRest(
 
 /** Returns the tool result of a workflow in its present state. */
 export function resultOf(state: WorkflowState) {
-  const told = toMcpWorkflow(state);
-  const texts = [...(told.text === "" ? [] : [told.text]), describeWorkflow(state), ...describeOutcomes(state)];
+  const reported = toMcpWorkflow(state);
+  const texts = [...(reported.text === "" ? [] : [reported.text]), describeWorkflow(state), ...describeOutcomes(state)];
   const failed = state.state === "failed" || state.state === "cancelled" ? { isError: true } : {};
-  const error = told.error === undefined ? [] : [`${told.error.code}: ${told.error.message}. ${told.error.next}`];
-  return { ...structured(told, [...error, ...texts]), ...failed };
+  const error =
+    reported.error === undefined ? [] : [`${reported.error.code}: ${reported.error.message}. ${reported.error.next}`];
+  return { ...structured(reported, [...error, ...texts]), ...failed };
 }
 
 /** Describes outcomes as text, if the workflow has no text of its own. */
@@ -92,10 +93,10 @@ function describeOutcomes({ state, response, outcomes }: WorkflowState): readonl
 /** Returns a function that reports progress if the client asked for it; each value is higher than the last. */
 export function progressReporter({ mcpReq }: ServerContext): (progress: KernelProgress) => Promise<void> {
   const progressToken = mcpReq._meta?.progressToken;
-  let told = -1;
+  let reported = -1;
   return async ({ percent, stage, current_step: step }) => {
-    if (progressToken === undefined || percent <= told) return;
-    told = percent;
+    if (progressToken === undefined || percent <= reported) return;
+    reported = percent;
     const message = step === null ? stage : `${stage}: ${step.name}`;
     await mcpReq.notify({
       method: "notifications/progress",

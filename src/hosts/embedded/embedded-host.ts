@@ -8,7 +8,7 @@
  */
 import { neverDue } from "../../contract/instant.ts";
 import { callAside } from "../../contract/maybe-promise.ts";
-import { beatMs } from "../../engine/log/kernel-registration.ts";
+import { heartbeatMs } from "../../engine/log/kernel-registration.ts";
 import type { Host, HostWork, Rested } from "../../ports/host.ts";
 import type { TakeUpKind } from "../../ports/ledger-store.ts";
 
@@ -106,7 +106,7 @@ export class EmbeddedHost implements Host {
     if (this.#stopped) return;
     upkeep(
       "recovery",
-      clock.now() + beatMs(limits.leaseMs),
+      clock.now() + heartbeatMs(limits.leaseMs),
       this.#attempt(() => this.start(), "abandoned workflows could not be read"),
     );
   }

@@ -64,7 +64,7 @@ export async function serveDrives(
 const logTo =
   (logger: Logger): NonNullable<EndpointOptions["logger"]> =>
   ({ level, context }, ...parts) => {
-    const detail = { invocation: context?.invocationId, said: parts.map(String) };
+    const detail = { invocation: context?.invocationId, recorded: parts.map(String) };
     if (level === "error" || level === "warn") logger.warn(detail, "the dispatcher's SDK");
     else logger.debug(detail, "the dispatcher's SDK");
   };

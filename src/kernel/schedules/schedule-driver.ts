@@ -19,7 +19,7 @@ import { isTerminal } from "../../contract/workflow.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import type { Timers } from "../../engine/actors/timers.ts";
-import { beatMs } from "../../engine/log/kernel-registration.ts";
+import { heartbeatMs } from "../../engine/log/kernel-registration.ts";
 import type { TenantAppend } from "../../engine/log/tenant-log.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { loadInstants } from "../../protocol/schedule-instants.ts";
@@ -67,7 +67,7 @@ export class ScheduleDriver {
     const { timers, runtime } = this.#parts;
     if (this.#stopped) return;
     this.#started = true;
-    const again = runtime.clock.now() + beatMs(runtime.limits.leaseMs);
+    const again = runtime.clock.now() + heartbeatMs(runtime.limits.leaseMs);
     timers.upkeep("schedules", again, () => this.start());
     this.wake();
   }

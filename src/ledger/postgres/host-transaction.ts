@@ -26,7 +26,7 @@ export interface HostClient {
 export interface TransactionPool<Client extends HostClient = HostClient> {
   connect(): Promise<Client & { release(destroy?: boolean): void }>;
   /** Reports each connection before it is lent. */
-  on?(event: "acquire", hear: (client: { on(event: "error", hear: () => void): unknown }) => void): unknown;
+  on?(event: "acquire", listener: (client: { on(event: "error", listener: () => void): unknown }) => void): unknown;
 }
 
 /**

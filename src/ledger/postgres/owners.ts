@@ -30,7 +30,7 @@ export interface Entered {
   beats: number;
 }
 
-type Owning = Pick<LedgerStore, "beat" | "claim" | "takeUp" | "release" | "held">;
+type Owning = Pick<LedgerStore, "heartbeat" | "claim" | "takeUp" | "release" | "held">;
 
 /** A smaller deviation may be the latency of an answer. */
 const leastApartMs = 1_000;
@@ -44,7 +44,7 @@ export function createOwners({ read, write }: Run, entered: () => Entered): Owni
     aheadMs = Math.abs(apartMs) < leastApartMs ? 0 : apartMs;
     if (Math.abs(aheadMs) <= mostApartMs) return;
     const [by, than] = [Math.round(Math.abs(aheadMs) / 1000), aheadMs < 0 ? "behind" : "ahead of"];
-    const place = { name: entered().name, fn: "beat" };
+    const place = { name: entered().name, fn: "heartbeat" };
     throw ledgerFailure("T0_LEDGER_CLOCK", `has a clock that is ${by} s ${than} this machine's`, place);
   };
   const prolong = async (on: Runner, owner: string, until: () => number): Promise<boolean> => {
@@ -56,12 +56,12 @@ export function createOwners({ read, write }: Run, entered: () => Entered): Owni
     return known !== undefined;
   };
   return {
-    beat: async (owner, now, ttlMs) => {
+    heartbeat: async (owner, now, ttlMs) => {
       const until = () => putRight(now + ttlMs);
-      const ask = () => read("beat", (on) => prolong(on, owner, until));
+      const ask = () => read("heartbeat", (on) => prolong(on, owner, until));
       // A late process has had its connections closed, and finds that out by using one.
       if (await ask().catch(ask)) return true;
-      await write("beat", (on) => enter(on, owner, { ...entered(), now: putRight(now), until: until() }));
+      await write("heartbeat", (on) => enter(on, owner, { ...entered(), now: putRight(now), until: until() }));
       return false;
     },
     claim: (workflowId, owner, now) =>
@@ -97,7 +97,7 @@ interface Entering extends Entered {
 async function enter(on: Runner, owner: string, { name, session, lock, now, until }: Entering): Promise<void> {
   await on.query(statement("strikeOffOther", owner, session, now, lock()));
   if ((await firstOf(on, statement("enterOwners", owner, session, until, lock()))) === undefined)
-    throw ledgerFailure("T0_LEDGER_LOCKED", `has a living owner called ${owner} already`, { name, fn: "beat" });
+    throw ledgerFailure("T0_LEDGER_LOCKED", `has a living owner called ${owner} already`, { name, fn: "heartbeat" });
   await on.query(statement("freeHeld", owner));
 }
 

@@ -33,11 +33,11 @@ export function dumpIndexes({ db, statements }: Connection): StoredIndexes {
 
 function readTable(db: DatabaseSync, name: string): IndexTable {
   const columns = db.prepare("SELECT name, pk FROM pragma_table_info(?) ORDER BY pk").all(name);
-  const told = columns.filter((column) => besideTheLog[name]?.includes(column["name"] as string) !== true);
-  const list = told.map((column) => quote(column["name"] as string)).join(", ");
+  const compared = columns.filter((column) => besideTheLog[name]?.includes(column["name"] as string) !== true);
+  const list = compared.map((column) => quote(column["name"] as string)).join(", ");
   return {
     name,
-    key: told.filter(({ pk }) => Number(pk) > 0).map((column) => column["name"] as string),
+    key: compared.filter(({ pk }) => Number(pk) > 0).map((column) => column["name"] as string),
     rows: db.prepare(`SELECT ${list} FROM ${quote(name)}`).all() as IndexTable["rows"],
   };
 }

@@ -23,13 +23,13 @@ export interface Beat {
 }
 
 /** Renews an owner; false if the owner is new. @throws KernelErrorException T0_LEDGER_LOCKED. */
-export function beatOwner(connection: Connection, { owner, now, ttlMs, path }: Beat): boolean {
+export function heartbeatOwner(connection: Connection, { owner, now, ttlMs, path }: Beat): boolean {
   const { statements, heads, mark } = connection;
   return writeAll(connection, () => {
     if (Number(statements.prolong.run(now + ttlMs, owner, mark).changes) === 1) return true;
     const other = statements.findOwner.get(owner);
     if (other !== undefined && (other["expires_at"] as number) > now && !isOver(other["session"] as string))
-      throw ledgerFailure("T0_LEDGER_LOCKED", `has a living owner called ${owner} already`, { path, fn: "beat" });
+      throw ledgerFailure("T0_LEDGER_LOCKED", `has a living owner called ${owner} already`, { path, fn: "heartbeat" });
     statements.strikeOff.run(owner);
     statements.freeHeld.run(owner);
     statements.enter.run(owner, mark, now + ttlMs);

@@ -15,7 +15,7 @@ import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
 import { Durability } from "./durability.ts";
 import { isUnwritable, ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
-import { beatOwner, claimLease, releaseLease, takeUp } from "./leases.ts";
+import { claimLease, heartbeatOwner, releaseLease, takeUp } from "./leases.ts";
 import { markProcess } from "./process-mark.ts";
 import { countGates, countHeads, defineSearch, listGates, listHeads, readHeads, searchHeads } from "./read-lists.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
@@ -172,7 +172,7 @@ type WorkflowIndex =
   | "listHeads"
   | "searchHeads"
   | "countHeads"
-  | "beat"
+  | "heartbeat"
   | "claim"
   | "takeUp"
   | "release"
@@ -190,7 +190,7 @@ function createWorkflowIndex(path: string, run: Run): Pick<LedgerStore, Workflow
     listHeads: (page) => run("listHeads", (on) => listHeads(on, page)),
     searchHeads: (page) => run("searchHeads", (on) => searchHeads(on, page)),
     countHeads: (selection) => run("countHeads", (on) => countHeads(on, selection)),
-    beat: (owner, now, ttlMs) => run("beat", (on) => beatOwner(on, { owner, now, ttlMs, path })),
+    heartbeat: (owner, now, ttlMs) => run("heartbeat", (on) => heartbeatOwner(on, { owner, now, ttlMs, path })),
     claim: (workflowId, owner, now) => run("claim", (on) => claimLease(on, { workflowId, owner, now })),
     takeUp: (kind, owner, now, limit) => run("takeUp", (on) => takeUp(on, { kind, owner, now, limit })),
     release: (workflowId, lease) => run("release", (on) => releaseLease(on, workflowId, lease)),

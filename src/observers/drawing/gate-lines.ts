@@ -59,8 +59,8 @@ const lineOfReason = ({ source, rule, reason }: GateReason): string =>
 function linesOfDoubt({ doubt }: Gate): readonly string[] {
   if (doubt === undefined) return [];
   const { called_at, error } = doubt;
-  const told = error === null ? ["gave no answer"] : failureLines(error).map((line) => `threw ${line}`);
-  return [`called at ${called_at ?? "a time that is not on record"}`, ...told].map(showLine);
+  const reported = error === null ? ["gave no answer"] : failureLines(error).map((line) => `threw ${line}`);
+  return [`called at ${called_at ?? "a time that is not on record"}`, ...reported].map(showLine);
 }
 
 /** A picture names the first changes; the gate itself shows all of them. */

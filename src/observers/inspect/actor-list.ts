@@ -56,19 +56,19 @@ export const rootId = "kernel";
 
 export class ActorList {
   readonly #actors = new Map<string, Actor>();
-  #told: Inspection[] = [];
-  #occasion = { id: "", createdAt: "0", told: 0 };
+  #reported: Inspection[] = [];
+  #occasion = { id: "", createdAt: "0", reported: 0 };
 
   /** Begins the messages of an event: with an id of its own, and the instant in epoch ms. */
   at(id: string, ms: number): void {
-    this.#occasion = { id, createdAt: String(ms), told: 0 };
+    this.#occasion = { id, createdAt: String(ms), reported: 0 };
   }
 
   /** Returns the messages since the last call. */
   take(): readonly Inspection[] {
-    const told = this.#told;
-    this.#told = [];
-    return told;
+    const reported = this.#reported;
+    this.#reported = [];
+    return reported;
   }
 
   has(id: string): boolean {
@@ -81,7 +81,7 @@ export class ActorList {
     this.#actors.set(id, actor);
     const definition = kind === null ? JSON.stringify({ id: name }) : definitions[kind];
     const parentId = parent === null ? {} : { parentId: parent };
-    this.#told.push({
+    this.#reported.push({
       type: "@xstate.actor",
       ...this.#head(id),
       name,
@@ -91,8 +91,8 @@ export class ActorList {
     });
   }
 
-  hear(id: string, sourceId: string, event: ActorEvent): void {
-    this.#told.push({ type: "@xstate.event", ...this.#head(id), sourceId, event });
+  receive(id: string, sourceId: string, event: ActorEvent): void {
+    this.#reported.push({ type: "@xstate.event", ...this.#head(id), sourceId, event });
   }
 
   /**
@@ -132,13 +132,13 @@ export class ActorList {
   }
 
   #stand(id: string, actor: Actor, event: ActorEvent): void {
-    this.#told.push({ type: "@xstate.snapshot", ...this.#head(id), event, snapshot: snapshotOf(actor) });
+    this.#reported.push({ type: "@xstate.snapshot", ...this.#head(id), event, snapshot: snapshotOf(actor) });
   }
 
   #head(sessionId: string) {
     const { id, createdAt } = this.#occasion;
-    this.#occasion.told += 1;
-    return { sessionId, rootId, createdAt, id: `${id}.${this.#occasion.told}`, _version: inspectionVersion };
+    this.#occasion.reported += 1;
+    return { sessionId, rootId, createdAt, id: `${id}.${this.#occasion.reported}`, _version: inspectionVersion };
   }
 }
 

@@ -52,7 +52,7 @@ export class BusEmitter {
     if (reply === id) this.#asked.set(id, asked);
     if (!wants(trace_id)) return;
     this.#actors.at(`${id}.t${to}`, asked.at);
-    this.#actors.hear(`t${to}`, asked.by, { type: asked.name, signal_id: id, trace_id, kind });
+    this.#actors.receive(`t${to}`, asked.by, { type: asked.name, signal_id: id, trace_id, kind });
   }
 
   #emitAnswer({ from, in_reply_to, result }: Answer, wants: (trace: string) => boolean): void {
@@ -62,7 +62,7 @@ export class BusEmitter {
     const { status, error, metrics } = result;
     const code = error !== null && isErrorCode(error.code) ? { code: error.code } : {};
     this.#actors.at(`${in_reply_to}.answer`, asked.at + metrics.duration_ms);
-    this.#actors.hear(asked.by, `t${from}`, { type: `${asked.name}.${status}`, signal_id: in_reply_to, ...code });
+    this.#actors.receive(asked.by, `t${from}`, { type: `${asked.name}.${status}`, signal_id: in_reply_to, ...code });
   }
 }
 

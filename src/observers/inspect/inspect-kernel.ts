@@ -17,7 +17,7 @@ import type { Inspection } from "../../contract/inspection.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { isTerminal } from "../../contract/workflow.ts";
-import type { BusItem, Kernel, ToldItem } from "../../index.ts";
+import type { BusItem, FeedUpdate, Kernel } from "../../index.ts";
 import { type Viewing, viewing } from "../../protocol/viewing.ts";
 import { BusEmitter } from "./emit-bus.ts";
 import { createQueue, merge, type Source } from "./merge.ts";
@@ -78,11 +78,11 @@ export function inspectKernel(kernel: Kernel, given: InspectOptions = {}): Inspe
     const close = new AbortController();
     const signals = [close.signal, signal, options.signal].filter((one) => one !== undefined);
     const open = (ended: AbortSignal) => {
-      async function* told() {
+      async function* reported() {
         viewers.add(close);
         yield* view({ kernel, options, signal: ended });
       }
-      return told();
+      return reported();
     };
     return viewing(open, { signal: AbortSignal.any(signals), onLeave: () => void viewers.delete(close) });
   };
@@ -162,7 +162,7 @@ function tracesOf({ workflows, sample }: Read) {
 function emitLimit(player: Player, limit: "full" | { readonly skipped: number }, ms: number): readonly Inspection[] {
   player.actors.at(`limit-${ms}`, ms);
   const event = limit === "full" ? { type: "INSPECTOR_FULL" } : { type: "SIGNALS_SKIPPED", count: limit.skipped };
-  player.actors.hear("kernel", "t6", event);
+  player.actors.receive("kernel", "t6", event);
   return player.actors.take();
 }
 
@@ -211,7 +211,7 @@ async function* awakeEvents({ kernel, options, signal }: View, player: Player): 
  * Returns the events of a turn that are not known yet; null if there are others in between, which are read from the
  * ledger.
  */
-function updatesOf({ events }: ToldItem & { type: "workflow" }, after: number): readonly LedgerEvent[] | null {
+function updatesOf({ events }: FeedUpdate & { type: "workflow" }, after: number): readonly LedgerEvent[] | null {
   if (events === undefined || (events[0]?.sequence ?? 0) > after + 1) return null;
   return events.filter(({ sequence }) => sequence > after);
 }

@@ -12,20 +12,20 @@ import { singleFlight } from "../../contract/single-flight.ts";
 const keepRef = moduleRef(6, "inspect", "keep_items");
 
 export function keepItems<T>(source: AsyncIterator<T, unknown>, most: number): AsyncIterable<T> {
-  const told: T[] = [];
+  const reported: T[] = [];
   let isOver = false;
   const pull = singleFlight(async () => {
-    if (told.length >= most) refuseMore(most);
+    if (reported.length >= most) refuseMore(most);
     const { done, value } = await source.next();
     if (done === true) isOver = true;
-    else told.push(value);
+    else reported.push(value);
   });
   return {
     async *[Symbol.asyncIterator]() {
       for (let at = 0; ; at += 1) {
-        while (at >= told.length && !isOver) await pull();
-        if (at >= told.length) return;
-        yield told[at] as T;
+        while (at >= reported.length && !isOver) await pull();
+        if (at >= reported.length) return;
+        yield reported[at] as T;
       }
     },
   };

@@ -62,14 +62,14 @@ export async function* limitRate<T>(
   { perSecond, weigh, clock, signal }: RateLimit<T>,
 ): AsyncGenerator<T, void, void> {
   let began = clock.now();
-  let told = 0;
+  let reported = 0;
   for await (const item of items) {
-    if (told >= perSecond) await wait(began + 1_000 - clock.now(), clock, signal);
+    if (reported >= perSecond) await wait(began + 1_000 - clock.now(), clock, signal);
     if (clock.now() >= began + 1_000) {
       began = clock.now();
-      told = 0;
+      reported = 0;
     }
-    told += weigh(item);
+    reported += weigh(item);
     yield item;
   }
 }

@@ -78,9 +78,10 @@ export async function* playAfter(
 ): AsyncGenerator<NumberedInspection, void, void> {
   const player = new Player();
   for await (const event of events) {
-    const told = emitEvent(player, event);
+    const reported = emitEvent(player, event);
     if (event.sequence <= after) continue;
-    for (const [at, item] of told.entries()) yield { sequence: at === told.length - 1 ? event.sequence : null, item };
+    for (const [at, item] of reported.entries())
+      yield { sequence: at === reported.length - 1 ? event.sequence : null, item };
   }
 }
 

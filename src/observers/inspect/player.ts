@@ -13,7 +13,7 @@ import { type Address, addressesOf, type Begun } from "../../../machines/address
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import type { Party } from "../../contract/events/event-row.ts";
-import { factsOf, isHeardBy, typesWhere } from "../../contract/events.ts";
+import { factsOf, movesChart, typesWhere } from "../../contract/events.ts";
 import { hostFunction } from "../../contract/host-object.ts";
 import type { Inspection } from "../../contract/inspection.ts";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
@@ -57,7 +57,7 @@ interface Home extends Begun {
   readonly actions: Map<string, string | null>;
 }
 
-type Delivered = { readonly event: LedgerEvent; readonly heard: ActorEvent; readonly context: JsonObject };
+type Delivered = { readonly event: LedgerEvent; readonly received: ActorEvent; readonly context: JsonObject };
 type Moved = Omit<Address, "chart"> & { readonly chart: Address["chart"] | "action" };
 
 export class Player {
@@ -75,7 +75,7 @@ export class Player {
 
   tell(event: LedgerEvent): readonly Inspection[] {
     const context = this.#contextOf(event);
-    const delivered: Delivered = { event, heard: { ...context, type: event.event_type }, context };
+    const delivered: Delivered = { event, received: { ...context, type: event.event_type }, context };
     const ms = Date.parse(event.timestamp);
     this.beginHosts(ms);
     this.actors.at(event.event_id, ms);
@@ -128,7 +128,7 @@ export class Player {
   }
 
   #play(delivered: Delivered, home: Home | null): void {
-    const { event, heard, context } = delivered;
+    const { event, received, context } = delivered;
     const moved: readonly Moved[] = home === null ? [] : [...addressesOf(event, home), ...actionsIn(event, home)];
     for (const address of moved) if (address.begins && home !== null) this.#begin(address, home, delivered);
     if (event.event_type === "WORKFLOW_RESTARTED" && home !== null)
@@ -136,21 +136,21 @@ export class Player {
     const hearing = home === null ? [] : moved.filter(({ hears }) => hears).map((address) => sessionOf(address, home));
     const first = this.#sayTo(delivered, home, hearing);
     for (const id of new Set([...(first === null ? [] : [first]), ...hearing]))
-      this.actors.move(id, heard, { moves: hearing.includes(id) ? event.payload : null, context });
-    if (home !== null && ends.has(event.event_type)) this.#end(home, heard);
+      this.actors.move(id, received, { moves: hearing.includes(id) ? event.payload : null, context });
+    if (home !== null && ends.has(event.event_type)) this.#end(home, received);
   }
 
   /** Sends the event to its first receiver, from its sender; and from there to the others. Returns the first. */
-  #sayTo({ event, heard }: Delivered, home: Home | null, hearing: readonly string[]): string | null {
+  #sayTo({ event, received }: Delivered, home: Home | null, hearing: readonly string[]): string | null {
     const { from, to } = arrowOf(event);
     const target = this.#isShown(to) ? this.#nearest(to, event, home) : null;
     const sender = this.#nearest(from, event, home);
     const source = sender === target ? this.#above(sender, home) : sender;
-    if (target !== null) this.actors.hear(target, source, heard);
+    if (target !== null) this.actors.receive(target, source, received);
     const others = hearing.filter((id) => id !== target && id !== source && this.actors.has(id));
     // Parts of the workflow pass on what they receive; operators and tiers do not.
     const passesOn = target !== null && home !== null && `${target}/`.startsWith(`${home.id}/`);
-    for (const id of others) this.actors.hear(id, passesOn ? target : source, heard);
+    for (const id of others) this.actors.receive(id, passesOn ? target : source, received);
     return target;
   }
 
@@ -236,8 +236,8 @@ export class Player {
   }
 
   /** Ends a workflow: it leaves nothing alive, whatever its charts show of approved gates. */
-  #end(home: Home, heard: ActorEvent): void {
-    for (const id of [...idsIn(home), home.id]) this.actors.end(id, heard);
+  #end(home: Home, received: ActorEvent): void {
+    for (const id of [...idsIn(home), home.id]) this.actors.end(id, received);
   }
 }
 
@@ -282,6 +282,6 @@ function actionsIn({ event_type: type, payload }: LedgerEvent, { actions }: Home
   const at = (id: string, begins: boolean): Moved => ({ chart: "action", id, begins, hears: true });
   if (type === "WORKFLOW_RESTARTED") return [...actions.keys()].map((id) => at(id, false));
   const id = payload["action_id"];
-  if (!isHeardBy("action", factsOf(type)) || typeof id !== "string") return [];
+  if (!movesChart("action", factsOf(type)) || typeof id !== "string") return [];
   return actions.has(id) || type === "ACTION_STARTED" ? [at(id, !actions.has(id))] : [];
 }

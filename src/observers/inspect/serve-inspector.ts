@@ -130,11 +130,11 @@ function refuseUpgrade(socket: Duplex, status: string): void {
 
 /** Streams to a viewer. It closes with 1000 at the end, with 1011 and the code after an error. */
 async function streamTo(viewer: WebSocket, source: AsyncIterable<Inspection>, options: Resolved): Promise<void> {
-  const told = source[Symbol.asyncIterator]();
-  viewer.on("close", () => void Promise.resolve(told.return?.()).catch(() => undefined));
+  const reported = source[Symbol.asyncIterator]();
+  viewer.on("close", () => void Promise.resolve(reported.return?.()).catch(() => undefined));
   viewer.on("error", () => undefined);
   try {
-    for (let next = await told.next(); next.done !== true; next = await told.next()) {
+    for (let next = await reported.next(); next.done !== true; next = await reported.next()) {
       if (viewer.readyState !== viewer.OPEN) return;
       await send(viewer, JSON.stringify(next.value), options);
     }

@@ -20,7 +20,7 @@ import { namePrincipal } from "../../protocol/name-principal.ts";
 import { quoteText, showLine } from "../../protocol/visible-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
 
-export interface ToldNotice {
+export interface DescribedNotice {
   /** One line. */
   readonly subject: string;
   /** One line each. */
@@ -58,15 +58,15 @@ const ends: { readonly [S in Gate["status"]]?: string } = {
 
 const maxFact = 500;
 
-export function describeNotice(notice: GateNotice, telling: Telling): ToldNotice {
+export function describeNotice(notice: GateNotice, telling: Telling): DescribedNotice {
   if (telling.linkOnly) {
-    const told = head(withholdTexts(notice), telling, [["payload", "is shown at the gate alone"]]);
-    return { ...told, parts: [], isWhole: false };
+    const reported = head(withholdTexts(notice), telling, [["payload", "is shown at the gate alone"]]);
+    return { ...reported, parts: [], isWhole: false };
   }
-  const told = head(notice, telling, []);
+  const reported = head(notice, telling, []);
   const { parts, cut: cutParts } = body(notice, telling);
-  const allCut = [...told.cut, ...cutParts];
-  return { ...told, parts, cut: allCut, isWhole: allCut.length === 0 };
+  const allCut = [...reported.cut, ...cutParts];
+  return { ...reported, parts, cut: allCut, isWhole: allCut.length === 0 };
 }
 
 /**
@@ -111,7 +111,7 @@ function endFacts(gate: Gate, cancelled: GateNotice["cancelled"], endedAt: strin
 
 type Facts = readonly (readonly [name: string, value: string])[];
 
-function head(notice: GateNotice, { maxSubject }: Telling, more: Facts): Omit<ToldNotice, "parts" | "isWhole"> {
+function head(notice: GateNotice, { maxSubject }: Telling, more: Facts): Omit<DescribedNotice, "parts" | "isWhole"> {
   const subject = showLine(`${wordOf(notice)}: ${notice.gate.title}`);
   const facts = [...factsOf(notice), ...more].map(([name, value]) => [name, showLine(value)] as const);
   const cutFacts = facts.filter(([, value]) => value.length > maxFact).map(([name]) => name);
@@ -122,7 +122,7 @@ function head(notice: GateNotice, { maxSubject }: Telling, more: Facts): Omit<To
   };
 }
 
-function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<ToldNotice, "parts" | "cut"> {
+function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<DescribedNotice, "parts" | "cut"> {
   const ran = payloadTitle[gate.kind];
   const whole = [
     ...(gate.preview === "" ? [] : [["Preview", quoteText(gate.preview), maxPreview] as const]),
@@ -141,14 +141,14 @@ const pairs = (facts: readonly GateFact[]): Facts => facts.map((fact) => [fact.n
 
 function factsOf(notice: GateNotice): Facts {
   const { gate, workflow_id, intent_type } = notice;
-  const told = describeGate(gate);
-  const of = (id: GateSectionId): readonly GateFact[] => told.find((section) => section.id === id)?.facts ?? [];
+  const reported = describeGate(gate);
+  const of = (id: GateSectionId): readonly GateFact[] => reported.find((section) => section.id === id)?.facts ?? [];
   const lines = gate.diff === null ? 0 : gate.diff.replace(/\n$/, "").split("\n").length;
   return [
     ...standingFacts(notice),
     ...pairs(of("edits")),
     ["gate", `${gate.gate_id} of ${workflow_id} (${intent_type})`],
-    ...pairs(factsWithout(told, ...notInMessages)),
+    ...pairs(factsWithout(reported, ...notInMessages)),
     ...(gate.diff === null ? [] : [["changes", `${lines} lines, shown at the gate alone`] as const]),
     ...pairs(of("effects").filter(({ name }) => name !== "edit")),
     ...pairs(of("bound")),

@@ -15,7 +15,7 @@ import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Notifier } from "../../index.ts";
 import { loadPeers } from "../../protocol/load-peers.ts";
-import { describeCut, describeNotice, type ToldNotice } from "./describe-notice.ts";
+import { type DescribedNotice, describeCut, describeNotice } from "./describe-notice.ts";
 import { findRecipients, MailAddress, Recipients } from "./find-recipients.ts";
 import { ConsoleUrl, linkTo, notifierOptions } from "./notifier-options.ts";
 
@@ -108,7 +108,7 @@ async function sendMail(options: Read, notice: GateNotice, to: readonly string[]
 const limits = { maxSubject: 160, maxPreview: 10_000, maxPayload: 20_000 } as const;
 
 function compose(notice: GateNotice, { from, consoleUrl, linkOnly }: Read) {
-  const told = describeNotice(notice, { ...limits, linkOnly });
+  const reported = describeNotice(notice, { ...limits, linkOnly });
   const link = linkTo(consoleUrl, notice);
   const domain = from.slice(from.lastIndexOf("@") + 1);
   const thread = sha256(`${notice.workflow_id}/${notice.gate.gate_id}`).slice(0, 32);
@@ -117,15 +117,15 @@ function compose(notice: GateNotice, { from, consoleUrl, linkOnly }: Read) {
     references: [`<${thread}@${domain}>`],
     headers: { "Auto-Submitted": "auto-generated" },
     date: new Date(notice.at),
-    subject: told.subject,
-    text: toText(told, link),
-    html: toHtml(told, link),
+    subject: reported.subject,
+    text: toText(reported, link),
+    html: toHtml(reported, link),
   };
 }
 
 const opening = "Open the gate (that decides nothing): ";
 
-function toText({ subject, facts, parts, cut }: ToldNotice, link: string): string {
+function toText({ subject, facts, parts, cut }: DescribedNotice, link: string): string {
   const lines = facts.map(([name, value]) => `${name.padEnd(9)} ${value}`);
   const shown = parts.map(([name, text]) => `${name}\n${text}`);
   const notWhole = describeCut(cut);
@@ -133,7 +133,7 @@ function toText({ subject, facts, parts, cut }: ToldNotice, link: string): strin
   return `${[subject, lines.join("\n"), ...shown, ...end].join("\n\n")}\n`;
 }
 
-function toHtml({ subject, facts, parts, cut }: ToldNotice, link: string): string {
+function toHtml({ subject, facts, parts, cut }: DescribedNotice, link: string): string {
   const rows = facts.map(
     ([name, value]) => `<tr><th align="left">${toMarkup(name)}</th><td>${toMarkup(value)}</td></tr>`,
   );

@@ -9,7 +9,7 @@
  */
 import { isOpenGate } from "../../contract/gate.ts";
 import type { GateNotice } from "../../contract/gate-notice.ts";
-import { cut, describeCut, describeNotice, isStanding, type ToldNotice } from "./describe-notice.ts";
+import { cut, type DescribedNotice, describeCut, describeNotice, isStanding } from "./describe-notice.ts";
 import { linkTo } from "./notifier-options.ts";
 
 export interface MessageOptions {
@@ -29,23 +29,23 @@ export const toMrkdwn = (text: string): string =>
 
 /** Returns the message that tells a notice. */
 export function composeMessage(notice: GateNotice, options: MessageOptions) {
-  const told = describeNotice(notice, { ...limits, linkOnly: options.linkOnly });
+  const reported = describeNotice(notice, { ...limits, linkOnly: options.linkOnly });
   const link = linkTo(options.consoleUrl, notice);
-  const facts = told.facts.map(([name, value]) => `${name}: ${value}`).join("\n");
+  const facts = reported.facts.map(([name, value]) => `${name}: ${value}`).join("\n");
   const areFactsCut = facts.length > maxFacts;
-  const notWhole = describeCut([...told.cut, ...(areFactsCut ? ["the list of facts"] : [])]);
+  const notWhole = describeCut([...reported.cut, ...(areFactsCut ? ["the list of facts"] : [])]);
   const blocks = [
-    { type: "header", text: plain(told.subject) },
+    { type: "header", text: plain(reported.subject) },
     section(cut(facts, maxFacts)),
-    ...told.parts.map(([name, text]) => section(`${name}:\n${text}`)),
+    ...reported.parts.map(([name, text]) => section(`${name}:\n${text}`)),
     ...(notWhole === null ? [] : [section(notWhole)]),
     {
       type: "section",
       text: { type: "mrkdwn", text: `<${toMrkdwn(link)}|${openWords[notice.gate.kind]}> (that decides nothing)` },
     },
-    ...(areFactsCut || !options.hasButtons ? [] : buttonsOf(notice, told)),
+    ...(areFactsCut || !options.hasButtons ? [] : buttonsOf(notice, reported)),
   ];
-  return { text: toMrkdwn(told.subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
+  return { text: toMrkdwn(reported.subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
 }
 
 /** Returns the replacement of an earlier message about the gate of a notice: its present state, without buttons. */
@@ -67,7 +67,7 @@ const openWords = {
   ask: "Open the question to answer it",
 } as const;
 
-function buttonsOf(notice: GateNotice, { isWhole }: ToldNotice) {
+function buttonsOf(notice: GateNotice, { isWhole }: DescribedNotice) {
   const { gate, workflow_id, kind } = notice;
   const isPlain = gate.kind === "approval" && !gate.signed && isStanding(notice) && kind !== "decided";
   if (!isWhole || !isPlain) return [];

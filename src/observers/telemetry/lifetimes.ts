@@ -48,7 +48,7 @@ interface Reading {
 interface End {
   readonly how: Outcome;
   /** Whether the event itself ends the life; a life that is cut off has none. */
-  readonly told: boolean;
+  readonly reported: boolean;
 }
 
 export class Lifetimes {
@@ -128,7 +128,7 @@ export class Lifetimes {
       case "workflow":
         return this.#endRun(reading);
       case "step":
-        return this.#endStep(reading, event.step_id ?? "", { how: stepOutcome(event), told: true });
+        return this.#endStep(reading, event.step_id ?? "", { how: stepOutcome(event), reported: true });
       case "attempt":
         return this.#endAttempt(reading);
       case "gate":
@@ -148,14 +148,14 @@ export class Lifetimes {
   }
 
   /** Ends a life as it is remembered, or else as the record has it. */
-  #end(reading: Reading, found: Lifetime, { how, told }: End): void {
+  #end(reading: Reading, found: Lifetime, { how, reported }: End): void {
     const { lives, record, own, at, event } = reading;
     if (!own && !lives.has(found.key)) return;
     this.#begin(reading, found);
     const life = lives.get(found.key) ?? found;
     lives.delete(life.key);
     this.#size -= 1;
-    this.#listener.ended(life, { ...how, at: Math.max(at, life.began), event: told ? event : null, own, record });
+    this.#listener.ended(life, { ...how, at: Math.max(at, life.began), event: reported ? event : null, own, record });
   }
 
   #runOf({ lives, record }: Reading): Lifetime {
@@ -187,7 +187,7 @@ export class Lifetimes {
     const life = lifeOfAttempt(this.#stepOf(reading), entry?.attempt ?? attempt, Date.parse(entry?.started_at ?? ""));
     // A report of a call after it was given up, or after its step has ended, changes no life.
     if (lives.has(life.key) || (isEndOf(entry, event, how) && isUnderWay(step, event)))
-      this.#end(reading, life, { how, told: true });
+      this.#end(reading, life, { how, reported: true });
   }
 
   #endGate(reading: Reading): void {
@@ -195,7 +195,7 @@ export class Lifetimes {
     const gate = record.gates.get(payloadOf(event, "GATE_EXPIRED").gate_id);
     if (gate === undefined) return;
     const life = lifeOfGate(this.#stepOf(reading, gate.step_id), gate, Date.parse(gate.opened_at));
-    this.#end(reading, life, { how: gateOutcome(event), told: true });
+    this.#end(reading, life, { how: gateOutcome(event), reported: true });
   }
 
   #endStep(reading: Reading, stepId: string, end: End): void {
@@ -219,16 +219,17 @@ export class Lifetimes {
   }
 
   #cut(reading: Reading, life: Lifetime): void {
-    this.#end(reading, life, { how: cutOf(life), told: false });
+    this.#end(reading, life, { how: cutOf(life), reported: false });
   }
 
   #endRun(reading: Reading): void {
     const { event, record, lives } = reading;
     const run = this.#runOf(reading);
     for (const [stepId, { state }] of record.steps)
-      if (state === "running") this.#endStep(reading, stepId, { how: { outcome: "cut", error: null }, told: false });
+      if (state === "running")
+        this.#endStep(reading, stepId, { how: { outcome: "cut", error: null }, reported: false });
     for (const life of [...lives.values()].reverse()) if (life.key !== run.key) this.#cut(reading, life);
-    this.#end(reading, run, { how: runOutcome(event), told: true });
+    this.#end(reading, run, { how: runOutcome(event), reported: true });
   }
 }
 

@@ -53,10 +53,10 @@ function factsOfDecision({ steps }: WorkflowRecord, stepId: string): Attributes 
   const step = steps.get(stepId);
   if (step === undefined) return {};
   const { decision, attempts } = step;
-  const told = { "countersign.attempts": attempts.length };
-  if (decision === null) return told;
+  const reported = { "countersign.attempts": attempts.length };
+  if (decision === null) return reported;
   return {
-    ...told,
+    ...reported,
     "countersign.policy.decision": decision.decision,
     "countersign.policy.version": decision.policy_version,
     ...(decision.decided_by === undefined ? {} : { "countersign.policy.rule": decision.decided_by }),

@@ -170,15 +170,15 @@ function refuseProposal(plain: unknown, problems: readonly Problem[]): never {
       ?.step_id;
     return typeof id === "string" ? id : null;
   };
-  const told = problems.map(({ path, problem }) => {
+  const list = problems.map(({ path, problem }) => {
     const [part, at, ...rest] = path.split(".");
     const step_id = part === "steps" && at !== undefined ? stepIdAt(at) : null;
     return { step_id, path, problem, where: step_id === null ? path : `step ${step_id}: ${rest.join(".")}` };
   });
-  const words = told.map(({ where, problem }) => (where === "" ? problem : `${where}: ${problem}`)).join("; ");
+  const words = list.map(({ where, problem }) => (where === "" ? problem : `${where}: ${problem}`)).join("; ");
   return refuse("T3_PLAN_INVALID", `the planner's output is no plan: ${words}`, {
-    problems: told.map(({ where: _told, ...one }) => one),
-    ...(told[0]?.step_id != null && { step_id: told[0].step_id }),
+    problems: list.map(({ where: _told, ...one }) => one),
+    ...(list[0]?.step_id != null && { step_id: list[0].step_id }),
   });
 }
 

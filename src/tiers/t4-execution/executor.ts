@@ -41,7 +41,7 @@ export interface ExecutorOptions {
   /** Reads the committed record of a workflow. */
   readonly readRecord: (workflowId: string) => Promise<WorkflowRecord>;
   readonly lifecycles: LifecycleHost;
-  readonly life: KernelRegistration;
+  readonly registration: KernelRegistration;
   readonly halts: LogServices["halts"];
   /**
    * Whether this process continues a workflow without an owner after a command; if not, its host decides where it is
@@ -72,7 +72,7 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { runtime, settings, services, store, writer, life, halts } = options;
+    const { runtime, settings, services, store, writer, registration, halts } = options;
     this.#resting = new RestingLogs(runtime.limits.maxRestingEvents);
     this.#children = new Children({
       store,
@@ -91,7 +91,7 @@ export class Executor {
     this.#services = {
       runtime,
       writer,
-      life,
+      registration,
       halts,
       mayBeLazy: settings.durability === "effects",
       read: async (id, after) => store.read(id, after),
@@ -132,9 +132,9 @@ export class Executor {
   }
 
   async #claim(workflowId: string): Promise<Lease | null> {
-    const { store, life, runtime } = this.#options;
-    await life.hold();
-    return store.claim(workflowId, life.owner, runtime.clock.now());
+    const { store, registration, runtime } = this.#options;
+    await registration.confirm();
+    return store.claim(workflowId, registration.owner, runtime.clock.now());
   }
 
   /** Lets a workflow continue that was claimed for this process; an earlier lease of this process no longer counts. */
@@ -283,9 +283,9 @@ export class Executor {
    * this process records commands but does not continue the workflow.
    */
   async #adoptLease(log: WorkflowLog, { workflow_id, owner, epoch }: WorkflowHead): Promise<void> {
-    const { life, goesOn } = this.#options;
+    const { registration, goesOn } = this.#options;
     if (owner === null && goesOn) return;
-    const isOwn = owner === life.owner;
+    const isOwn = owner === registration.owner;
     const lease = isOwn ? { owner, epoch } : goesOn ? await this.#claim(workflow_id) : null;
     if (lease === null) log.markOwnedElsewhere();
     else log.setLease(lease);

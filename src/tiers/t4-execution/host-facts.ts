@@ -48,12 +48,12 @@ export function reportFacts(settings: Settings, read: ReadFact): Settings {
 
 /** Reports the halts that concern the workflow. Nothing is recorded while there are none. */
 function reportHalts(haltsOn: Settings["haltsOn"], read: ReadFact): Settings["haltsOn"] {
-  let isTold = false;
+  let isReported = false;
   return (tenantId, intent) => {
     const met = haltsOn(tenantId, intent);
-    if (met.length > 0 || isTold)
+    if (met.length > 0 || isReported)
       read(haltsName, met.map(({ halt_id }) => halt_id).join(), () => met as unknown as Json);
-    isTold ||= met.length > 0;
+    isReported ||= met.length > 0;
     return met;
   };
 }
@@ -61,13 +61,13 @@ function reportHalts(haltsOn: Settings["haltsOn"], read: ReadFact): Settings["ha
 const haltsName = "halts";
 
 function reportPersons(same: Settings["same"], read: ReadFact): Settings["same"] {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return (a, b) => {
     const fact = attempt(() => same(a, b));
     const name = personsName(a, b);
     const isUsual = "value" in fact && fact.value === isSamePrincipal(a, b);
-    if (!isUsual || told.has(name)) read(name, "value" in fact ? fact.value : fact.error.code, () => fact as Json);
-    if (!isUsual) told.add(name);
+    if (!isUsual || reported.has(name)) read(name, "value" in fact ? fact.value : fact.error.code, () => fact as Json);
+    if (!isUsual) reported.add(name);
     return requireRead(fact);
   };
 }

@@ -84,7 +84,7 @@ export class InputJournal {
   readonly #facts = new Map<string, unknown>();
   #settings: Settings | null = null;
   /** Whether the marks say that the deciding process does not own the workflow. */
-  #saysForeign = false;
+  #recordsForeign = false;
   /** The known calls at the last row, and at the row that is being written. */
   #known: KnownCalls;
   #sealed: KnownCalls;
@@ -118,12 +118,12 @@ export class InputJournal {
   /** Records a change of owner: a process that did not own the workflow may have claimed it since. */
   #markOwner(): void {
     const isForeign = this.#isForeign();
-    if (isForeign !== this.#saysForeign) this.#handled.push({ in: isForeign ? "foreign" : "owned" });
-    this.#saysForeign = isForeign;
+    if (isForeign !== this.#recordsForeign) this.#handled.push({ in: isForeign ? "foreign" : "owned" });
+    this.#recordsForeign = isForeign;
   }
 
   begin(input: Input, now: number, { position }: LogPlace): void {
-    if (this.#saysForeign) this.#markOwner();
+    if (this.#recordsForeign) this.#markOwner();
     this.#from = position;
     const question = this.#takeQuestion(input);
     this.#current = { input, now, answers: [], asks: [], ids: [], host: null, left: 0, question };
@@ -192,7 +192,7 @@ export class InputJournal {
     const inputs = this.#handled.map((one) => (isMark(one) ? one : recordInput(one, row)));
     this.#sealedMarks = this.#handled.filter(isMark);
     this.#handled = [];
-    this.#saysForeign = false;
+    this.#recordsForeign = false;
     this.#markOwner();
     return { inputs };
   }
@@ -229,7 +229,7 @@ export class InputJournal {
     this.#sealedMarks = [];
     this.#handled = [];
     if (this.#isForeign()) {
-      this.#saysForeign = false;
+      this.#recordsForeign = false;
       return this.#open();
     }
     this.#handled = marked.filter((mark) => mark.in !== "again");

@@ -19,7 +19,7 @@ import type { Runtime } from "../../engine/actors/runtime.ts";
 import { errorOf } from "../../engine/actors/within.ts";
 import type { WorkflowLog } from "../../engine/log/workflow-log.ts";
 import { nextDue, waitsForTime } from "./decide/gate/expire-gates.ts";
-import { decide, endCrashed, hear } from "./decide/plan/decide.ts";
+import { decide, endCrashed, receive } from "./decide/plan/decide.ts";
 import { mayGoOn } from "./decide/plan/work-plan.ts";
 import { PassScopes, type Place } from "./decide/run/answers.ts";
 import type { CallEnd, CallOf, Input } from "./decide/run/input.ts";
@@ -258,9 +258,9 @@ export class Mailbox extends RunMemory implements Run, Calling {
   #handle(input: Input): void {
     if (this.log.lost !== null) return;
     this.now = this.log.beginInput();
-    const heard = hear(this, input);
-    this.#journal.begin(heard, this.now, this.log);
-    this.#turn(heard);
+    const received = receive(this, input);
+    this.#journal.begin(received, this.now, this.log);
+    this.#turn(received);
     this.#journal.end(this.log);
   }
 
@@ -280,9 +280,9 @@ export class Mailbox extends RunMemory implements Run, Calling {
     try {
       endCrashed(this, error);
     } catch (again) {
-      const told = errorOf(again, "T0_TIER_CRASHED", oodaRef("drive"));
-      this.runtime.logger.error({ error: told }, "a failed workflow could not be recorded");
-      this.log.abandon(told);
+      const reported = errorOf(again, "T0_TIER_CRASHED", oodaRef("drive"));
+      this.runtime.logger.error({ error: reported }, "a failed workflow could not be recorded");
+      this.log.abandon(reported);
     }
   }
 
@@ -341,7 +341,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   /** Queues the events that a call reports while it is running. */
   readonly note = ({ step_id, action_id, attempt, run }: CallOf, drafts: readonly EventDraft[]): Promise<boolean> =>
-    this.command((re) => ({ type: "told", step_id, action_id, attempt, run, drafts, re }));
+    this.command((re) => ({ type: "reported", step_id, action_id, attempt, run, drafts, re }));
 
   #answer(reply: Reply): void {
     this.#replies.answer(reply);

@@ -51,10 +51,10 @@ function membersOf({ input, question }: Handled, row: SealedRow): object {
       return { scope: input.scope, key: input.key, ...answerOf(question, input.answer, references) };
     case "ended":
       return { ...callOf(input), end: references.write(endOf(input.end, drafts)) };
-    case "told":
+    case "reported":
       return { ...callOf(input), drafts: references.write(input.drafts.filter((one) => isNoted(one, drafts))) };
     case "decided":
-      return { re: input.re, word: references.write(wordOf(input.word, input.re, row)) };
+      return { re: input.re, command: references.write(commandOf(input.command, input.re, row)) };
     case "commanded":
       return { re: input.re, command: references.write(input.command) };
     default:
@@ -112,9 +112,9 @@ function endOf(end: CallEnd, drafts: readonly EventDraft[]): JsonObject {
   const member = end.status === "succeeded" ? "result" : "error";
   const value = (end as unknown as JsonObject)[member];
   const isHeld = drafts.some(({ payload }) => (payload as unknown as JsonObject)[member] === value);
-  const told = { ...end, [member]: isHeld ? value : null } as unknown as JsonObject;
+  const reported = { ...end, [member]: isHeld ? value : null } as unknown as JsonObject;
   return Object.fromEntries(
-    Object.entries(told).filter(([name, given]) => given !== usualEnd[name as keyof typeof usualEnd]),
+    Object.entries(reported).filter(([name, given]) => given !== usualEnd[name as keyof typeof usualEnd]),
   );
 }
 
@@ -131,18 +131,18 @@ const isNoted = (reported: EventDraft, drafts: readonly EventDraft[]): boolean =
       payload === reported.payload || (type === "STEP_STREAMED" && reported.type === "STEP_STREAMED"),
   );
 
-function wordOf(word: GateCommand, re: number, { drafts, waits }: SealedRow): GateCommand {
-  if (word.kind !== "decision") return word;
-  const { edit, signature, result, answer } = word.request.payload;
-  const payload: { -readonly [K in keyof typeof word.request.payload]: (typeof word.request.payload)[K] } = {
-    ...word.request.payload,
+function commandOf(command: GateCommand, re: number, { drafts, waits }: SealedRow): GateCommand {
+  if (command.kind !== "decision") return command;
+  const { edit, signature, result, answer } = command.request.payload;
+  const payload: { -readonly [K in keyof typeof command.request.payload]: (typeof command.request.payload)[K] } = {
+    ...command.request.payload,
   };
   if (edit !== undefined) payload.edit = digestOf(edit);
   if (signature !== undefined) payload.signature = digest(signature);
   const isHeld = waits(re) || drafts.some(({ type }) => type === "ACTION_SETTLED" || type === "GATE_VOTED");
   if (result !== undefined && !isHeld) payload.result = digestOf(result);
   if (answer !== undefined && !waits(re) && drafts.length === 0) payload.answer = digestOf(answer);
-  return { ...word, request: { ...word.request, payload } };
+  return { ...command, request: { ...command.request, payload } };
 }
 
 const digestOf = (value: unknown): { readonly $digest: string } => ({ $digest: digest(value) });

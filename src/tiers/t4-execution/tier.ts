@@ -89,10 +89,13 @@ function activate(parts: Started, activation: Activation, visit: Visit): Promise
 }
 
 async function wakeWorkflow({ executor }: Started, activation: Activation, visit: Visit): Promise<Result> {
-  const word = wordOf(activation);
-  const say = word === null ? command({ kind: "activate" }) : (re: number): Input => ({ type: "decided", word, re });
-  const given = await executor.command<unknown>(String(activation.workflow_id), visit.signal.id, say);
-  return answer(visit, word === null ? "Awake" : "GateResponse", given);
+  const decided = gateCommandOf(activation);
+  const make =
+    decided === null
+      ? command({ kind: "activate" })
+      : (re: number): Input => ({ type: "decided", command: decided, re });
+  const given = await executor.command<unknown>(String(activation.workflow_id), visit.signal.id, make);
+  return answer(visit, decided === null ? "Awake" : "GateResponse", given);
 }
 
 const answer = ({ signal, runtime }: Visit, schema: string, data: unknown): Result =>
@@ -128,7 +131,7 @@ async function startWorkflow(
 }
 
 /** Returns the command of a person at a gate; null if the activation carries none. */
-function wordOf({ auth, decision, withdrawal, delegation }: Activation): GateCommand | null {
+function gateCommandOf({ auth, decision, withdrawal, delegation }: Activation): GateCommand | null {
   if (decision !== undefined) return { kind: "decision", request: decision, auth };
   if (withdrawal !== undefined) return { kind: "withdrawal", request: withdrawal, auth };
   return delegation === undefined ? null : { kind: "delegation", request: delegation, auth };

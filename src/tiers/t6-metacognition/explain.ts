@@ -121,8 +121,8 @@ const describeRevision: NonNullable<EventReaders<string, [WorkflowRecord]>["GATE
 ) => {
   if (cause !== "edit" || principal === null) return revisionWords[cause];
   const edit = gates.get(gate_id)?.edits?.find(({ at }) => at === timestamp);
-  const told = edit === undefined ? [] : [...edit.changes.map(describeChange), ...describeComment(edit)];
-  return [`${principal.type} ${principal.id} edited it`, ...told].join("; ");
+  const reported = edit === undefined ? [] : [...edit.changes.map(describeChange), ...describeComment(edit)];
+  return [`${principal.type} ${principal.id} edited it`, ...reported].join("; ");
 };
 
 const childEnds = { completed: "has completed", failed: "has failed", cancelled: "was cancelled" } as const;

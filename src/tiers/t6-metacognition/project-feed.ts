@@ -33,14 +33,14 @@ export const markFeed = (record: WorkflowRecord | null): FeedMark | null =>
 /** Returns the item of a turn; null if it changed nothing that the feed reports and events are not requested. */
 export function feedAfter(
   record: WorkflowRecord,
-  { before, position, isAlwaysTold }: FeedTurn<FeedMark | null>,
+  { before, position, isAlwaysReported }: FeedTurn<FeedMark | null>,
 ): FeedWorkflow | null {
   const progress = countSteps(record);
   const gates = changedGates(record.gates, before?.gates ?? new Map());
   const paused = record.paused !== null;
   const isAsBefore = before?.state === record.state && before.paused === paused;
   const isSame = isAsBefore && before.progress === JSON.stringify(progress);
-  if (isSame && gates.length === 0 && !isAlwaysTold) return null;
+  if (isSame && gates.length === 0 && !isAlwaysReported) return null;
   const { tenant_id, workflow_id, thread_id, correlation_id, intent, state, accepted_at, updated_at } = record;
   return {
     type: "workflow",

@@ -28,7 +28,7 @@ export interface CapabilityLookup {
 
 interface Viewed {
   readonly capabilityRegistry: CapabilityLookup;
-  readonly told: TokenEvent[];
+  readonly reported: TokenEvent[];
   /** The queued or running token of each step, and whether its call has begun. */
   readonly steps: Map<string, { readonly id: number; readonly begun: boolean }>;
   readonly dependencies: Map<string, readonly string[]>;
@@ -48,7 +48,7 @@ export function projectTokens(
 ): readonly TokenEvent[] {
   const view: Viewed = {
     capabilityRegistry,
-    told: [],
+    reported: [],
     steps: new Map(),
     dependencies: new Map(),
     used: new Map(),
@@ -57,15 +57,15 @@ export function projectTokens(
     intentType: "",
   };
   for (const event of events) readEvent(emitters, event, view);
-  return view.told;
+  return view.reported;
 }
 
-function emit(view: Viewed, id: number, { sequence, step_id }: LedgerEvent, ...told: readonly TokenLine[]): void {
+function emit(view: Viewed, id: number, { sequence, step_id }: LedgerEvent, ...reported: readonly TokenLine[]): void {
   const place = step_id === null ? { sequence } : { sequence, step_id };
-  for (const [kind, detail, label] of told)
-    view.told.push({
+  for (const [kind, detail, label] of reported)
+    view.reported.push({
       token_id: id,
-      timestamp: view.told.length + 1,
+      timestamp: view.reported.length + 1,
       kind,
       label: label ?? null,
       detail: { ...detail, ...place } as JsonObject,
@@ -101,8 +101,8 @@ function start(view: Viewed, { name, cost, resources }: Started): object {
     network: { ...network, consumed: network.consumed + resources.network_bytes },
     tokens: { ...tokens, consumed: tokens.consumed + resources.tokens },
   };
-  const told = { resources: { requested: resources, usage: view.governor } };
-  return name === null ? told : { ...told, ...attribute(view, name, cost) };
+  const reported = { resources: { requested: resources, usage: view.governor } };
+  return name === null ? reported : { ...reported, ...attribute(view, name, cost) };
 }
 
 function attribute({ used, capabilityRegistry }: Viewed, name: string, cost: number) {
@@ -160,14 +160,14 @@ function emitEnd(view: Viewed, event: LedgerEvent, detail: object): void {
 }
 
 /** Emits a token whose call never began: it was refused, or one of its dependencies will never complete. */
-function emitRefused(view: Viewed, event: LedgerEvent, ...told: TokenLine): void {
+function emitRefused(view: Viewed, event: LedgerEvent, ...reported: TokenLine): void {
   const token = tokenOfStep(view, event);
   if (token === undefined || token.begun || isOver(view, token.id)) return;
-  emit(view, token.id, event, told);
+  emit(view, token.id, event, reported);
 }
 
-const isOver = ({ told }: Viewed, id: number): boolean =>
-  told.findLast((event) => event.token_id === id)?.kind !== "scheduled";
+const isOver = ({ reported }: Viewed, id: number): boolean =>
+  reported.findLast((event) => event.token_id === id)?.kind !== "scheduled";
 
 const violations: ReadonlySet<string> = new Set(["capability_violation", "resource_violation", "budget_violation"]);
 

@@ -204,12 +204,12 @@ function checkAudit({ stream, rows, evidence }: EvidenceSection): readonly Evide
   const events = openTurns(rows.map(({ content }) => content));
   const places = new Map(events.map(({ event_id, sequence }) => [event_id, sequence]));
   const expected = projectAudit(events);
-  const told = evidence.flatMap(({ line, content }) =>
+  const reported = evidence.flatMap(({ line, content }) =>
     content.evidence === "audit_entry" ? [{ line, entry: content.entry }] : [],
   );
-  const wrong = told.findIndex(({ entry }, i) => JSON.stringify(entry) !== JSON.stringify(expected[i]));
-  if (wrong === -1 && told.length === expected.length) return [];
-  const { line = evidence.at(-1)?.line ?? 0, entry = expected[told.length] } = told[wrong] ?? {};
+  const wrong = reported.findIndex(({ entry }, i) => JSON.stringify(entry) !== JSON.stringify(expected[i]));
+  if (wrong === -1 && reported.length === expected.length) return [];
+  const { line = evidence.at(-1)?.line ?? 0, entry = expected[reported.length] } = reported[wrong] ?? {};
   return [{ line, stream, sequence: places.get(entry?.interaction_id ?? "") ?? 0, reason: "audit" }];
 }
 

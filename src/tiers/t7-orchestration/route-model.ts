@@ -70,10 +70,11 @@ export function createModelRouter(options: ModelRouting): ModelRouter {
     route(asked, known = {}) {
       const request = RouteRequest.safeParse(asked);
       if (!request.success) return refuse(invalid("the route request", request.error));
-      const told = SpentByEndpoint.safeParse(known);
-      if (!told.success) return refuse(invalid("what was spent", told.error));
-      const toldOf = (name: string): ModelSpent => (Object.hasOwn(told.data, name) ? told.data[name] : null) ?? nothing;
-      const answer = chooseEndpoint(routing, request.data, (name) => largest(spent(name), toldOf(name)));
+      const reported = SpentByEndpoint.safeParse(known);
+      if (!reported.success) return refuse(invalid("what was spent", reported.error));
+      const reportedOf = (name: string): ModelSpent =>
+        (Object.hasOwn(reported.data, name) ? reported.data[name] : null) ?? nothing;
+      const answer = chooseEndpoint(routing, request.data, (name) => largest(spent(name), reportedOf(name)));
       logged.push(deepFreeze({ request: request.data, ...answer }));
       if (logged.length > maxDecisions) logged.shift();
       return answer;

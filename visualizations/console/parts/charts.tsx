@@ -23,15 +23,15 @@ interface ChartState {
 
 export function Charts({ run, step, events, machines }: ChartsProps) {
   const chosen = useSignal("workflow");
-  const told = tellCharts({ run, step, events, machines });
-  const shown = told.find(({ machine }) => machine === chosen.value) ?? told[0];
+  const reported = tellCharts({ run, step, events, machines });
+  const shown = reported.find(({ machine }) => machine === chosen.value) ?? reported[0];
   const definition = machines.find(({ id }) => id === shown?.machine);
   return (
     <section class="card charts" aria-labelledby="lifecycle">
       <h2 id="lifecycle">Lifecycle</h2>
       <fieldset class="row">
         <legend class="unseen">Whose</legend>
-        {told.map(({ machine, title }) => (
+        {reported.map(({ machine, title }) => (
           <button
             key={machine}
             type="button"

@@ -16,7 +16,7 @@ import { formOfGate } from "../../../src/protocol/form-fields.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { announce } from "../announce.ts";
 import { isMe, type Problem } from "../api.ts";
-import { decide, delegate, type Said, tellAnswer } from "../decide.ts";
+import { decide, delegate, type GivenDecision, tellAnswer } from "../decide.ts";
 import { now } from "../loaded.tsx";
 import { isUnsent, type Message, sendMessage, unsent } from "../unsent.ts";
 import { count, tellPerson } from "../words.ts";
@@ -36,13 +36,13 @@ interface DecisionProps {
   /** Lines of what would run that are folded away. */
   readonly unseen: number;
   /** What came of the last answer. */
-  readonly said: string | null;
+  readonly recorded: string | null;
   /** Told after each answer, however it came out. */
-  readonly onAnswer: (said: string | null) => void;
+  readonly onAnswer: (recorded: string | null) => void;
 }
 
 /** Sends what a person says, one answer at a time, and keeps what was wrong with the last one. */
-export function useSay(onAnswer: (said: string | null) => void) {
+export function useSay(onAnswer: (recorded: string | null) => void) {
   const isBusy = useSignal(false);
   const problem = useSignal<Problem | null>(null);
   const say = async (message: Message) => {
@@ -52,14 +52,14 @@ export function useSay(onAnswer: (said: string | null) => void) {
     isBusy.value = false;
     // What was not sent is said by a note of its own, which stays.
     problem.value = answer.ok || isUnsent(answer.problem) ? null : answer.problem;
-    const told = answer.ok ? tellAnswer(answer.value) : null;
-    if (told !== null) announce(told);
-    onAnswer(told);
+    const reported = answer.ok ? tellAnswer(answer.value) : null;
+    if (reported !== null) announce(reported);
+    onAnswer(reported);
   };
   return { say, isBusy: isBusy.value, problem: problem.value };
 }
 
-export function Decision({ gate, isStale, unseen, said, onAnswer }: DecisionProps) {
+export function Decision({ gate, isStale, unseen, recorded, onAnswer }: DecisionProps) {
   const { say, isBusy, problem } = useSay(onAnswer);
   const { seat } = gate;
   return (
@@ -67,7 +67,7 @@ export function Decision({ gate, isStale, unseen, said, onAnswer }: DecisionProp
       <h2 id="decision" tabIndex={-1}>
         Your decision
       </h2>
-      {said !== null && problem === null && <p class="note good">{said}</p>}
+      {recorded !== null && problem === null && <p class="note good">{recorded}</p>}
       {problem !== null && <ProblemNote problem={problem} />}
       <UnsentHere gate={gate} isBusy={isBusy} say={say} />
       {seat != null && seat.reason !== null && (
@@ -112,15 +112,15 @@ interface AnswersProps {
 
 function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
   const comment = useSignal(unsentAt(gate)[0]?.message.body.payload?.comment ?? "");
-  const unconfirmed = useSignal<Said | null>(null);
-  const send = (said: Said) => {
+  const unconfirmed = useSignal<GivenDecision | null>(null);
+  const send = (recorded: GivenDecision) => {
     unconfirmed.value = null;
-    void say(decide(gate, { comment: comment.value, ...said }));
+    void say(decide(gate, { comment: comment.value, ...recorded }));
   };
   // An approval with lines that were not shown counts once its author has confirmed just that.
-  const answer = (said: Said) => {
-    if (said.decision === "approve" && unseen > 0) unconfirmed.value = said;
-    else send(said);
+  const answer = (recorded: GivenDecision) => {
+    if (recorded.decision === "approve" && unseen > 0) unconfirmed.value = recorded;
+    else send(recorded);
   };
   const mine = gate.votes.find(({ principal }) => isMe(principal));
   const hasVoted = gate.seat?.voted !== undefined || mine !== undefined;
@@ -134,7 +134,7 @@ function Answers({ gate, isHeld, isBusy, unseen, say }: AnswersProps) {
       <Buttons gate={gate} isHeld={isHeld} hasVoted={hasVoted} answer={answer} />
       {unconfirmed.value !== null && unseen > 0 && (
         <Unseen
-          said={unconfirmed.value}
+          recorded={unconfirmed.value}
           unseen={unseen}
           isHeld={isHeld}
           send={send}
@@ -179,15 +179,15 @@ function Buttons({ gate, isHeld, hasVoted, answer }: ButtonsProps & { readonly h
 }
 
 interface UnseenProps {
-  readonly said: Said;
+  readonly recorded: GivenDecision;
   readonly unseen: number;
   readonly isHeld: boolean;
-  readonly send: (said: Said) => void;
+  readonly send: (recorded: GivenDecision) => void;
   readonly giveUp: () => void;
 }
 
 /** The second question before an approval of what was not shown whole. */
-const Unseen = ({ said, unseen, isHeld, send, giveUp }: UnseenProps) => (
+const Unseen = ({ recorded, unseen, isHeld, send, giveUp }: UnseenProps) => (
   <div class="note wait" role="alert">
     <p>
       <strong>
@@ -196,8 +196,8 @@ const Unseen = ({ said, unseen, isHeld, send, giveUp }: UnseenProps) => (
       Nothing is decided so far. “Show the rest” shows what is folded.
     </p>
     <p class="row">
-      <button type="button" disabled={isHeld} onClick={() => send(said)}>
-        {said.answer !== undefined ? "Answer" : said.resolution === undefined ? "Approve" : "Say so"} with{" "}
+      <button type="button" disabled={isHeld} onClick={() => send(recorded)}>
+        {recorded.answer !== undefined ? "Answer" : recorded.resolution === undefined ? "Approve" : "Say so"} with{" "}
         {count(unseen, "line")} not shown
       </button>
       <button type="button" class="text" onClick={giveUp}>
@@ -217,7 +217,7 @@ const More = ({ title, children }: { readonly title: string; readonly children: 
 interface ButtonsProps {
   readonly gate: Gate;
   readonly isHeld: boolean;
-  readonly answer: (said: Said) => void;
+  readonly answer: (recorded: GivenDecision) => void;
 }
 
 const ApprovalButtons = ({ gate: { consequences }, isHeld, answer }: ButtonsProps) => (
@@ -233,7 +233,7 @@ interface AnswerProps {
   /** What follows from the answer. */
   readonly follows: string;
   readonly isHeld: boolean;
-  readonly answer: (said: Said) => void;
+  readonly answer: (recorded: GivenDecision) => void;
 }
 
 const AnswerButton = ({ id, kind, follows, isHeld, answer }: AnswerProps) => (

@@ -55,17 +55,17 @@ export function UnsentAnswers({ isChosen }: { readonly isChosen: (gate: string) 
   const others = unsent.value.filter(({ message }) => isChosen(gateHref(message.workflow_id, message.gate_id)));
   const sendAll = async () => {
     isBusy.value = true;
-    const told: Outcome[] = [];
+    const reported: Outcome[] = [];
     for (const { message } of others) {
       const answer = await sendMessage(message);
       const text = answer.ok ? tellAnswer(answer.value) : answer.problem.detail;
       // What was not sent stands in the list again.
       if (answer.ok || !unsent.peek().some((one) => one.message.key === message.key))
-        told.push({ text: `${message.title}: ${text}`, isGood: answer.ok });
+        reported.push({ text: `${message.title}: ${text}`, isGood: answer.ok });
     }
     isBusy.value = false;
-    outcomes.value = told;
-    if (told.length > 0) announce(told.map(({ text }) => text).join(" "));
+    outcomes.value = reported;
+    if (reported.length > 0) announce(reported.map(({ text }) => text).join(" "));
   };
   return (
     <>

@@ -78,14 +78,14 @@ interface MeterProps {
 }
 
 function Meter({ words, used, most }: MeterProps) {
-  const told = `${tellNumber(used)} of ${tellNumber(most)} ${words}`;
+  const reported = `${tellNumber(used)} of ${tellNumber(most)} ${words}`;
   return (
     <label class="field">
       <span>
-        {told} {used >= most && <strong class="problem">used up</strong>}
+        {reported} {used >= most && <strong class="problem">used up</strong>}
       </span>
       <meter min={0} max={Math.max(most, used, 1)} high={0.8 * most} value={used}>
-        {told}
+        {reported}
       </meter>
     </label>
   );

@@ -13,7 +13,7 @@ import { hasAnswered } from "../../../src/protocol/failure-lines.ts";
 import { namedTargets } from "../../../src/protocol/named-targets.ts";
 import { announce } from "../announce.ts";
 import { isMe, workflowPath } from "../api.ts";
-import { hearFeed } from "../live.ts";
+import { followFeed } from "../live.ts";
 import { Show, useLoaded } from "../loaded.tsx";
 import { Decision, UnsentHere, unsentAt, useSay } from "../parts/decision.tsx";
 import { Diff, diffLines } from "../parts/diff.tsx";
@@ -37,7 +37,7 @@ export function GateView({ workflow, gate }: GateViewProps) {
   const loaded = useLoaded<Gate>(workflowPath(workflow, `/gates/${encodeURIComponent(gate)}`));
   useEffect(
     () =>
-      hearFeed((item) => {
+      followFeed((item) => {
         if (item.workflow_id === workflow && item.gates.some(({ gate_id }) => gate_id === gate)) void loaded.reload();
       }),
     [workflow, gate, loaded.reload],
@@ -78,7 +78,7 @@ interface ShownGateProps {
 function ShownGate({ latest, reload }: ShownGateProps) {
   const shown = useSignal(latest);
   const before = useSignal<Gate | null>(null);
-  const said = useSignal<string | null>(null);
+  const recorded = useSignal<string | null>(null);
   const folded = useFoldedCounts();
   const wasOpen = useRef(isOpen(latest)).current;
   const isStale = isOpen(latest) && !isSame(shown.value, latest);
@@ -93,11 +93,11 @@ function ShownGate({ latest, reload }: ShownGateProps) {
   useEffect(() => {
     for (const { message } of unsentAt(latest).filter((one) => hasArrived(one.message, latest))) {
       dismiss(message.key);
-      said.value = "Your answer did arrive, and counts.";
+      recorded.value = "Your answer did arrive, and counts.";
     }
-  }, [latest, said]);
-  const onAnswer = (told: string | null) => {
-    said.value = told;
+  }, [latest, recorded]);
+  const onAnswer = (reported: string | null) => {
+    recorded.value = reported;
     void reload();
   };
   return (
@@ -126,9 +126,15 @@ function ShownGate({ latest, reload }: ShownGateProps) {
           </FoldedLines.Provider>
         </div>
         {isOpen(latest) ? (
-          <Decision gate={gate} isStale={isStale} unseen={sumOf(folded)} said={said.value} onAnswer={onAnswer} />
+          <Decision
+            gate={gate}
+            isStale={isStale}
+            unseen={sumOf(folded)}
+            recorded={recorded.value}
+            onAnswer={onAnswer}
+          />
         ) : (
-          <Decided gate={latest} said={said.value} wasOpen={wasOpen} onAnswer={onAnswer} />
+          <Decided gate={latest} recorded={recorded.value} wasOpen={wasOpen} onAnswer={onAnswer} />
         )}
       </div>
     </article>
@@ -181,13 +187,13 @@ const Moved = ({ before, now }: { readonly before: Gate; readonly now: Gate }) =
 interface DecidedProps {
   readonly gate: Gate;
   /** What came of one's own answer, just now. */
-  readonly said: string | null;
+  readonly recorded: string | null;
   /** It was to be decided when its reader came. */
   readonly wasOpen: boolean;
-  readonly onAnswer: (said: string | null) => void;
+  readonly onAnswer: (recorded: string | null) => void;
 }
 
-function Decided({ gate, said, wasOpen, onAnswer }: DecidedProps) {
+function Decided({ gate, recorded, wasOpen, onAnswer }: DecidedProps) {
   const { say, isBusy, problem } = useSay(onAnswer);
   const { decision } = gate;
   const who = decision?.principal ?? null;
@@ -198,8 +204,8 @@ function Decided({ gate, said, wasOpen, onAnswer }: DecidedProps) {
   }, [isElsewhere, gate]);
   return (
     <section class="card decision" aria-labelledby="decided">
-      <h2 id="decided" tabIndex={-1} ref={(heading) => void (said !== null && heading?.focus())}>
-        {said ?? `${isElsewhere ? "Decided elsewhere:" : "This gate is"} ${spaced(gate.status)}`}
+      <h2 id="decided" tabIndex={-1} ref={(heading) => void (recorded !== null && heading?.focus())}>
+        {recorded ?? `${isElsewhere ? "Decided elsewhere:" : "This gate is"} ${spaced(gate.status)}`}
       </h2>
       {problem !== null && <ProblemNote problem={problem} />}
       <UnsentHere gate={gate} isBusy={isBusy} say={say} />

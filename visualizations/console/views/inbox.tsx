@@ -15,7 +15,7 @@ import { describeChange, describeComment } from "../../../src/protocol/describe-
 import { saysPayload } from "../../../src/protocol/hidden-fields.ts";
 import { announce } from "../announce.ts";
 import { type Answer, ask, askInTime, kernel, workflowPath } from "../api.ts";
-import { hearFeed } from "../live.ts";
+import { followFeed } from "../live.ts";
 import { type Loaded, Show, useLoaded, useReconnected, useSettled } from "../loaded.tsx";
 import { Bulk, mayJoin } from "../parts/bulk.tsx";
 import { Ago, Due, EditedBy, Risk } from "../parts/marks.tsx";
@@ -41,9 +41,9 @@ async function readListing(order: Order, pages: number): Promise<Answer<Listing>
   const gates: ListedGate[] = [];
   let cursor = order === "oldest" ? `&before=${encodeURIComponent(beforeAll)}` : "";
   for (let page = 1; ; page += 1) {
-    const told = await askInTime<GatePage>(`${kernel}/gates?mine=true&limit=${most}${cursor}`);
-    if (!told.ok) return told;
-    const { gates: found, next } = told.value;
+    const reported = await askInTime<GatePage>(`${kernel}/gates?mine=true&limit=${most}${cursor}`);
+    if (!reported.ok) return reported;
+    const { gates: found, next } = reported.value;
     gates.push(...found);
     const [newest] = found;
     const goesOn = order === "oldest" ? found.length === most : next !== null;
@@ -94,16 +94,16 @@ export function Inbox() {
   const page = useListing(order.value, pages.value);
   const due = useLoaded<GatePage>(falling);
   const decided = useSignal<ReadonlyMap<string, Gate>>(new Map());
-  const told = page.answer.value;
-  const shown = told?.ok === true ? told.value.gates.length : null;
+  const reported = page.answer.value;
+  const shown = reported?.ok === true ? reported.value.gates.length : null;
   // A page that is full may have more behind it: their number is counted once, for the bar.
-  const hasMore = told?.ok === true && told.value.hasMore;
+  const hasMore = reported?.ok === true && reported.value.hasMore;
   const total = hasMore ? waiting.value && Math.max(waiting.value, shown ?? 0) : shown;
   const reload = useSettled(() => void Promise.all([page.reload(), due.reload()]), 300);
   const listed = () => [...gatesIn(page.answer.peek()), ...gatesIn(due.answer.peek())];
   useEffect(
     () =>
-      hearFeed((item) => {
+      followFeed((item) => {
         const closed = item.gates
           .filter(({ change }) => change === "closed")
           .map((gate) => keyOf({ ...item, ...gate }));

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { WorkflowPage } from "../../../src/contract/page.ts";
 import type { WorkflowSummary } from "../../../src/contract/workflow-summary.ts";
 import { kernel } from "../api.ts";
-import { hearFeed } from "../live.ts";
+import { followFeed } from "../live.ts";
 import { Show, useLoaded, useSettled } from "../loaded.tsx";
 import { Ago, State } from "../parts/marks.tsx";
 import { Heading } from "../parts/page.tsx";
@@ -44,7 +44,7 @@ export function Runs() {
   const reload = useSettled(() => void loaded.reload(), 500);
   useEffect(
     () =>
-      hearFeed(() => {
+      followFeed(() => {
         if (after.peek().length === 0) reload();
       }),
     [reload, after],

@@ -88,8 +88,10 @@ function Waterfall({ events, end }: WaterfallProps) {
 /** Spans in words, the same kinds together. */
 function tellSpans(spans: readonly Span[]): string {
   const sums = Map.groupBy(spans, ({ kind }) => kind);
-  const told = [...sums].map(([kind, own]) => [kind, own.reduce((sum, { from, to }) => sum + to - from, 0)] as const);
-  const long = told.filter(([, ms]) => ms >= 1).map(([kind, ms]) => `${kinds[kind]} ${tellDuration(ms)}`);
+  const reported = [...sums].map(
+    ([kind, own]) => [kind, own.reduce((sum, { from, to }) => sum + to - from, 0)] as const,
+  );
+  const long = reported.filter(([, ms]) => ms >= 1).map(([kind, ms]) => `${kinds[kind]} ${tellDuration(ms)}`);
   return long.length === 0 ? "at once" : long.join(", ");
 }
 

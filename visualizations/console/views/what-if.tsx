@@ -60,7 +60,7 @@ function useWhatIf() {
   const problem = useSignal<Problem | null>(null);
   const running = useSignal<AbortController | null>(null);
   useEffect(() => () => running.peek()?.abort(), [running]);
-  const hear = (item: Finding | Report) => {
+  const listener = (item: Finding | Report) => {
     if (item.kind === "report") {
       report.value = item;
       announce(tellReport(item));
@@ -74,7 +74,7 @@ function useWhatIf() {
     running.value = stop;
     [found.value, counted.value, report.value, problem.value] = [[], 0, null, null];
     const response = await send(`${kernel}/whatif`, { method: "POST", body, signal: stop.signal });
-    if (response?.ok) await readMessages<Finding | Report>(response, hear).catch(() => undefined);
+    if (response?.ok) await readMessages<Finding | Report>(response, listener).catch(() => undefined);
     else if (response !== null) problem.value = await readProblem(response);
     running.value = null;
   };
@@ -170,7 +170,7 @@ const Counts = ({ report }: { readonly report: Report }) => (
           <strong>{n}</strong> {change}
         </li>
       ))}
-      {report.unknown > 0 && <li>{report.unknown} cannot be told.</li>}
+      {report.unknown > 0 && <li>{report.unknown} cannot be reported.</li>}
     </ul>
   </section>
 );

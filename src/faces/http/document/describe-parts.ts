@@ -70,8 +70,8 @@ export const describeForm = (form: z.ZodObject): JsonObject => ({
 });
 
 function describeValue(schema: z.ZodType): JsonObject {
-  const { $schema: _, description, ...told } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-  return { ...(description !== undefined && { description }), schema: told };
+  const { $schema: _, description, ...reported } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return { ...(description !== undefined && { description }), schema: reported };
 }
 
 export function describeAnswer(

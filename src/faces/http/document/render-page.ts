@@ -69,7 +69,9 @@ const renderParameters = (parameters: readonly JsonObject[]): Html =>
 
 function renderContent({ content }: JsonObject): readonly Html[] {
   const kinds = Object.entries((content ?? {}) as Readonly<Record<string, JsonObject>>);
-  return kinds.map(([type, told]) => html`<code>${type}</code><pre>${renderSchema(readContent(told["schema"]))}</pre>`);
+  return kinds.map(
+    ([type, reported]) => html`<code>${type}</code><pre>${renderSchema(readContent(reported["schema"]))}</pre>`,
+  );
 }
 
 /** Returns the schema of a text's content, if it has one. */
@@ -77,9 +79,9 @@ const readContent = (schema: unknown): unknown => (schema as JsonObject | undefi
 
 const renderAnswer = ([status, answer]: readonly [string, JsonObject]): Html => {
   const { $ref, description } = answer;
-  const told =
+  const reported =
     typeof $ref === "string"
       ? html`A <a href="#schema-ProblemDetails">problem</a>.`
       : html`${description}${renderContent(answer)}`;
-  return html`<tr><td>${status}</td><td>${told}</td></tr>`;
+  return html`<tr><td>${status}</td><td>${reported}</td></tr>`;
 };

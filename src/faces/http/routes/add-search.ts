@@ -26,13 +26,13 @@ interface SearchRoute<A extends z.ZodType> extends Pick<Route, "bodyOptional" | 
   readonly source: ModuleRef;
 }
 
-const told = z.int().describe("Findings that were told; there may be more.");
+const reported = z.int().describe("Findings that were told; there may be more.");
 
 export function addSearch<A extends z.ZodType>(edge: Edge, search: Search, route: SearchRoute<A>): void {
   const { asked, most, find, source, ...more } = route;
   const { word, answer: finding } = search;
   const event = `kernel.${word}`;
-  const report = z.object({ kind: z.literal("report"), ...search.report.shape, told });
+  const report = z.object({ kind: z.literal("report"), ...search.report.shape, reported });
   const answer = {
     description: `Server-sent events called \`${event}\`: findings, and the report at the end.`,
     mediaType: "text/event-stream",
@@ -53,14 +53,14 @@ export function addSearch<A extends z.ZodType>(edge: Edge, search: Search, route
 }
 
 async function* describeFound(found: Found, most: number): AsyncGenerator<StreamItem, void, void> {
-  for (let told = 0; ; ) {
+  for (let reported = 0; ; ) {
     const next = await found.next();
     if (next.done === true) {
-      yield { sequence: null, item: { kind: "report", ...next.value, told } };
+      yield { sequence: null, item: { kind: "report", ...next.value, reported } };
       return;
     }
-    if (told < most) {
-      told += 1;
+    if (reported < most) {
+      reported += 1;
       yield { sequence: null, item: next.value };
     }
   }

@@ -41,11 +41,11 @@ const pageRoute: Route = {
 
 export function addDocument(edge: Edge): void {
   const { origin, sessions } = edge.options;
-  const told = {
+  const reported = {
     ...(origin !== undefined && { origin }),
     ...(sessions !== undefined && { sessionCookie: nameFor(origin ?? "http://localhost") }),
   };
-  const document = once(() => makeDocument(edge.routes, told));
+  const document = once(() => makeDocument(edge.routes, reported));
   const json = once(() => tagText(JSON.stringify(document())));
   const page = once(() => tagText(renderPage(document())));
   addRoute(edge, documentRoute, (call) => answerText(call, json(), { "content-type": "application/json" }));

@@ -79,6 +79,6 @@ export function structured(content: object, texts: readonly string[] = [JSON.str
 }
 
 export function refusal(error: KernelError): CallToolResult {
-  const told = toMcpError(error);
-  return { ...structured({ error: told }, [describeError(told)]), isError: true };
+  const reported = toMcpError(error);
+  return { ...structured({ error: reported }, [describeError(reported)]), isError: true };
 }

@@ -55,10 +55,10 @@ interface Spec<S extends z.ZodType> extends ToolDescription {
   readonly begin?: (context: McpContext, args: z.output<S>, terms: CallTerms) => Promise<string>;
 }
 
-export function makeTool<S extends z.ZodType>({ operation, input, output, run, begin, ...told }: Spec<S>): McpTool {
+export function makeTool<S extends z.ZodType>({ operation, input, output, run, begin, ...reported }: Spec<S>): McpTool {
   return {
     name: operation.id.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-    ...told,
+    ...reported,
     inputSchema: inputSchemaOf(input),
     outputSchema: outputSchemaOf(output ?? operation.answer),
     call: (context, args, { ctx, meta }) => run(context, readArguments(input, args), termsOf(ctx, meta)),
@@ -67,10 +67,10 @@ export function makeTool<S extends z.ZodType>({ operation, input, output, run, b
 }
 
 /** Makes the tool of a command whose request is flat: its members stand beside the workflow's id. */
-const commandTool = (command: WorkflowCommand, told: ToolDescription): McpTool =>
+const commandTool = (command: WorkflowCommand, reported: ToolDescription): McpTool =>
   makeTool({
     operation: command,
-    ...told,
+    ...reported,
     annotations: hintsOf(command),
     input: command.request.omit({ tenant_id: true, principal: true }).extend({ workflow_id: WorkflowId }).strict(),
     async run(context, { workflow_id, ...asked }, { key }) {
@@ -81,10 +81,10 @@ const commandTool = (command: WorkflowCommand, told: ToolDescription): McpTool =
   });
 
 /** Makes the tool of a command that concerns no single workflow. */
-export const kernelTool = (command: KernelCommand, told: ToolDescription): McpTool =>
+export const kernelTool = (command: KernelCommand, reported: ToolDescription): McpTool =>
   makeTool({
     operation: command,
-    ...told,
+    ...reported,
     annotations: hintsOf(command),
     input: command.request.omit({ tenant_id: true, principal: true }).strict(),
     async run(context, asked) {
@@ -101,10 +101,10 @@ interface ShownView<Answer> extends ToolDescription {
   readonly show: (answer: Answer) => ToolAnswer;
 }
 
-const viewTool = <Answer extends object>(view: View, { show, ...told }: ShownView<Answer>): McpTool =>
+const viewTool = <Answer extends object>(view: View, { show, ...reported }: ShownView<Answer>): McpTool =>
   makeTool({
     operation: view,
-    ...told,
+    ...reported,
     annotations: readsOnly,
     input: OfWorkflow,
     run: async (context, { workflow_id }) =>

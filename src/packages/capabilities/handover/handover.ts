@@ -77,19 +77,19 @@ function planHandover(input: HandoverInput, situation: PlanningSituation, step: 
     operator: "File.Read",
     params: { folder, path: input[source] },
   });
-  const told = (what: string) => ({ title: `${input.title}: ${what}`.slice(0, 200), source: read.output });
+  const reported = (what: string) => ({ title: `${input.title}: ${what}`.slice(0, 200), source: read.output });
   const summary = step({
     step_id: "summary",
     name: "Draft the summary",
     operator: "Handover.Summarize",
-    params: told("summary"),
+    params: reported("summary"),
     outcome: "Draft.HandoverSummary",
   });
   const checklist = step({
     step_id: "checklist",
     name: "Draft the checklist",
     operator: "Handover.Checklist",
-    params: told("checklist"),
+    params: reported("checklist"),
     outcome: "Draft.HandoverChecklist",
   });
   const publish = (draft: StepWithOutcome, content: Reference<string>, path: string) =>

@@ -82,8 +82,8 @@ function countMarks(entries: readonly string[]): ReadonlyMap<string, number> {
 /** Checks that the line on omitted commits adds up; returns the line if it does not, or a note of its absence. */
 function countsOmitted(lines: readonly string[], omitted: number): readonly string[] {
   const line = lines.find((one) => one.startsWith(omittedOpening)) ?? "";
-  const told = (line.match(/\b\d+\b/g) ?? []).reduce((sum, count) => sum + Number(count), 0);
-  return told === omitted ? [] : [line || "none is told"];
+  const reported = (line.match(/\b\d+\b/g) ?? []).reduce((sum, count) => sum + Number(count), 0);
+  return reported === omitted ? [] : [line || "none is told"];
 }
 
 /** Returns whether each link leads into the known remote, and the mark of an entry to the commit it names. */

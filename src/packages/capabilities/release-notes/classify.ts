@@ -60,12 +60,12 @@ function readConventional(subject: string): Reading | null {
   const kind = kindOfType(type, scope);
   if (kind === null) return null;
   // `fix: lint` and `feat: add tests` are no news to users; a release or a bump by `chore` is one.
-  const told = kindOfWords(summary);
-  const isOwnWork = ["maintenance", "ci", "release", "documentation"].includes(told);
+  const reported = kindOfWords(summary);
+  const isOwnWork = ["maintenance", "ci", "release", "documentation"].includes(reported);
   const better =
-    (kind === "maintenance" && ["release", "dependency"].includes(told)) ||
+    (kind === "maintenance" && ["release", "dependency"].includes(reported)) ||
     (["feature", "fix"].includes(kind) && isOwnWork);
-  return { kind: better ? told : kind, type: type.toLowerCase(), scope, summary, marked: mark !== undefined };
+  return { kind: better ? reported : kind, type: type.toLowerCase(), scope, summary, marked: mark !== undefined };
 }
 
 const unmarked = { type: null, scope: null, marked: false } as const;
@@ -86,11 +86,11 @@ function readMerge({ parents, body }: Commit, subject: string): Reading | null {
 
 /** Reads `area: summary`, `[area] summary`, or just a summary. */
 function readFreely(subject: string): Reading {
-  const [, bracketed, told] = bracketPrefix.exec(subject) ?? [];
-  const inside = told === undefined ? null : readConventional(told);
+  const [, bracketed, reported] = bracketPrefix.exec(subject) ?? [];
+  const inside = reported === undefined ? null : readConventional(reported);
   if (inside !== null) return { ...inside, scope: inside.scope ?? bracketed ?? null };
   const [, area, mark, rest] = areaPrefix.exec(subject) ?? [];
-  const summary = told ?? rest ?? subject;
+  const summary = reported ?? rest ?? subject;
   const marked = mark !== undefined || breaksPlainly(summary);
   return { ...unmarked, kind: kindOfWords(summary), scope: bracketed ?? area ?? null, summary, marked };
 }

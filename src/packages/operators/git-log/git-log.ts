@@ -125,13 +125,13 @@ const longLog = 1000;
 
 /** Counts what is heard and tells how much that is, until all is heard. */
 function reportShare(total: number, report: Report): (piece: string) => void {
-  let [heard, told] = [0, 0];
+  let [received, reported] = [0, 0];
   if (total < longLog) return () => undefined;
   return (piece) => {
-    heard += countCommits(piece);
-    const percent = Math.floor((100 * heard) / total / percentStep) * percentStep;
-    if (percent <= told || heard >= total) return;
-    told = percent;
+    received += countCommits(piece);
+    const percent = Math.floor((100 * received) / total / percentStep) * percentStep;
+    if (percent <= reported || received >= total) return;
+    reported = percent;
     report(percent);
   };
 }
@@ -144,10 +144,10 @@ interface Reading {
 
 const plain = ["--no-color", "--no-show-signature", "--no-notes", "--encoding=UTF-8"];
 
-async function readCommits({ program, input, range }: Reading, hear: (piece: string) => void): Promise<Commit[]> {
+async function readCommits({ program, input, range }: Reading, listener: (piece: string) => void): Promise<Commit[]> {
   const limit = `--max-count=${input.max_commits}`;
   const { body_parts } = input;
-  const log = await runGit(program, ["log", "-z", "--abbrev=7", ...plain, limit, logFormat, ...range], hear);
+  const log = await runGit(program, ["log", "-z", "--abbrev=7", ...plain, limit, logFormat, ...range], listener);
   const commits = parseLog(log, body_parts === undefined ? clipBody : (body) => clipBody(keepParts(body, body_parts)));
   if (!input.files && input.folders !== true) return [...commits];
   const names = ["log", "--name-only", "--no-ext-diff", "--no-textconv", ...plain, limit, "--format=%x00%H", ...range];

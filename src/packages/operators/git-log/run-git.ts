@@ -26,14 +26,14 @@ export interface GitProgram {
 export async function runGit(
   program: GitProgram,
   args: readonly string[],
-  hear?: (piece: string) => void,
+  listener?: (piece: string) => void,
 ): Promise<string> {
   const { git, repo, signal, maxOutputBytes } = program;
   signal.throwIfAborted();
   try {
     const options = { signal, maxBuffer: maxOutputBytes, env: gitEnvironment(), windowsHide: true };
     const running = execute(git, ["--no-pager", "--literal-pathspecs", ...ownSettings, "-C", repo, ...args], options);
-    if (hear !== undefined) running.child.stdout?.on("data", hear);
+    if (listener !== undefined) running.child.stdout?.on("data", listener);
     return (await running).stdout;
   } catch (failure) {
     signal.throwIfAborted();

@@ -125,8 +125,8 @@ export async function askModel(call: OperatorCall, chosen: Chosen, asked: ModelR
   const { streaming = true, maxAnswerChars = 1_000_000, ...rest } = asked;
   const { prompt, tools, toolChoice, maxOutputTokens, temperature } = rest;
   const options = { prompt, tools, toolChoice, maxOutputTokens, temperature, abortSignal: signal };
-  const onTold = (answer: ModelAnswer): void => reportUsage(call, chosen, answer);
-  const reading = { signal, maxChars: maxAnswerChars, onText: call.stream, onTold };
+  const onAnswer = (answer: ModelAnswer): void => reportUsage(call, chosen, answer);
+  const reading = { signal, maxChars: maxAnswerChars, onText: call.stream, onAnswer };
   call.usage({ model: name });
   try {
     if (!streaming) return readWhole(await orAborted(model.doGenerate(options), signal), reading);
@@ -165,7 +165,7 @@ export function requireEnd({ text, finish }: ModelAnswer, model: string, isEnoug
   if (finish === null) return refuse("MODEL_STREAM_CUT", `${model}: the stream ended before the answer did`);
   const reason = finish.unified;
   if (reason === "error" || reason === "interrupted")
-    return refuse("MODEL_STREAM_CUT", `${model}: the answer ended with ${reason}`, { said: finish.raw ?? reason });
+    return refuse("MODEL_STREAM_CUT", `${model}: the answer ended with ${reason}`, { recorded: finish.raw ?? reason });
   if (isEnough || text.trim() !== "") return reason;
   if (reason === "content-filter") return refuse("MODEL_ANSWER_WITHHELD", `${model}: the provider withheld it`);
   return refuse("MODEL_ANSWER_EMPTY", `${model}: the answer has no text (${reason})`);

@@ -37,7 +37,7 @@ export interface Reading {
   readonly maxChars: number;
   readonly onText: (delta: string) => void;
   /** The model has told its id, or what it used. */
-  readonly onTold: (answer: ModelAnswer) => void;
+  readonly onAnswer: (answer: ModelAnswer) => void;
 }
 
 /** Reads the parts to their end. Throws what an error part carries, or what the stream threw. */
@@ -65,9 +65,9 @@ function takePart(answer: ModelAnswer, part: LanguageModelV4StreamPart, reading:
     case "tool-call":
       return addCall(answer, part, reading);
     case "response-metadata":
-      return told({ ...answer, response_id: part.id ?? answer.response_id }, reading);
+      return reported({ ...answer, response_id: part.id ?? answer.response_id }, reading);
     case "finish":
-      return told({ ...answer, finish: part.finishReason, usage: part.usage }, reading);
+      return reported({ ...answer, finish: part.finishReason, usage: part.usage }, reading);
     case "error":
       throw part.error;
     default:
@@ -75,15 +75,15 @@ function takePart(answer: ModelAnswer, part: LanguageModelV4StreamPart, reading:
   }
 }
 
-function told(answer: ModelAnswer, { onTold }: Reading): ModelAnswer {
-  onTold(answer);
+function reported(answer: ModelAnswer, { onAnswer }: Reading): ModelAnswer {
+  onAnswer(answer);
   return answer;
 }
 
 export function readWhole(result: LanguageModelV4GenerateResult, reading: Reading): ModelAnswer {
   const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("");
   const { finishReason: finish, usage, response } = result;
-  let answer = told({ ...nothing, finish, usage, response_id: response?.id ?? null }, reading);
+  let answer = reported({ ...nothing, finish, usage, response_id: response?.id ?? null }, reading);
   for (const part of result.content) if (part.type === "tool-call") answer = addCall(answer, part, reading);
   return addText(answer, text, reading);
 }

@@ -185,8 +185,8 @@ function* describeAgain(
   failed: Failure | undefined,
 ): Generator<LanguageModelV4StreamPart> {
   for (const part of parts) {
-    const told = part.type === "error" ? { ...part, error: errorOf(part["error"] as Failure) } : part;
-    yield told as unknown as LanguageModelV4StreamPart;
+    const reported = part.type === "error" ? { ...part, error: errorOf(part["error"] as Failure) } : part;
+    yield reported as unknown as LanguageModelV4StreamPart;
   }
   if (failed !== undefined) throw errorOf(failed);
 }

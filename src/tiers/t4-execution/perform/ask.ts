@@ -39,12 +39,12 @@ export function putQuestion(question: Question, at: Asking): Answered | Promise<
     case "error":
       return askTier(question, at);
     default:
-      return hear(() => askHost(question, at));
+      return collect(() => askHost(question, at));
   }
 }
 
 /** Runs host code and returns its result, or the error that it threw, as an answer. */
-function hear(work: () => unknown): Answered | Promise<Answered> {
+function collect(work: () => unknown): Answered | Promise<Answered> {
   const threw = (thrown: unknown): Answered => failed(readThrown(thrown));
   try {
     const answer = work();

@@ -10,10 +10,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-type ToldInput = Extract<Input, { readonly type: "told" }>;
+type ReportedInput = Extract<Input, { readonly type: "reported" }>;
 
-const isBound = (input: Input): input is ToldInput =>
-  input.type === "told" && input.drafts.some(({ ceilings }) => ceilings !== undefined);
+const isBound = (input: Input): input is ReportedInput =>
+  input.type === "reported" && input.drafts.some(({ ceilings }) => ceilings !== undefined);
 
 export class Replies {
   readonly #waiting = new Map<number, Waiting>();
@@ -48,7 +48,7 @@ export class Replies {
     const bound = inputs.filter(isBound);
     const anew = bound.slice(bound.length === 1 ? 0 : 1);
     for (const { re } of anew) this.answer({ do: "answer", re, data: false });
-    return inputs.filter((input) => !anew.includes(input as ToldInput));
+    return inputs.filter((input) => !anew.includes(input as ReportedInput));
   }
 
   refuseAll(error: KernelError): void {

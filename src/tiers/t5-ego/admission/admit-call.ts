@@ -42,9 +42,9 @@ export const governorOf = ({ governor }: CapabilityRegistry, used: ResourceReque
 });
 
 function refusalOf({ kind, detail }: AdmissionRefusal, { name, token_id }: WorkQuestion): KernelError {
-  const told = { kind, ...detail, token_id };
+  const reported = { kind, ...detail, token_id };
   const message = `${name} was not admitted: ${detail.error.replaceAll("_", " ")}`;
-  return kernelError("T5_BUDGET_EXHAUSTED", message, admissionRef, { detail: told });
+  return kernelError("T5_BUDGET_EXHAUSTED", message, admissionRef, { detail: reported });
 }
 
 /** Returns whether no ceiling concerns the work: it then fits whatever else is admitted. */

@@ -7,7 +7,7 @@ import {
   type BudgetStanding,
   type Charge,
   chargeFields,
-  maxToldCounters,
+  maxReportedCounters,
   noCharge,
   type ParsedBudgetLimit,
 } from "../../../contract/budget.ts";
@@ -45,8 +45,8 @@ function describeBudget(limit: ParsedBudgetLimit, asked: BudgetQuery): BudgetSta
     window,
     since: since === "" ? null : since.slice(1),
     ceiling,
-    counters: counters.slice(0, maxToldCounters),
-    more: Math.max(0, counters.length - maxToldCounters),
+    counters: counters.slice(0, maxReportedCounters),
+    more: Math.max(0, counters.length - maxReportedCounters),
   };
 }
 

@@ -100,11 +100,11 @@ export function admitCall(run: Run, { step, operator }: Prepared, timeoutMs: num
   const question = toTier(t5.admitCall, { fn: "admit", data });
   // The answer of an earlier pass holds only for the admissions of that time; the key makes T5 be asked again after
   // another.
-  let { answer } = run.scopes.hear(`admit:${admitted}`, question);
+  let { answer } = run.scopes.ask(`admit:${admitted}`, question);
   if (answer.error?.detail["kind"] === "scoped_budget") {
     // The counters hold committed amounts only, so refunds of earlier calls are committed before T5 is asked again.
     ask(run, `saved:${admitted}`, toHost("saved", {}));
-    answer = run.scopes.hear(`admit:${admitted}:again`, question).answer;
+    answer = run.scopes.ask(`admit:${admitted}:again`, question).answer;
   }
   const { error } = answer;
   // A failure of T5 to decide is not a refusal.

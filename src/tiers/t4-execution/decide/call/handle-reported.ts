@@ -17,16 +17,16 @@ export function isCurrent({ log }: Pick<Run, "log">, { step_id, attempt, run: ro
   return step.attempts.at(-1)?.outcome === "running";
 }
 
-export function handleReported(run: Run, told: Extract<Input, { readonly type: "told" }>): void {
-  const { re, drafts } = told;
+export function handleReported(run: Run, reported: Extract<Input, { readonly type: "reported" }>): void {
+  const { re, drafts } = reported;
   try {
-    if (!isHeard(run, told))
-      raise(kernelError("T4_WORKFLOW_CONFLICT", "the call that says this is over", oodaRef("told")));
+    if (!isReceived(run, reported))
+      raise(kernelError("T4_WORKFLOW_CONFLICT", "the call that says this is over", oodaRef("reported")));
     for (const event of drafts) noteReported(run, event);
     run.intend({ do: "answer", re, data: true });
   } catch (thrown) {
     if (run.log.lost !== null) throw thrown;
-    run.intend({ do: "refuse", re, error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("told")) });
+    run.intend({ do: "refuse", re, error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("reported")) });
   }
 }
 
@@ -34,7 +34,7 @@ export function handleReported(run: Run, told: Extract<Input, { readonly type: "
  * Returns whether a report counts: its step is running, and its start was kept. A call that was made ahead of a refused
  * row is made again.
  */
-const isHeard = ({ log: { record } }: Run, { step_id, action_id }: CallOf): boolean =>
+const isReceived = ({ log: { record } }: Run, { step_id, action_id }: CallOf): boolean =>
   record.steps.get(step_id)?.state === "running" && record.actions.has(action_id);
 
 function noteReported(run: Run, event: EventDraft): void {

@@ -66,7 +66,7 @@ function askHook(run: Run, step_id: string, name: string, phase: Phase): KernelE
   const key = `${phase}:${name}:${attempt}`;
   // A `before` hook judges the payload, so it is asked again for another payload.
   const asked = phase === "before" ? nameAsked(run, key, digest(params)) : key;
-  return run.scopes.hear(asked, toHost("hook", { step_id, name, phase })).answer.error;
+  return run.scopes.ask(asked, toHost("hook", { step_id, name, phase })).answer.error;
 }
 
 /** Runs the whole chain after an attempt, from the inside out. An error of a hook is logged and changes nothing. */

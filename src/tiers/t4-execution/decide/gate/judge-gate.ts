@@ -20,7 +20,7 @@ import { unmetOf } from "../../../../contract/workflow.ts";
 import { judgementOfNow } from "../call/admit-payload.ts";
 import { findKnownOperator } from "../payload/prepare-step.ts";
 import { failStep } from "../run/end-step.ts";
-import type { DecisionWord } from "../run/input.ts";
+import type { DecisionCommand } from "../run/input.ts";
 import { toHost } from "../run/intention.ts";
 import { refuseAt, requireRoom } from "../run/refuse-at-gate.ts";
 import { ask, gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "../run/run.ts";
@@ -39,9 +39,9 @@ import { readAnswerAt } from "./read-answer.ts";
  * T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED, T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL,
  * T5_GATE_NOT_RUNNABLE, T5_EDIT_WITHOUT_EFFECT, T5_RESULT_INVALID, T5_ANSWER_INVALID.
  */
-export function decideGate(run: Run, word: DecisionWord): GateResponse {
-  const { request: asked, auth } = word;
-  const gateId = run.scopes.keep("gate", () => gateMet(run.log.record, word));
+export function decideGate(run: Run, command: DecisionCommand): GateResponse {
+  const { request: asked, auth } = command;
+  const gateId = run.scopes.keep("gate", () => gateMet(run.log.record, command));
   const standing = run.log.record.gates.get(gateId);
   if (standing === undefined) return keepDecision(run, gateId, { request: asked, auth });
   const request = readAnswerAt(standing, parseResult(run, standing, asked));
@@ -104,14 +104,14 @@ function requireAgreement(gate: Gate, request: ParsedGateRequest): void {
 export function respond(
   run: Run,
   gateId: string,
-  word: "approve" | "reject" | "withdrawn" | "delegated" | "revised",
+  command: "approve" | "reject" | "withdrawn" | "delegated" | "revised",
 ): GateResponse {
   const { workflow_id, correlation_id } = run.log.record;
   const gate = gateNow(run, gateId);
   const tally = gate.quorum === null && gate.votes.length === 0 ? {} : { tally: tallyOf(gate) };
   const decided = { approve: "resumed", reject: "rejected" } as const;
-  const isWord = word === "approve" || word === "reject";
-  const status = !isWord ? word : isOpenGate(gate) ? "voted" : decided[word];
+  const isDecision = command === "approve" || command === "reject";
+  const status = !isDecision ? command : isOpenGate(gate) ? "voted" : decided[command];
   return { workflow_id, status, correlation_id, ...tally };
 }
 
@@ -244,7 +244,7 @@ function judge(run: Run, gate: Gate, { request, auth, ...question }: GivenDecisi
   const judged = judgeDecision(
     run,
     gate,
-    { ...wordOf(gate, request), auth, signature, edits: edit !== undefined },
+    { ...commandOf(gate, request), auth, signature, edits: edit !== undefined },
     question,
   );
   const { decision: verdict, reason, policies } = judged.policy;
@@ -260,15 +260,15 @@ function apply(
 ): void {
   const { comment = null, edit } = request.payload;
   const { seat, signature } = judged;
-  const word = wordOf(gate, request);
+  const command = commandOf(gate, request);
   const { idempotency_key } = request;
-  castVote(run, gate, { ...word, seat, signature, comment, edited: edit !== undefined, idempotency_key });
+  castVote(run, gate, { ...command, seat, signature, comment, edited: edit !== undefined, idempotency_key });
   if (gate.kind !== "in_doubt") endIfRejected(run, gate);
-  else if (!seat.advisory) settleDoubt(run, gate, word);
+  else if (!seat.advisory) settleDoubt(run, gate, command);
 }
 
 /** Returns the members of a decision that change its effect. */
-function wordOf(gate: Gate, request: ParsedGateRequest) {
+function commandOf(gate: Gate, request: ParsedGateRequest) {
   const { decision, principal, payload } = request;
   const { result = null, answer, apply_targets } = payload;
   return { decision, principal, resolution: resolutionOf(gate, request), result, answer, apply_targets };
@@ -287,7 +287,7 @@ function resolutionOf({ kind, gate_id }: Gate, { decision, payload }: ParsedGate
 function settleDoubt(
   run: Run,
   gate: Gate,
-  { resolution, result }: Pick<ReturnType<typeof wordOf>, "resolution" | "result">,
+  { resolution, result }: Pick<ReturnType<typeof commandOf>, "resolution" | "result">,
 ): void {
   const { step_id, operator } = gate;
   const { action_id } = stepOf(run, step_id);

@@ -39,11 +39,11 @@ export function keepDecision(run: Run, gateId: string, { request, auth }: GivenD
     // Without a plan the gates are not known, so all kept decisions share the limit of one gate.
     requireRoom(run, gateId, record.plan === null ? [...record.kept.values()].flat() : kept);
     const { apply_targets, comment } = payload;
-    const told = {
+    const reported = {
       ...(comment === undefined ? {} : { comment }),
       ...(idempotency_key === undefined ? {} : { idempotency_key }),
     };
-    const noted = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets, ...told };
+    const noted = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets, ...reported };
     run.log.noteBy(refOf(principal), draft("GATE_DECISION_KEPT", noted));
   }
   return { workflow_id: record.workflow_id, status: "kept", correlation_id: record.correlation_id };

@@ -15,7 +15,7 @@ import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { type Gate, isOpenGate, type ParsedGateRequest, refuseUnnamed } from "../../../../contract/gate.ts";
 import type { WorkflowRecord } from "../../../../contract/workflow.ts";
-import type { DecisionWord } from "../run/input.ts";
+import type { DecisionCommand } from "../run/input.ts";
 import { refuseAt } from "../run/refuse-at-gate.ts";
 import { oodaRef } from "../run/run.ts";
 
@@ -29,10 +29,10 @@ type Naming = Pick<ParsedGateRequest, "gate_id" | "payload" | "decision" | "prin
  * read again.
  * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_AMBIGUOUS, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT.
  */
-export function gateMet(record: Gates, word: Pick<DecisionWord, "met"> & { readonly request: Naming }): string {
-  const gateId = gateMeant(record, word);
+export function gateMet(record: Gates, command: Pick<DecisionCommand, "met"> & { readonly request: Naming }): string {
+  const gateId = gateMeant(record, command);
   const gate = record.gates.get(gateId);
-  if (gate !== undefined && isOpenGate(gate)) word.met = gateId;
+  if (gate !== undefined && isOpenGate(gate)) command.met = gateId;
   return gateId;
 }
 

@@ -141,9 +141,9 @@ function resolveInputs(run: Run, step: PlanStep): Json {
 export function requireResolved(step: PlanStep, unresolved: readonly string[]): void {
   const missing = unresolved.length === 0 ? [] : missingIn(step, unresolved);
   if (missing.length === 0) return;
-  const told = missing.map(({ path, reference }) => `${path}: ${reference} gives nothing`).join("; ");
+  const list = missing.map(({ path, reference }) => `${path}: ${reference} gives nothing`).join("; ");
   const detail = { operator: step.operator, references: missing };
-  raise(kernelError("T4_PARAMS_UNRESOLVED", `params of ${step.operator}: ${told}`, paramsRef, { detail }));
+  raise(kernelError("T4_PARAMS_UNRESOLVED", `params of ${step.operator}: ${list}`, paramsRef, { detail }));
 }
 
 /**

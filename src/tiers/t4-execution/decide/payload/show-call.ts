@@ -47,5 +47,5 @@ const plainOf = ({ payload }: Prepared): Shown => ({
 function askPreview(run: Run, prepared: Prepared): Pick<Answered<Shown>, "data" | "error"> {
   const { operator, payload, step } = prepared;
   if (operator.preview === null) return { data: plainOf(prepared), error: null };
-  return run.scopes.hear(`show:${digest(payload)}`, toHost("show", { step_id: step.step_id, payload })).answer;
+  return run.scopes.ask(`show:${digest(payload)}`, toHost("show", { step_id: step.step_id, payload })).answer;
 }

@@ -34,7 +34,7 @@ import { restartWorkflow } from "./restart-workflow.ts";
 import { mayGoOn, startPlan, workPlan } from "./work-plan.ts";
 
 /** Returns the input to decide. An answer to a forgotten question only wakes the workflow. */
-export function hear(run: Run, input: Input): Input {
+export function receive(run: Run, input: Input): Input {
   if (input.type !== "answered") return input;
   // If the workflow has ended meanwhile, the amount that was reserved for its call is released for others.
   if ((!mayGoOn(run) || isCancelled(run.log.record.state)) && input.key.startsWith("admit:"))
@@ -50,7 +50,7 @@ export function decide(run: Run, input: Input): void {
     case "ended":
       handleEnd(run, input);
       break;
-    case "told":
+    case "reported":
       handleReported(run, input);
       break;
     case "decided":
@@ -75,7 +75,7 @@ function handleCommand(run: Run, command: Commanding): void {
     // The expiry of a gate is decided before any later command.
     if (command.type === "decided" && !isTerminal(run.log.record.state)) expireGates(run);
     const through = run.scopes.pass(commandScope(re), () => {
-      const data = command.type === "decided" ? handleDecision(run, command.word) : obey(run, command.command);
+      const data = command.type === "decided" ? handleDecision(run, command.command) : obey(run, command.command);
       run.intend({ do: "answer", re, data });
     });
     if (through) run.commands.delete(re);
@@ -98,15 +98,15 @@ function requireTenant({ log }: Run, tenantId: string | number): void {
 /** Returns the error for a missing workflow, which is byte for byte that for another tenant's workflow. */
 export const notFound = (workflowId: string): KernelError => workflowNotFound(workflowId, oodaRef("execute"));
 
-function handleDecision(run: Run, word: GateCommand) {
-  requireTenant(run, word.auth.tenant_id);
-  switch (word.kind) {
+function handleDecision(run: Run, command: GateCommand) {
+  requireTenant(run, command.auth.tenant_id);
+  switch (command.kind) {
     case "decision":
-      return decideGate(run, word);
+      return decideGate(run, command);
     case "withdrawal":
-      return withdrawVote(run, word.request);
+      return withdrawVote(run, command.request);
     default:
-      return delegateGate(run, word.request, word.auth);
+      return delegateGate(run, command.request, command.auth);
   }
 }
 

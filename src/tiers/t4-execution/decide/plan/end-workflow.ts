@@ -29,7 +29,7 @@ export function completeWorkflow(run: Run): void {
   const text = finalText(record);
   const tags = { evidence: String(record.actions.size) };
   run.mark?.("reflect", { workflow_id: record.workflow_id });
-  const { answer: judged } = run.scopes.hear("noise", toText(6, { fn: "act", text, tags }));
+  const { answer: judged } = run.scopes.ask("noise", toText(6, { fn: "act", text, tags }));
   const shown = judged.data;
   const warnings = judged.error === null ? [] : [judged.error];
   run.mark?.("trace.finalize", { status: "completed" });
@@ -77,7 +77,7 @@ export function failWorkflow(run: Run, error: KernelError): void {
   const ref = oodaRef("escalate");
   // An error that another tier answered is wrapped once here and leaves as T4's; each higher tier adds one wrap.
   const own = error.source.tier === 4 ? error : wrapError("T4_ESCALATION_UNHANDLED", error, ref);
-  const { answer } = run.scopes.hear("escalate", toEscalation(5, { fn: "escalate", error: own }));
+  const { answer } = run.scopes.ask("escalate", toEscalation(5, { fn: "escalate", error: own }));
   const last = answer.data?.data;
   const hops = isKernelError(last) ? chainAbove(last, 4) : [];
   run.mark?.("trace.finalize", { status: statusOf(error) });

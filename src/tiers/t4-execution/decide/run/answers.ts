@@ -15,7 +15,7 @@ interface Entry {
   /** The number of the question that this entry waits for. */
   readonly nr: number;
   answer: Answered | null;
-  heard: boolean;
+  received: boolean;
 }
 
 /** The place of an answer: its scope, its key in the scope, and the number of its question. */
@@ -91,7 +91,7 @@ export class PassScopes {
   }
 
   /** Returns the answer, and whether this pass is the first to read it. @throws pending if there is no answer yet. */
-  hear<Answer>(
+  ask<Answer>(
     key: string,
     { question }: TypedQuestion<Answer>,
   ): { readonly answer: Answered<Answer>; readonly isNew: boolean } {
@@ -100,16 +100,16 @@ export class PassScopes {
     const known = scope.entries.get(key);
     if (known?.answer === null) throw pending;
     if (known !== undefined) {
-      const isNew = !known.heard;
-      known.heard = true;
+      const isNew = !known.received;
+      known.received = true;
       return { answer: known.answer as Answered<Answer>, isNew };
     }
     this.#asked += 1;
-    const entry: Entry = { nr: this.#asked, answer: null, heard: false };
+    const entry: Entry = { nr: this.#asked, answer: null, received: false };
     scope.entries.set(key, entry);
     entry.answer = this.#put({ scope: scope.name, key, nr: entry.nr }, question);
     if (entry.answer === null) throw pending;
-    entry.heard = true;
+    entry.received = true;
     return { answer: entry.answer as Answered<Answer>, isNew: true };
   }
 
@@ -118,7 +118,7 @@ export class PassScopes {
    * recorded like an answer, and a replay reads it from the record. @throws KernelErrorException if `make` throws it.
    */
   derive<T>(key: string, make: () => T): T {
-    const { error, data } = this.hear(key, toHost("derive", { make })).answer;
+    const { error, data } = this.ask(key, toHost("derive", { make })).answer;
     return error === null ? (data as T) : raise(error);
   }
 

@@ -51,7 +51,7 @@ export const answered = (data: unknown): Answered => ({ error: null, data, tags:
 export const failed = (error: KernelError): Answered => ({ error, data: null, tags: {} });
 
 /** A decision on a gate, and the gate that it was found to concern. */
-export interface DecisionWord {
+export interface DecisionCommand {
   readonly kind: "decision";
   readonly request: ParsedGateRequest;
   readonly auth: AuthContext;
@@ -64,7 +64,7 @@ export interface DecisionWord {
 
 /** A person's command at a gate: a decision, a withdrawal or a delegation. */
 export type GateCommand =
-  | DecisionWord
+  | DecisionCommand
   | { readonly kind: "withdrawal"; readonly request: WithdrawalRequest; readonly auth: AuthContext }
   | { readonly kind: "delegation"; readonly request: ParsedDelegationRequest; readonly auth: AuthContext };
 
@@ -111,8 +111,8 @@ export type Input =
       readonly answer: Answered;
     }
   | ({ readonly type: "ended"; readonly end: CallEnd } & CallOf)
-  | ({ readonly type: "told"; readonly drafts: readonly EventDraft[]; readonly re: number } & CallOf)
-  | { readonly type: "decided"; readonly word: GateCommand; readonly re: number }
+  | ({ readonly type: "reported"; readonly drafts: readonly EventDraft[]; readonly re: number } & CallOf)
+  | { readonly type: "decided"; readonly command: GateCommand; readonly re: number }
   | { readonly type: "due" }
   | { readonly type: "commanded"; readonly command: Command; readonly re: number };
 

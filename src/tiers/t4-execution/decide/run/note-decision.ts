@@ -64,11 +64,11 @@ export function askPolicy<Q, Answer>(
 ): { readonly answer: Answer; readonly isNew: boolean; readonly now: string } {
   const { key } = asked;
   const now = run.scopes.keep(`${key}:now`, () => instantText(run.now));
-  const heard = run.scopes.hear(key, toTier(message, { fn, data: data(now) }));
-  if (heard.answer.error !== null) return raise(heard.answer.error);
-  const answer = heard.answer.data;
-  if (heard.isNew) noteDecision(run, read(answer), { ...asked, now });
-  return { answer, isNew: heard.isNew, now };
+  const received = run.scopes.ask(key, toTier(message, { fn, data: data(now) }));
+  if (received.answer.error !== null) return raise(received.answer.error);
+  const answer = received.answer.data;
+  if (received.isNew) noteDecision(run, read(answer), { ...asked, now });
+  return { answer, isNew: received.isNew, now };
 }
 
 /** Appends the decision of policy, unless the workflow has ended meanwhile. */

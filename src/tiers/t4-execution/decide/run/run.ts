@@ -181,7 +181,7 @@ export const parked: unique symbol = Symbol("parked");
  * Puts a question and returns the data of its answer. @throws pending; KernelErrorException if the answer is an error.
  */
 export function ask<Answer>(run: Run, key: string, asked: TypedQuestion<Answer>): Answer {
-  const { answer } = run.scopes.hear(key, asked);
+  const { answer } = run.scopes.ask(key, asked);
   return answer.error === null ? answer.data : raise(answer.error);
 }
 

@@ -33,8 +33,8 @@ export function readQuietParams<T>(run: Run, stepId: string, schema: z.ZodType<T
   requireResolved(step, unresolved);
   const { data, error } = schema.safeParse(value, { error: explainKeys });
   if (error === undefined) return data;
-  const told = problemsOf(error).map(({ path, problem }) => (path === "" ? problem : `${path}: ${problem}`));
-  const message = `params of ${step.operator}: ${told.join("; ")}`;
+  const problems = problemsOf(error).map(({ path, problem }) => (path === "" ? problem : `${path}: ${problem}`));
+  const message = `params of ${step.operator}: ${problems.join("; ")}`;
   const detail = { operator: step.operator };
   return raise(kernelError("T4_PARAMS_INVALID", message, oodaRef("read_params"), { detail }));
 }
