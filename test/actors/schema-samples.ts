@@ -309,6 +309,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   Metrics: fields(metrics, { token_count: "120" }),
   ModelPrice: fields({ in: 0.1, out: 0.4 }, { out: "0.4" }),
   ModuleRef: fields(ref, { tier: "4" }),
+  OnReject: word("continue"),
   OperatorMetadata: fields(operator, { idempotent: "true" }),
   Outcome: fields(outcome, { confidence: "0.8" }),
   OutcomesResponse: fields({ workflow_id: wf, outcomes: [outcome] }, { outcomes: outcome }),

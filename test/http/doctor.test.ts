@@ -48,7 +48,7 @@ describe("the doctor", () => {
       obstacles: [{ what: "package" }, { what: "operator", name: "Mail.Send", registered: ["2.0"] }],
       remedies: [{ kind: "pin" }, { kind: "pin" }, { kind: "migrate", version: "2.0" }, { kind: "end" }],
     });
-    expect(report).toEqual({ kind: "report", ok: false, workflows: 1, stranded: 1, told: 1 });
+    expect(report).toEqual({ kind: "report", ok: false, workflows: 1, stranded: 1, reported: 1 });
     expect(more).toEqual([]);
     const other = await edge.post("/v1/kernel/doctor", { workflow_id: ids[1] });
     expect([other.status, codeOf(other)]).toEqual([404, "T4_WORKFLOW_NOT_FOUND"]);
@@ -72,6 +72,6 @@ describe("the doctor", () => {
     const busy = await edge.post("/v1/kernel/doctor", {});
     expect([busy.status, codeOf(busy)]).toEqual([429, "T0_HTTP_CALLER_BUSY"]);
     await left.body?.cancel();
-    expect((await readMessages(await examine(edge))).at(-1)?.data).toMatchObject({ stranded: 3, told: 1 });
+    expect((await readMessages(await examine(edge))).at(-1)?.data).toMatchObject({ stranded: 3, reported: 1 });
   });
 });

@@ -212,7 +212,7 @@ describe("what-if", () => {
       was: { decision: "ALLOW" },
       would_be: { decision: "DENY" },
     });
-    expect(told[1]?.data).toMatchObject({ differing: 1, told: 1, changes: { "ALLOW → DENY": 1 } });
+    expect(told[1]?.data).toMatchObject({ differing: 1, reported: 1, changes: { "ALLOW → DENY": 1 } });
   });
 
   it.each([
@@ -241,7 +241,7 @@ describe("what-if", () => {
     );
     for (let n = 0; n < 3; n += 1) await edge.t.run(intent);
     const told = await readMessages(await askWhatIf(edge, { rules }));
-    expect(told.at(-1)?.data).toMatchObject({ differing: 3, told: 1 });
+    expect(told.at(-1)?.data).toMatchObject({ differing: 3, reported: 1 });
     const left = await askWhatIf(edge, { rules });
     expect((await edge.post("/v1/kernel/whatif", { rules })).status).toBe(429);
     await left.body?.cancel();

@@ -209,8 +209,12 @@ describe("a provider's error", () => {
     ["bad JSON", new JSONParseError({ text: "{", cause: "x" }), { code: "MODEL_ANSWER_INVALID", ...transient }],
     ["bad type", new TypeValidationError({ value: 1, cause: "x" }), { code: "MODEL_ANSWER_INVALID", ...transient }],
     ["an Error", new Error("broke"), { code: "MODEL_FAILED", category: "dependency", retryable: true }],
-    ["a text", "overloaded", { code: "MODEL_FAILED", details: { endpoint: "small", said: "overloaded" } }],
-    ["a plain part", { message: "busy" }, { code: "MODEL_FAILED", details: { endpoint: "small", said: "busy" } }],
+    ["a text", "overloaded", { code: "MODEL_FAILED", details: { endpoint: "small", provider_message: "overloaded" } }],
+    [
+      "a plain part",
+      { message: "busy" },
+      { code: "MODEL_FAILED", details: { endpoint: "small", provider_message: "busy" } },
+    ],
     ["nothing", undefined, { code: "MODEL_FAILED", message: "small: it failed", details: { endpoint: "small" } }],
     ["null", null, { code: "MODEL_FAILED" }],
   ];

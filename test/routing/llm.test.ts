@@ -292,7 +292,7 @@ describe("what is no answer", () => {
     const { workflow_id, state } = await t.run(intent);
     expect(state).toBe("completed");
     const [failed] = await payloads(t, workflow_id, "ACTION_FAILED");
-    expect(failed?.error).toMatchObject({ message: "a: it failed", detail: { said: "connection lost" } });
+    expect(failed?.error).toMatchObject({ message: "a: it failed", detail: { provider_message: "connection lost" } });
   });
 });
 
@@ -326,7 +326,7 @@ describe("one model, without routes", () => {
     const { workflow_id, error, response } = await t.run(intent);
     expect(toExecutorError(error as NonNullable<typeof error>)).toMatchObject({
       code: "MODEL_FAILED",
-      details: { said: "quota of account 4711 is used up" },
+      details: { provider_message: "quota of account 4711 is used up" },
     });
     const told = await Array.fromAsync(t.kernel.assistant(workflow_id, { live: false }));
     expect(told.at(-1)).toEqual({ type: "final", text: "mock-model-id: it failed", state: "failed" });

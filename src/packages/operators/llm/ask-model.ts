@@ -165,7 +165,9 @@ export function requireEnd({ text, finish }: ModelAnswer, model: string, isEnoug
   if (finish === null) return refuse("MODEL_STREAM_CUT", `${model}: the stream ended before the answer did`);
   const reason = finish.unified;
   if (reason === "error" || reason === "interrupted")
-    return refuse("MODEL_STREAM_CUT", `${model}: the answer ended with ${reason}`, { recorded: finish.raw ?? reason });
+    return refuse("MODEL_STREAM_CUT", `${model}: the answer ended with ${reason}`, {
+      provider_message: finish.raw ?? reason,
+    });
   if (isEnough || text.trim() !== "") return reason;
   if (reason === "content-filter") return refuse("MODEL_ANSWER_WITHHELD", `${model}: the provider withheld it`);
   return refuse("MODEL_ANSWER_EMPTY", `${model}: the answer has no text (${reason})`);

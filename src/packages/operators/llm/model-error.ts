@@ -90,5 +90,5 @@ function kindOf({ name, statusCode, isRetryable }: Shape): Kind {
   return statusCode >= 400 ? requestRefused : failed;
 }
 
-const wordsOf = (message: unknown): { readonly recorded?: string } =>
-  typeof message === "string" && message !== "" ? { recorded: message.slice(0, maxWordChars) } : {};
+const wordsOf = (message: unknown): { readonly provider_message?: string } =>
+  typeof message === "string" && message !== "" ? { provider_message: message.slice(0, maxWordChars) } : {};
