@@ -271,6 +271,7 @@ function isWord(event: Durable["event"], { before, call, isAnew, known, durable 
   if (event.event_type === "ACTION_SETTLED")
     return baseOf(event.step_id ?? "") === baseOf(call.step_id) || isUnder(durable, event, call.key);
   if (event.event_type === "WORKFLOW_RESTARTED") return true;
+  if (event.event_type === "GATE_REVISED") return isEdited(event, { before, call });
   if (event.event_type === "PLAN_CREATED")
     return before.key !== call.key && payloadOf(event, "PLAN_CREATED").cause === "regenerate";
   if (event.event_type !== "INTENT_RECEIVED") return false;
@@ -278,6 +279,14 @@ function isWord(event: Durable["event"], { before, call, isAnew, known, durable 
   if (regenerated_from === null) return false;
   return isAnew || (before.key === call.key ? hasFailed(known, before) : hasEnded(known, before));
 }
+
+/**
+ * Whether a person changed the payload at the gate of this very call, and so approved another one than was made before.
+ */
+const isEdited = (event: Durable["event"], { before, call }: Pair): boolean =>
+  payloadOf(event, "GATE_REVISED").cause === "edit" &&
+  isOf(event, call) &&
+  digest(call.input as never) !== digest(before.input as never);
 
 /** Whether a person settled a call of this key, as a step that shares it made it. */
 const isUnder = (durable: readonly Durable[], { payload: { action_id } }: Durable["event"], key: string): boolean =>
