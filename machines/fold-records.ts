@@ -83,6 +83,8 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     used: { capabilities: new Map(), resources: { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 } },
     budget_refused: null,
     cancelling: null,
+    compensating: null,
+    compensated: null,
     paused: null,
     held: null,
     was_held: false,

@@ -86,5 +86,6 @@ export function countAdded(standing: Standing, added: StepRecord): void {
   if (group === undefined) return;
   group.counts[added.state] += 1;
   if (isLeftOut(added)) group.left_out += 1;
-  if (standing.places.has(group.of)) standing.places.set(added.step.step_id, standing.places.size);
+  const isOfPlan = standing.places.has(group.of) || group.undoes;
+  if (isOfPlan) standing.places.set(added.step.step_id, standing.places.size);
 }

@@ -14,6 +14,7 @@ import type { WorkflowStateName } from "../src/contract/progress.ts";
 import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts } from "./charts.ts";
 import { addSteps } from "./fold-added.ts";
+import { endHandlers } from "./fold-ends.ts";
 import { gateHandlers, keepDenial, voidGates } from "./fold-gates.ts";
 import {
   addAttempt,
@@ -74,12 +75,6 @@ export function foldWorkflow(record: WorkflowRecord | null, event: LedgerEvent):
   return record;
 }
 
-/** Ends the pause and the hold of the workflow as a whole; those of steps end with the steps. */
-function endHolds(record: WorkflowRecord): void {
-  record.paused = null;
-  record.held = null;
-}
-
 function moveWorkflow(record: WorkflowRecord, event: LedgerEvent): void {
   const next = lifecycleCharts.workflow.next(record.state, chartEvent(event.event_type, event.payload));
   if (next !== undefined) record.state = next as WorkflowStateName;
@@ -106,6 +101,7 @@ function planned(record: WorkflowRecord): void {
 
 const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   ...gateHandlers,
+  ...endHandlers,
   CONTEXT_BUILT(record, { bundle }) {
     scheduleToken(record);
     record.bundle = bundle;
@@ -168,31 +164,6 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   WORK_RELEASED(record, _payload, { step_id }) {
     const of = step_id === null ? record : record.steps.get(step_id);
     if (of !== undefined) of.held = null;
-  },
-  WORKFLOW_COMPLETED(record, { text, warnings }, { at }) {
-    endHolds(record);
-    record.text = text;
-    record.warnings.push(...warnings);
-    record.status = "completed";
-    record.finished_at = at;
-  },
-  WORKFLOW_FAILED(record, { error, status }, { at, type }) {
-    endHolds(record);
-    record.error = error;
-    record.status = status;
-    record.finished_at = at;
-    voidGates(record, type);
-  },
-  WORKFLOW_CANCELLING(record, { reason, principal }) {
-    endHolds(record);
-    record.cancelling = { reason, principal };
-  },
-  WORKFLOW_CANCELLED(record, { error }, { at, type }) {
-    endHolds(record);
-    record.error = error;
-    record.status = "cancelled";
-    record.finished_at = at;
-    voidGates(record, type);
   },
   STEP_QUEUED(record, _payload, meta) {
     const step = record.steps.get(meta.step_id ?? "");

@@ -1,6 +1,7 @@
 /**
  * The workflow lifecycle: accepted → planned → running ⇄ waiting_for_user | waiting → completed | failed | cancelled,
- * the last by way of cancelling where a call was under way that may not be repeated.
+ * the last by way of cancelling where a call was under way that may not be repeated, and the last two by way of
+ * compensating where something that was done is undone first.
  *
  * Owns: which ledger events a workflow accepts in which state. Never: clock, randomness, IO, data (the fold keeps
  * that).
@@ -11,6 +12,8 @@
  * 4.  waiting is the state of a workflow whose open steps are parked, and which asks nobody; one that asks a person as
  *     well is waiting_for_user.
  * 5.  A workflow that is cancelling begins nothing. It is left for cancelled, once the end of each such call is known.
+ * 6.  A workflow that is compensating works on what undoes its steps alone. It may wait like one that is running, and
+ *     then goes on compensating; it ends as failed or cancelled.
  */
 import { setup } from "xstate";
 
@@ -20,11 +23,12 @@ export type WorkflowEvent =
   | { readonly type: "PLAN_REJECTED" }
   | { readonly type: "WORKFLOW_STARTED" }
   | { readonly type: "WORKFLOW_WAITING"; readonly gates: readonly string[] }
-  | { readonly type: "WORKFLOW_RESUMED" }
+  | { readonly type: "WORKFLOW_RESUMED"; readonly compensating?: boolean }
   | { readonly type: "WORKFLOW_RESTARTED" }
   | { readonly type: "WORKFLOW_COMPLETED" }
   | { readonly type: "WORKFLOW_FAILED" }
   | { readonly type: "WORKFLOW_CANCELLING" }
+  | { readonly type: "WORKFLOW_COMPENSATING" }
   | { readonly type: "WORKFLOW_CANCELLED" }
   | { readonly type: "USER_APPROVED" }
   | { readonly type: "USER_REJECTED" }
@@ -37,12 +41,18 @@ const decisions = {
   GATE_EXPIRED: "waiting_for_user",
 } as const;
 const cancelled = { WORKFLOW_CANCELLING: "cancelling" } as const;
+const undone = { WORKFLOW_COMPENSATING: "compensating" } as const;
+const waits = [{ guard: "asks", target: "waiting_for_user" }, { target: "waiting" }] as const;
+const goesOn = [{ guard: "undoes", target: "compensating" }, { target: "running" }] as const;
 const ends = { WORKFLOW_FAILED: "failed", WORKFLOW_CANCELLED: "cancelled" } as const;
 
 /** The lifecycle of a workflow. */
 export const workflowMachine = setup({
   types: { events: {} as WorkflowEvent },
-  guards: { asks: ({ event }) => event.type === "WORKFLOW_WAITING" && event.gates.length > 0 },
+  guards: {
+    asks: ({ event }) => event.type === "WORKFLOW_WAITING" && event.gates.length > 0,
+    undoes: ({ event }) => event.type === "WORKFLOW_RESUMED" && event.compensating === true,
+  },
 }).createMachine({
   id: "workflow",
   initial: "accepted",
@@ -60,23 +70,28 @@ export const workflowMachine = setup({
         USER_APPROVED: {},
         USER_REJECTED: {},
         GATE_EXPIRED: {},
-        WORKFLOW_WAITING: [{ guard: "asks", target: "waiting_for_user" }, { target: "waiting" }],
+        WORKFLOW_WAITING: waits,
         WORKFLOW_COMPLETED: "completed",
         ...cancelled,
+        ...undone,
         ...ends,
       },
     },
     waiting_for_user: {
       description: "Nothing can go on before a person has decided.",
-      on: { ...decisions, WORKFLOW_RESUMED: "running", ...cancelled, ...ends },
+      on: { ...decisions, WORKFLOW_RESUMED: goesOn, ...cancelled, ...undone, ...ends },
     },
     waiting: {
       description: "Nothing can go on before a time, an event or another workflow has come.",
-      on: { WORKFLOW_RESUMED: "running", ...cancelled, ...ends },
+      on: { WORKFLOW_RESUMED: goesOn, ...cancelled, ...undone, ...ends },
     },
     cancelling: {
       description: "A person has ended it; what became of a call is not known yet, or a child has not ended.",
-      on: { USER_APPROVED: {}, USER_REJECTED: {}, WORKFLOW_CANCELLED: "cancelled" },
+      on: { USER_APPROVED: {}, USER_REJECTED: {}, ...undone, WORKFLOW_CANCELLED: "cancelled" },
+    },
+    compensating: {
+      description: "It has failed or was cancelled; what it has done is being undone.",
+      on: { WORKFLOW_WAITING: waits, ...ends },
     },
     completed: { description: "All is done.", type: "final" },
     failed: {

@@ -34,6 +34,7 @@ export {
 } from "./contract/capability.ts";
 export { CapabilityView, OperatorView } from "./contract/capability-view.ts";
 export { type ChainBreak, type IndexBreak, verifyChain } from "./contract/chain.ts";
+export type { Compensated, Ending } from "./contract/compensation.ts";
 export { Condition } from "./contract/condition.ts";
 export { ContextBundle, DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 export { canonicalJson, digest } from "./contract/digest.ts";
@@ -138,6 +139,7 @@ export {
   type PlanStepDraft,
   type StepTemplateDraft,
   type Tolerate,
+  type UndoDraft,
 } from "./contract/plan.ts";
 export {
   PolicyDecision,
@@ -249,6 +251,7 @@ export type {
   StepBuilder,
   StepDraft,
   StepWithOutcome,
+  Undo,
 } from "./define/step-builder.ts";
 export type { BusItem } from "./engine/actors/bus.ts";
 export { defaultLimits, type Limits } from "./engine/actors/runtime.ts";

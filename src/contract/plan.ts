@@ -34,6 +34,37 @@ export const IdempotencyStrategy = z.object({
 });
 export type IdempotencyStrategy = z.infer<typeof IdempotencyStrategy>;
 
+/** The members of a call, of a step or of what undoes one. */
+const callMembers = {
+  /** The operator that is called. */
+  operator: OperatorName,
+  /** The version of the operator; the newest registered one by default. */
+  operator_version: z.string().optional(),
+  /** The params of the call: data, and references such as `{{look.output.card}}`. */
+  params: JsonObject.default({}),
+  /** The kinds of the results; those of the operator by default. */
+  outputs: z.array(z.string()).optional(),
+  /** Asks people before the call. */
+  gate: GateSpec.optional(),
+  /** Tags that policy rules match, in addition to the operator's and the package's. */
+  policy_tags: z.array(z.string()).optional(),
+  /** The risk level; that of the operator by default. */
+  risk_level: RiskLevel.optional(),
+  /** The estimated cost; that of the operator by default. */
+  estimated_cost: Money.optional(),
+} as const;
+
+/**
+ * The call that undoes what a step has done, if its workflow fails or is cancelled after the step succeeded. In its
+ * params the id of the step refers to the output of that step.
+ */
+export const UndoDraft = z.strictObject({
+  /** A name for people; `Undo` and the name of the step by default. */
+  name: stepMembers.name.optional(),
+  ...callMembers,
+});
+export interface UndoDraft extends z.input<typeof UndoDraft> {}
+
 /**
  * A step that calls an operator, as a planner writes it. `applies` names the step whose outcome this one makes final.
  */
@@ -41,28 +72,17 @@ export const PlanStepDraft = z.strictObject({
   ...stepMembers,
   /** The kind of the step; a call by default. */
   kind: z.literal("call").optional(),
-  /** The operator that is called. */
-  operator: OperatorName,
-  /** The version of the operator; the newest registered one by default. */
-  operator_version: z.string().optional(),
-  /** The params of the call: data, and references such as `{{look.output.card}}`. */
-  params: JsonObject.default({}),
+  ...callMembers,
   /** The name of the outcome that it drafts. */
   outcome: z.string().optional(),
-  /** The kinds of the results; those of the operator by default. */
-  outputs: z.array(z.string()).optional(),
   /** The step whose outcome this one makes final. */
   applies: StepId.optional(),
-  /** Asks people before the call. */
-  gate: GateSpec.optional(),
   /** The consequence of a rejection at any gate of the step: `end` (the default), `continue` or `replan`. */
   on_reject: OnReject.optional(),
-  /** Tags that policy rules match, in addition to the operator's and the package's. */
-  policy_tags: z.array(z.string()).optional(),
-  /** The risk level; that of the operator by default. */
-  risk_level: RiskLevel.optional(),
-  /** The estimated cost; that of the operator by default. */
-  estimated_cost: Money.optional(),
+  /** The call that undoes what the step has done. */
+  undo: UndoDraft.optional(),
+  /** Whether nothing that was done up to the success of this step is undone any more. */
+  pivot: z.boolean().optional(),
 });
 export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
 
@@ -78,6 +98,7 @@ export const StepTemplateDraft = PlanStepDraft.omit({
   weight: true,
   priority: true,
   on_reject: true,
+  pivot: true,
 }).extend({
   /** A name for people; that of the step that makes the call by default. */
   name: stepMembers.name.optional(),
@@ -255,8 +276,16 @@ const workMembers = {
   estimated_cost: Money,
 } as const;
 
+/** The call that undoes a step. */
+export const UndoTemplate = z.object(workMembers);
+export type UndoTemplate = z.infer<typeof UndoTemplate>;
+
 /** The template of the steps that a step adds while it runs; all else of them is that step's. */
-export const StepTemplate = z.object(workMembers);
+export const StepTemplate = z.object({
+  ...workMembers,
+  /** The call that undoes a step of this template; absent if nothing does. */
+  undo: UndoTemplate.optional(),
+});
 export type StepTemplate = z.infer<typeof StepTemplate>;
 
 /** The work of a step for each item of its list. */
@@ -319,6 +348,10 @@ export const PlanStep = z.object({
   each: EachSpec.optional(),
   /** Its work in each round; absent for any other kind. */
   repeat: RepeatSpec.optional(),
+  /** The call that undoes what it has done; absent if nothing does. */
+  undo: UndoTemplate.optional(),
+  /** Whether its success ends what can be undone of the work before it; absent if it does not. */
+  pivot: z.literal(true).optional(),
 });
 export type PlanStep = z.infer<typeof PlanStep>;
 

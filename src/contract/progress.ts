@@ -9,6 +9,7 @@ export const workflowStates = [
   "waiting_for_user",
   "waiting",
   "cancelling",
+  "compensating",
   "completed",
   "failed",
   "cancelled",

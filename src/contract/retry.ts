@@ -42,13 +42,18 @@ export type RetryResponse = z.infer<typeof RetryResponse>;
 export const CancelRequest = OrderRequest.extend({
   /** Kept with the cancellation. */
   reason: z.string().max(1024).default("cancelled by request"),
+  /** Whether what its steps have done is undone, as their plan states, before it ends. */
+  undo: z.boolean().optional(),
 });
 export type CancelRequest = z.input<typeof CancelRequest>;
 
-/** The workflow was cancelled, or is `cancelling` until the end of each call is known that may not be repeated. */
+/**
+ * The workflow was cancelled, is `cancelling` until the end of each call is known that may not be repeated, or is
+ * `compensating` until what it has done is undone.
+ */
 export const CancelResponse = z.object({
   workflow_id: WorkflowId,
-  status: z.enum(["cancelled", "cancelling"]),
+  status: z.enum(["cancelled", "cancelling", "compensating"]),
   correlation_id: CorrelationId,
 });
 export type CancelResponse = z.infer<typeof CancelResponse>;

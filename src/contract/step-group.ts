@@ -1,5 +1,6 @@
 /**
- * The steps that a step of the plan adds while it runs: one for each item of its list, or one for each round.
+ * The steps that are added to a plan while it runs: one for each item of a list, one for each round, one for each call
+ * that undoes a step, and one for each question about an undo that did not succeed.
  *
  * Owns: their counts, and what follows from these alone. Never: begins or ends a step.
  * 1.  At most as many of them have begun and not ended as the step allows, and none begins once more have failed than
@@ -9,27 +10,29 @@ import type { Json } from "./json.ts";
 import type { PlanStep, StepTemplate } from "./plan.ts";
 import type { StepState } from "./step.ts";
 
-/** The kinds of steps that a step of the plan may add. */
-export type AddedAs = "item" | "round";
+/** The kinds of steps that are added for a step: its items or rounds, what undoes it, or a question about its undo. */
+export type AddedAs = "item" | "round" | "undo" | "question";
 
 /** The origin of a step that another one added. */
 export interface Added {
-  /** The step of the plan that added it. */
+  /** The step that it was added for. */
   readonly of: string;
   readonly as: AddedAs;
   /** Its place among the added steps, from 0. */
   readonly index: number;
-  /** The key of the item, unique in its list; of a round its number. */
+  /** The key of the item, unique in its list; of any other its number. */
   readonly key: string;
-  /** The item itself; null for a round. */
+  /** The item itself; of a question the error of the undo; null for any other. */
   readonly value: Json;
 }
 
-/** The steps that one step of the plan has added, counted by their states. */
+/** The steps that were added for one step, counted by their states. */
 export interface StepGroup {
   readonly of: string;
   readonly as: AddedAs;
-  /** Key → step id, in the order of the items or rounds. */
+  /** Whether they undo what the step has done, or ask about that: then they begin after it has ended. */
+  readonly undoes: boolean;
+  /** Key → step id, in the order in which they were added. */
   readonly ids: Map<string, string>;
   readonly counts: Record<StepState, number>;
   /** The number of those that were skipped by their own condition. */
@@ -45,12 +48,19 @@ export const templateOf = ({ each, repeat }: Pick<PlanStep, "each" | "repeat">):
 type Growing = Pick<PlanStep, "step_id" | "each" | "repeat">;
 type Templated<S extends Growing> = Omit<S, keyof Growing> & Pick<S, "step_id">;
 
-/** Returns the steps of a plan with the templates of those that add steps, as `pay:*`: all that the plan may call. */
+/**
+ * Returns the steps of a plan with the templates of those that add steps, as `pay:*`, and the calls that undo steps, as
+ * `undo:pay`: all that the plan may call.
+ */
 export const withTemplates = <S extends Growing & Partial<StepTemplate>>(steps: readonly S[]) =>
-  steps.some((step) => templateOf(step) !== undefined)
+  steps.some((step) => templateOf(step) !== undefined || step.undo !== undefined)
     ? steps.flatMap((step): readonly Templated<S>[] => {
         const template = templateOf(step);
-        return template === undefined ? [step] : [step, { ...step, ...template, step_id: `${step.step_id}:*` }];
+        const own = template === undefined ? [step] : [step, { ...step, ...template, step_id: `${step.step_id}:*` }];
+        return own.flatMap(({ undo, ...one }) => [
+          { ...one, undo },
+          ...(undo === undefined ? [] : [{ ...one, ...undo, step_id: `undo:${one.step_id}` }]),
+        ]) as unknown as readonly Templated<S>[];
       })
     : (steps as readonly Templated<S>[]);
 
@@ -69,6 +79,9 @@ export const isStopped = ({ counts, ids }: StepGroup, of: PlanStep): boolean =>
 export const isGroupOver = (group: StepGroup, of: PlanStep): boolean =>
   group.counts.running === 0 && (group.counts.queued === 0 || isStopped(group, of));
 
-/** Returns how many more of the added steps may begin. */
-export const roomIn = (group: StepGroup, of: PlanStep): number =>
-  isStopped(group, of) ? 0 : (of.each?.concurrency ?? 1) - group.counts.running;
+/** Returns how many more of the added steps may begin, beside those that run. */
+export function roomIn(group: StepGroup, of: { readonly step: PlanStep; readonly state: StepState }): number {
+  if (group.undoes) return 1 - group.counts.running;
+  if (of.state !== "running" || isStopped(group, of.step)) return 0;
+  return (of.step.each?.concurrency ?? 1) - group.counts.running;
+}

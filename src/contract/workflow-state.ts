@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { ParentLink } from "./child.ts";
+import { Compensated } from "./compensation.ts";
 import { KernelError } from "./error.ts";
 import { Gate } from "./gate.ts";
 import { CorrelationId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
@@ -156,6 +157,8 @@ export const WorkflowState = z
     progress: KernelProgress,
     /** The text for the requester. */
     response: z.object({ status, text: z.string() }).readonly(),
+    /** The part of what it had done that is undone; null if it has not ended, or had nothing to undo. */
+    compensated: Compensated.nullable(),
     /** Errors that are worth knowing and stopped nothing. */
     warnings: z.array(KernelError).readonly(),
     /** The error of a failed workflow. */

@@ -8,11 +8,13 @@
 import type { ActionRecord } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ChildEnd, ParentLink } from "./child.ts";
+import type { Compensated } from "./compensation.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import { kernelError } from "./error-codes.ts";
 import type { GateDecided, LedgerEvent } from "./event.ts";
 import type { StepParked, StepResumed } from "./events/step-events.ts";
+import type { WorkflowCancelling, WorkflowCompensating } from "./events/workflow-events.ts";
 import { type Gate, isOpenGate } from "./gate.ts";
 import type { PrincipalRef } from "./gate-vote.ts";
 import type { Intent, Principal } from "./intent.ts";
@@ -187,8 +189,12 @@ export interface WorkflowRecord {
   /** The usage of calls, by registered name and in all. */
   readonly used: { readonly capabilities: Map<string, CapabilityUsage>; resources: ResourceRequest };
   budget_refused: KernelError | null;
-  /** The principal who cancels it and the reason, once the cancellation is recorded. */
-  cancelling: { readonly reason: string; readonly principal: Principal } | null;
+  /** The order of the person who cancels it, once it is recorded. */
+  cancelling: WorkflowCancelling | null;
+  /** The end to which it comes once the steps that it names are undone; null if nothing is undone. */
+  compensating: WorkflowCompensating | null;
+  /** The part of what it had done that is undone; null if it has not ended, or had nothing to undo. */
+  compensated: Compensated | null;
   /** The pause that holds; null if there is none. A cancellation and any end of the workflow end it. */
   paused: Pause | null;
   /** The halts that hold it as a whole; null if there are none. */
@@ -224,6 +230,9 @@ export const isSettled = ({ state, paused, gates }: Settling): boolean =>
 interface Settling extends Pick<WorkflowRecord, "state" | "paused"> {
   readonly gates: Iterable<Pick<Gate, "status">>;
 }
+/** Returns the steps that undo others, and the questions about them, in the order in which they were added. */
+export const undoingSteps = ({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">): readonly StepRecord[] =>
+  [...steps.values()].filter(({ added }) => added !== null && standing.groups.get(added.of)?.undoes === true);
 /** Returns the steps of the newest plan, in its order. */
 export const stepsOf = ({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">): readonly StepRecord[] =>
   (plan?.steps ?? []).flatMap(({ step_id }) => steps.get(step_id) ?? []);
@@ -298,7 +307,7 @@ export function isAnyRunnable(record: Pick<WorkflowRecord, "steps" | "standing">
 export function mayAnyBegin({ steps }: Pick<WorkflowRecord, "steps">, group: StepGroup | undefined): boolean {
   const owner = steps.get(group?.of ?? "");
   if (group === undefined || owner === undefined) return false;
-  return group.counts.queued > 0 && owner.state === "running" && roomIn(group, owner.step) > 0;
+  return group.counts.queued > 0 && roomIn(group, owner) > 0;
 }
 /** Returns the steps that a step has added, in their order. */
 export function* addedBy({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">, of: string) {
@@ -333,7 +342,7 @@ export function percentOf({ state, steps, standing }: Pick<WorkflowRecord, "stan
     if (as === "item" && owner?.state === "running" && ids.size > 0)
       done += (owner.step.weight * (counts.succeeded + counts.failed + counts.skipped)) / (ids.size + 1);
   }
-  if (done === total && state !== "failed" && !isCancelled(state)) return 100;
+  if (done === total && state !== "failed" && state !== "compensating" && !isCancelled(state)) return 100;
   return Math.min(99, Math.round((100 * done) / total));
 }
 

@@ -8,6 +8,24 @@ export interface Written extends CommonDraft {
   readonly [member: string]: unknown;
 }
 
+/** The call that undoes a step, as its author writes it: its params are made from the output of that step. */
+export interface WrittenUndo {
+  readonly operator: string;
+  readonly params: (made: never) => unknown;
+}
+
+/** Finishes the call that undoes a step: in its params the id of that step refers to its output. */
+export function finishUndo<U extends WrittenUndo>(
+  undo: U,
+  stepId: string,
+  { refersTo, mayLack }: { readonly refersTo: (id: string) => void; readonly mayLack: (at: string) => boolean },
+) {
+  const named = (id: string): void => {
+    if (id !== stepId) refersTo(id);
+  };
+  return { ...undo, params: writeReferences(undo.params(outputOf(stepId) as never), named, mayLack) };
+}
+
 /** Finishes a step: its references are written, its dependencies named by id, and its output can be referred to. */
 export function finishStep<S>(draft: Written, mayLack: (at: string) => boolean = () => false): S {
   const { step_id, params, depends_on = [], when } = draft;

@@ -88,13 +88,18 @@ export interface GrowingBuilders {
   readonly repeat: RepeatBuilder;
 }
 
-/** The steps that a template refers to. It is no member that a plan would store. */
-const referredBy = new WeakMap<object, ReadonlySet<string>>();
+type RefersTo = (id: string) => void;
+
+/** Finishes the undo of a template, once the id of the step that makes its calls is known. */
+type FinishUndo = (stepId: string, refersTo: RefersTo) => object;
+
+/** The steps that a template refers to, and its undo. They are no members that a plan would store. */
+const besides = new WeakMap<object, { readonly named: ReadonlySet<string>; readonly undoOf: FinishUndo | null }>();
 
 /** Finishes a template: its references are written, and the steps that they refer to are kept beside it. */
 export function finishTemplate<O>(
   { params, when, ...draft }: StepTemplateDraft,
-  mayLack: (at: string) => boolean,
+  { mayLack, undoOf }: { readonly mayLack: (at: string) => boolean; readonly undoOf: FinishUndo | null },
 ): CallTemplate<O> {
   const named = new Set<string>();
   const template = {
@@ -102,8 +107,16 @@ export function finishTemplate<O>(
     params: writeReferences(params, (id) => named.add(id), mayLack),
     ...(when !== undefined && { when: writeReferences(when, (id) => named.add(id)) }),
   } as CallTemplate<O>;
-  referredBy.set(template, named);
+  besides.set(template, { named, undoOf });
   return template;
+}
+
+/** Returns a template with its undo, and all steps that the two refer to. */
+function completeTemplate<O>(template: CallTemplate<O>, stepId: string) {
+  const { named = [], undoOf = null } = besides.get(template) ?? {};
+  const all = new Set(named);
+  const undo = undoOf?.(stepId, (id) => all.add(id));
+  return { made: undo === undefined ? template : { ...template, undo }, all };
 }
 
 /** Adds the steps that a template and a condition refer to, but for those that stand for an item or a round. */
@@ -117,13 +130,13 @@ function dependOn({ depends_on = [] }: CommonDraft, named: Iterable<string>, own
 export const growingBuilders: GrowingBuilders = {
   each: ({ items, do: make, key, concurrency, tolerate, ...common }) => {
     const item = outputOf<never>("item") as Ref<never>;
-    const template = make(item);
+    const { made, all } = completeTemplate(make(item), common.step_id);
     return finishStep({
       ...common,
-      depends_on: dependOn(common, referredBy.get(template) ?? [], "item"),
+      depends_on: dependOn(common, all, "item"),
       kind: "each",
       params: { items },
-      do: template,
+      do: made,
       ...(key !== undefined && { key: String(key(item)) }),
       ...(concurrency !== undefined && { concurrency }),
       ...(tolerate !== undefined && { tolerate }),
@@ -131,15 +144,14 @@ export const growingBuilders: GrowingBuilders = {
   },
   repeat: ({ do: make, until, max, every_ms, ...common }) => {
     const round = outputOf<never>(common.step_id);
-    const template = make(round as never);
-    const named = new Set(referredBy.get(template));
-    const condition = writeReferences(until(round), (id) => named.add(id));
+    const { made, all } = completeTemplate(make(round as never), common.step_id);
+    const condition = writeReferences(until(round), (id) => all.add(id));
     return finishStep({
       ...common,
-      depends_on: dependOn(common, named, common.step_id),
+      depends_on: dependOn(common, all, common.step_id),
       kind: "repeat",
       params: {},
-      do: template,
+      do: made,
       until: condition,
       max,
       ...(every_ms !== undefined && { every_ms }),

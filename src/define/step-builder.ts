@@ -14,10 +14,10 @@ import type { Condition } from "../contract/condition.ts";
 import type { GateSpec } from "../contract/gate-spec.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Operator } from "../contract/operator.ts";
-import type { PlanStepDraft } from "../contract/plan.ts";
-import type { MarkedText, Reference } from "../contract/reference.ts";
+import type { PlanStepDraft, UndoDraft } from "../contract/plan.ts";
+import type { MarkedText, Ref, Reference } from "../contract/reference.ts";
 import type { OnReject } from "../contract/step-kinds.ts";
-import { finishStep } from "./finish-step.ts";
+import { finishStep, finishUndo } from "./finish-step.ts";
 import { type CallTemplate, finishTemplate } from "./growing-steps.ts";
 import type { AnyStep, OutputRef, SettledStep } from "./quiet-steps.ts";
 
@@ -82,11 +82,31 @@ type NotTheOutputOf<N extends string, T extends string> = string & { readonly [w
 
 type Plain = Omit<
   PlanStepDraft,
-  "kind" | "operator" | "params" | "depends_on" | "outcome" | "applies" | "gate" | "when" | "on_reject"
+  "kind" | "operator" | "params" | "depends_on" | "outcome" | "applies" | "gate" | "when" | "on_reject" | "undo"
 >;
 
+/**
+ * The call that undoes what a step has done, as its author writes it. `N` is the name of its operator, `P` its params,
+ * `O` the output of the step.
+ */
+export interface Undo<N extends string, P, O> extends Omit<UndoDraft, "operator" | "params" | "gate"> {
+  /** One of the package's, by name. */
+  readonly operator: N;
+  /** Makes the params of the call; `made` refers to the output of the step that is undone. */
+  readonly params: (made: Ref<O>) => P;
+  /** Asks people before the call. */
+  readonly gate?: z.input<typeof GateSpec>;
+}
+
 /** A step as its author writes it: as plain ones are written, with steps in place of their ids. */
-export interface StepDraft<N extends string, P, R, W = Condition | undefined, J = OnReject | undefined> extends Plain {
+export interface StepDraft<
+  N extends string,
+  P,
+  R,
+  W = Condition | undefined,
+  J = OnReject | undefined,
+  U = Undo<string, JsonObject, unknown>,
+> extends Plain {
   /** One of the package's, by name. */
   readonly operator: N;
   /** The params of the call; results of earlier steps stand there as references. */
@@ -108,6 +128,8 @@ export interface StepDraft<N extends string, P, R, W = Condition | undefined, J 
    * the step and lets the plan go on with the comment as its output, `replan` asks for another plan.
    */
   readonly on_reject?: J;
+  /** The call that undoes what the step has done, if the workflow fails or is cancelled afterwards. */
+  readonly undo?: U;
 }
 
 /** Builds steps of a package that lists these operators and outcomes. */
@@ -116,23 +138,27 @@ export type StepBuilder<Ops extends OperatorList, Outs extends OutcomeSchemas = 
   const R extends OutcomeFor<Outs, N, OutputOf<Ops, N>> | undefined = undefined,
   W extends Condition | undefined = undefined,
   const J extends OnReject | undefined = undefined,
+  const U extends OperatorNames<Ops> = OperatorNames<Ops>,
 >(
-  draft: StepDraft<N, ParamsOf<InputOf<Ops, N>>, R, W, J>,
+  draft: StepDraft<N, ParamsOf<InputOf<Ops, N>>, R, W, J, Undo<U, ParamsOf<InputOf<Ops, U>>, OutputOf<Ops, N>>>,
 ) => Step<OutputOf<Ops, N>, R, W, J>;
 
 /** A call without an id, as its author writes it, for each item of a list or each round. */
-export interface CallDraft<N extends string, P>
+export interface CallDraft<N extends string, P, U = Undo<string, JsonObject, unknown>>
   extends Omit<
-    StepDraft<N, P, undefined>,
-    "step_id" | "name" | "depends_on" | "outcome" | "applies" | "weight" | "priority"
+    StepDraft<N, P, undefined, Condition | undefined, OnReject | undefined, U>,
+    "step_id" | "name" | "depends_on" | "outcome" | "applies" | "weight" | "priority" | "pivot"
   > {
   /** A name for people; that of the step that does it by default. */
   readonly name?: string;
 }
 
 /** Builds the call of each item or round, of a package that lists these operators. */
-export type CallBuilder<Ops extends OperatorList> = <const N extends OperatorNames<Ops>>(
-  draft: CallDraft<N, ParamsOf<InputOf<Ops, N>>>,
+export type CallBuilder<Ops extends OperatorList> = <
+  const N extends OperatorNames<Ops>,
+  const U extends OperatorNames<Ops> = OperatorNames<Ops>,
+>(
+  draft: CallDraft<N, ParamsOf<InputOf<Ops, N>>, Undo<U, ParamsOf<InputOf<Ops, U>>, OutputOf<Ops, N>>>,
 ) => CallTemplate<OutputOf<Ops, N>>;
 
 type AnyDraft = StepDraft<string, JsonObject, string | undefined>;
@@ -142,8 +168,15 @@ export const stepBuildersOf = (operators: OperatorList) => {
   const named = new Map(operators.flatMap((one) => (typeof one === "string" ? [] : [[one.metadata.name, one.input]])));
   const mayLackIn = (operator: string) => (at: string) => isOptionalIn(named.get(operator), at);
   return {
-    step: (draft: AnyDraft): Step => buildStep(draft, mayLackIn(draft.operator)),
-    call: (draft: CallDraft<string, JsonObject>) => finishTemplate(draft as never, mayLackIn(draft.operator)),
+    step: (draft: AnyDraft): Step => buildStep(draft, mayLackIn),
+    call: ({ undo, ...draft }: CallDraft<string, JsonObject>) =>
+      finishTemplate(draft as never, {
+        mayLack: mayLackIn(draft.operator),
+        undoOf:
+          undo === undefined
+            ? null
+            : (stepId, refersTo) => finishUndo(undo, stepId, { refersTo, mayLack: mayLackIn(undo.operator) }),
+      }),
   };
 };
 
@@ -165,7 +198,19 @@ const withoutDefault = (schema: z.ZodType): z.ZodType =>
 
 const unescapePart = (name = ""): string => name.replaceAll("~1", "/").replaceAll("~0", "~");
 
-function buildStep({ applies, when, ...draft }: AnyDraft, mayLack: (at: string) => boolean): Step {
-  const named = { ...(applies !== undefined && { applies: applies.step_id }), ...(when !== undefined && { when }) };
-  return finishStep<Step>({ ...draft, ...named }, mayLack);
+type MayLackIn = (operator: string) => (at: string) => boolean;
+
+function buildStep({ applies, when, undo, ...draft }: AnyDraft, mayLackIn: MayLackIn): Step {
+  const more = new Set<string>();
+  const named = {
+    ...(applies !== undefined && { applies: applies.step_id }),
+    ...(when !== undefined && { when }),
+    ...(undo !== undefined && {
+      undo: finishUndo(undo, draft.step_id, { refersTo: (id) => more.add(id), mayLack: mayLackIn(undo.operator) }),
+    }),
+  };
+  const { depends_on: given = [] } = draft;
+  for (const { step_id } of given) more.delete(step_id);
+  const depends_on = [...given, ...[...more].map((step_id) => ({ step_id }) as AnyStep)];
+  return finishStep<Step>({ ...draft, ...named, depends_on }, mayLackIn(draft.operator));
 }

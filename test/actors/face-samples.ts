@@ -198,6 +198,7 @@ const stateOf = ({ ids: { wf, cor }, intent, plan, outcome, gate, progress }: Pa
   response: { status: "waiting", text: "" },
   warnings: [],
   error: null,
+  compensated: null,
   regenerated_from: null,
   parent: null,
   sequence: 12,

@@ -53,6 +53,7 @@ export interface ProbeEvent {
   readonly label: string | null;
   readonly recovered: boolean;
   readonly gates: readonly string[];
+  readonly compensating: boolean;
   readonly answer: object | null;
 }
 
@@ -66,6 +67,7 @@ export const guardFields = {
   label: fc.constantFrom("dependency_cancelled", null),
   recovered: fc.boolean(),
   gates: fc.constantFrom<readonly string[]>([], ["gate-one"]),
+  compensating: fc.boolean(),
   answer: fc.constantFrom(null, { ok: true }),
 };
 
@@ -82,6 +84,7 @@ export const event = (type: string, fields: Partial<ProbeEvent> = {}): ProbeEven
   label: null,
   recovered: false,
   gates: ["gate-one"],
+  compensating: false,
   answer: null,
   ...fields,
   type,

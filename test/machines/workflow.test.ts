@@ -12,11 +12,11 @@ const acceptedIn = (path: readonly string[]): readonly string[] => {
     .sort();
 };
 
-const added = ["cancelling", "waiting"];
+const added = ["cancelling", "compensating", "waiting"];
 const toRunning = ["PLAN_CREATED", "WORKFLOW_STARTED"];
 
 describe("the workflow lifecycle", () => {
-  it("[CARD-04] has the seven states of the requirement, and two more: cancelling and waiting", () => {
+  it("[CARD-04] has the seven states of the requirement, and three more", () => {
     expect(Object.keys(workflowMachine.states).filter((state) => !added.includes(state))).toEqual([
       "accepted",
       "planned",
@@ -73,6 +73,7 @@ describe("the workflow lifecycle", () => {
       "USER_REJECTED",
       "WORKFLOW_CANCELLED",
       "WORKFLOW_CANCELLING",
+      "WORKFLOW_COMPENSATING",
       "WORKFLOW_FAILED",
       "WORKFLOW_RESUMED",
     ]);
@@ -84,7 +85,16 @@ describe("the workflow lifecycle", () => {
         "USER_APPROVED",
         "USER_REJECTED",
         "WORKFLOW_CANCELLED",
+        "WORKFLOW_COMPENSATING",
       ]);
+  });
+
+  it("a workflow that undoes what it has done waits or ends, and goes on undoing after a wait", () => {
+    const undoing = [...toRunning, "WORKFLOW_COMPENSATING"];
+    expect(acceptedIn(undoing)).toEqual(["WORKFLOW_CANCELLED", "WORKFLOW_FAILED", "WORKFLOW_WAITING"]);
+    const events = [...undoing, "WORKFLOW_WAITING"].map((type) => event(type));
+    const resumed = walk(workflowMachine, [...events, event("WORKFLOW_RESUMED", { compensating: true })]);
+    expect(pathOf(resumed.value)).toBe("compensating");
   });
 
   it("a replan while running keeps the state", () => {

@@ -58,6 +58,16 @@ const ways: Readonly<Record<State, (subject: Subject) => Promise<void>>> = {
     await running(subject);
     await subject.cancel();
   },
+  async compensating(subject) {
+    subject.script.plan([
+      step("work", "Model.Write", { undo: { operator: "Model.Write", params: {} } }),
+      step("more", "Model.Write", { depends_on: ["work"] }),
+    ]);
+    await subject.submit();
+    await work(subject, "succeed");
+    subject.script.answer("more", "fail");
+    await subject.t.clock.settle();
+  },
   async cancelled(subject) {
     await running(subject);
     await subject.cancel();
@@ -100,10 +110,13 @@ const legal: Readonly<Record<State, readonly (keyof typeof wishes)[]>> = {
   completed: [],
   failed: ["resume", "regenerate"],
   cancelling: [],
+  compensating: ["pause"],
   cancelled: [],
 };
 const answeredAgain: readonly string[] = [
-  ...["accepted", "planned", "running", "waiting_for_user", "waiting"].map((state) => `${state} unpause`),
+  ...["accepted", "planned", "running", "waiting_for_user", "waiting", "compensating"].map(
+    (state) => `${state} unpause`,
+  ),
   "completed approve",
   "completed regenerate",
   "cancelling cancel",

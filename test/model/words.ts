@@ -22,6 +22,7 @@ const fields = {
   label: [null, "dependency_cancelled"],
   recovered: [false, true],
   gates: [["gate-one"], []],
+  compensating: [false, true],
   answer: [null, { ok: true }],
 } as const satisfies { readonly [F in keyof Omit<ProbeEvent, "type">]: readonly ProbeEvent[F][] };
 type Field = keyof typeof fields;

@@ -6,12 +6,23 @@ import { describe, expect, it } from "vitest";
 import { workflowMachine } from "../../machines/index.ts";
 import type { AnyStepDraft } from "../../src/contract/plan.ts";
 import { createCommandSignal } from "../../src/index.ts";
+import { testCaller } from "../../src/testing/index.ts";
 import { createCoverage, type Driver, titleOf, walkPath } from "./driver.ts";
 import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.ts";
 import { intent, step } from "./scripted.ts";
 import { Subject } from "./subject.ts";
 
-const model = createModel(workflowMachine);
+const begin = [{ type: "PLAN_CREATED" }, { type: "WORKFLOW_STARTED" }] as const;
+const undoes = { type: "WORKFLOW_COMPENSATING" };
+const waits = (gates: readonly string[]): ChartEvent => ({ type: "WORKFLOW_WAITING", gates });
+
+const model = createModel(workflowMachine, {
+  // A workflow goes on compensating only after it has begun to, which the shortest ways leave out.
+  ways: {
+    "waiting_for_user + WORKFLOW_RESUMED(compensating)": [...begin, undoes, waits(["gate-one"])],
+    "waiting + WORKFLOW_RESUMED(compensating)": [...begin, undoes, waits([])],
+  },
+});
 const coverage = createCoverage();
 const hour = 3_600_000;
 
@@ -32,7 +43,25 @@ const child: AnyStepDraft = { step_id: "child", name: "child", kind: "run", para
 const isHarmless = (route: readonly ChartEvent[]): boolean =>
   has(route, "WORKFLOW_CANCELLED") && !has(route, "WORKFLOW_CANCELLING");
 
+/** It undoes what it has done: `done` succeeds at once, and its undo is held, asked about or called. */
+const isUndone = (route: readonly ChartEvent[]): boolean => has(route, "WORKFLOW_COMPENSATING");
+const after = (route: readonly ChartEvent[]): readonly ChartEvent[] =>
+  route.slice(route.findIndex(({ type }) => type === "WORKFLOW_COMPENSATING") + 1);
+
+function undonePlan(route: readonly ChartEvent[]): readonly AnyStepDraft[] {
+  const next = after(route);
+  const isHeld = isParked(next);
+  const gate = has(next, "WORKFLOW_WAITING") && !isHeld ? { gate: {} } : {};
+  const undo = { operator: "Model.Put", params: {}, ...gate };
+  const done = step("done", "Model.Write", { undo });
+  const before = route.slice(0, -next.length - 1 || undefined);
+  if (isParked(before)) return [done, step("work", "Model.Read"), rest];
+  const work = step("work", has(route, "WORKFLOW_CANCELLED") ? "Model.Read" : "Model.Write", { depends_on: ["done"] });
+  return has(before, "WORKFLOW_WAITING") ? [done, work, step("asked", "Model.Read", { gate: {} })] : [done, work];
+}
+
 function planFor(route: readonly ChartEvent[]): readonly AnyStepDraft[] {
+  if (isUndone(route)) return undonePlan(route);
   if (isParked(route)) return [step("work", "Model.Read"), has(route, "WORKFLOW_CANCELLING") ? child : rest];
   const decides = has(route, "WORKFLOW_WAITING", "USER_APPROVED", "USER_REJECTED", "GATE_EXPIRED");
   const asks = decides && !has(route, "WORKFLOW_CANCELLING") && !isLost(route);
@@ -43,8 +72,31 @@ function planFor(route: readonly ChartEvent[]): readonly AnyStepDraft[] {
 
 async function open(path: ChartPath): Promise<Subject> {
   const subject = await Subject.open({ limits: { maxReplans: isPlannedAgain(eventsOf(path)) ? 1 : 0 } });
+  subject.script.queue("done", "succeed");
   await subject.submit();
   return subject;
+}
+
+const admin = { tenant_id: 1, principal: { type: "user", id: "root", role: "admin" } } as const;
+
+/** Ends the workflow badly, so that it undoes what it has done. */
+async function undo(subject: Subject, state: string, route: readonly ChartEvent[]): Promise<void> {
+  const { t, id } = subject;
+  const next = after(route);
+  if (isParked(next)) await t.kernel.halt({ ...admin, of: { operator: "Model.Put" }, reason: "not now" });
+  if (state === "waiting_for_user") return subject.decide("reject");
+  if (state === "cancelling") return answer(subject, "succeed");
+  if (state === "running" && !has(next, "WORKFLOW_CANCELLED")) return answer(subject, "fail");
+  await t.kernel.cancel(id, { ...testCaller, undo: true });
+  await t.clock.settle();
+}
+
+/** Lets a workflow that waits while it undoes something go on. */
+async function goOnUndoing({ t, id }: Subject, state: string): Promise<void> {
+  if (state === "waiting") {
+    for (const { halt_id } of await t.kernel.halts(1, admin)) await t.kernel.lift({ ...admin, halt_id });
+  } else await t.approve(id, "gate-undo:done");
+  await t.clock.settle();
 }
 
 const command = async ({ t, id }: Subject, action: "sleep" | "activate"): Promise<void> => {
@@ -63,6 +115,11 @@ const plan = async ({ script, t }: Subject, steps: readonly AnyStepDraft[] | nul
   script.plan(steps);
   await t.clock.settle();
 };
+
+async function endUndo({ script, t }: Subject): Promise<void> {
+  script.answer("undo:done", "succeed");
+  await t.clock.settle();
+}
 
 /** The process dies while the call that is waited for is under way; a person then says what became of it. */
 async function settle(subject: Subject, decision: "approve" | "reject"): Promise<void> {
@@ -85,18 +142,30 @@ const acts: Readonly<Record<string, Act>> = {
   },
   WORKFLOW_STARTED: (subject) => command(subject, "activate"),
   WORKFLOW_WAITING: (subject, _state, route) => (isLost(route) ? subject.crash() : answer(subject, "succeed")),
-  WORKFLOW_RESUMED: (subject, state) =>
-    state === "waiting" ? subject.t.clock.advance(hour) : subject.decide("approve"),
+  WORKFLOW_COMPENSATING: undo,
+  WORKFLOW_RESUMED: (subject, state, route) =>
+    isUndone(route)
+      ? goOnUndoing(subject, state)
+      : state === "waiting"
+        ? subject.t.clock.advance(hour)
+        : subject.decide("approve"),
   WORKFLOW_RESTARTED: (subject) => subject.retry(),
   WORKFLOW_COMPLETED: (subject) => answer(subject, "succeed"),
   async WORKFLOW_FAILED(subject, state) {
+    if (state === "compensating") return endUndo(subject);
     if (state === "accepted") return plan(subject, null);
     if (state === "planned") return subject.crash({ capabilities: [] });
     if (state === "waiting") return subject.crash({ initialize: () => Promise.reject(new Error("not today")) }, hour);
     return state === "running" ? answer(subject, "fail") : subject.decide("reject");
   },
-  WORKFLOW_CANCELLING: (subject) => subject.cancel(),
-  WORKFLOW_CANCELLED: (subject, state) => (state === "cancelling" ? answer(subject, "succeed") : subject.cancel()),
+  async WORKFLOW_CANCELLING({ t, id }, _state, route) {
+    await t.kernel.cancel(id, { ...testCaller, undo: isUndone(route) });
+    await t.clock.settle();
+  },
+  WORKFLOW_CANCELLED: (subject, state) => {
+    if (state === "compensating") return endUndo(subject);
+    return state === "cancelling" ? answer(subject, "succeed") : subject.cancel();
+  },
   USER_APPROVED: (subject, state) => (state === "cancelling" ? settle(subject, "approve") : subject.decide("approve")),
   USER_REJECTED: (subject, state) => (state === "cancelling" ? settle(subject, "reject") : subject.decide("reject")),
   GATE_EXPIRED: (subject, state) => (state === "running" ? subject.crash({}, hour) : subject.t.clock.advance(hour)),

@@ -24,6 +24,7 @@ const stateWords: Readonly<Record<WorkflowStateName, string>> = {
   waiting_for_user: "waits for a person",
   waiting: "waits for a time, an event or another workflow",
   cancelling: "is being cancelled",
+  compensating: "undoes what it has done",
   completed: "completed",
   failed: "failed",
   cancelled: "cancelled",
@@ -41,7 +42,7 @@ export function toneOf(state: string): "good" | "bad" | "wait" | "held" | "busy"
   if (["waiting_for_user", "awaiting_approval", "waiting", "parked", "open", "suspended"].includes(state))
     return "wait";
   if (state === "paused" || state === "held") return "held";
-  return ["running", "planned", "accepted", "cancelling"].includes(state) ? "busy" : "calm";
+  return ["running", "planned", "accepted", "cancelling", "compensating"].includes(state) ? "busy" : "calm";
 }
 
 export const tellPerson = ({

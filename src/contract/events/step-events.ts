@@ -3,6 +3,7 @@ import type { ChildEnd } from "../child.ts";
 import type { KernelError } from "../error.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../outcome.ts";
+import type { StepTemplate } from "../plan.ts";
 import type { StepStatus } from "../step.ts";
 import type { AddedAs } from "../step-group.ts";
 import type { ParkedFor, SkipReason } from "../workflow-state.ts";
@@ -72,6 +73,8 @@ export interface StepsAdded {
   readonly as: AddedAs;
   /** The key and the value of each; a round has its number as its key. */
   readonly items: readonly { readonly key: string; readonly value: Json }[];
+  /** The question that is asked, of a question. */
+  readonly asks?: StepTemplate;
 }
 
 /** A version of an outcome. */

@@ -1,4 +1,6 @@
 /** Events of a workflow as a whole. */
+
+import type { Compensated, Ending } from "../compensation.ts";
 import type { KernelError } from "../error.ts";
 import type { Principal } from "../intent.ts";
 import { event } from "./event-row.ts";
@@ -10,6 +12,8 @@ export interface WorkflowResumed {
   /** The person who regenerated the waiting work; older ledgers lack it. */
   readonly principal?: Principal;
   readonly feedback?: string;
+  /** Whether it goes on with undoing what it has done. */
+  readonly compensating?: true;
 }
 
 /** A further run of a workflow that had ended. */
@@ -36,6 +40,7 @@ export interface WorkflowFailed {
   readonly status: "empty_plan" | "blocked" | "failed";
   readonly category: string;
   readonly duration_ms: number;
+  readonly compensated?: Compensated;
 }
 
 /** The reason for a cancellation, and the principal who asked for it. */
@@ -44,6 +49,22 @@ export interface WorkflowCancelled {
   readonly error: KernelError | null;
   readonly principal: Principal | null;
   readonly duration_ms: number;
+  readonly compensated?: Compensated;
+}
+
+/** The order of a person to end the workflow. */
+export interface WorkflowCancelling {
+  readonly reason: string;
+  readonly principal: Principal;
+  /** Whether what it has done is undone before it ends. */
+  readonly undo?: true;
+}
+
+/** The end to which a workflow comes once what it has done is undone. */
+export interface WorkflowCompensating {
+  readonly ending: Ending;
+  /** The steps that are undone, in this order: the one that ended last is the first. */
+  readonly steps: readonly string[];
 }
 
 /** The reason for a pause, or for its end, and the principal who ordered it. */
@@ -77,6 +98,7 @@ export const workflowEvents = {
     from: "person",
     to: "workflow",
     charts: ["workflow"],
+    guards: ["compensating"],
     progress: true,
     transition: "resumed",
   }),
@@ -109,12 +131,20 @@ export const workflowEvents = {
   /**
    * A person ends it; it has ended once the end of each call is known that may have an effect and may not be repeated.
    */
-  WORKFLOW_CANCELLING: event<{ readonly reason: string; readonly principal: Principal }>({
+  WORKFLOW_CANCELLING: event<WorkflowCancelling>({
     from: "person",
     to: "workflow",
     charts: ["workflow"],
     progress: true,
     transition: "cancelling",
+  }),
+  /** It has failed or was cancelled, and undoes what it has done before it ends. */
+  WORKFLOW_COMPENSATING: event<WorkflowCompensating>({
+    from: "t4",
+    to: "workflow",
+    charts: ["workflow"],
+    progress: true,
+    transition: "compensating",
   }),
   WORKFLOW_CANCELLED: event<WorkflowCancelled>({
     from: "person",

@@ -30,6 +30,8 @@ export interface OrderCommand {
   readonly auth: AuthContext;
   readonly principal: Principal;
   readonly reason?: unknown;
+  /** Whether a cancellation undoes what was done. */
+  readonly undo?: boolean;
 }
 
 export interface RetryCommand {

@@ -169,7 +169,7 @@ interface ScheduleFacts {
 export function dueOf(record: WorkflowRecord): number | null {
   if (isHeldBack(record)) return neverDue;
   if (record.state === "accepted") return startOf(record);
-  if (record.state === "running") return dueAfterPause(record);
+  if (record.state === "running" || record.state === "compensating") return dueAfterPause(record);
   // The process that takes it over asks the outstanding questions, and ends the workflow once none is left: the process
   // that waited is gone. Children hand over their ends.
   if (record.state === "cancelling") {

@@ -43,6 +43,7 @@ interface RetryOptions extends CommonOptions {
 
 interface OrderOptions extends CommonOptions {
   readonly reason?: string;
+  readonly undo?: boolean;
 }
 
 export function addDecisions(program: Command, terminal: Terminal): void {
@@ -176,6 +177,7 @@ export function addRestarts(program: Command, terminal: Terminal): void {
     .description("end a workflow early")
     .argument("<workflow>", "its id")
     .option("--reason <text>", "kept with the cancellation")
+    .option("--undo", "undo what its steps have done, as their plan states, before it ends")
     .action((workflowId: string, options: OrderOptions) => order("cancel", workflowId, { options, terminal }));
   addCommonOptions(program.command("pause"))
     .description("stop a workflow for a while: calls under way end, and nothing new begins until it is resumed")
@@ -191,10 +193,9 @@ function retry(workflowId: string, session: Session<RetryOptions>): Promise<void
 }
 
 function order(name: "cancel" | "pause", workflowId: string, session: Session<OrderOptions>): Promise<void> {
-  const { reason } = session.options;
-  return moveOn(session, ({ kernel, caller }) =>
-    kernel[name](workflowId, { ...caller, ...(reason !== undefined && { reason }) }),
-  );
+  const { reason, undo } = session.options;
+  const given = { ...(reason !== undefined && { reason }), ...(undo !== undefined && { undo }) };
+  return moveOn(session, ({ kernel, caller }) => kernel[name](workflowId, { ...caller, ...given }));
 }
 
 /**

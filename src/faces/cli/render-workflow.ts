@@ -27,6 +27,7 @@ const styles: Readonly<Record<WorkflowStateName | StepState, Style>> = {
   waiting_for_user: "yellow",
   waiting: "blue",
   cancelling: "magenta",
+  compensating: "magenta",
   completed: "green",
   failed: "red",
   cancelled: "magenta",

@@ -19,6 +19,7 @@ const statuses: { readonly [S in WorkflowStateName]: Task["status"] } = {
   waiting_for_user: "input_required",
   waiting: "working",
   cancelling: "working",
+  compensating: "working",
   completed: "completed",
   failed: "failed",
   cancelled: "cancelled",

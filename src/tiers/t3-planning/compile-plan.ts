@@ -25,10 +25,12 @@ import type { Registry } from "../../engine/actors/registry.ts";
 import { messageOf } from "../../engine/actors/within.ts";
 import {
   compileInside,
+  compileUndo,
   findOperator,
   joinTags,
   rejectionOf,
   renameInside,
+  renameUndo,
   requireSatisfiable,
 } from "./compile-template.ts";
 import {
@@ -129,7 +131,7 @@ function readProposal(proposal: unknown): Omit<z.output<typeof ExecutionPlan>, "
     const marks = {
       ...(literals !== undefined && { literals }),
       ...(when_literals !== undefined && { when_literals }),
-      ...("do" in step && { inner: innerLiteralsOf(given.steps[i]) }),
+      ...(("do" in step || "undo" in step) && { inner: innerLiteralsOf(given.steps[i]) }),
     };
     return { ...step, ...nameDependencies(step.depends_on), ...marks };
   });
@@ -141,13 +143,15 @@ interface GivenStep {
   readonly params?: unknown;
   readonly when?: unknown;
   readonly until?: unknown;
-  readonly do?: { readonly params?: unknown; readonly when?: unknown };
+  readonly undo?: { readonly params?: unknown };
+  readonly do?: Pick<GivenStep, "params" | "when" | "undo">;
 }
 
-const innerLiteralsOf = ({ do: inner, until }: GivenStep = {}): InnerLiterals => ({
+const innerLiteralsOf = ({ do: inner, until, undo = inner?.undo }: GivenStep = {}): InnerLiterals => ({
   params: literalsOf(inner?.params),
   when: literalsOf(inner?.when),
   until: literalsOf(until),
+  undo: literalsOf(undo?.params),
 });
 
 function nameDependencies(written: readonly Dependency[]): Pick<PlanStep, "depends_on" | "settled"> {
@@ -238,6 +242,7 @@ function renameUsed(
     params: rename(s, renamed),
     ...(s.when === undefined ? {} : { when: rename({ params: s.when, literals: s.when_literals }, renamed) }),
     ...(isCall(s) && s.applies !== undefined ? { applies: to(s.applies) } : {}),
+    ...(isCall(s) ? renameUndo(s, s.inner, (params, literals) => rename({ params, literals }, renamed)) : {}),
     ...(isGrowing(s) ? renameInside(s, (params, literals) => rename({ params, literals }, renamed)) : {}),
   })) as readonly Draft[];
 }
@@ -357,6 +362,8 @@ function compileCall(step: CallDraft, request: CompileRequest): PlanStep {
     estimated_cost: step.estimated_cost ?? metadata.estimated_cost,
     priority: step.priority ?? 0,
     draft_version: versionOf(base, request.regenerate),
+    ...compileUndo(step, request),
+    ...(step.pivot === true && { pivot: true }),
   };
 }
 

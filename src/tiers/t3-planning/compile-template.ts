@@ -8,11 +8,11 @@ import type { Condition } from "../../contract/condition.ts";
 import { whyUnsatisfiable } from "../../contract/gate-spec.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Operator } from "../../contract/operator.ts";
-import type { PlanStep, StepTemplate } from "../../contract/plan.ts";
+import type { PlanStep, StepTemplate, UndoTemplate } from "../../contract/plan.ts";
 import type { Literals } from "../../contract/reference.ts";
 import type { OnReject } from "../../contract/step-kinds.ts";
 import type { CompileRequest } from "./compile-plan.ts";
-import { type Called, type GrowingDraft, refuse } from "./draft-step.ts";
+import { type Called, type Draft, type GrowingDraft, refuse, type UndoCall, undoOf } from "./draft-step.ts";
 
 /** @throws KernelErrorException T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED. */
 export function findOperator({ registry, capability }: CompileRequest, step: Called): Operator {
@@ -73,7 +73,25 @@ export function compileInside(step: GrowingDraft, request: CompileRequest): Pick
   return { repeat: { do: template, until, ...(until_literals !== undefined && { until_literals }), max, every_ms } };
 }
 
-function compileTemplate({ step_id, name, do: call, inner }: GrowingDraft, request: CompileRequest): StepTemplate {
+/** Compiles the call that undoes a step, or each step that it adds. */
+export function compileUndo(step: Draft, request: CompileRequest): { readonly undo?: UndoTemplate } {
+  const undo = undoOf(step);
+  if (undo === undefined) return {};
+  const { step_id, inner } = step;
+  const named = { ...undo, name: undo.name ?? `Undo ${step.name}`.slice(0, 256) };
+  return { undo: compileInner({ step_id, name: step.name, do: named, inner: { params: inner?.undo } }, request) };
+}
+
+const compileTemplate = (step: GrowingDraft, request: CompileRequest): StepTemplate => ({
+  ...compileInner(step, request),
+  ...compileUndo(step, request),
+});
+
+type Inner = Pick<GrowingDraft, "step_id" | "name" | "inner"> & {
+  readonly do: UndoCall & { readonly when?: Condition };
+};
+
+function compileInner({ step_id, name, do: call, inner }: Inner, request: CompileRequest): UndoTemplate {
   const called = { ...call, step_id };
   const { metadata } = findOperator(request, called);
   requireSatisfiable(called, request);
@@ -100,12 +118,20 @@ function compileTemplate({ step_id, name, do: call, inner }: GrowingDraft, reque
   };
 }
 
+type Rename = (written: unknown, literals: Literals | undefined) => JsonObject;
+
+/** Renames the references to steps in the call that undoes a step. */
+export const renameUndo = (
+  { undo }: { readonly undo?: UndoCall | undefined },
+  inner: Draft["inner"],
+  rename: Rename,
+): { readonly undo?: UndoCall } =>
+  undo === undefined ? {} : { undo: { ...undo, params: rename(undo.params, inner?.undo) } };
+
 /** Renames the references to steps inside a step that adds steps. */
-export function renameInside(
-  { do: call, inner, ...step }: GrowingDraft,
-  rename: (written: unknown, literals: Literals | undefined) => JsonObject,
-): Partial<GrowingDraft> {
+export function renameInside({ do: call, inner, ...step }: GrowingDraft, rename: Rename): Partial<GrowingDraft> {
   const when = call.when === undefined ? {} : { when: rename(call.when, inner?.when) as Condition };
-  const renamed = { do: { ...call, params: rename(call.params, inner?.params), ...when } };
+  const undo = renameUndo(call, inner, rename);
+  const renamed = { do: { ...call, params: rename(call.params, inner?.params), ...when, ...undo } };
   return step.kind === "each" ? renamed : { ...renamed, until: rename(step.until, inner?.until) as Condition };
 }

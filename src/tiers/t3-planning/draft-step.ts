@@ -6,7 +6,7 @@ import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { AnyStepDraft, PlanStep, PlanStepDraft } from "../../contract/plan.ts";
+import type { AnyStepDraft, PlanStep, PlanStepDraft, UndoDraft } from "../../contract/plan.ts";
 import { type Literals, referencesIn, type WrittenReference } from "../../contract/reference.ts";
 import { readWith } from "../../contract/schema-reading.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
@@ -22,6 +22,8 @@ export interface InnerLiterals {
   readonly params?: Literals | undefined;
   readonly when?: Literals | undefined;
   readonly until?: Literals | undefined;
+  /** The places in the call that undoes the step, or one that it adds. */
+  readonly undo?: Literals | undefined;
 }
 /** The members of a call that name its operator and its gate. */
 export type Called = Pick<CallDraft, "step_id" | "operator" | "operator_version" | "gate">;
@@ -38,16 +40,24 @@ const compileRef = moduleRef(3, "dag_compile", "compile");
 export const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): never =>
   raise(kernelError(code, message, compileRef, { detail }));
 
+/** Returns the call that undoes a step, or each step that it adds; undefined if nothing does. */
+export function undoOf(step: Draft): UndoCall | undefined {
+  if (isCall(step)) return step.undo;
+  return isGrowing(step) ? step.do.undo : undefined;
+}
+export type UndoCall = z.output<typeof UndoDraft>;
+
 /** Refuses a condition about a step that does not come before its own. @throws KernelErrorException T3_PLAN_INVALID. */
 export function requireEarlier(steps: readonly Draft[], completed: readonly string[]): void {
   const named = new Map(steps.map((step) => [step.step_id, step]));
   for (const step of steps) {
-    if (step.when === undefined && !isGrowing(step)) continue;
+    if (step.when === undefined && !isGrowing(step) && undoOf(step) === undefined) continue;
     const before = new Set(step.depends_on);
     for (const id of before) for (const further of named.get(id)?.depends_on ?? []) before.add(further);
     const own = isGrowing(step) ? new Set([...before, step.kind === "each" ? "item" : step.step_id]) : before;
+    const undone = new Set([...own, step.step_id]);
     for (const { stepId, written, what } of earlierIn(step)) {
-      if ((what === "its condition" ? before : own).has(stepId)) continue;
+      if ((what === "its condition" ? before : what === "its undo" ? undone : own).has(stepId)) continue;
       const why =
         completed.includes(stepId) || named.has(stepId) ? "which it does not depend on" : "which there is not";
       const message = `step ${step.step_id}: ${what} is about ${written}, a step ${why}; name it in depends_on`;
@@ -60,6 +70,7 @@ export function requireEarlier(steps: readonly Draft[], completed: readonly stri
 const earlierIn = (step: Draft): readonly (WrittenReference & { readonly what: string })[] => [
   ...referencesIn(step.when, step.when_literals).map((one) => ({ ...one, what: "its condition" })),
   ...(isGrowing(step) ? innerOf(step) : []),
+  ...referencesIn(undoOf(step)?.params, step.inner?.undo).map((one) => ({ ...one, what: "its undo" })),
 ];
 
 const innerOf = (step: GrowingDraft): readonly (WrittenReference & { readonly what: string })[] => [
@@ -83,6 +94,7 @@ export function requireNoItem(steps: readonly Draft[], completed: readonly strin
 const givenTo = (step: Draft): readonly WrittenReference[] => [
   ...referencesIn(step.params, step.literals),
   ...(isGrowing(step) ? referencesIn(step.do.params, step.inner?.params) : []),
+  ...[...referencesIn(undoOf(step)?.params, step.inner?.undo)].filter(({ stepId }) => stepId !== step.step_id),
 ];
 
 /**

@@ -3,7 +3,7 @@
 import type { KernelProgress } from "../../contract/progress.ts";
 import { tracePreview } from "../../contract/step.ts";
 import type { RequestTrace, StepTrace } from "../../contract/trace.ts";
-import { isHeld, plannedSteps, type StepRecord, type WorkflowRecord } from "../../contract/workflow.ts";
+import { isHeld, plannedSteps, type StepRecord, undoingSteps, type WorkflowRecord } from "../../contract/workflow.ts";
 import type { StepView, WorkflowState } from "../../contract/workflow-state.ts";
 
 /** @param isModelCall whether an operator is a model call, for `llm_calls`. */
@@ -48,6 +48,7 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   intent: record.intent,
   plan: record.plan,
   state: record.state,
+  compensated: record.compensated,
   status: record.status,
   paused: record.paused,
   held_by: record.held ?? [],
@@ -60,7 +61,7 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   start_at: record.start_at,
   updated_at: record.updated_at,
   finished_at: record.finished_at,
-  steps: Array.from(plannedSteps(record), viewStep),
+  steps: [...plannedSteps(record), ...undoingSteps(record)].map(viewStep),
   gates: [...record.gates.values()],
   outcomes: [...record.outcomes.values()].flat(),
   progress,

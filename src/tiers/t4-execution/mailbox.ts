@@ -12,13 +12,14 @@
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { EventDraft } from "../../contract/event.ts";
-import { isCancelled, isHeldBack, isTerminal } from "../../contract/workflow.ts";
+import { isHeldBack, isTerminal } from "../../contract/workflow.ts";
 import type { RunIn } from "../../engine/actors/async-context.ts";
 import { inNextTurn } from "../../engine/actors/next-turn.ts";
 import type { Runtime } from "../../engine/actors/runtime.ts";
 import { errorOf } from "../../engine/actors/within.ts";
 import type { WorkflowLog } from "../../engine/log/workflow-log.ts";
 import { nextDue, waitsForTime } from "./decide/gate/expire-gates.ts";
+import { endsCalls } from "./decide/plan/cancel-workflow.ts";
 import { decide, endCrashed, receive } from "./decide/plan/decide.ts";
 import { mayGoOn } from "./decide/plan/work-plan.ts";
 import { PassScopes, type Place } from "./decide/run/answers.ts";
@@ -364,8 +365,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#intentions.forgetBehind(confirmed);
     this.#inputs.unshift(...this.#replies.askAnew(this.#journal.restart((id) => this.#performer.isMade(id))));
     this.#inputs.push({ type: "woken" });
-    // A cancellation that another process appended ends the calls in this process.
-    if (this.log.exists && isCancelled(this.log.record.state)) this.#performer.abort("cancelled");
+    if (this.log.exists && endsCalls(this)) this.#performer.abort("cancelled");
     this.#drain();
   }
 

@@ -37,8 +37,8 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
     t4,
     {
       activate: (activation, visit) => activate({ executor, store }, activation, visit),
-      cancel: ({ workflow_id, auth, principal, reason = "cancelled by request" }, visit) =>
-        commanding(workflow_id, visit, { kind: "cancel", auth, principal, reason: String(reason) }),
+      cancel: ({ workflow_id, auth, principal, reason = "cancelled by request", undo }, visit) =>
+        commanding(workflow_id, visit, { kind: "cancel", auth, principal, reason: String(reason), undo }),
       pause: ({ workflow_id, auth, principal, reason = "paused by request" }, visit) =>
         commanding(workflow_id, visit, { kind: "pause", auth, principal, reason: String(reason) }),
       resume: ({ workflow_id, auth, principal, reason = "resumed by request" }, visit) =>

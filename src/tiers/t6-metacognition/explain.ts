@@ -1,5 +1,7 @@
 /** Explains a workflow: its causal chain, from its ledger events and nothing else. */
+
 import type { ParentLink } from "../../contract/child.ts";
+import type { Compensated } from "../../contract/compensation.ts";
 import { type EventPayloads, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { Explanation, StepExplanation } from "../../contract/explanation.ts";
 import { describeCarriers, gateIdOf } from "../../contract/gate.ts";
@@ -78,11 +80,14 @@ const lines: EventReaders<string> = {
   PLAN_REJECTED: ({ error }) => `there is no plan: ${error.message}`,
   BUDGET_REFUSED: ({ error }) => `budget refused: ${error.message}`,
   WORKFLOW_COMPLETED: () => "the workflow completed",
-  WORKFLOW_FAILED: ({ status, error }) => `the workflow failed (${status}): ${error.message}`,
+  WORKFLOW_FAILED: ({ status, error, compensated }) =>
+    `the workflow failed (${status}): ${error.message}${describeUndone(compensated)}`,
+  WORKFLOW_COMPENSATING: ({ steps }) => `what the workflow had done is undone: ${listed(steps)}`,
   WORKFLOW_CANCELLING: ({ reason, principal: { type, id } }) =>
     `${type} ${id} ended the workflow: ${reason}; it is cancelled once the end of each call is known that may ` +
     `not be repeated`,
-  WORKFLOW_CANCELLED: ({ reason }) => `the workflow was cancelled: ${reason}`,
+  WORKFLOW_CANCELLED: ({ reason, compensated }) =>
+    `the workflow was cancelled: ${reason}${describeUndone(compensated)}`,
   WORKFLOW_PAUSED: ({ reason, principal: { type, id } }) =>
     `${type} ${id} paused the workflow: ${reason}; nothing begins until it is resumed`,
   WORKFLOW_UNPAUSED: ({ reason, principal: { type, id } }) => `${type} ${id} resumed the workflow: ${reason}`,
@@ -92,6 +97,12 @@ const lines: EventReaders<string> = {
     `${step_id === null ? "the workflow" : `step ${step_id}`} was held no more, and went on`,
   WORKFLOW_RESTARTED: ({ run, mode }) => `run ${run} began (${mode})`,
 };
+
+/** Returns how much was undone, as the end of a sentence. */
+const describeUndone = (compensated: Compensated | undefined): string =>
+  compensated === undefined
+    ? ""
+    : `; of what it had done, ${compensated === "partly" ? "a part" : compensated} is undone`;
 
 const decisionWords = {
   ALLOW: "allowed",
@@ -188,8 +199,11 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
     const { workflow_id, state, error } = resumed.end;
     return `its child ${workflow_id} ${childEnds[state]}${error === null ? "" : `: ${error.message}`}`;
   },
-  STEPS_ADDED: ({ as, items }) =>
-    as === "item" ? `goes through ${items.length} items` : `begins round ${items[0]?.key}`,
+  STEPS_ADDED: ({ as, items }) => {
+    if (as === "item") return `goes through ${items.length} items`;
+    if (as === "round") return `begins round ${items[0]?.key}`;
+    return as === "undo" ? `is undone (call ${items[0]?.key})` : "did not undo it, so people are asked";
+  },
   EVENT_PASSED_OVER: ({ event_id, problem }) => `did not take the event ${event_id}: ${problem}`,
   STEP_SKIPPED: ({ reason }) => `skipped: ${skipWords[reason]}`,
   ROUTE_DECIDED: ({ decision, refusal, request }) => {

@@ -16,7 +16,7 @@ export function Orders({ run }: { readonly run: WorkflowState }) {
   const { workflow_id, state, paused, finished_at } = run;
   const problem = useSignal<Problem | null>(null);
   const isBusy = useSignal(false);
-  if (finished_at !== null || state === "cancelling") return null;
+  if (finished_at !== null || state === "cancelling" || state === "compensating") return null;
   const [word, button, done] =
     paused === null ? ["pause", "Pause", "The run is paused"] : ["resume", "Resume", "The run goes on"];
   const give = async (): Promise<void> => {

@@ -25,6 +25,7 @@ const states = [
   "waiting_for_user",
   "waiting",
   "cancelling",
+  "compensating",
   "completed",
   "failed",
   "cancelled",

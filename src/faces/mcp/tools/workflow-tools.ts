@@ -285,7 +285,7 @@ const retryWorkflow = commandTool(workflowCommands.retry, {
 
 const cancelWorkflow = commandTool(workflowCommands.cancel, {
   title: "Cancel a workflow",
-  description: "Ends a workflow early. What has run stays done.",
+  description: "Ends a workflow early. What has run stays done, or is undone first (undo).",
 });
 
 const pauseWorkflow = commandTool(workflowCommands.pause, {

@@ -87,8 +87,8 @@ export class Children {
   }
 
   /** Gives a child an order that its parent was given. One that has ended already hands over its end. */
-  order({ run }: Pick<Asking, "run">, { child, kind, reason, principal }: IntentionOf<"order_child">): void {
-    const command: Command = { kind, reason, principal, auth: run.log.record.auth };
+  order({ run }: Pick<Asking, "run">, { child, kind, reason, principal, undo }: IntentionOf<"order_child">): void {
+    const command: Command = { kind, reason, principal, undo, auth: run.log.record.auth };
     this.#attempt(child, async () => {
       await this.#parts
         .command(child, (re) => ({ type: "commanded", command, re }))

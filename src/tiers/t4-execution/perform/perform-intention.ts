@@ -37,6 +37,8 @@ export class Performer {
 
   abort(reason: string): void {
     this.#abort?.abort(new Error(reason));
+    // What undoes a cancelled workflow is called after its calls were aborted.
+    if (reason === "cancelled") this.#abort = null;
   }
 
   /** Returns whether the call was made and its operator has not ended. */

@@ -17,7 +17,7 @@ import type { ResourceRequest } from "../../../../contract/token.ts";
 import type { Prepared } from "../payload/prepare-step.ts";
 import { isBlocking } from "../run/end-step.ts";
 import { tellTier, toHost, toTier } from "../run/intention.ts";
-import { ask, type Charged, type Run, stepOf } from "../run/run.ts";
+import { ask, type Charged, type Run, spentFor, stepOf } from "../run/run.ts";
 
 /** The token of an admitted call in the form that the ledger keeps; zeros are left out. */
 export interface CallToken {
@@ -120,7 +120,7 @@ export function admitCall(run: Run, { step, operator }: Prepared, timeoutMs: num
  * used it meanwhile. @throws KernelErrorException T5_BUDGET_EXHAUSTED.
  */
 export function requireUnspent(run: Run, stepId: string): void {
-  const refusal = checkBudget(run.log.record.spent, run.settings.maxCost);
+  const refusal = checkBudget(spentFor(run, stepId), run.settings.maxCost);
   if (refusal === null) return;
   dropHold(run, stepId);
   run.log.note(draft("BUDGET_REFUSED", { error: refusal }, stepId));

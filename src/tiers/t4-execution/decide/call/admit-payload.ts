@@ -11,7 +11,7 @@ import { actionSubject, withParent } from "../../../../contract/policy-subject.t
 import { redact } from "../../../../contract/redact.ts";
 import { type Prepared, parseParams } from "../payload/prepare-step.ts";
 import { askPolicy, requireAllowed } from "../run/note-decision.ts";
-import { type Run, stepOf } from "../run/run.ts";
+import { type Run, spentFor, stepOf } from "../run/run.ts";
 import { callWorkOf, keepAdmission } from "./admit-call.ts";
 
 const policyRef = moduleRef(5, "policy", "evaluate");
@@ -113,11 +113,12 @@ const isChanging = ({ transform, redactions }: PolicyDecision): boolean => trans
 
 /** Returns the question to T5 about a step's payload, at an ISO instant. */
 export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | "payload">, now: string): StepQuestion {
-  const { auth, intent, bundle, spent, parent } = run.log.record;
+  const { auth, intent, bundle, parent } = run.log.record;
   const { step, payload } = of;
   const { metadata } = of.operator;
   const work = callWorkOf(run, step.step_id, metadata);
   const redacted = stepOf(run, step.step_id).decision?.redactions ?? [];
+  const spent = spentFor(run, step.step_id);
   return { step, metadata, payload, redacted, auth, intent, bundle, parent, spent, now, work };
 }
 

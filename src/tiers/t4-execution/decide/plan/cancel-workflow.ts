@@ -22,15 +22,22 @@ import { cancelWorkflow, doubtActions } from "./end-workflow.ts";
 interface Why {
   readonly reason: string;
   readonly principal: Principal;
+  readonly undo?: boolean | undefined;
 }
 
 /**
  * Appends the cancellation by a person. Operators are aborted only once it is committed, since the append may fail.
  * @throws KernelErrorException T4_WORKFLOW_CONFLICT.
  */
-export function beginCancelling(run: Run, { reason, principal }: Why): void {
-  const { state } = run.log.record;
+export function beginCancelling(run: Run, { reason, principal, undo = false }: Why): void {
+  const { state, compensating } = run.log.record;
   if (isCancelled(state)) return;
+  if (compensating !== null && !isTerminal(state))
+    raise(
+      kernelError("T4_WORKFLOW_CONFLICT", "the workflow is ending: it undoes what it has done", oodaRef("abort"), {
+        detail: { state },
+      }),
+    );
   if (isTerminal(state))
     raise(
       kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow cannot be cancelled`, oodaRef("abort"), {
@@ -39,8 +46,8 @@ export function beginCancelling(run: Run, { reason, principal }: Why): void {
     );
   run.ending = null;
   run.intend({ do: "abort", reason: "cancelled" });
-  if (openSteps(run).length === 0) return cancelWorkflow(run, { reason, error: null, principal });
-  run.log.note(draft("WORKFLOW_CANCELLING", { reason, principal }));
+  if (openSteps(run).length === 0) return cancelWorkflow(run, { reason, error: null, principal, undo });
+  run.log.note(draft("WORKFLOW_CANCELLING", { reason, principal, ...(undo && { undo }) }));
   closeOthers(run);
 }
 
@@ -50,8 +57,7 @@ export function goOnCancelling(run: Run): void {
   closeOthers(run);
   const { cancelling } = run.log.record;
   if (cancelling === null || openSteps(run).length > 0) return;
-  const { reason, principal } = cancelling;
-  cancelWorkflow(run, { reason, error: null, principal });
+  cancelWorkflow(run, { ...cancelling, error: null });
 }
 
 /** Returns the steps whose end has to be known before the workflow ends. */
@@ -70,4 +76,10 @@ function closeOthers(run: Run): void {
 function skip(run: Run, { step: { step_id } }: StepRecord): void {
   run.calls.delete(step_id);
   run.log.note(draft("STEP_SKIPPED", { reason: "cancelled", because: null }, step_id));
+}
+
+/** Returns whether the workflow was cancelled, by any process, while calls of its steps were under way here. */
+export function endsCalls({ log: { record }, calls }: Run): boolean {
+  const isSkipped = (id: string): boolean => record.steps.get(id)?.state !== "running";
+  return isCancelled(record.state) || (record.state === "compensating" && [...calls.keys()].some(isSkipped));
 }

@@ -145,8 +145,14 @@ function obey(run: Run, command: Command): unknown {
 
 // --- going on ---
 
-/** Continues the workflow as far as possible. An error ends it as failed. */
+/** Continues the workflow as far as possible: its plan, then what undoes it. An error ends it as failed. */
 function advance(run: Run): void {
+  const { compensating } = run.log.exists ? run.log.record : { compensating: null };
+  advanceOnce(run);
+  if (compensating === null && run.log.exists && run.log.record.compensating !== null) advanceOnce(run);
+}
+
+function advanceOnce(run: Run): void {
   if (!mayGoOn(run)) return;
   try {
     if (run.ending === null) goOn(run);

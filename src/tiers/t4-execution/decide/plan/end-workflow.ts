@@ -7,6 +7,7 @@
  * 3.  A step never ends without an event: a step that has not run is skipped, by name.
  */
 
+import type { Compensated } from "../../../../contract/compensation.ts";
 import { isKernelError, type KernelError, toExecutorError, wrapError } from "../../../../contract/error.ts";
 import { draft, type EventDraft } from "../../../../contract/event.ts";
 import type { Principal } from "../../../../contract/intent.ts";
@@ -17,6 +18,7 @@ import type { SkipReason } from "../../../../contract/workflow-state.ts";
 import { isBlocking } from "../run/end-step.ts";
 import { toEscalation, toText } from "../run/intention.ts";
 import { oodaRef, type Run } from "../run/run.ts";
+import { beginCompensating, compensatedIn } from "./compensate.ts";
 
 const durationOf = ({ log, now }: Run): number => now - Date.parse(log.record.accepted_at);
 
@@ -72,8 +74,14 @@ function rememberRun(run: Run, text: string): EventDraft[] {
   return [draft("MEMORY_WRITTEN", { record: { ...about, value, source: "kernel", confidence: 1 } })];
 }
 
-/** Escalates the error, then fails the workflow. The ledger keeps each hop, and the caller gets the original error. */
+/**
+ * Undoes what the workflow has done, if anything is to be undone. Else escalates the error, then fails the workflow.
+ * The ledger keeps each hop, and the caller gets the original error.
+ */
 export function failWorkflow(run: Run, error: KernelError): void {
+  const skipped = skipOpenSteps(run.log.record, skipReasons[error.code] ?? "dependency_failed");
+  run.log.note(...skipped);
+  if (beginCompensating(run, { how: "fail", error })) return;
   const ref = oodaRef("escalate");
   // An error that another tier answered is wrapped once here and leaves as T4's; each higher tier adds one wrap.
   const own = error.source.tier === 4 ? error : wrapError("T4_ESCALATION_UNHANDLED", error, ref);
@@ -82,13 +90,13 @@ export function failWorkflow(run: Run, error: KernelError): void {
   const hops = isKernelError(last) ? chainAbove(last, 4) : [];
   run.mark?.("trace.finalize", { status: statusOf(error) });
   run.log.note(
-    ...skipOpenSteps(run.log.record, skipReasons[error.code] ?? "dependency_failed"),
     ...hops.map((hop) => draft("ERROR_ESCALATED", { tier: hop.source.tier, error: hop })),
     draft("WORKFLOW_FAILED", {
       error,
       status: statusOf(error),
       category: toExecutorError(error).category,
       duration_ms: durationOf(run),
+      ...endOfUndoing(run),
     }),
   );
 }
@@ -112,16 +120,31 @@ export function statusOf(error: KernelError): "empty_plan" | "blocked" | "failed
   return isBlocking(error) ? "blocked" : "failed";
 }
 
-export function cancelWorkflow(
-  run: Run,
-  why: { readonly reason: string; readonly error: KernelError | null; readonly principal: Principal | null },
-): void {
-  run.mark?.("trace.finalize", { status: "cancelled" });
+/** The cause of a cancellation: a person's order, or a rejection (`error`). */
+export interface CancelCause {
+  readonly reason: string;
+  readonly error: KernelError | null;
+  readonly principal: Principal | null;
+  /** Whether the order asks to undo what was done. After a rejection that is done in any case. */
+  readonly undo?: boolean;
+}
+
+/** Undoes what the workflow has done, if the cause asks for that and anything is to be undone. Else cancels it. */
+export function cancelWorkflow(run: Run, { reason, error, principal, undo = error !== null }: CancelCause): void {
+  const why = { reason, error, principal };
   run.log.note(
     ...doubtActions(run, () => true),
-    ...skipOpenSteps(run.log.record, why.error === null ? "cancelled" : "rejected"),
-    draft("WORKFLOW_CANCELLED", { ...why, duration_ms: durationOf(run) }),
+    ...skipOpenSteps(run.log.record, error === null ? "cancelled" : "rejected"),
   );
+  if (undo && beginCompensating(run, { how: "cancel", ...why })) return;
+  run.mark?.("trace.finalize", { status: "cancelled" });
+  run.log.note(draft("WORKFLOW_CANCELLED", { ...why, duration_ms: durationOf(run), ...endOfUndoing(run) }));
+}
+
+/** Returns how much is undone, for the event that ends a workflow which was compensating. */
+function endOfUndoing({ log: { record } }: Run): { readonly compensated?: Compensated } {
+  const compensated = compensatedIn(record);
+  return compensated === undefined ? {} : { compensated };
 }
 
 /**

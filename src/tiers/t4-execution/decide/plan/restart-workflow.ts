@@ -35,8 +35,8 @@ import { renameReferences } from "../payload/resolve-templates.ts";
 import type { Command } from "../run/input.ts";
 import { baseIdOf, oodaRef, type Run } from "../run/run.ts";
 import { planEvents } from "./plan-workflow.ts";
+import { queueSteps } from "./queue-steps.ts";
 import { endedBy } from "./stop-by-plan.ts";
-import { queueSteps } from "./work-plan.ts";
 
 const retryRef = oodaRef("retry");
 const recoverable: ReadonlySet<string> = new Set([
@@ -61,6 +61,8 @@ type Restart = Omit<Extract<Command, { readonly kind: "retry" }>, "kind" | "auth
  * T4_WORKFLOW_CONFLICT.
  */
 export function restartWorkflow(run: Run, request: Restart): void {
+  if (run.log.record.compensating !== null)
+    conflict("what this workflow has done is being undone, or is undone; submit the work anew", run.log.record);
   if (request.mode === "regenerate") regenerate(run, request);
   else resumeFailed(run, request);
 }
@@ -248,6 +250,7 @@ function redo(step: PlanStep, renamed: ReadonlyMap<string, string>, draftVersion
     ...(step.when !== undefined && {
       when: rename(step.when, step.when_literals) as Condition,
     }),
+    ...(step.undo !== undefined && { undo: redoTemplate(step.undo, rename) }),
     ...(step.each !== undefined && { each: { ...step.each, do: redoTemplate(step.each.do, rename) } }),
     ...(step.repeat !== undefined && {
       repeat: {
@@ -268,5 +271,6 @@ const redoTemplate = (
 ): StepTemplate => ({
   ...template,
   params: rename(template.params, template.literals) as JsonObject,
+  ...(template.undo !== undefined && { undo: redoTemplate(template.undo, rename) }),
   ...(template.when !== undefined && { when: rename(template.when, template.when_literals) as Condition }),
 });

@@ -34,7 +34,7 @@ export function endedBy({ plan, steps }: WorkflowRecord): StepRecord | undefined
 /** Skips what may not go on after a step has failed by the plan's choice. */
 export function stopOthers(run: Run): void {
   const { record } = run.log;
-  if (endedBy(record) === undefined) return;
+  if (record.compensating !== null || endedBy(record) === undefined) return;
   stopChildren(run);
   for (const step of record.steps.values()) {
     if (!record.standing.places.has(step.step.step_id) || isStepDone(step.state) || isUnderWay(run, step)) continue;

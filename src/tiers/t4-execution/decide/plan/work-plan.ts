@@ -16,7 +16,8 @@
 
 import { checkBudget } from "../../../../contract/budget.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
-import { draft, type EventDraft } from "../../../../contract/event.ts";
+import { draft } from "../../../../contract/event.ts";
+import type { WorkflowCompensating } from "../../../../contract/events/workflow-events.ts";
 import { isOpenGate } from "../../../../contract/gate.ts";
 import type { PlanStep } from "../../../../contract/plan.ts";
 import type { WorkflowStateName } from "../../../../contract/progress.ts";
@@ -45,8 +46,10 @@ import { kindOf } from "../step/kinds.ts";
 import { type Phase, phaseOf } from "../step/read-phase.ts";
 import { noteResumed } from "../step/resume-parked.ts";
 import { stopChildren } from "../step/run-step.ts";
+import { undoNext } from "./compensate.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
 import { warnOfLoop } from "./plan-workflow.ts";
+import { queueSteps } from "./queue-steps.ts";
 import { endedBy, stopOthers } from "./stop-by-plan.ts";
 
 /** Returns whether anything of the workflow may be begun by this run. */
@@ -61,18 +64,18 @@ export function startPlan(run: Run): void {
   run.log.note(...queueSteps(record, ids));
 }
 
-/** Returns STEP_QUEUED for each of these steps that is queued. */
-export const queueSteps = (record: WorkflowRecord, stepIds: readonly string[]): EventDraft[] =>
-  stepIds.flatMap((id) => {
-    const step = record.steps.get(id);
-    return step?.state === "queued"
-      ? [draft("STEP_QUEUED", { name: step.step.name, operator: step.step.operator }, id)]
-      : [];
-  });
-
 /** Works on the plan as far as possible. Returns true if another round of planning follows. */
 export function workPlan(run: Run): boolean {
   markRound(run);
+  do workSteps(run);
+  while (isIdle(run) && undoNext(run));
+  return isIdle(run) && settlePlan(run, stepsOf(run.log.record));
+}
+
+/** Returns whether nothing of the workflow is under way, and something may be begun. */
+const isIdle = (run: Run): boolean => mayGoOn(run) && !run.asleep && !isBusy(run);
+
+function workSteps(run: Run): void {
   for (let from = -1; from !== run.log.position && mayGoOn(run); ) {
     from = run.log.position;
     resumeIfRunnable(run);
@@ -84,7 +87,6 @@ export function workPlan(run: Run): boolean {
     stopOthers(run);
     if (!run.asleep) beginReady(run);
   }
-  return mayGoOn(run) && !run.asleep && !isBusy(run) && settlePlan(run, stepsOf(run.log.record));
 }
 
 /**
@@ -241,6 +243,7 @@ const isOfPlan = ({ log: { record } }: Run, { step }: StepRecord): boolean => re
 /** Settles a plan of which nothing is running or ready. Returns true if another plan is to be made. */
 function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   const { record } = run.log;
+  if (record.compensating !== null) return endUndone(run, record.compensating);
   if (record.budget_refused !== null && stopChildren(run)) return park(run);
   if (record.budget_refused !== null) return endWith(run, { how: "fail", error: record.budget_refused });
   if (steps.some((step) => waitingPhases.has(phaseOf(run, step)))) return park(run);
@@ -262,6 +265,14 @@ function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   return true;
 }
 
+/** Ends a workflow that has undone what it had done, unless a step of it waits. */
+function endUndone(run: Run, { ending }: WorkflowCompensating): false {
+  if (run.log.record.standing.running.size > 0) return park(run);
+  if (ending.how === "fail") return endWith(run, ending);
+  cancelWorkflow(run, ending);
+  return false;
+}
+
 const waitingPhases: ReadonlySet<Phase> = new Set(["asking", "parked"]);
 
 function endWith(run: Run, ending: NonNullable<Run["ending"]>): false {
@@ -273,7 +284,8 @@ function endWith(run: Run, ending: NonNullable<Run["ending"]>): false {
 function park(run: Run): false {
   const { record } = run.log;
   const open = [...record.gates.values()].filter(isOpenGate).map((gate) => gate.gate_id);
-  if (record.state === "running") run.log.note(draft("WORKFLOW_WAITING", { gates: open }));
+  if (record.state === "running" || record.state === "compensating")
+    run.log.note(draft("WORKFLOW_WAITING", { gates: open }));
   return false;
 }
 

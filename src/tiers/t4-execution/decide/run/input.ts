@@ -72,6 +72,8 @@ export type GateCommand =
 export interface Order {
   readonly kind: "cancel" | "pause" | "resume";
   readonly reason: string;
+  /** Whether a cancellation undoes what was done. */
+  readonly undo?: boolean | undefined;
   readonly principal: Principal;
   readonly auth: AuthContext;
 }

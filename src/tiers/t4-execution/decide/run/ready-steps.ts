@@ -48,7 +48,8 @@ export class ReadySteps {
       const step = record.steps.get(id);
       if (step === undefined || step.state === "queued") return this.#begin(record);
       this.#queue.remove(id);
-      this.#offer(record, step.added?.of ?? id, id);
+      this.#offer(record, id, id);
+      if (step.added !== null) this.#offer(record, step.added.of, id);
       if (!isStepDone(step.state) || step.added !== null) continue;
       this.#queue.complete(endOf(id));
       if (isThrough(step)) this.#queue.complete(id);
@@ -69,8 +70,8 @@ export class ReadySteps {
       const unmet = depends_on.filter((on) => !isMet(record, step, on));
       const dependencies = unmet.map((on) => (settled.includes(on) ? endOf(on) : on));
       if (steps.get(id)?.state === "queued") this.#queue.add({ id, priority, sequence, dependencies });
-      this.#offer(record, id, id);
     }
+    for (const of of standing.groups.keys()) this.#offer(record, of, of);
   }
 
   /** Offers as many steps of a group as may begin, after one of them, or the step that adds them, has moved. */
@@ -81,7 +82,7 @@ export class ReadySteps {
     const offering = this.#offerings.get(of) ?? { next: 0, offered: new Set<string>() };
     const { offered } = offering;
     offered.delete(moved);
-    const room = owner.state === "running" ? roomIn(group, owner.step) : 0;
+    const room = roomIn(group, owner);
     if (room === 0) for (const id of offered) this.#queue.remove(id);
     // What was taken back is looked for again, should there be room for it.
     if (room === 0 && offered.size > 0) return void this.#offerings.delete(of);

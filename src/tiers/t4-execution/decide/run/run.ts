@@ -7,7 +7,7 @@
  * 1.  Everything here except the log can be derived from the record, after waking and after a conflicting append.
  */
 
-import { addedIdOf } from "../../../../../machines/added-id.ts";
+import { addedIdOf, isUndoing } from "../../../../../machines/added-id.ts";
 import type { Same } from "../../../../../machines/quorum.ts";
 import type { BoundReservation } from "../../../../contract/budget.ts";
 import type { CapabilityDefinition } from "../../../../contract/capability.ts";
@@ -307,7 +307,8 @@ export const outputsOf =
   (record: WorkflowRecord, of: PlanStep) =>
   (id: string): Json | undefined => {
     const own = record.steps.get(of.step_id)?.added;
-    if (own?.as === "item" && id === "item") return own.value;
+    if (own?.as === "undo") return outputForUndo(record, own.of, id);
+    if (own != null && own.as !== "round" && id === "item") return own.value;
     if (id === (own?.of ?? of.step_id)) return lastRoundOf(record, id, own?.index)?.output;
     const step = record.steps.get(id);
     if (step === undefined || !restsOn(record, of, id)) return undefined;
@@ -316,6 +317,22 @@ export const outputsOf =
     const outcome = step.step.outcome === null ? null : outcomeOfStep(record, id);
     return outcome === null ? step.output : outcome.content;
   };
+
+/** Returns the output that the params of an undo refer to: that of the undone step, or one that it could read. */
+function outputForUndo(record: WorkflowRecord, undone: string, id: string): Json | undefined {
+  const step = record.steps.get(undone);
+  if (step === undefined) return undefined;
+  return id === undone || id === step.added?.of ? step.output : outputsOf(record, step.step)(id);
+}
+
+/**
+ * Returns the amount that counts against the budget of the request when a step begins: none for what undoes a step,
+ * since the budget does not keep anything from being undone.
+ */
+export function spentFor({ log: { record } }: Run, stepId: string): number {
+  const added = record.steps.get(stepId)?.added;
+  return added != null && isUndoing(added.as) ? 0 : record.spent;
+}
 
 /** Returns the last round of a step that has succeeded, before the one with this index if it is given. */
 export function lastRoundOf(record: WorkflowRecord, of: string, before?: number): StepRecord | undefined {

@@ -17,7 +17,7 @@ import { backOut } from "../call/hooks.ts";
 import { describeGate, openGate } from "../gate/open-gate.ts";
 import { findKnownOperator, isRepeatable, prepareStep } from "../payload/prepare-step.ts";
 import { toHost } from "../run/intention.ts";
-import { ask, type Run, stepOf } from "../run/run.ts";
+import { ask, type Run, spentFor, stepOf } from "../run/run.ts";
 import { attemptStep } from "./attempt-step.ts";
 import { finishStep } from "./finish-step.ts";
 import type { StepKindRow } from "./kinds.ts";
@@ -28,7 +28,7 @@ import { openDoubtGate, settleFailure } from "./settle-failure.ts";
 export const callStep: StepKindRow = {
   ready: (run, { step_id }) => {
     run.mark?.("policy.budget_check", { step_id });
-    return checkBudget(run.log.record.spent, run.settings.maxCost);
+    return checkBudget(spentFor(run, step_id), run.settings.maxCost);
   },
   begin: (run, { run: round, step: { step_id } }) => run.log.note(draft("STEP_STARTED", { run: round }, step_id)),
   resume: resumeCall,

@@ -13,9 +13,12 @@ export function resumeParked(run: Run, stepId: string, by: StepResumed): void {
   run.log.note(draft("STEP_RESUMED", by, stepId));
 }
 
-/** Notes that a waiting workflow goes on. */
-export const noteResumed = (run: Run, step_id: string | null): void =>
-  run.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(run.log.record), step_id }));
+/** Notes that a waiting workflow goes on: with its plan, or with undoing what it has done. */
+export function noteResumed(run: Run, step_id: string | null): void {
+  const { record } = run.log;
+  const undoes = record.compensating === null ? {} : { compensating: true as const };
+  run.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(record), step_id, ...undoes }));
+}
 
 /**
  * Returns the gate that made a waiting workflow go on: the one that was decided last, which need not be the one that

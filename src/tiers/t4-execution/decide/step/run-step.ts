@@ -101,7 +101,9 @@ function cancelChild(run: Run, stepId: string): void {
   const { cancelling, workflow_id } = run.log.record;
   const reason = cancelling?.reason ?? `its parent ${workflow_id} has ended`;
   const principal = cancelling?.principal ?? run.log.record.intent.actor;
-  run.intend({ do: "order_child", child, kind: "cancel", reason, principal });
+  // A parent that ends by itself undoes what it has done, and so do its children.
+  const undo = cancelling === null || cancelling.undo === true;
+  run.intend({ do: "order_child", child, kind: "cancel", reason, principal, undo });
 }
 
 /** Returns the ids of the live children of a workflow: those that it waits for. Detached ones are not among them. */

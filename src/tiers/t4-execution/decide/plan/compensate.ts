@@ -1,0 +1,124 @@
+/**
+ * Compensation: before a workflow ends as failed or cancelled, what its steps have done is undone.
+ *
+ * 1.  The steps that have succeeded and have an `undo` are undone one after another, in the reverse order of their
+ *     ends. Each undo is a step of its own, a call under policy, budget, key and gates like any other.
+ * 2.  What was done up to the last success of a step with `pivot` is not undone.
+ * 3.  A person is asked about an undo that failed or was refused: it is done by other means, it is called once more, or
+ *     it stays. Nothing is passed over silently.
+ * 4.  The budget of the request does not keep anything from being undone; budgets over workflows do.
+ */
+import { addedIdOf } from "../../../../../machines/added-id.ts";
+import { type Compensated, type Ending, undoForm } from "../../../../contract/compensation.ts";
+import { draft } from "../../../../contract/event.ts";
+import type { Json, JsonObject } from "../../../../contract/json.ts";
+import type { PlanStep, StepTemplate } from "../../../../contract/plan.ts";
+import type { AddedAs } from "../../../../contract/step-group.ts";
+import { kindNames } from "../../../../contract/step-kinds.ts";
+import { addedBy, type StepRecord, type WorkflowRecord } from "../../../../contract/workflow.ts";
+import type { Run } from "../run/run.ts";
+import { queueSteps } from "./queue-steps.ts";
+
+/** Notes that the workflow undoes what it has done before it ends. Returns false if there is nothing to undo. */
+export function beginCompensating(run: Run, ending: Ending): boolean {
+  const { record } = run.log;
+  const steps = record.compensating === null ? stepsToUndo(record) : [];
+  if (steps.length === 0) return false;
+  run.log.note(draft("WORKFLOW_COMPENSATING", { ending, steps }));
+  return true;
+}
+
+/** Returns the ids of the steps that are to be undone: the one that succeeded last is the first. */
+function stepsToUndo({ steps, standing }: WorkflowRecord): readonly string[] {
+  const found = new Set<string>();
+  for (const id of standing.moved.toReversed()) {
+    const step = steps.get(id);
+    if (step?.state !== "succeeded") continue;
+    if (step.step.pivot === true) break;
+    if (step.step.undo !== undefined) found.add(id);
+  }
+  return [...found];
+}
+
+/** Adds the next undo, or the question about one. Returns false if nothing is left to undo, or something runs. */
+export function undoNext(run: Run): boolean {
+  const { record } = run.log;
+  if (record.compensating === null || record.standing.running.size > 0) return false;
+  for (const id of record.compensating.steps) {
+    const next = nextFor(record, id);
+    if (next === null) continue;
+    run.log.note(draft("STEPS_ADDED", next, next.of));
+    run.log.note(...queueSteps(record, [addedIdOf(next.of, next.as, Number(next.items[0].key) - 1)]));
+    return true;
+  }
+  return false;
+}
+
+interface Addition {
+  readonly of: string;
+  readonly as: AddedAs;
+  readonly items: readonly [{ readonly key: string; readonly value: Json }];
+  readonly asks?: StepTemplate;
+}
+
+/** Returns what is to be added so that a step is undone; null if it is undone, or is to stay as it is. */
+function nextFor(record: WorkflowRecord, of: string): Addition | null {
+  const attempts = [...addedBy(record, of)];
+  const again: Addition = { of, as: "undo", items: [{ key: String(attempts.length + 1), value: null }] };
+  const last = attempts.at(-1);
+  if (last === undefined) return again;
+  if (last.state === "succeeded") return null;
+  const answer = answerTo(record, last);
+  if (answer === undefined)
+    return {
+      of: last.step.step_id,
+      as: "question",
+      items: [{ key: "1", value: errorOf(last) }],
+      asks: questionAbout(last.step),
+    };
+  return answer === "retry" ? again : null;
+}
+
+/** Returns what people stated about an undo that did not succeed; undefined if they were not asked. */
+function answerTo(record: WorkflowRecord, undo: StepRecord): string | undefined {
+  const [question] = addedBy(record, undo.step.step_id);
+  if (question === undefined) return undefined;
+  const { resolution = "leave" } = (question.output ?? {}) as { readonly resolution?: string };
+  return question.state === "succeeded" ? resolution : "leave";
+}
+
+/** Returns the question to people about an undo that did not succeed. */
+const questionAbout = ({ step_id, name, operator, policy_tags, risk_level }: PlanStep): StepTemplate => ({
+  kind: "ask",
+  name: `${name} did not succeed`.slice(0, 256),
+  operator: kindNames.ask,
+  operator_version: "1.0",
+  params: {
+    question: `${operator} did not undo what was done. What holds now?`,
+    show: { undo: step_id, error: "{{item.output}}" },
+    form: undoForm as unknown as JsonObject,
+  },
+  outputs: [],
+  policy_tags,
+  risk_level,
+  effect: "none",
+  gate: { reason: "an undo did not succeed" },
+  estimated_cost: 0,
+});
+
+const errorOf = ({ error, skip_reason }: StepRecord): Json =>
+  error === null ? { skipped: skip_reason } : { code: error.code, message: error.message };
+
+/** Returns how much of what was to be undone is undone; undefined if nothing was. */
+export function compensatedIn(record: WorkflowRecord): Compensated | undefined {
+  if (record.compensating === null) return undefined;
+  const { steps } = record.compensating;
+  const undone = steps.filter((id) => isUndone(record, id)).length;
+  if (undone === steps.length) return "all";
+  return undone === 0 ? "none" : "partly";
+}
+
+function isUndone(record: WorkflowRecord, of: string): boolean {
+  const last = [...addedBy(record, of)].at(-1);
+  return last !== undefined && (last.state === "succeeded" || answerTo(record, last) === "done");
+}
