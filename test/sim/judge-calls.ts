@@ -24,7 +24,7 @@ export function judgeCalls(story: Story, world: OutsideWorld): readonly string[]
 }
 
 /** Returns whether the call is a computation that nobody was asked about: it may begin before its row is committed. */
-const needsNoCommit = ({ durability }: Story, { operator, asks }: Called): boolean =>
+export const needsNoCommit = ({ durability }: Story, { operator, asks }: Called): boolean =>
   durability === "effects" && isHarmless(operator.effect) && !asks;
 
 function judgeGates(story: Story, { calls, records, releases }: OutsideWorld): readonly string[] {
@@ -271,7 +271,7 @@ function isWord(event: Durable["event"], { before, call, isAnew, known, durable 
   if (event.event_type === "ACTION_SETTLED")
     return baseOf(event.step_id ?? "") === baseOf(call.step_id) || isUnder(durable, event, call.key);
   if (event.event_type === "WORKFLOW_RESTARTED") return true;
-  if (event.event_type === "GATE_REVISED") return isEdited(event, { before, call });
+  if (event.event_type === "USER_APPROVED") return isOther(event, { before, call });
   if (event.event_type === "PLAN_CREATED")
     return before.key !== call.key && payloadOf(event, "PLAN_CREATED").cause === "regenerate";
   if (event.event_type !== "INTENT_RECEIVED") return false;
@@ -281,12 +281,11 @@ function isWord(event: Durable["event"], { before, call, isAnew, known, durable 
 }
 
 /**
- * Whether a person changed the payload at the gate of this very call, and so approved another one than was made before.
+ * Whether a person approved this very call, with another payload than was sent before: somebody changed it at one of
+ * the two gates.
  */
-const isEdited = (event: Durable["event"], { before, call }: Pair): boolean =>
-  payloadOf(event, "GATE_REVISED").cause === "edit" &&
-  isOf(event, call) &&
-  digest(call.input as never) !== digest(before.input as never);
+const isOther = (event: Durable["event"], { before, call }: Pair): boolean =>
+  isOf(event, call) && digest(call.input as never) !== digest(before.input as never);
 
 /** Whether a person settled a call of this key, as a step that shares it made it. */
 const isUnder = (durable: readonly Durable[], { payload: { action_id } }: Durable["event"], key: string): boolean =>

@@ -13,6 +13,7 @@ import { isDeepStrictEqual } from "node:util";
 import { foldWorkflow } from "../../machines/fold.ts";
 import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
 import type { StepRecord, WorkflowRecord } from "../../src/contract/workflow.ts";
+import { needsNoCommit } from "./judge-calls.ts";
 import type { Called, OutsideWorld } from "./outside-world.ts";
 import type { Story } from "./story.ts";
 import type { StoryList, StoryRounds } from "./story-growth.ts";
@@ -148,7 +149,9 @@ const isDone = (round: StepRecord | undefined, until: number): boolean =>
 const orders: ReadonlySet<string> = new Set(["WORKFLOW_RESTARTED", "ACTION_SETTLED"]);
 
 function judgeKeys(story: Story, { calls, durable }: OutsideWorld): readonly string[] {
-  const made = calls.filter(({ step_id }) => step_id.includes(":") && findStep(story, step_id) !== undefined);
+  const made = calls
+    .filter(({ step_id }) => step_id.includes(":") && findStep(story, step_id) !== undefined)
+    .filter((call) => !needsNoCommit(story, call));
   const shared = [...Map.groupBy(made, ({ workflow_id, key }) => `${workflow_id} ${key}`).values()].filter(
     (same) => new Set(same.map(itemOf)).size > 1,
   );
