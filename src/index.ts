@@ -133,6 +133,7 @@ export { EventPage, GatePage, WorkflowPage } from "./contract/page.ts";
 export { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "./contract/pause.ts";
 export {
   type AnyStepDraft,
+  type ChildTemplateDraft,
   ExecutionPlan,
   Plan,
   PlanStep,
@@ -238,7 +239,7 @@ export { describeCapability } from "./define/describe-capability.ts";
 export type * from "./define/growing-steps.ts";
 export type * from "./define/quiet-steps.ts";
 export { settled } from "./define/quiet-steps.ts";
-export type { ChildOutcome, ChildOutput, RunBuilder, RunDraft } from "./define/run-step.ts";
+export type { ChildDraft, ChildOutcome, ChildOutput, RunBuilder, RunDraft } from "./define/run-step.ts";
 export type {
   CallBuilder,
   CallDraft,

@@ -6,15 +6,15 @@
  */
 import { z } from "zod";
 import type { KernelError } from "./error.ts";
-import { StepId, WorkflowId } from "./ids.ts";
+import { RecordedStepId, WorkflowId } from "./ids.ts";
 import type { Json } from "./json.ts";
 
-/** A step of a workflow that runs a child. */
+/** A step of a workflow that runs a child, also one that another step has added. */
 export const RunningStep = z.object({
   /** The workflow that the step belongs to. */
   workflow_id: WorkflowId,
   /** The step that runs the child. */
-  step_id: StepId,
+  step_id: RecordedStepId,
 });
 export type RunningStep = z.infer<typeof RunningStep>;
 

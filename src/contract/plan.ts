@@ -105,6 +105,21 @@ export const StepTemplateDraft = PlanStepDraft.omit({
 });
 export interface StepTemplateDraft extends z.input<typeof StepTemplateDraft> {}
 
+/**
+ * The child workflow that a step runs for each item or in each round, as a planner writes it: without an id and
+ * dependencies of its own. `name` is that of the step itself by default.
+ */
+export const ChildTemplateDraft = RunStepDraft.omit({
+  step_id: true,
+  depends_on: true,
+  weight: true,
+  priority: true,
+}).extend({
+  /** A name for people; that of the step that runs the child by default. */
+  name: stepMembers.name.optional(),
+});
+export interface ChildTemplateDraft extends z.input<typeof ChildTemplateDraft> {}
+
 /** The number of items that may fail: a number, a part of the list such as `10%`, or all of them. */
 export const Tolerate = z.union([
   z.int().min(0),
@@ -118,8 +133,8 @@ export const maxItemsAtOnce = 1_000;
 const isOfItem = (text: string): boolean => readReference(text)?.stepId === "item";
 
 /**
- * A step that does one call for each item of a list, which is known only when the step begins. In `do` and `key`,
- * `{{item.output}}` refers to the item.
+ * A step that does one call, or runs one child workflow, for each item of a list, which is known only when the step
+ * begins. In `do` and `key`, `{{item.output}}` refers to the item.
  */
 export const EachStepDraft = z.strictObject({
   ...stepMembers,
@@ -130,11 +145,17 @@ export const EachStepDraft = z.strictObject({
     /** The list, or a reference to it. */
     items: referable(z.array(JsonValue), "must be a list"),
   }),
-  /** The call that is made for each item. An item that is rejected ends as failed, or is left out (`continue`). */
-  do: StepTemplateDraft.extend({
-    /** The consequence of a rejection of one item: `end` (the default) or `continue`. */
-    on_reject: OnReject.exclude(["replan"]).optional(),
-  }),
+  /**
+   * The call that is made, or the child that is run, for each item. An item whose call is rejected ends as failed, or
+   * is left out (`continue`).
+   */
+  do: z.discriminatedUnion("kind", [
+    StepTemplateDraft.extend({
+      /** The consequence of a rejection of one item: `end` (the default) or `continue`. */
+      on_reject: OnReject.exclude(["replan"]).optional(),
+    }),
+    ChildTemplateDraft,
+  ]),
   /** A reference to what names an item, such as `{{item.output.id}}`: unique in the list; its index by default. */
   key: z.string().refine(isOfItem, "must be a reference to the item, such as {{item.output.id}}").optional(),
   /** The number of items that may have begun and not ended at once; `limits.maxConcurrentSteps` by default. */
@@ -147,15 +168,18 @@ export interface EachStepDraft extends z.input<typeof EachStepDraft> {}
 /** The largest number of rounds of a step that repeats. */
 export const maxRepeats = 1_000;
 
-/** A step that makes a call again and again until a condition holds; its own id refers to its last round. */
+/**
+ * A step that makes a call, or runs a child workflow, again and again until a condition holds; its own id refers to its
+ * last round.
+ */
 export const RepeatStepDraft = z.strictObject({
   ...stepMembers,
   /** The kind of the step: it makes one step of each round. */
   kind: z.literal("repeat"),
   /** It has no params of its own. */
   params: z.strictObject({}).default({}),
-  /** The call that is made in each round. */
-  do: StepTemplateDraft,
+  /** The call that is made, or the child that is run, in each round. */
+  do: z.discriminatedUnion("kind", [StepTemplateDraft, ChildTemplateDraft]),
   /** The condition that ends it, about `{{poll.output}}` of its last round, if `poll` is its own id. */
   until: Condition,
   /** The largest number of rounds: 1 to 1,000. */
@@ -283,6 +307,8 @@ export type UndoTemplate = z.infer<typeof UndoTemplate>;
 /** The template of the steps that a step adds while it runs; all else of them is that step's. */
 export const StepTemplate = z.object({
   ...workMembers,
+  /** The reason for which policy demands an approval before the first steps of each child; absent if none. */
+  approval: z.string().optional(),
   /** The call that undoes a step of this template; absent if nothing does. */
   undo: UndoTemplate.optional(),
 });

@@ -1,19 +1,20 @@
 /**
- * Builders of the steps that add steps while they run: `each` for the items of a list, `repeat` for rounds; and `call`,
- * which makes the template of what they do.
+ * Builders of the steps that add steps while they run: `each` for the items of a list, `repeat` for rounds; and the
+ * templates of what they do, which `call` and `run` make.
  */
 import type { Condition } from "../contract/condition.ts";
-import type { AnyStepDraft, StepTemplateDraft, Tolerate } from "../contract/plan.ts";
+import type { AnyStepDraft, ChildTemplateDraft, StepTemplateDraft, Tolerate } from "../contract/plan.ts";
 import { outputOf, type Ref, type Reference, writeReferences } from "../contract/reference.ts";
 import { finishStep } from "./finish-step.ts";
 import type { CommonDraft } from "./quiet-steps.ts";
 
 declare const given: unique symbol;
 
-/** A call without an id, built by `call`, for each item or each round of a step. `O` is the type of its result. */
-export interface CallTemplate<O> extends StepTemplateDraft {
-  readonly [given]?: O;
-}
+/**
+ * A call or a child without an id, built by `call` or `run`, for each item or each round of a step. `O` is the type of
+ * its result.
+ */
+export type CallTemplate<O> = (StepTemplateDraft | ChildTemplateDraft) & { readonly [given]?: O };
 
 /** The result of one item: its output, its error, or neither if its own condition left it out. */
 export interface ItemResult<O> {
@@ -41,11 +42,14 @@ export interface EachOutput<O> {
   readonly results: readonly ItemResult<O>[];
 }
 
-/** A step that does one call for each item of a list, as its author writes it. */
+/** A step that does one call, or runs one child, for each item of a list, as its author writes it. */
 export interface EachDraft<I, O> extends CommonDraft {
   /** The list: a reference to the output of an earlier step, or data. */
   readonly items: Reference<readonly I[]> | readonly I[];
-  /** The call that is made for an item; references to the item stand in the params like those to outputs. */
+  /**
+   * The call that is made, or the child that is run, for an item; references to the item stand in the params like those
+   * to outputs.
+   */
   readonly do: (item: Ref<I>) => CallTemplate<O>;
   /** The name of an item, unique in the list; its index by default. A retry and the idempotency key rest on it. */
   readonly key?: (item: Ref<I>) => Reference<string> | Reference<number>;
@@ -58,11 +62,11 @@ export interface EachDraft<I, O> extends CommonDraft {
   readonly tolerate?: Tolerate;
 }
 
-/** A step that makes a call again and again until a condition holds, as its author writes it. */
+/** A step that makes a call, or runs a child, again and again until a condition holds, as its author writes it. */
 export interface RepeatDraft<O> extends CommonDraft {
   /**
-   * The call that is made in a round. `last` refers to the output of the round before, and needs a default for the
-   * first: `ref(last["page"], { or: 1 })`.
+   * The call that is made, or the child that is run, in a round. `last` refers to the output of the round before, and
+   * needs a default for the first: `ref(last["page"], { or: 1 })`.
    */
   readonly do: (last: Reference<undefined> & Readonly<Record<string, Reference<undefined>>>) => CallTemplate<O>;
   /** The condition that ends it, about the round that has just succeeded. */
@@ -76,10 +80,10 @@ export interface RepeatDraft<O> extends CommonDraft {
 /** A step that adds steps, in a plan. `output` refers to what it gives. */
 export type GrowingStep<O> = Extract<AnyStepDraft, { readonly kind: "each" | "repeat" }> & { readonly output: Ref<O> };
 
-/** Builds a step that does one call for each item of a list. */
+/** Builds a step that does one call, or runs one child, for each item of a list. */
 export type EachBuilder = <I, O>(draft: EachDraft<I, O>) => GrowingStep<EachOutput<O>>;
 
-/** Builds a step that makes a call again and again until a condition holds. */
+/** Builds a step that makes a call, or runs a child, again and again until a condition holds. */
 export type RepeatBuilder = <O>(draft: RepeatDraft<O>) => GrowingStep<O>;
 
 /** The builders of steps that add steps. */
@@ -98,7 +102,7 @@ const besides = new WeakMap<object, { readonly named: ReadonlySet<string>; reado
 
 /** Finishes a template: its references are written, and the steps that they refer to are kept beside it. */
 export function finishTemplate<O>(
-  { params, when, ...draft }: StepTemplateDraft,
+  { params, when, ...draft }: StepTemplateDraft | ChildTemplateDraft,
   { mayLack, undoOf }: { readonly mayLack: (at: string) => boolean; readonly undoOf: FinishUndo | null },
 ): CallTemplate<O> {
   const named = new Set<string>();

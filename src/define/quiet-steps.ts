@@ -4,13 +4,14 @@ import { type CapabilityDefinition, capabilityRef } from "../contract/capability
 import type { Condition } from "../contract/condition.ts";
 import type { DeclinedOutput } from "../contract/events/step-events.ts";
 import { formOf } from "../contract/form.ts";
-import type { Json } from "../contract/json.ts";
+import type { Json, JsonObject } from "../contract/json.ts";
 import type { AnyStepDraft, PlanStepDraft } from "../contract/plan.ts";
 import type { MarkedText, OptionalRef, Ref, Reference } from "../contract/reference.ts";
 import { answerFormOf } from "./answer-form-of.ts";
 import type { AskBuilder } from "./ask-step.ts";
 import { finishStep, type Written } from "./finish-step.ts";
-import type { RunBuilder } from "./run-step.ts";
+import { finishTemplate } from "./growing-steps.ts";
+import type { ChildDraft, RunBuilder, RunDraft } from "./run-step.ts";
 
 /** A step that others may wait for, built or plain, also one of an earlier round. */
 export type AnyStep = Pick<PlanStepDraft, "step_id">;
@@ -138,12 +139,7 @@ export interface QuietBuilders {
 
 /** The builders of steps that call no operator, which a plan function is given. */
 export const quietBuilders: QuietBuilders = {
-  run: ({ capability, input, detached, ...common }) =>
-    finishStep({
-      ...common,
-      kind: "run",
-      params: { intent: nameOf(capability), inputs: input, ...(detached && { detached }) },
-    }),
+  run: buildRun as RunBuilder,
   sleep: ({ ms, until, ...common }) =>
     finishStep({ ...common, kind: "sleep", params: ms === undefined ? { until } : { ms } }),
   wait: ({ event, key, schema, within, otherwise, ...common }) => {
@@ -166,6 +162,16 @@ export const quietBuilders: QuietBuilders = {
     return finishStep({ ...common, kind: "ask", params } as Written);
   },
 };
+
+/** Builds a step that runs a child, or without a step id the template of one. */
+function buildRun({ capability, input, detached, ...common }: AnyRunDraft | AnyChildDraft): unknown {
+  const params = { intent: nameOf(capability), inputs: input as JsonObject, ...(detached && { detached }) };
+  return common.step_id === undefined
+    ? finishTemplate({ ...common, kind: "run", params }, { mayLack: () => false, undoOf: null })
+    : finishStep({ ...common, kind: "run", params });
+}
+type AnyRunDraft = RunDraft<CapabilityDefinition>;
+type AnyChildDraft = ChildDraft<CapabilityDefinition>;
 
 const msOf = ({ days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0 }: Duration): number =>
   (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms;

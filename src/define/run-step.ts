@@ -1,6 +1,7 @@
 /** The builder of steps that run another capability as a child workflow, with the types of what a child gives. */
 import type { z } from "zod";
 import type { CapabilityDefinition, OutcomeSchemas } from "../contract/capability.ts";
+import type { CallTemplate } from "./growing-steps.ts";
 import type { CommonDraft, QuietStep } from "./quiet-steps.ts";
 import type { ParamsOf } from "./step-builder.ts";
 
@@ -31,7 +32,24 @@ export interface RunDraft<C extends CapabilityDefinition, D extends boolean = bo
   readonly detached?: D;
 }
 
-/** Builds a step that runs another capability as a child workflow, and waits for its end. */
-export type RunBuilder = <C extends CapabilityDefinition, const D extends boolean = false>(
-  draft: RunDraft<C, D>,
-) => QuietStep<D extends true ? Pick<ChildOutput<C>, "workflow_id"> : ChildOutput<C>>;
+/** A child without a step id, as its author writes it, for each item of a list or each round. */
+export interface ChildDraft<C extends CapabilityDefinition, D extends boolean = boolean>
+  extends Omit<RunDraft<C, D>, "step_id" | "name" | "depends_on" | "weight" | "priority"> {
+  /** A name for people; that of the step that runs it by default. */
+  readonly name?: string;
+  /** Only a step of its own has an id. */
+  readonly step_id?: never;
+}
+
+/** The result of a step that runs a child: of a detached one its id alone. */
+type Given<C extends CapabilityDefinition, D extends boolean> = D extends true
+  ? Pick<ChildOutput<C>, "workflow_id">
+  : ChildOutput<C>;
+
+/** Builds what runs another capability as a child workflow. */
+export interface RunBuilder {
+  /** Builds a step that runs a child, and waits for its end. */
+  <C extends CapabilityDefinition, const D extends boolean = false>(draft: RunDraft<C, D>): QuietStep<Given<C, D>>;
+  /** Builds the child that `each` runs for an item, or `repeat` in a round. */
+  <C extends CapabilityDefinition, const D extends boolean = false>(draft: ChildDraft<C, D>): CallTemplate<Given<C, D>>;
+}

@@ -286,13 +286,14 @@ function orderSteps(steps: readonly Draft[], completed: ReadonlySet<string>): re
 }
 
 const compileStep = (step: Draft, request: CompileRequest): PlanStep =>
-  isCall(step) ? compileCall(step, request) : compileQuiet(pinCapability(step, request), request);
+  isCall(step) ? compileCall(step, request) : compileQuiet(step, request);
 
 /** Compiles a step that calls no operator: it costs nothing and has no effect of its own. */
 function compileQuiet(step: QuietDraft, request: CompileRequest): PlanStep {
   const { policyTags, weights } = request.capability;
   const { regenerate } = request;
-  const { kind, step_id, name, params, depends_on, weight, priority = 0 } = step;
+  const { kind, step_id, name, depends_on, weight, priority = 0 } = step;
+  const params = step.kind === "run" ? pinCapability(step, request) : step.params;
   const base = baseOf(step_id);
   const gate = step.kind === "ask" ? (step.gate ?? { reason: "the plan asks for an answer" }) : null;
   if (gate !== null) requireSatisfiable({ step_id, gate }, request);

@@ -10,9 +10,19 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Operator } from "../../contract/operator.ts";
 import type { PlanStep, StepTemplate, UndoTemplate } from "../../contract/plan.ts";
 import type { Literals } from "../../contract/reference.ts";
-import type { OnReject } from "../../contract/step-kinds.ts";
+import { kindNames, type OnReject } from "../../contract/step-kinds.ts";
 import type { CompileRequest } from "./compile-plan.ts";
-import { type Called, type Draft, type GrowingDraft, refuse, type UndoCall, undoOf } from "./draft-step.ts";
+import {
+  type Called,
+  type ChildDraft,
+  type Draft,
+  type GrowingDraft,
+  isChild,
+  pinCapability,
+  refuse,
+  type UndoCall,
+  undoOf,
+} from "./draft-step.ts";
 
 /** @throws KernelErrorException T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED. */
 export function findOperator({ registry, capability }: CompileRequest, step: Called): Operator {
@@ -82,13 +92,51 @@ export function compileUndo(step: Draft, request: CompileRequest): { readonly un
   return { undo: compileInner({ step_id, name: step.name, do: named, inner: { params: inner?.undo } }, request) };
 }
 
-const compileTemplate = (step: GrowingDraft, request: CompileRequest): StepTemplate => ({
-  ...compileInner(step, request),
-  ...compileUndo(step, request),
+function compileTemplate(step: GrowingDraft, request: CompileRequest): StepTemplate {
+  const { do: inner } = step;
+  if (isChild(inner)) return compileChild(step, inner, request);
+  return { ...compileInner({ ...step, do: inner }, request), ...compileUndo(step, request) };
+}
+
+/** Compiles the child that a step runs for each item or in each round. */
+function compileChild(
+  { step_id, name, inner }: GrowingDraft,
+  child: ChildDraft,
+  request: CompileRequest,
+): StepTemplate {
+  const params = pinCapability({ step_id, params: child.params, literals: inner?.params }, request);
+  return {
+    kind: "run",
+    name: child.name ?? name,
+    operator: kindNames.run,
+    operator_version: "1.0",
+    params: params as JsonObject,
+    ...marksOf(child, inner),
+    outputs: [],
+    policy_tags: joinTags([], [], tagsOf(step_id, request)),
+    risk_level: "low",
+    effect: "none",
+    gate: null,
+    estimated_cost: 0,
+  };
+}
+
+/** Returns the optional members of a template: its condition, and the texts that are no references. */
+const marksOf = (
+  { when }: { readonly when?: Condition | undefined },
+  inner: Draft["inner"],
+): Partial<StepTemplate> => ({
+  ...(inner?.params !== undefined && { literals: inner.params }),
+  ...(when !== undefined && { when }),
+  ...(inner?.when !== undefined && { when_literals: inner.when }),
 });
 
+/** Returns the tags that the package gives a step. */
+const tagsOf = (stepId: string, { capability }: CompileRequest): readonly string[] | undefined =>
+  capability.policyTags[stepId.replace(/_r\d+$/, "")];
+
 type Inner = Pick<GrowingDraft, "step_id" | "name" | "inner"> & {
-  readonly do: UndoCall & { readonly when?: Condition };
+  readonly do: UndoCall & { readonly when?: Condition | undefined };
 };
 
 function compileInner({ step_id, name, do: call, inner }: Inner, request: CompileRequest): UndoTemplate {
@@ -101,15 +149,9 @@ function compileInner({ step_id, name, do: call, inner }: Inner, request: Compil
     operator: call.operator,
     operator_version: metadata.version,
     params: call.params,
-    ...(inner?.params !== undefined && { literals: inner.params }),
-    ...(call.when !== undefined && { when: call.when }),
-    ...(inner?.when !== undefined && { when_literals: inner.when }),
+    ...marksOf(call, inner),
     outputs: call.outputs ?? (metadata.outputs as string[]),
-    policy_tags: joinTags(
-      metadata.policy_tags,
-      call.policy_tags,
-      request.capability.policyTags[step_id.replace(/_r\d+$/, "")],
-    ),
+    policy_tags: joinTags(metadata.policy_tags, call.policy_tags, tagsOf(step_id, request)),
     risk_level: call.risk_level ?? metadata.risk_level,
     effect: metadata.effect,
     gate: call.gate ?? null,
@@ -131,7 +173,7 @@ export const renameUndo = (
 /** Renames the references to steps inside a step that adds steps. */
 export function renameInside({ do: call, inner, ...step }: GrowingDraft, rename: Rename): Partial<GrowingDraft> {
   const when = call.when === undefined ? {} : { when: rename(call.when, inner?.when) as Condition };
-  const undo = renameUndo(call, inner, rename);
-  const renamed = { do: { ...call, params: rename(call.params, inner?.params), ...when, ...undo } };
+  const undo = isChild(call) ? {} : renameUndo(call, inner, rename);
+  const renamed = { do: { ...call, params: rename(call.params, inner?.params), ...when, ...undo } as typeof call };
   return step.kind === "each" ? renamed : { ...renamed, until: rename(step.until, inner?.until) as Condition };
 }

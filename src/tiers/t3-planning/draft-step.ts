@@ -34,6 +34,13 @@ export type GrowingDraft = Extract<Draft, { readonly kind: "each" | "repeat" }>;
 export const isCall = (step: Draft): step is CallDraft => step.kind === undefined || step.kind === "call";
 export const appliedBy = (step: Draft): string | undefined => (isCall(step) ? step.applies : undefined);
 
+/** The template of a step that adds steps, as it was written. */
+export type InnerDraft = GrowingDraft["do"];
+export type ChildDraft = Extract<InnerDraft, { readonly kind: "run" }>;
+
+/** Returns whether a step runs a child workflow for each item or in each round. */
+export const isChild = (inner: InnerDraft): inner is ChildDraft => inner.kind === "run";
+
 export const isGrowing = (step: Draft): step is GrowingDraft => step.kind === "each" || step.kind === "repeat";
 
 const compileRef = moduleRef(3, "dag_compile", "compile");
@@ -43,7 +50,7 @@ export const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}
 /** Returns the call that undoes a step, or each step that it adds; undefined if nothing does. */
 export function undoOf(step: Draft): UndoCall | undefined {
   if (isCall(step)) return step.undo;
-  return isGrowing(step) ? step.do.undo : undefined;
+  return isGrowing(step) && !isChild(step.do) ? step.do.undo : undefined;
 }
 export type UndoCall = z.output<typeof UndoDraft>;
 
@@ -142,15 +149,21 @@ const isSkippable = (step: Draft): boolean => step.kind === "wait" && step.param
 /** Returns whether a step is left out if a person rejects it. */
 const isDeclinable = (step: Draft): boolean => "on_reject" in step && step.on_reject === "continue";
 
+/** A step that runs a child, or the template of one. */
+interface Running {
+  readonly step_id: string;
+  readonly params: ChildDraft["params"];
+  readonly literals?: Literals | undefined;
+}
+
 /**
- * Fixes the version of the capability that a step runs, and checks its inputs if none of them is a reference.
- * @throws KernelErrorException T3_PLAN_INVALID.
+ * Returns the params of a step that runs a child, or of its template, with the version of the capability fixed. Checks
+ * the inputs if none of them is a reference. @throws KernelErrorException T3_PLAN_INVALID.
  */
 export function pinCapability(
-  step: QuietDraft,
+  step: Running,
   { registry }: { readonly registry: Pick<Registry, "capabilities" | "getCapability"> },
-): QuietDraft {
-  if (step.kind !== "run") return step;
+): Running["params"] {
   const { intent, inputs } = step.params;
   const [type, version] = intent.split("@") as [string, string?];
   const isKnown = registry
@@ -163,5 +176,5 @@ export function pinCapability(
   const reading = isWhole ? readWith(capability.input, inputs) : null;
   if (reading?.ok === false)
     return refuse("T3_PLAN_INVALID", `step ${step.step_id}: inputs of ${intent}: ${reading.problem}`, at);
-  return { ...step, params: { ...step.params, intent: capabilityRef(type, capability.version) } };
+  return { ...step.params, intent: capabilityRef(type, capability.version) };
 }

@@ -17,9 +17,9 @@ import { t2 } from "../../../../contract/messages/t2.ts";
 import { type PlanAnswer, t3 } from "../../../../contract/messages/t3.ts";
 import { t5 } from "../../../../contract/messages/t5.ts";
 import { t6 } from "../../../../contract/messages/t6.ts";
-import type { Plan, PlanStep } from "../../../../contract/plan.ts";
+import type { Plan, PlanStep, StepTemplate } from "../../../../contract/plan.ts";
 import { planSubject } from "../../../../contract/policy-subject.ts";
-import { callsOperator } from "../../../../contract/step-kinds.ts";
+import { addsSteps, callsOperator } from "../../../../contract/step-kinds.ts";
 import { isStepDone, plannedSteps, type StepRecord, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import { workOf } from "../call/admit-call.ts";
 import { tellTier, toTier } from "../run/intention.ts";
@@ -155,21 +155,35 @@ function judgePlan(run: Run, plan: Plan): Plan {
 }
 
 /**
- * Adds a gate to the first steps: the calls and children that come after no other of this plan. Steps of an earlier
- * round do not count. The demand on a step that runs a child is passed to that child.
+ * Adds a gate to the first steps: the calls and children that come after no other of this plan, also those of each item
+ * and round. Steps of an earlier round do not count. The demand on a step that runs a child is passed to that child.
  */
 function gateFirstSteps(plan: Plan, reason: string): Plan {
   const after = new Set<string>();
-  const gated = (step: PlanStep): PlanStep => {
-    const acts = callsOperator(step) || step.kind === "run";
+  const steps = plan.steps.map((step) => {
+    const acts = doesWork(step) || addsSteps(step);
     const isFirst = !step.depends_on.some((id) => after.has(id));
     if (acts || !isFirst) after.add(step.step_id);
-    if (!acts || !isFirst || step.gate !== null) return step;
     const why = reason || "policy asks for approval of the plan";
-    return step.kind === "run" ? { ...step, approval: why } : { ...step, gate: { reason: why } };
-  };
-  const steps = plan.steps.map(gated);
+    return acts && isFirst ? withGate(step, why) : step;
+  });
   return { ...plan, steps, gates: gatesIn(steps) };
+}
+
+/** Returns whether a step, or the template of one, calls an operator or runs a child. */
+const doesWork = (step: Pick<PlanStep, "kind">): boolean => callsOperator(step) || step.kind === "run";
+
+/** Adds a gate to a step that does work, or to the template of what it does. One that has a gate keeps it. */
+function withGate(step: PlanStep, reason: string): PlanStep {
+  const { each, repeat } = step;
+  if (each !== undefined) return { ...step, each: { ...each, do: gated(each.do, reason) } };
+  if (repeat !== undefined) return { ...step, repeat: { ...repeat, do: gated(repeat.do, reason) } };
+  return gated(step, reason);
+}
+
+function gated<S extends StepTemplate>(step: S, reason: string): S {
+  if (step.gate !== null) return step;
+  return step.kind === "run" ? { ...step, approval: reason } : { ...step, gate: { reason } };
 }
 
 /**
