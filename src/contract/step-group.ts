@@ -6,6 +6,7 @@
  * 1.  At most as many of them have begun and not ended as the step allows, and none begins once more have failed than
  *     it tolerates.
  */
+import { z } from "zod";
 import type { Json } from "./json.ts";
 import type { PlanStep, StepTemplate } from "./plan.ts";
 import type { StepState } from "./step.ts";
@@ -40,6 +41,27 @@ export interface StepGroup {
   /** The number of rounds that were on record when this run of the step began. */
   before: number;
 }
+
+/** The items or rounds of a step, counted. Those that have not begun are the rest of `total`. */
+export const ItemCounts = z.object({
+  /** The items of the list, or the rounds that were made. */
+  total: z.int().nonnegative(),
+  /** Those that succeeded, or were left out by their own condition. */
+  done: z.int().nonnegative(),
+  /** Those that failed. */
+  failed: z.int().nonnegative(),
+  /** Those that have begun and not ended. */
+  running: z.int().nonnegative(),
+});
+export interface ItemCounts extends z.infer<typeof ItemCounts> {}
+
+/** Returns the counts of the items or rounds of a step. */
+export const countItems = ({ ids, counts, left_out }: StepGroup): ItemCounts => ({
+  total: ids.size,
+  done: counts.succeeded + left_out,
+  failed: counts.failed,
+  running: counts.running,
+});
 
 /** Returns the template of the steps that a step of the plan adds; undefined if it adds none. */
 export const templateOf = ({ each, repeat }: Pick<PlanStep, "each" | "repeat">): StepTemplate | undefined =>

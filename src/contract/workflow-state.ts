@@ -14,6 +14,7 @@ import { Outcome } from "./outcome.ts";
 import { Plan } from "./plan.ts";
 import { KernelProgress, WorkflowStateName } from "./progress.ts";
 import { stepStates } from "./step.ts";
+import { ItemCounts } from "./step-group.ts";
 import { stepKinds } from "./step-kinds.ts";
 import { traceStatuses } from "./trace.ts";
 
@@ -104,6 +105,8 @@ export const StepView = z
     waits_for: ParkedFor.nullable(),
     /** The child workflow of its last run; null if there is none. */
     child: WorkflowId.nullable(),
+    /** The counts of its items or rounds; absent if it has added none. */
+    items: ItemCounts.readonly().optional(),
     /** The halts that keep it from its call; none if nothing does. */
     held_by: z.array(z.string()).readonly(),
     /** Attempts on record, of all its runs. */

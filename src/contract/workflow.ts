@@ -26,7 +26,7 @@ import type { Plan, PlanStep } from "./plan.ts";
 import type { PolicyDecision } from "./policy.ts";
 import type { WorkflowStateName } from "./progress.ts";
 import type { StepState, StepStatus } from "./step.ts";
-import { type Added, isGroupOver, roomIn, type StepGroup } from "./step-group.ts";
+import { type Added, countItems, type ItemCounts, isGroupOver, roomIn, type StepGroup } from "./step-group.ts";
 import type { CapabilityUsage, ResourceRequest } from "./token.ts";
 import type { AttemptTrace } from "./trace.ts";
 import { isWorking, type Pause, type SkipReason, type StepPhase } from "./workflow-state.ts";
@@ -315,6 +315,11 @@ export function* addedBy({ steps, standing }: Pick<WorkflowRecord, "steps" | "st
     const step = steps.get(id);
     if (step !== undefined) yield step;
   }
+}
+/** Returns the counts of the items or rounds that a step has added; null if there are none. */
+export function itemsOf({ standing }: Pick<WorkflowRecord, "standing">, { step }: StepRecord): ItemCounts | null {
+  const group = standing.groups.get(step.step_id);
+  return group === undefined || group.undoes ? null : countItems(group);
 }
 /** Returns the steps that a step has added and that have failed. */
 export const failedOf = (record: Pick<WorkflowRecord, "steps" | "standing">, { step }: StepRecord): StepRecord[] =>

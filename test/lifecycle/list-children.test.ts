@@ -71,14 +71,21 @@ describe("a list of children", () => {
     expect((await t.kernel.verify()).ok).toBe(true);
   });
 
-  it("has no more children at once than its concurrency", async () => {
+  it("has no more children at once than its concurrency; state and progress count the items", async () => {
     await using t = await createTestKernel({ capabilities: [payAll({ concurrency: 2 }), pay] });
     const id = await t.submit("Shop.Order", { asks: true });
     await t.clock.settle();
     const children = await childrenOf(t, id);
     expect([...children.keys()]).toEqual(["pay:0", "pay:1"]);
+    const counts = async () => {
+      const { steps, progress } = await t.kernel.workflow(id);
+      expect(progress.items).toEqual({ step_id: "pay", ...steps[0]?.items });
+      return steps[0]?.items;
+    };
+    expect(await counts()).toEqual({ total: 4, done: 0, failed: 0, running: 2 });
     await t.approve(children.get("pay:1") as string);
     await t.clock.settle();
+    expect(await counts()).toEqual({ total: 4, done: 1, failed: 0, running: 2 });
     expect([...(await childrenOf(t, id)).keys()]).toEqual(["pay:0", "pay:1", "pay:2"]);
   });
 
@@ -181,6 +188,9 @@ describe("children of a list that fail", () => {
       failed: 1,
       results: [{}, { key: "1", error: { code: "T4_CHILD_FAILED" } }, {}, {}],
     });
+    const { steps, progress } = await t.kernel.workflow(id);
+    expect(steps[0]?.items).toEqual({ total: 4, done: 3, failed: 1, running: 0 });
+    expect(progress.items).toBeUndefined();
   });
 
   it("below limits.maxChildDepth each item is refused, and nothing of a child begins", async () => {

@@ -3,7 +3,14 @@
 import type { KernelProgress } from "../../contract/progress.ts";
 import { tracePreview } from "../../contract/step.ts";
 import type { RequestTrace, StepTrace } from "../../contract/trace.ts";
-import { isHeld, plannedSteps, type StepRecord, undoingSteps, type WorkflowRecord } from "../../contract/workflow.ts";
+import {
+  isHeld,
+  itemsOf,
+  plannedSteps,
+  type StepRecord,
+  undoingSteps,
+  type WorkflowRecord,
+} from "../../contract/workflow.ts";
 import type { StepView, WorkflowState } from "../../contract/workflow-state.ts";
 
 /** @param isModelCall whether an operator is a model call, for `llm_calls`. */
@@ -61,7 +68,7 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   start_at: record.start_at,
   updated_at: record.updated_at,
   finished_at: record.finished_at,
-  steps: [...plannedSteps(record), ...undoingSteps(record)].map(viewStep),
+  steps: [...plannedSteps(record), ...undoingSteps(record)].map((step) => viewStep(record, step)),
   gates: [...record.gates.values()],
   outcomes: [...record.outcomes.values()].flat(),
   progress,
@@ -69,7 +76,7 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   warnings: [...record.warnings],
 });
 
-const viewStep = (record: StepRecord): StepView => ({
+const viewStep = (of: WorkflowRecord, record: StepRecord): StepView => ({
   step_id: record.step.step_id,
   name: record.step.name,
   kind: record.step.kind,
@@ -78,6 +85,7 @@ const viewStep = (record: StepRecord): StepView => ({
   phase: record.phase,
   waits_for: record.phase === "parked" ? record.parked : null,
   child: record.child?.workflow_id ?? null,
+  ...itemsIn(of, record),
   held_by: isHeld(record) ? (record.held ?? []) : [],
   attempts: record.attempts.length,
   run: record.run,
@@ -86,3 +94,8 @@ const viewStep = (record: StepRecord): StepView => ({
   error: record.error,
   skip_reason: record.skip_reason,
 });
+
+function itemsIn(of: WorkflowRecord, step: StepRecord): Pick<StepView, "items"> {
+  const items = itemsOf(of, step);
+  return items === null ? {} : { items };
+}

@@ -10,7 +10,7 @@ import type { LedgerEvent } from "../../contract/event.ts";
 import { payloadOf } from "../../contract/event.ts";
 import { factsOf } from "../../contract/events.ts";
 import type { KernelProgress } from "../../contract/progress.ts";
-import { effectiveSteps, percentOf, type WorkflowRecord } from "../../contract/workflow.ts";
+import { effectiveSteps, itemsOf, percentOf, type StepRecord, type WorkflowRecord } from "../../contract/workflow.ts";
 
 export function progressOf(record: WorkflowRecord): KernelProgress {
   const steps = effectiveSteps(record);
@@ -26,7 +26,17 @@ export function progressOf(record: WorkflowRecord): KernelProgress {
       current === undefined || record.finished_at !== null
         ? null
         : { step_id: current.step.step_id, name: current.step.name },
+    ...countsOf(record, steps),
   };
+}
+
+/** Returns the counts of the items or rounds that the workflow is going through, if it is. */
+function countsOf(record: WorkflowRecord, steps: readonly StepRecord[]): Pick<KernelProgress, "items"> {
+  for (const step of steps) {
+    const counts = step.state === "running" ? itemsOf(record, step) : null;
+    if (counts !== null) return { items: { step_id: step.step.step_id, ...counts } };
+  }
+  return {};
 }
 
 /** Returns the progress after an event if it has changed; sub-progress is a labelled extra. */
