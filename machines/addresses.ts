@@ -62,10 +62,10 @@ function beginning({ event_type: type, payload }: LedgerEvent, { steps }: Begun)
   return ids.filter((id) => !steps.has(id));
 }
 
-/** Returns the ids of steps that are added; rounds are added one at a time, each with its number as its key. */
+/** Returns the ids of steps that are added; all but items are added one at a time, each with its number as its key. */
 const addedIds = ({ of, as, items }: EventPayloads["STEPS_ADDED"], steps: Begun["steps"]): readonly string[] =>
   items
-    .map(({ key }, index) => addedIdOf(of, as, as === "round" ? Number(key) - 1 : index))
+    .map(({ key }, index) => addedIdOf(of, as, as === "item" ? index : Number(key) - 1))
     .filter((id) => !steps.has(id));
 
 /** Returns the gates that an end leaves without anything to decide. */

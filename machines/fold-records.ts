@@ -136,6 +136,7 @@ export function newStep(step: StepRecord["step"], planId: string, added: Added |
     skip_reason: null,
     settled: null,
     answered_by: null,
+    takes_over: false,
     doubts: 0,
     token_id: null,
     token_started: false,

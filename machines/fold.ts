@@ -244,6 +244,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
       retry_due: null,
       settled: null,
       answered_by: null,
+      takes_over: false,
       input: payload.input ?? step.input,
     });
     if (payload.recovered !== true || step.attempts.at(-1)?.outcome !== "running")
@@ -259,6 +260,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     if (step !== null) {
       endAttempt(step, meta.at, { outcome: "succeeded", error: null, cached: payload.cached });
       step.answered_by = payload.answered_by ?? null;
+      step.takes_over = payload.takes_over === true;
     }
     if (payload.cached) moveAction(record, payload.action_id, { type: "ACTION_STARTED" });
     const entry = moveAction(record, payload.action_id, { type: meta.type });

@@ -87,7 +87,9 @@ export const workflowMachine = setup({
     },
     cancelling: {
       description: "A person has ended it; what became of a call is not known yet, or a child has not ended.",
-      on: { USER_APPROVED: {}, USER_REJECTED: {}, ...undone, WORKFLOW_CANCELLED: "cancelled" },
+      // A second order may ask for the undo. It is named as a transition to the state itself, because XState takes an
+      // empty transition for a refusal.
+      on: { USER_APPROVED: {}, USER_REJECTED: {}, ...cancelled, ...undone, WORKFLOW_CANCELLED: "cancelled" },
     },
     compensating: {
       description: "It has failed or was cancelled; what it has done is being undone.",

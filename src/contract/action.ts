@@ -43,6 +43,9 @@ export function addUsage(one: Usage, other: Usage): Usage {
  */
 export const claimedKey = (key: string, claim: number): string => (claim === 1 ? key : `${key}#${claim}`);
 
+/** Returns the key of the call that undoes the call of a key. */
+export const undoKey = (key: string): string => `undo:${key}`;
+
 /** One call of an operator, from its start to its end. */
 export const ActionRecord = z.object({
   action_id: ActionId,

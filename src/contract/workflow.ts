@@ -64,6 +64,8 @@ export interface StepRecord {
   settled: "done" | "retry" | "failed" | null;
   /** The other workflow whose record answered this run's call; null if there is none. */
   answered_by: string | null;
+  /** Whether that workflow has left the work, so that this one takes it over, and undoes it if need be. */
+  takes_over: boolean;
   doubts: number;
   /** The token of the attempt that is queued or under way; null before the step is queued. */
   token_id: number | null;

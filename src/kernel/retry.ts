@@ -42,6 +42,7 @@ export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"
   await requireReach(again, workflowId, { caller, scope: "workflow:retry" });
   if (mode === "resume_failed_steps") return gateway.retry(workflowId, request);
   const record = await reading.readWorkflowState(workflowId, caller);
+  if (record.compensating !== null) refuseUndone(record);
   if (mode === "migrate") return migrate({ ...again, request }, record);
   if (mode === "replay" && !isTerminal(record.state)) refuseUnended(record);
   const beginsAnew = mode === "replay" || ["completed", "cancelled"].includes(record.state);
@@ -77,6 +78,13 @@ const retryRef = moduleRef(0, "gateway", "retry");
 
 const refuseVersion = (): never =>
   raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", 'a version is named with mode "migrate" alone', retryRef));
+
+const refuseUndone = ({ workflow_id, state }: WorkflowRecord): never =>
+  raise(
+    kernelError("T4_WORKFLOW_CONFLICT", `what ${workflow_id} has done is undone; submit the work anew`, retryRef, {
+      detail: { state, workflow_id },
+    }),
+  );
 
 const refuseUnended = ({ workflow_id, state }: WorkflowRecord): never =>
   raise(

@@ -128,6 +128,7 @@ describe("the rows of a category are alike, but for those that are named here", 
       "409": [
         "T0_HTTP_KEY_IN_FLIGHT",
         "T0_LEDGER_CONFLICT",
+        "T4_CALL_UNDONE",
         "T4_TOKEN_STATE_CONFLICT",
         "T4_WORKFLOW_CONFLICT",
         "T4_WORKFLOW_LEASED",

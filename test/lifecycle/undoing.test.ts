@@ -1,103 +1,12 @@
 /** Compensation: what a workflow has done is undone before it ends as failed or cancelled. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  type AnyStepDraft,
-  defineCapability,
-  defineOperator,
-  definePolicySet,
-  operatorError,
-  type WorkflowState,
-} from "../../src/index.ts";
-import { createTestKernel, type TestKernel, type TestKernelOptions, testCaller } from "../../src/testing/index.ts";
+import { type AnyStepDraft, defineCapability, definePolicySet } from "../../src/index.ts";
+import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { eventsOf, refusalOf } from "../fixtures.ts";
+import { asks, begin, booking, empty, fail, open, operators, sound, trip, undo, world } from "./booked-trip.ts";
 
-/** The world outside: the rooms that are booked, every call in order, and the operators' faults by the step's id. */
-const world = { booked: new Set<string>(), calls: [] as string[], faults: new Map<string, number>() };
-beforeEach(() => {
-  world.booked.clear();
-  world.calls.length = 0;
-  world.faults.clear();
-});
-
-function failIfBroken(stepId: string): void {
-  const left = world.faults.get(stepId) ?? 0;
-  if (left === 0) return;
-  world.faults.set(stepId, left - 1);
-  throw operatorError({ code: "NO_ROOM", message: "the hotel is closed", retryable: false });
-}
-
-const Room = z.object({ room: z.string() });
-const book = defineOperator({
-  name: "Hotel.Book",
-  effect: "write_draft",
-  estimatedCost: 1,
-  input: Room,
-  output: Room,
-  run: ({ input: { room }, context: { step_id } }) => {
-    failIfBroken(step_id);
-    world.calls.push(`book ${room}`);
-    world.booked.add(room);
-    return { room };
-  },
-});
-const free = defineOperator({
-  name: "Hotel.Free",
-  effect: "write_draft",
-  idempotent: true,
-  input: Room,
-  output: z.object({ freed: z.string() }),
-  run: ({ input: { room }, context: { step_id } }) => {
-    failIfBroken(step_id);
-    world.calls.push(`free ${room}`);
-    world.booked.delete(room);
-    return { freed: room };
-  },
-});
-const operators = [book, free] as const;
-
-const trip = (steps: readonly AnyStepDraft[], intentType = "Trip.Plan") =>
-  defineCapability({
-    intentType,
-    version: "1.0",
-    input: z.looseObject({}),
-    operators,
-    plan: { reasoning: "a trip", steps: steps as never },
-  });
-
-const undo = (room: string) => ({ operator: "Hotel.Free", params: { room } });
-const booking = (id: string, after: readonly string[] = [], more: object = {}): AnyStepDraft => ({
-  step_id: id,
-  name: `Book ${id}`,
-  operator: "Hotel.Book",
-  params: { room: id },
-  depends_on: [...after],
-  undo: undo(`{{${id}.output.room}}`),
-  ...more,
-});
-const fail = (after: readonly string[]): AnyStepDraft =>
-  ({
-    step_id: "no",
-    name: "No",
-    kind: "fail",
-    params: { code: "NO", message: "no" },
-    depends_on: after,
-  }) as AnyStepDraft;
-const asks = { gate: { reason: "somebody looks" } };
-
-const open = (steps: readonly AnyStepDraft[], options: Partial<TestKernelOptions> = {}): Promise<TestKernel> =>
-  createTestKernel({ capabilities: [trip(steps)], limits: { maxReplans: 0 }, ...options });
-
-async function begin(t: TestKernel): Promise<{ readonly id: string; readonly state: WorkflowState }> {
-  const id = await t.submit("Trip.Plan");
-  return { id, state: await t.rest(id) };
-}
-
-/** Requires that the record is sound: it is replayed alike, and the ledger verifies with its indexes. */
-async function sound(t: TestKernel, id: string): Promise<void> {
-  expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
-  expect(await t.kernel.verify()).toMatchObject({ ok: true });
-}
+beforeEach(empty);
 
 const answer = (t: TestKernel, id: string, resolution: string) =>
   t.approve(id, "gate-undo:b:ask", { answer: { resolution } });
@@ -280,8 +189,10 @@ it("a child undoes what it has done before its parent does", async () => {
 });
 
 describe("the plan compiler", () => {
+  const rooms = { name: "All", kind: "each", params: { items: [] }, do: { operator: "Hotel.Book", params: {} } };
   it.each([
     ["an undo that refers to a later step", booking("a", [], { undo: undo("{{z.output.room}}") }), /its undo is about/],
+    ["a list with the name of undos", { ...rooms, step_id: "undo" } as never, /is called undo/],
     ["an unknown operator", booking("a", [], { undo: { operator: "Hotel.Burn", params: {} } }), /Hotel\.Burn/],
   ])("refuses %s", async (_what, step, words) => {
     await using t = await open([step, booking("z", ["a"])]);

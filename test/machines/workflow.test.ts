@@ -85,6 +85,7 @@ describe("the workflow lifecycle", () => {
         "USER_APPROVED",
         "USER_REJECTED",
         "WORKFLOW_CANCELLED",
+        "WORKFLOW_CANCELLING",
         "WORKFLOW_COMPENSATING",
       ]);
   });

@@ -158,8 +158,9 @@ const acts: Readonly<Record<string, Act>> = {
     if (state === "waiting") return subject.crash({ initialize: () => Promise.reject(new Error("not today")) }, hour);
     return state === "running" ? answer(subject, "fail") : subject.decide("reject");
   },
-  async WORKFLOW_CANCELLING({ t, id }, _state, route) {
-    await t.kernel.cancel(id, { ...testCaller, undo: isUndone(route) });
+  async WORKFLOW_CANCELLING({ t, id }, state, route) {
+    const isTwice = route.filter(({ type }) => type === "WORKFLOW_CANCELLING").length > 1;
+    await t.kernel.cancel(id, { ...testCaller, undo: state === "cancelling" || (isUndone(route) && !isTwice) });
     await t.clock.settle();
   },
   WORKFLOW_CANCELLED: (subject, state) => {

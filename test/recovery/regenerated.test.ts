@@ -1,32 +1,14 @@
 /** Regenerated work whose process dies: at whichever commit, the order stands for one call with its own feedback. */
 import { expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledger/sqlite/index.ts";
-import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, createVirtualClock, testCaller } from "../../src/testing/index.ts";
-import { wrapMembers } from "../../src/testing/wrap-members.ts";
 import { freshPaths } from "../fixtures.ts";
 import { counted, intent, step, story } from "../gates/story.ts";
-import { minute, never, start } from "./shared-file.ts";
+import { mortal } from "./mortal-store.ts";
+import { minute, start } from "./shared-file.ts";
 
 const nextPath = freshPaths();
 const key = "shorter";
-
-/** A store that is reached until its process dies at a planned commit, before or after it. */
-function mortal(store: LedgerStore) {
-  const fate = { left: Number.POSITIVE_INFINITY, side: "before", isDead: false };
-  const ledger: LedgerStore = {
-    ...wrapMembers(store, ({ make }) => (fate.isDead ? never() : make())),
-    async append(batch) {
-      if (fate.isDead) return never();
-      fate.left -= 1;
-      if (fate.left > 0) return store.append(batch);
-      fate.isDead = true;
-      if (fate.side === "after") await store.append(batch);
-      return never();
-    },
-  };
-  return { fate, ledger };
-}
 
 /** Returns the keys that were called, the text that the work ended with, and whether the first process died. */
 async function regenerateAndDie(left: number, side: string) {

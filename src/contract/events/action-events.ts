@@ -39,6 +39,8 @@ export interface ActionSucceeded {
   readonly cached: boolean;
   /** The other workflow whose record answered this call; absent if the call was its own. */
   readonly answered_by?: string;
+  /** Whether that workflow has left the work, so that this one takes it over; absent if not. */
+  readonly takes_over?: true;
   readonly late: boolean;
   readonly outcome_id: string | null;
 }

@@ -169,7 +169,9 @@ interface ScheduleFacts {
 export function dueOf(record: WorkflowRecord): number | null {
   if (isHeldBack(record)) return neverDue;
   if (record.state === "accepted") return startOf(record);
-  if (record.state === "running" || record.state === "compensating") return dueAfterPause(record);
+  if (record.state === "running") return dueAfterPause(record);
+  // While an undo is called it is due at once for the process that takes it over, if the one that calls it has died.
+  if (record.state === "compensating") return dueAfterPause(record) ?? Date.parse(record.updated_at);
   // The process that takes it over asks the outstanding questions, and ends the workflow once none is left: the process
   // that waited is gone. Children hand over their ends.
   if (record.state === "cancelling") {
@@ -354,5 +356,6 @@ function keysOf({ intent, keys }: WorkflowRecord, { type, payload, step_id }: Ev
   if (token === undefined) return none;
   // The workflow whose start is written first makes the call.
   if (claim !== undefined) return [{ key: claimedKey(key, claim), action_id, unique: true }];
-  return key.startsWith("apply:") && keys.get(key) === action_id ? [{ key, action_id }] : none;
+  const isFound = key.startsWith("apply:") || key.startsWith("undo:");
+  return isFound && keys.get(key) === action_id ? [{ key, action_id }] : none;
 }

@@ -88,8 +88,15 @@ const innerOf = (step: GrowingDraft): readonly (WrittenReference & { readonly wh
     : []),
 ];
 
-/** Refuses a step whose id stands for the item of a list. @throws KernelErrorException T3_PLAN_INVALID. */
+/**
+ * Refuses a step whose id stands for the item of a list, and one that adds steps and would give them the ids of undos.
+ * @throws KernelErrorException T3_PLAN_INVALID.
+ */
 export function requireNoItem(steps: readonly Draft[], completed: readonly string[]): void {
+  if (steps.some((step) => isGrowing(step) && step.step_id === "undo"))
+    refuse("T3_PLAN_INVALID", "a step that adds steps is called undo, as the steps that undo others are", {
+      step_id: "undo",
+    });
   if (!steps.some(({ kind }) => kind === "each")) return;
   if (!completed.includes("item") && !steps.some(({ step_id }) => step_id === "item")) return;
   refuse("T3_PLAN_INVALID", "a step is called item, which stands for the item of a list in a plan with each", {

@@ -78,6 +78,8 @@ interface Made {
   readonly operator: Operator;
   readonly stream: StepStream;
   readonly abort: AbortController;
+  /** Fires when the workflow is cancelled or taken over while the call is under way. */
+  readonly signal: AbortSignal;
   readonly routes: RouteCall;
   used: Usage;
   stage: "before" | "running" | "answered";
@@ -98,6 +100,7 @@ export function callOperator(at: Calling, wanted: IntentionOf<"call">): Promise<
     stream: new StepStream(at, wanted),
     used: {},
     abort: new AbortController(),
+    signal: at.signal,
     routes: new RouteCall(at, wanted),
     stage: "before",
     ranOut: () => undefined,
@@ -218,8 +221,7 @@ const timedOut = Symbol("timed out");
  * call while it is running.
  */
 function firstOf(made: Made, work: Promise<Outcome>, cancel: () => void): Promise<Outcome | typeof timedOut> {
-  const { abort, at } = made;
-  const { signal } = at;
+  const { abort, signal } = made;
   return new Promise((resolve) => {
     made.ranOut = () => {
       if (made.stage !== "answered") resolve(timedOut);
@@ -301,7 +303,7 @@ function end(
 }
 
 function leavesDoubt(
-  { operator, stage, abort, at }: Made,
+  { operator, stage, abort, signal }: Made,
   { error, known, ranOut }: { readonly error: KernelError; readonly known: boolean; readonly ranOut: boolean },
 ): boolean {
   if (error.code === "T4_ACTION_IN_DOUBT") return true;
@@ -310,7 +312,7 @@ function leavesDoubt(
   if (known) return false;
   if (ranOut) return !operator.metadata.honours_abort;
   // A call that the workflow's cancellation ended had no effect if its operator honours the abort.
-  if (abort.signal.aborted && at.signal.aborted && operator.metadata.honours_abort) return false;
+  if (abort.signal.aborted && signal.aborted && operator.metadata.honours_abort) return false;
   return error.detail["unstructured"] === true || error.code === "T4_TOOL_TIMEOUT";
 }
 

@@ -7,12 +7,12 @@
  *     their answers.
  * 3.  A call without a known end is made again only if it may be repeated.
  */
-import type { Usage } from "../../../../contract/action.ts";
+import { type Usage, undoKey } from "../../../../contract/action.ts";
 import { type KernelError, raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import type { Json } from "../../../../contract/json.ts";
 import { moduleRef } from "../../../../contract/module-ref.ts";
-import { type ActionEntry, type StepRecord, stepsOf } from "../../../../contract/workflow.ts";
+import { type ActionEntry, type StepRecord, stepsOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import { isRepeatable, type Prepared } from "../payload/prepare-step.ts";
 import { type SharedKey, toHost } from "../run/intention.ts";
 import { appliedBy, ask, isUnderWay, nameAsked, type Run } from "../run/run.ts";
@@ -37,6 +37,8 @@ export type KeyState =
       readonly usage: Usage;
       /** The workflow whose record holds the result, if it is another one. */
       readonly answered_by: string | null;
+      /** Whether that workflow has left the work, so that this one takes it over. */
+      readonly takesOver: boolean;
     }
   /**
    * `spent`: another step's call counts as this attempt: its answer is of no use to another workflow, or that step has
@@ -48,8 +50,22 @@ export function keyOf(run: Run, prepared: Prepared): string {
   const { record } = run.log;
   const { step, gate, key } = prepared;
   if (key !== undefined) return key;
+  const undoing = undoKeyOf(record, step.step_id);
+  if (undoing !== null) return undoing;
   const target = step.idempotency.strategy === "applies" ? appliedBy(record, step, gate) : null;
   return target === null ? findKey(record, prepared) : deriveApplyKey(record, target);
+}
+
+/**
+ * Returns the key of the call that undoes a step: that of the undone call, so that all workflows that share this one
+ * undo it once. Null if the step undoes nothing, or what it undoes was no call.
+ */
+function undoKeyOf({ steps, actions }: WorkflowRecord, stepId: string): string | null {
+  const { as, of = "", index = 0 } = steps.get(stepId)?.added ?? {};
+  const undone = as === "undo" ? actions.get(steps.get(of)?.action_id ?? "") : undefined;
+  if (undone === undefined) return null;
+  const key = undoKey(undone.record.idempotency_key);
+  return index === 0 ? key : `${key}:${index + 1}`;
 }
 
 /** An attempt and its key. */
@@ -59,7 +75,10 @@ interface Asking {
   readonly key: string;
 }
 
-/** Returns the answer of a key to an attempt. @throws KernelErrorException T4_IDEMPOTENCY_PAYLOAD_MISMATCH. */
+/**
+ * Returns the answer of a key to an attempt. @throws KernelErrorException T4_IDEMPOTENCY_PAYLOAD_MISMATCH,
+ * T4_CALL_UNDONE.
+ */
 export function answerKey(run: Run, at: Asking): KeyState {
   const { prepared, key } = at;
   const entry = entryOf(run, key);
@@ -70,9 +89,11 @@ export function answerKey(run: Run, at: Asking): KeyState {
   const repeats = isRepeatable(prepared.operator);
   if (shared.claim !== null) return { ...own, claim: repeats ? null : shared.claim };
   const { action_id, result, workflow_id, failure } = shared;
+  if (shared.undone === true) raise(callUndone(key, workflow_id));
   if (shared.succeeded) {
     requireApproved(prepared, shared.payload_hash, key);
-    return { seen: "succeeded", action_id, result, usage: {}, answered_by: workflow_id };
+    const takesOver = shared.left === true;
+    return { seen: "succeeded", action_id, result, usage: {}, answered_by: workflow_id, takesOver };
   }
   if (failure !== null && !repeats) return { seen: "spent", action_id, error: failure };
   return repeats ? own : { seen: "in_doubt", action_id };
@@ -85,6 +106,11 @@ export function answerKey(run: Run, at: Asking): KeyState {
 function requireApproved({ gate, hash }: Prepared, called: string | null, key: string): void {
   if (gate !== null && called !== null && called !== hash) raise(otherPayload(key));
 }
+
+const callUndone = (key: string, workflow_id: string): KernelError =>
+  kernelError("T4_CALL_UNDONE", `the call under this key was made in ${workflow_id}, and undone there`, invokerRef, {
+    detail: { key, workflow_id },
+  });
 
 const otherPayload = (key: string): KernelError =>
   kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", `key ${key} was used with another payload`, invokerRef, {
@@ -161,7 +187,14 @@ function readEntry(run: Run, { prepared, attempt, key }: Asking, entry: ActionEn
   if (payload_hash !== hash) raise(otherPayload(key));
   switch (entry.seen) {
     case "succeeded":
-      return { seen: "succeeded", action_id, result: result_payload, usage: usageOf(entry), answered_by: null };
+      return {
+        seen: "succeeded",
+        action_id,
+        result: result_payload,
+        usage: usageOf(entry),
+        answered_by: null,
+        takesOver: false,
+      };
     case "failed_retryable":
       return error !== null && callsMade(run, entry) >= attempt ? { seen: "spent", action_id, error } : unseen(false);
     case "failed_final":

@@ -74,11 +74,11 @@ type Success = Omit<EventPayloads["ACTION_SUCCEEDED"], "operator_name" | "late" 
 
 export function successOf(run: Run, stepId: string, ended: Success, late: boolean): EventDraft {
   const { step } = stepOf(run, stepId);
-  const { attempt, action_id, result, usage, cached, answered_by } = ended;
+  const { attempt, action_id, result, usage, cached, answered_by, takes_over } = ended;
   const call = { operator_name: step.operator, attempt, action_id, result, usage, cached };
   const outcome_id = outcomeIdOf(run, step);
-  const succeeded =
-    answered_by === undefined ? { ...call, late, outcome_id } : { ...call, answered_by, late, outcome_id };
+  const from = answered_by === undefined ? {} : { answered_by, ...(takes_over === true && { takes_over }) };
+  const succeeded = { ...call, ...from, late, outcome_id };
   return draft("ACTION_SUCCEEDED", succeeded, stepId);
 }
 

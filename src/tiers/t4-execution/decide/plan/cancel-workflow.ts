@@ -14,9 +14,17 @@ import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft } from "../../../../contract/event.ts";
 import type { Principal } from "../../../../contract/intent.ts";
-import { isCancelled, isStepDone, isTerminal, type StepRecord } from "../../../../contract/workflow.ts";
+import type { WorkflowStateName } from "../../../../contract/progress.ts";
+import {
+  isCancelled,
+  isStepDone,
+  isTerminal,
+  type StepRecord,
+  type WorkflowRecord,
+} from "../../../../contract/workflow.ts";
 import { oodaRef, type Run } from "../run/run.ts";
 import { kindOf } from "../step/kinds.ts";
+import { stepsToUndo } from "./compensate.ts";
 import { cancelWorkflow, doubtActions } from "./end-workflow.ts";
 
 interface Why {
@@ -30,26 +38,33 @@ interface Why {
  * @throws KernelErrorException T4_WORKFLOW_CONFLICT.
  */
 export function beginCancelling(run: Run, { reason, principal, undo = false }: Why): void {
-  const { state, compensating } = run.log.record;
-  if (isCancelled(state)) return;
-  if (compensating !== null && !isTerminal(state))
-    raise(
-      kernelError("T4_WORKFLOW_CONFLICT", "the workflow is ending: it undoes what it has done", oodaRef("abort"), {
-        detail: { state },
-      }),
-    );
-  if (isTerminal(state))
-    raise(
-      kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow cannot be cancelled`, oodaRef("abort"), {
-        detail: { state },
-      }),
-    );
+  const { state, compensating, cancelling } = run.log.record;
+  if (undo && state === "cancelled" && compensating === null) requireNothingLeft(run);
+  if (state === "cancelled" || (state === "cancelling" && (!undo || cancelling?.undo === true))) return;
+  if (isTerminal(state)) refuse(`a ${state} workflow cannot be cancelled`, state);
+  if (compensating !== null && undo) return;
+  if (compensating !== null) refuse("the workflow is ending: it undoes what it has done", state);
   run.ending = null;
+  // Children were told of an order without undo, and hear of this one.
+  run.cancelled.clear();
   run.intend({ do: "abort", reason: "cancelled" });
   if (openSteps(run).length === 0) return cancelWorkflow(run, { reason, error: null, principal, undo });
   run.log.note(draft("WORKFLOW_CANCELLING", { reason, principal, ...(undo && { undo }) }));
   closeOthers(run);
 }
+
+/** Requires that the workflow, which was cancelled, has left nothing behind. @throws T4_WORKFLOW_CONFLICT. */
+function requireNothingLeft({ log: { record } }: Run): void {
+  const left = stepsToUndo(record);
+  if (left.length > 0) refuse(`it was cancelled without undo, and has left ${left.join(", ")}`, record.state);
+}
+
+const refuse = (message: string, state: WorkflowStateName): never =>
+  raise(kernelError("T4_WORKFLOW_CONFLICT", message, oodaRef("abort"), { detail: { state } }));
+
+/** Returns the answer to the order: the state on the way to the end, also while an undo waits. */
+export const stateOfCancel = ({ state, compensating }: WorkflowRecord): WorkflowStateName =>
+  compensating !== null && !isTerminal(state) ? "compensating" : state;
 
 /** Asks for the ends of calls that are no longer running, and ends the workflow once all ends are known. */
 export function goOnCancelling(run: Run): void {

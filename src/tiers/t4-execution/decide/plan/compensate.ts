@@ -2,7 +2,8 @@
  * Compensation: before a workflow ends as failed or cancelled, what its steps have done is undone.
  *
  * 1.  The steps that have succeeded and have an `undo` are undone one after another, in the reverse order of their
- *     ends. Each undo is a step of its own, a call under policy, budget, key and gates like any other.
+ *     ends. Each undo is a step of its own, a call under policy, budget, key and gates like any other. Two steps that
+ *     share one call are undone once. A call that another workflow made is undone if that workflow has left its work.
  * 2.  What was done up to the last success of a step with `pivot` is not undone.
  * 3.  A person is asked about an undo that failed or was refused: it is done by other means, it is called once more, or
  *     it stays. Nothing is passed over silently.
@@ -29,15 +30,25 @@ export function beginCompensating(run: Run, ending: Ending): boolean {
 }
 
 /** Returns the ids of the steps that are to be undone: the one that succeeded last is the first. */
-function stepsToUndo({ steps, standing }: WorkflowRecord): readonly string[] {
-  const found = new Set<string>();
+export function stepsToUndo({ steps, standing }: WorkflowRecord): readonly string[] {
+  const seen = new Set<string>();
+  const isFirst = (id: string): boolean => !seen.has(id) && seen.add(id) === seen;
+  const found: string[] = [];
   for (const id of standing.moved.toReversed()) {
     const step = steps.get(id);
-    if (step?.state !== "succeeded") continue;
+    if (step?.state !== "succeeded" || !isFirst(id)) continue;
     if (step.step.pivot === true) break;
-    if (step.step.undo !== undefined) found.add(id);
+    if (step.step.undo === undefined || (step.answered_by !== null && !step.takes_over)) continue;
+    if (step.action_id === null || isFirst(step.action_id)) found.push(id);
   }
-  return [...found];
+  return found;
+}
+
+/** Returns whether a call of a workflow is undone, or is being undone. */
+export function isTakenBack(record: WorkflowRecord, actionId: string): boolean {
+  const { compensating, steps, finished_at } = record;
+  const of = compensating?.steps.find((id) => steps.get(id)?.action_id === actionId);
+  return of !== undefined && (finished_at === null || isUndone(record, of));
 }
 
 /** Adds the next undo, or the question about one. Returns false if nothing is left to undo, or something runs. */

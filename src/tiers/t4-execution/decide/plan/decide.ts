@@ -26,7 +26,7 @@ import { ask, type Commanding, oodaRef, type Run } from "../run/run.ts";
 import { meetHalts } from "../step/meet-halts.ts";
 import { takeChildEnd } from "../step/run-step.ts";
 import { deliverEvent } from "../step/wait-step.ts";
-import { beginCancelling, goOnCancelling } from "./cancel-workflow.ts";
+import { beginCancelling, goOnCancelling, stateOfCancel } from "./cancel-workflow.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { pauseWorkflow, resumeWorkflow } from "./pause-workflow.ts";
 import { planWorkflow } from "./plan-workflow.ts";
@@ -116,7 +116,7 @@ function obey(run: Run, command: Command): unknown {
   switch (command.kind) {
     case "cancel":
       beginCancelling(run, command);
-      return { workflow_id, status: run.log.record.state, correlation_id };
+      return { workflow_id, status: stateOfCancel(run.log.record), correlation_id };
     case "pause":
       pauseWorkflow(run, command);
       return { workflow_id, status: "paused", correlation_id };

@@ -321,6 +321,7 @@ const finalCodes: ReadonlySet<string> = new Set([
   "T4_CHILD_FAILED",
   "T4_CHILD_CANCELLED",
   "T4_IDEMPOTENCY_PAYLOAD_MISMATCH",
+  "T4_CALL_UNDONE",
 ]);
 
 /**

@@ -209,6 +209,10 @@ export type SharedKey =
       readonly succeeded: boolean;
       /** The failure of a call whose answer cannot be used, if nobody has asked for another call since. */
       readonly failure: KernelError | null;
+      /** Whether what the call did was undone; absent if it was not. */
+      readonly undone?: true;
+      /** Whether its workflow has ended without completing, so that its work is taken over; absent if not. */
+      readonly left?: true;
     };
 
 export type IntentionOf<D extends Intention["do"]> = Extract<Intention, { readonly do: D }>;

@@ -254,12 +254,12 @@ function awaitCall(run: Run, { prepared, attempt, key }: Keyed, started: Started
 /** Ends the attempt with the stored result, as screening allows it today. */
 function answerFromRecord(run: Run, at: Keyed, known: Extract<KeyState, { readonly seen: "succeeded" }>): void {
   const { step_id } = at.prepared.step;
-  const { action_id, usage, answered_by } = known;
+  const { action_id, usage, answered_by, takesOver } = known;
   run.mark?.("security.validate_output", { step_id });
   const screened = ask(run, "screen", toHost("screen", { result: known.result }));
   run.log.note(draft("ACTION_STARTED", startOf(run, at, action_id), step_id));
   noteScreening(run, step_id, screened);
-  const from = answered_by === null ? {} : { answered_by };
+  const from = answered_by === null ? {} : { answered_by, ...(takesOver && { takes_over: true as const }) };
   const ended = { attempt: at.attempt, action_id, result: screened.result, usage, cached: true, ...from };
   run.log.note(successOf(run, step_id, ended, false));
 }
