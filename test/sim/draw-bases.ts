@@ -16,4 +16,6 @@ export const drawBases = {
   asks: 1_000_001,
   /** Steps that add steps: a list of items, or rounds. */
   growth: 1_100_001,
+  /** Steps that can be undone, pivots, cancellations that ask for the undo. */
+  undo: 1_200_001,
 } as const;

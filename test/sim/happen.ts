@@ -124,6 +124,11 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     const id = at(stage.workflows, of);
     return id === undefined ? undefined : ask(stage, { process, what: "cancel" }, (k) => k.cancel(id, callerOf(by)));
   },
+  cancel_undo: (stage, { of, by }, process) => {
+    const id = at(stage.workflows, of);
+    if (id === undefined) return undefined;
+    return ask(stage, { process, what: "cancel undo" }, (k) => k.cancel(id, { ...callerOf(by), undo: true }));
+  },
   hold_work: order("pause"),
   let_work: order("resume"),
   emit,

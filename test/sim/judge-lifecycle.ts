@@ -105,8 +105,9 @@ function withAll({ steps }: WorkflowRecord, ids: readonly string[]): ReadonlySet
   return new Set([...found].reverse());
 }
 
-/** Why nothing may begin any more; null if the plan has not ended its workflow. */
-function judgeEnded({ plan, steps }: WorkflowRecord): string | null {
+/** Why nothing may begin any more; null if the plan has not ended its workflow, or its steps are being undone. */
+function judgeEnded({ plan, steps, compensating }: WorkflowRecord): string | null {
+  if (compensating !== null) return null;
   const ending = plan?.steps.find(({ step_id }) => steps.get(step_id)?.error?.code === "T4_PLAN_FAILED");
   return ending === undefined ? null : `ended: ${ending.step_id} had ended the workflow`;
 }

@@ -15,8 +15,8 @@ const judges: { readonly [T in Noted]?: Judge<T> } = {
     const pause = Date.parse(due_at) - Date.parse(timestamp);
     return pause < 1000 * 2 ** attempt ? `follows after ${pause} ms` : null;
   },
-  ACTION_STARTED({ input, payload_hash }, _, { cancelling }) {
-    if (cancelling !== null) return "is begun by a workflow that is being cancelled";
+  ACTION_STARTED({ input, payload_hash }, _, { cancelling, compensating }) {
+    if (cancelling !== null && compensating === null) return "is begun by a workflow that is being cancelled";
     return input !== undefined && digest(input) !== payload_hash ? "has another input than it says" : null;
   },
   GATE_DECISION_KEPT({ gate_id, principal }, _, { kept }) {

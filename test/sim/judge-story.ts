@@ -20,6 +20,7 @@ import { judgeModels } from "./judge-models.ts";
 import { judgeOrders } from "./judge-orders.ts";
 import { judgeReplay } from "./judge-replay.ts";
 import { judgeTimes } from "./judge-times.ts";
+import { judgeUndo } from "./judge-undo.ts";
 import { judgeWaits } from "./judge-waits.ts";
 import type { Stage } from "./play-story.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
@@ -41,7 +42,7 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
   failures.push(...judgeLifecycle(stage.story, stage.world), ...judgeChildren(stage.world));
   failures.push(...judgeAsks(stage.story, stage.world), ...judgeGrowth(stage.story, stage.world));
   failures.push(...judgeOrders(stage.world), ...judgeWaits(stage.world, stage.sent));
-  failures.push(...judgeMasks(stage.story, stage.world));
+  failures.push(...judgeMasks(stage.story, stage.world), ...judgeUndo(stage.story, stage.world));
   await stop(stage, last);
   // What else is wrong is told before what is only replayed otherwise.
   return failures.find((failure) => !failure.startsWith("replay:")) ?? failures[0] ?? null;

@@ -9,6 +9,7 @@ import { type Draw, drawing } from "./drawing.ts";
 import type { Story, StoryStep } from "./story.ts";
 import { weave } from "./story-features.ts";
 import { putIn } from "./story-lifecycle.ts";
+import { answerToUndo } from "./story-undo.ts";
 
 const stream = 0x51ed270b;
 
@@ -42,9 +43,10 @@ const answers = [{ by: "ann" }, { many: 4, by: "bob" }, { by: "ann", note: "so b
 const wrong = [{}, { by: "eve" }, { by: "ann", many: 0 }, { by: "bob", more: 1 }, { by: "ann", note: "x".repeat(13) }];
 
 /** What a person answers who wants the question to be through: as those before them did. */
-export function answerTo({ votes }: Gate, how: number): JsonObject {
+export function answerTo({ votes, payload }: Gate, how: number): JsonObject {
   const given = votes.find(({ decision, advisory }) => decision === "approve" && !advisory)?.answer;
-  return given ?? (answers[how % answers.length] as JsonObject);
+  const { form: shown } = payload as unknown as AskParams;
+  return given ?? answerToUndo(shown, how) ?? (answers[how % answers.length] as JsonObject);
 }
 
 /** What a person answers who knows better than those before them, or does not read the form. */

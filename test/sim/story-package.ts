@@ -12,7 +12,8 @@ import { childIntent } from "./story-children.ts";
 import type { StoryRelease } from "./story-deploy.ts";
 import { checkAs, type Hands, showAs } from "./story-host.ts";
 import { askModel, asksModel } from "./story-models.ts";
-import { baseOf, findStep, indexOf, nameOf, planOf, planOfChild } from "./story-plan.ts";
+import { baseOf, findStep, findUndo, indexOf, nameOf, planOf, planOfChild } from "./story-plan.ts";
+import { isUndoing } from "./story-undo.ts";
 
 export const storyIntent = "Story.Sim.Play";
 const timeout = 5;
@@ -126,10 +127,11 @@ function perform({ story, world, process }: Hands, operator: StoryOperator, call
   // Without effect a call may be made before what led to it is committed.
   if (recorded !== null && bundle?.context_hash !== recorded.context_hash)
     world.broken.push(`known: ${step_id} of ${workflow_id} was given another context than is on record`);
-  const step = findStep(story, step_id);
+  const made = findUndo(story, step_id) ?? findStep(story, step_id);
   const { idempotencyKey: key, input } = call;
   const called = world.call({ process, workflow_id, step_id, key, operator, input, attempt: call.attempt });
-  const how = step?.behaviours[indexOf(step_id) + world.count(`${workflow_id} ${baseOf(step_id)}`)] ?? "ok";
+  const first = isUndoing(step_id) ? 0 : indexOf(step_id);
+  const how = made?.behaviours[first + world.count(`${workflow_id} ${baseOf(step_id)}`)] ?? "ok";
   const honours = operator.honoursAbort;
   const send = (): { readonly by: string } => {
     called.sent = true;

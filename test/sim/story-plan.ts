@@ -5,6 +5,7 @@ import { stepsOfChild } from "./story-children.ts";
 import { type StoryRelease, templateOf } from "./story-deploy.ts";
 import { growingDraft } from "./story-growth.ts";
 import { conditionOf } from "./story-lifecycle.ts";
+import { isUndoing, type StoryUndo, undoDraft } from "./story-undo.ts";
 
 export const nameOf = (operator: number): string => `Story.Op${operator}`;
 
@@ -21,6 +22,12 @@ export const findStep = ({ steps, childSteps }: Story, stepId: string): StorySte
   [...steps, ...childSteps].find(({ id }) => id === plainOf(stepId));
 
 type Named = (id: string) => string;
+
+/** The undo that a step makes; undefined if it undoes nothing. */
+export function findUndo(story: Story, stepId: string): StoryUndo | undefined {
+  if (!isUndoing(stepId)) return undefined;
+  return findStep(story, stepId.slice("undo:".length))?.undo;
+}
 
 /** A story of several rounds names its steps anew in each: the work of one round is not that of another. */
 const namesIn =
@@ -72,7 +79,8 @@ function draftOf(story: Story, step: StoryStep, named: Named): AnyStepDraft {
   const gate = step.gate === null ? {} : { gate: step.gate as never };
   const shown = (id: string): string => `{{${named(id)}.output.by${mayGiveNothing(story, id) ? ' ?? "none"' : ""}}}`;
   if (step.list !== undefined || step.repeats !== undefined) {
-    const call = { operator: nameOf(step.operator), params: paramsOf(story, step, shown, named), ...gate };
+    const undo = undoDraft(step, shared.step_id, nameOf);
+    const call = { operator: nameOf(step.operator), params: paramsOf(story, step, shown, named), ...gate, ...undo };
     return { ...shared, kind: step.kind, ...growingDraft(step, shared.step_id, call) } as AnyStepDraft;
   }
   if (step.kind !== undefined) return { ...shared, kind: step.kind, params: step.params, ...gate } as AnyStepDraft;
@@ -83,6 +91,7 @@ function draftOf(story: Story, step: StoryStep, named: Named): AnyStepDraft {
     ...gate,
     ...(step.outcome ? { outcome: "Story.Draft" } : {}),
     ...(step.applies === null ? {} : { applies: named(step.applies) }),
+    ...undoDraft(step, shared.step_id, nameOf),
   };
 }
 

@@ -23,6 +23,7 @@ import { withPersons } from "./story-persons.ts";
 import { withSiblings } from "./story-siblings.ts";
 import { withSignedWords } from "./story-signed.ts";
 import { withThrongs } from "./story-throng.ts";
+import { type StoryUndo, withUndo } from "./story-undo.ts";
 import { withWaits } from "./story-waits.ts";
 
 /** What one call does. `sent` calls have taken effect before they throw, hang or are refused. */
@@ -82,6 +83,9 @@ export interface StoryStep {
   /** The list of a step that makes one call for each item, and the rounds of one that repeats its call. */
   readonly list?: StoryList;
   readonly repeats?: StoryRounds;
+  /** The call that undoes it, and whether its success ends what can be undone. */
+  readonly undo?: StoryUndo;
+  readonly pivot?: true;
   /** The dependencies that it waits for however they end. */
   readonly settled?: readonly string[];
 }
@@ -97,6 +101,7 @@ export const deeds = [
   "delegate",
   "retry",
   "cancel",
+  "cancel_undo",
   "crash",
   "pause",
   "wake",
@@ -173,6 +178,7 @@ const weights: Readonly<Record<Deed, number>> = {
   delegate: 2,
   retry: 8,
   cancel: 1,
+  cancel_undo: 0,
   crash: 6,
   pause: 4,
   wake: 6,
@@ -246,6 +252,7 @@ const layers: readonly ((story: Story) => Story)[] = [
   withChildren,
   withAsks,
   withGrowth,
+  withUndo,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {

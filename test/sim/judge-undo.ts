@@ -1,0 +1,136 @@
+/**
+ * Compensation, held against what happened.
+ *
+ * 1.  What is to be undone is what has succeeded behind the last pivot and has an undo: the last to succeed first, each
+ *     call once, and none of another workflow that has not left its work.
+ * 2.  An undo begins in that order, one at a time, once the workflow says that it undoes, and never again after it has
+ *     succeeded. What comes before it is undone, or a person has said what holds.
+ * 3.  A workflow that fails, is refused, or is cancelled with undo leaves nothing that it could undo; its end says how
+ *     much is undone.
+ * 4.  Nothing of a parent is undone before the children that it waits for have ended.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { foldWorkflow } from "../../machines/fold.ts";
+import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
+import { isTerminal, type StepRecord, type WorkflowRecord } from "../../src/contract/workflow.ts";
+import type { OutsideWorld } from "./outside-world.ts";
+import type { Story } from "./story.ts";
+import { isUndoing, undoneBy } from "./story-undo.ts";
+
+/** A workflow as it was before an event, and its steps in the order in which they last succeeded. */
+interface Before {
+  readonly record: WorkflowRecord;
+  readonly ended: readonly string[];
+}
+
+export function judgeUndo(story: Story, world: OutsideWorld): readonly string[] {
+  if (![...story.steps, ...story.childSteps].some(({ undo }) => undo !== undefined)) return [];
+  const known = new Map<string, Before>();
+  const failures: string[] = [];
+  for (const { event } of world.durable) {
+    const { workflow_id: id } = event;
+    if (id === null) continue;
+    const before = known.get(id);
+    const why = before === undefined ? null : judgeEvent(event, before, known);
+    if (why !== null) failures.push(`${why} (${event.event_type} of ${event.step_id} in ${id} at ${event.sequence})`);
+    const record = foldWorkflow(before?.record ?? null, event);
+    if (record === null) continue;
+    known.set(id, { record, ended: endedAfter(before?.ended ?? [], event) });
+    if (event.event_type === "WORKFLOW_COMPENSATING") world.mark("undoes");
+    if (record.compensated !== null && record.finished_at === event.timestamp)
+      world.mark(`undone ${record.compensated}`);
+  }
+  return failures;
+}
+
+function endedAfter(ended: readonly string[], { event_type, step_id }: LedgerEvent): readonly string[] {
+  if (event_type !== "STEP_SUCCEEDED" || step_id === null) return ended;
+  return [...ended.filter((id) => id !== step_id), step_id];
+}
+
+function judgeEvent(event: LedgerEvent, before: Before, known: ReadonlyMap<string, Before>): string | null {
+  const { record } = before;
+  switch (event.event_type) {
+    case "WORKFLOW_COMPENSATING": {
+      const { steps } = payloadOf(event, "WORKFLOW_COMPENSATING");
+      const expected = undoableIn(before);
+      return isDeepStrictEqual(steps, expected) ? null : `undo: ${steps} and not ${expected} are to be undone`;
+    }
+    case "STEP_STARTED":
+      return isUndoing(event.step_id ?? "") ? judgeBegin(String(event.step_id), record, known) : null;
+    case "WORKFLOW_FAILED":
+      return judgeLeft(before, true) ?? judgeCount(record, payloadOf(event, "WORKFLOW_FAILED").compensated);
+    case "WORKFLOW_CANCELLED": {
+      const { error, compensated } = payloadOf(event, "WORKFLOW_CANCELLED");
+      const isAsked = error !== null || record.cancelling?.undo === true;
+      return judgeLeft(before, isAsked) ?? judgeCount(record, compensated);
+    }
+    default:
+      return null;
+  }
+}
+
+/** Returns what is to be undone, as the steps have ended. */
+function undoableIn({ record: { steps }, ended }: Before): readonly string[] {
+  const calls = new Set<string>();
+  const found: string[] = [];
+  for (const id of ended.toReversed()) {
+    const { step, answered_by, takes_over, action_id } = steps.get(id) as StepRecord;
+    if (step.pivot === true) break;
+    if (step.undo === undefined || (answered_by !== null && !takes_over) || isUndoing(id)) continue;
+    if (action_id !== null && calls.has(action_id)) continue;
+    if (action_id !== null) calls.add(action_id);
+    found.push(id);
+  }
+  return found;
+}
+
+/** Returns what a step's undo has come to: it is undone or stays as a person has said; null if neither is known. */
+function resolutionOf({ steps }: WorkflowRecord, of: string): "undone" | "left" | null {
+  const tries = [...steps.values()].filter(({ added }) => added?.as === "undo" && added.of === of);
+  const last = tries.at(-1);
+  if (last === undefined) return null;
+  if (last.state === "succeeded") return "undone";
+  const asked = [...steps.values()].find(({ added }) => added?.as === "question" && added.of === last.step.step_id);
+  if (asked === undefined || asked.state === "queued" || asked.state === "running") return null;
+  const { resolution } = (asked.output ?? {}) as { readonly resolution?: string };
+  if (asked.state !== "succeeded" || resolution === "leave") return "left";
+  return resolution === "done" ? "undone" : null;
+}
+
+function judgeBegin(id: string, record: WorkflowRecord, known: ReadonlyMap<string, Before>): string | null {
+  const order = record.compensating?.steps;
+  if (order === undefined) return "undo: it begins before the workflow says that it undoes";
+  const of = undoneBy(id, (one) => order.includes(one));
+  if (of === undefined) return "undo: it is of no step that is to be undone";
+  if (resolutionOf(record, of) !== null) return `undo: ${of} is undone again`;
+  const open = order.slice(0, order.indexOf(of)).find((one) => resolutionOf(record, one) === null);
+  if (open !== undefined) return `undo: ${of} comes before ${open}`;
+  const others = [...record.steps.values()].filter(({ state, step }) => state === "running" && step.step_id !== id);
+  if (others.length > 0) return `undo: it begins beside ${others.map(({ step }) => step.step_id)}`;
+  const child = [...known.values()].find(
+    // One that has ended may be retried by itself, whatever becomes of its parent.
+    ({ record: { parent, state, run } }) =>
+      parent?.workflow_id === record.workflow_id && parent.detached !== true && !isTerminal(state) && run === 1,
+  );
+  return child === undefined ? null : `undo: its child ${child.record.workflow_id} is ${child.record.state}`;
+}
+
+/** Nothing that could be undone is left without a word. */
+function judgeLeft(before: Before, isAsked: boolean): string | null {
+  const { compensating } = before.record;
+  if (compensating === null) {
+    const left = isAsked ? undoableIn(before) : [];
+    return left.length === 0 ? null : `undo: ${left} are left`;
+  }
+  const open = compensating.steps.find((id) => resolutionOf(before.record, id) === null);
+  return open === undefined ? null : `undo: ${open} is neither undone nor left by a person`;
+}
+
+function judgeCount(record: WorkflowRecord, said: string | undefined): string | null {
+  const { compensating } = record;
+  if (compensating === null) return said === undefined ? null : `undo: it says ${said}, and nothing was undone`;
+  const undone = compensating.steps.filter((id) => resolutionOf(record, id) === "undone").length;
+  const told = undone === compensating.steps.length ? "all" : undone === 0 ? "none" : "partly";
+  return told === said ? null : `undo: it says ${said}, and ${undone} of ${compensating.steps.length} are undone`;
+}
