@@ -106,6 +106,7 @@ export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
 export { Intent, Principal, Scope, type SubmitOptions, SubmitRequest, SubmitResponse } from "./contract/intent.ts";
 export { CutGate, ListedGate } from "./contract/listed-gate.ts";
+export { ItemFilter, ItemPage, ListedItem } from "./contract/listed-item.ts";
 export {
   ModelEndpoint,
   ModelPrice,

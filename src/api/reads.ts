@@ -16,6 +16,7 @@ import { HaltStanding } from "../contract/halt.ts";
 import { hostFunction } from "../contract/host-object.ts";
 import { TenantId } from "../contract/ids.ts";
 import { JsonValue } from "../contract/json.ts";
+import { ItemPage } from "../contract/listed-item.ts";
 import { OutcomesResponse } from "../contract/outcome.ts";
 import { KernelProgress } from "../contract/progress.ts";
 import { differenceCodes } from "../contract/replay.ts";
@@ -192,6 +193,13 @@ export const reads = {
     word: "halts",
     summary: "The halts that hold, oldest first, and how much each holds",
     answer: z.object({ halts: z.array(HaltStanding) }),
+  },
+  items: {
+    ...offeredRead({ ...named, filter: asked.optional(), caller }),
+    id: "listItems",
+    word: "items",
+    summary: "The items of its lists and the rounds of its steps, in their order, each with its output or its error",
+    answer: ItemPage,
   },
   gate: {
     ...offeredRead({ ...named, gateId: z.string(), caller }),

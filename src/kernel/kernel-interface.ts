@@ -22,6 +22,7 @@ import type { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../co
 import type { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import type { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
+import type { ItemFilter, ItemPage } from "../contract/listed-item.ts";
 import type { Operator, OperatorMetadata } from "../contract/operator.ts";
 import type { OutcomesResponse } from "../contract/outcome.ts";
 import type { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../contract/pause.ts";
@@ -188,6 +189,11 @@ export interface Kernel extends AsyncDisposable {
   gates(filter?: GateFilter, caller?: Caller): Promise<Listed<ListedGate>>;
   /** Returns one gate, whole, open or not. @throws T4_WORKFLOW_NOT_FOUND, T5_GATE_NOT_FOUND. */
   gate(workflowId: string, gateId: string, caller?: Caller): Promise<Gate>;
+  /**
+   * Returns a page of the items of its lists and the rounds of its steps, in their order, with output or error.
+   * @throws T0_VALIDATION_SCHEMA_MISMATCH for a step or a cursor that there is not.
+   */
+  items(workflowId: string, filter?: ItemFilter, caller?: Caller): Promise<ItemPage>;
   /** Returns the outcomes of its steps, each version, and which are final. */
   outcomes(workflowId: string, caller?: Caller): Promise<OutcomesResponse>;
   /** Returns the calls of its operators, one per key, with payload, result, tokens and cost. */

@@ -6,6 +6,8 @@ import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { LedgerEvent } from "../contract/event.ts";
+import { readStrictly } from "../contract/known-keys.ts";
+import { ItemFilter } from "../contract/listed-item.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { KernelProgress } from "../contract/progress.ts";
 import { openEnvelope, type TurnRow } from "../contract/turn.ts";
@@ -23,6 +25,7 @@ import { traceOf, viewWorkflow } from "../tiers/t4-execution/build-trace.ts";
 import { composeEvidence } from "../tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "../tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "../tiers/t6-metacognition/project-audit.ts";
+import { projectItems } from "../tiers/t6-metacognition/project-items.ts";
 import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacognition/project-progress.ts";
 import { completeGates, type DescribeSeat } from "./complete-gate.ts";
 import { seatDescriber } from "./describe-seat.ts";
@@ -37,6 +40,7 @@ type Reads = Pick<
   | "workflows"
   | "gates"
   | "gate"
+  | "items"
   | "outcomes"
   | "actions"
   | "events"
@@ -74,6 +78,10 @@ export function createReads(parts: ReadParts): Reads {
     async workflow(workflowId, caller, options) {
       const seat = caller === undefined ? null : await seatDescriber(parts, caller);
       return reading.tell(workflowId, caller, (now, events) => viewOf(recordAt(now, events, options), registry, seat));
+    },
+    items: async (workflowId, filter = {}, caller) => {
+      const read = readStrictly(ItemFilter, filter, { what: "filter", source: readsRef });
+      return reading.tell(workflowId, caller, (record) => projectItems(record, read));
     },
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");

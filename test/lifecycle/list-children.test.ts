@@ -1,52 +1,13 @@
 /** Steps that run a child workflow for each item of a list, or in each round. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type AnyStepDraft, defineCapability, definePolicy, ref } from "../../src/index.ts";
+import { defineCapability, definePolicy, ref } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { childrenOf, payAll, sums, templated } from "./list-shop.ts";
 import { eventsOf, outputOf } from "./payments.ts";
 import { broken, calls, fresh, pay, replaysAlike, shop, take } from "./shop-children.ts";
 
 beforeEach(fresh);
-
-const sums = [1, 2, 3, 4];
-
-/** A shop that pays a list of sums, each by a child of its own. */
-const payAll = (more: object = {}, sumsGiven: readonly number[] = sums) =>
-  shop(({ intent, each, run }) => ({
-    reasoning: "all of them",
-    steps: [
-      each({
-        step_id: "pay",
-        name: "Pay",
-        items: sumsGiven.map((sum) => ({ sum })),
-        do: (item) =>
-          run({
-            capability: pay,
-            input: { sum: item.sum, ...(intent.inputs["asks"] === true && { asks: true }) },
-          }),
-        key: (item) => item.sum,
-        ...more,
-      }),
-    ],
-  }));
-
-const asData = (template: object, more: object = {}) =>
-  shop(() => ({
-    reasoning: "as data",
-    steps: [
-      { kind: "each", step_id: "pay", name: "Pay", params: { items: sums as never }, do: template, ...more },
-    ] as unknown as AnyStepDraft[],
-  }));
-
-/** Returns the children that the added steps wait for or have waited for, by the ids of these steps. */
-async function childrenOf(t: TestKernel, id: string): Promise<ReadonlyMap<string, string>> {
-  const parked = (await eventsOf(t, id)).filter(({ event_type }) => event_type === "STEP_PARKED");
-  return new Map(
-    parked.flatMap(({ step_id, payload: { source, key } }) =>
-      source === "workflow" ? [[step_id as string, key as string]] : [],
-    ),
-  );
-}
 
 describe("a list of children", () => {
   it("runs one child of the pinned version for each item, and gives the results in their order", async () => {
@@ -96,7 +57,7 @@ describe("a list of children", () => {
       [{ kind: "run", params: { intent: "Shop.Pay" }, gate: { reason: "no" } }, "there is no such key"],
       [{ kind: "sleep", params: { ms: 5 } }, "do.kind"],
     ] as const) {
-      await using t = await createTestKernel({ capabilities: [asData(template), pay] });
+      await using t = await createTestKernel({ capabilities: [templated(template), pay] });
       const { state, error } = await t.run("Shop.Order");
       expect({ state, code: error?.code }).toEqual({ state: "failed", code: "T3_PLAN_INVALID" });
       expect(error?.message).toContain(problem);
@@ -106,7 +67,7 @@ describe("a list of children", () => {
 
   it("gives the ids of detached children once they are accepted, and waits for none", async () => {
     const params = { intent: "Shop.Pay", inputs: { sum: "{{item.output}}", asks: true }, detached: true };
-    await using t = await createTestKernel({ capabilities: [asData({ kind: "run", params }), pay] });
+    await using t = await createTestKernel({ capabilities: [templated({ kind: "run", params }), pay] });
     const { workflow_id: id, state } = await t.run("Shop.Order");
     const children = [...(await childrenOf(t, id)).values()];
     expect(state).toBe("completed");
@@ -120,7 +81,7 @@ describe("a list of children", () => {
   it("leaves out the items for which the condition of the child does not hold", async () => {
     const params = { intent: "Shop.Pay", inputs: { sum: "{{item.output}}" } };
     const template = { kind: "run", params, when: { value: "{{item.output}}", at_least: 3 } };
-    await using t = await createTestKernel({ capabilities: [asData(template), pay] });
+    await using t = await createTestKernel({ capabilities: [templated(template), pay] });
     const { workflow_id: id, state } = await t.run("Shop.Order");
     expect(state).toBe("completed");
     expect([...(await childrenOf(t, id)).keys()]).toEqual(["pay:2", "pay:3"]);
@@ -157,7 +118,7 @@ describe("children of a list that fail", () => {
     return { state, sell };
   };
   const sellAll = (more: object = {}) =>
-    asData({ kind: "run", params: { intent: "Shop.Sell", inputs: { sum: "{{item.output}}" } } }, more);
+    templated({ kind: "run", params: { intent: "Shop.Sell", inputs: { sum: "{{item.output}}" } } }, more);
   const limits = { maxReplans: 0, maxConcurrentSteps: 2 };
 
   it("fail the step with the error of each, and a retry goes on with these children alone", async () => {
@@ -261,6 +222,37 @@ describe("orders on a workflow with a list of children", () => {
     await replaysAlike(t, id, ...children);
   });
 
+  it.each(["WORKFLOW_PAUSED", "WORKFLOW_UNPAUSED"])(
+    "notes %s after all of its children have: a crash hides none",
+    async (type) => {
+      await using t = await createTestKernel({ capabilities: [payAll({ concurrency: 3 }), pay] });
+      const { id, children } = await waiting(t);
+      await t.kernel.pause(id, { ...testCaller, reason: "wait" });
+      await t.kernel.resume(id, { ...testCaller });
+      const noted = async (one: string) =>
+        (await eventsOf(t, one)).find(({ event_type }) => event_type === type)?.event_id as string;
+      const [own, ...others] = await Promise.all([id, ...children].map(noted));
+      expect(others.every((other) => other < (own as string))).toBe(true);
+      await replaysAlike(t, id, ...children);
+    },
+  );
+
+  it("pauses the children that begin while it is paused, and resumes them with it", async () => {
+    await using t = await createTestKernel({ capabilities: [payAll({ concurrency: 3 }), pay] });
+    const id = await t.submit("Shop.Order", { asks: true });
+    for await (const { event_type, step_id } of t.kernel.events(id))
+      if (event_type === "STEP_STARTED" && step_id === "pay:2") break;
+    await t.kernel.pause(id, { ...testCaller, reason: "wait" });
+    await t.clock.settle();
+    const all = await t.kernel.workflows({});
+    const begun = all.filter(({ workflow_id }) => workflow_id !== id);
+    expect(begun.map(({ paused }) => paused)).toEqual([true, true, true]);
+    await t.kernel.resume(id, { ...testCaller });
+    await t.clock.settle();
+    expect((await t.kernel.workflows({})).every(({ paused }) => !paused)).toBe(true);
+    await replaysAlike(t, ...all.map(({ workflow_id }) => workflow_id));
+  });
+
   it("finds the children that it has begun in another process, and begins none twice", async () => {
     const ledger = memoryLedger();
     const first = await createTestKernel({ capabilities: [payAll({ concurrency: 2 }), pay], ledger, owner: "one" });
@@ -309,7 +301,7 @@ describe("policy and budgets over lists of children", () => {
       evaluate: ({ subject }) =>
         subject.parent === undefined ? { decision: "REQUIRE_APPROVAL", reason: "look at orders" } : null,
     });
-    const calling = asData({ operator: "Shop.Take", params: { sum: "{{item.output}}" } });
+    const calling = templated({ operator: "Shop.Take", params: { sum: "{{item.output}}" } });
     await using t = await createTestKernel({ capabilities: [payAll({ concurrency: 4 }), pay], policies: [rule] });
     await using u = await createTestKernel({ capabilities: [calling], policies: [rule] });
     for (const one of [t, u]) {

@@ -13,6 +13,7 @@ const part = fc.stringMatching(/^[A-Za-z][A-Za-z0-9]{0,40}$/);
 const intentTypes = fc.array(part, { minLength: 2, maxLength: 5 }).map((parts) => parts.join("."));
 const fixed = ["submit-intent", "list-workflows", "read-workflow", "read-outcomes", "explain-workflow"];
 const deciding = [
+  "list-items",
   "list-gates",
   "decide-gate",
   "decide-gates",

@@ -8,10 +8,11 @@
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { FieldError } from "../../contract/field-error.ts";
-import { ThreadId, WorkflowId } from "../../contract/ids.ts";
+import { RecordedStepId, ThreadId, WorkflowId } from "../../contract/ids.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { nearestOf } from "../../contract/known-keys.ts";
 import { type GateFilter, Instant, type WorkflowFilter } from "../../contract/list-filter.ts";
+import type { ItemFilter } from "../../contract/listed-item.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { WorkflowStateName } from "../../contract/progress.ts";
 import { type ScheduleFilter, ScheduleName } from "../../contract/schedule.ts";
@@ -96,6 +97,13 @@ export const atQuery = z.object({
     .optional()
     .describe("As it was when the event of this sequence had happened; by default as it is now."),
 });
+/** Makes the query of items, whose pages hold at most `most` of them. */
+export const itemQuery = (most: number) =>
+  z.object({
+    of: RecordedStepId.optional().describe("The step whose items or rounds are listed; those of all by default."),
+    after: RecordedStepId.optional().describe("The cursor of a page: what the one before it called `next`."),
+    limit: pageSize(most).optional().describe("Items of the page."),
+  } satisfies QueryOf<ItemFilter>);
 const onlyGates = z.literal("gates");
 export const feedQuery = z.object({
   after: wholeNumber.optional().describe("The position of the last item that the reader has."),

@@ -21,8 +21,16 @@ import { ScheduleName } from "../../contract/schedule.ts";
 import type { Edge } from "./edge.ts";
 import type { HttpCaller } from "./http-options.ts";
 import { inNameOf, runCommand, runSubmit, submitInNameOf } from "./kernel-commands.ts";
-import { atQuery, eventQuery, gateQuery, scheduleHistoryQuery, scheduleQuery, workflowQuery } from "./read-query.ts";
-import { listEvents, listGates, listWorkflows, requireMayRead } from "./routes/reads.ts";
+import {
+  atQuery,
+  eventQuery,
+  gateQuery,
+  itemQuery,
+  scheduleHistoryQuery,
+  scheduleQuery,
+  workflowQuery,
+} from "./read-query.ts";
+import { listEvents, listGates, listItems, listWorkflows, requireMayRead } from "./routes/reads.ts";
 import { listSchedules, readSchedule } from "./routes/schedules.ts";
 
 /** The caller, the request's id, and the signal that aborts when the client has disconnected. */
@@ -97,6 +105,13 @@ const listMethods: Readonly<Record<string, RpcMethod>> = {
   [`kernel/${lists.gates.word}`]: reading((edge, { credential }, params) =>
     listGates(edge, credential, takeParams(gateQuery(edge.options.limits.maxPage), params)),
   ),
+  [`kernel/${reads.items.word}`]: reading((edge, { caller }, params) => {
+    const { workflowId, body } = takeWorkflow(params);
+    return listItems(edge, caller, {
+      ...takeParams(itemQuery(edge.options.limits.maxPage), body),
+      workflow_id: workflowId,
+    });
+  }),
   "kernel/events": reading((edge, { caller }, params) => {
     const { maxPage } = edge.options.limits;
     const { workflowId, body } = takeWorkflow(params);

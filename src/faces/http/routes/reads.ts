@@ -12,15 +12,16 @@ import type { Offered, View } from "../../../api/operation.ts";
 import { readScope, reads, views } from "../../../api/reads.ts";
 import { type Caller, commandScopes, hasScope, withoutScopes } from "../../../contract/auth-context.ts";
 import { GateId } from "../../../contract/ids.ts";
+import { withoutUnset } from "../../../contract/json.ts";
 import { carryPayloadOnce } from "../../../contract/listed-gate.ts";
-import { EventPage, type Gate, type GatePage, type WorkflowPage } from "../../../index.ts";
+import { EventPage, type Gate, type GatePage, type ItemPage, type WorkflowPage } from "../../../index.ts";
 import { pageEvents } from "../../../protocol/page-events.ts";
 import { addRoute, offer, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
 import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
 import type { HttpCaller } from "../http-options.ts";
-import { atQuery, eventQuery, gateQuery, readCursor, workflowQuery } from "../read-query.ts";
+import { atQuery, eventQuery, gateQuery, itemQuery, readCursor, workflowQuery } from "../read-query.ts";
 
 const page = (schema: z.ZodType) => ({
   200: { description: "A page; `next` is the cursor of the one after it.", schema },
@@ -70,6 +71,12 @@ export function addReads(edge: Edge): void {
     },
   );
   addGateRead(edge);
+  addRoute(
+    edge,
+    { ...listRoute(reads.items), path: `${workflowPath}/${reads.items.word}`, query: itemQuery(maxPage) },
+    async (call, query) =>
+      answerJson(await listItems(edge, await requireReader(call, edge), { ...query, workflow_id: workflowOf(call) })),
+  );
   for (const view of Object.values<View>(views))
     addRoute(edge, viewRoute(view), async (call, query) =>
       answerJson(await view.read(kernel, workflowOf(call), { caller: await requireReader(call, edge), ...query })),
@@ -157,6 +164,15 @@ function withinScopes<G extends Gate>(gate: G, { scopes }: HttpCaller): G {
   const reason = `the credential lacks the scope ${commandScopes.gate}`;
   return { ...gate, seat: { may: false, reason, for: null } };
 }
+
+/** Lists the items of a workflow. @throws KernelErrorException as the kernel does for a bad filter. */
+export const listItems = (
+  { kernel, options }: Edge,
+  caller: Caller,
+  { workflow_id, limit = Math.min(usualPage, options.limits.maxPage), ...rest }: OfWorkflow<QueryOf<typeof itemQuery>>,
+): Promise<ItemPage> => kernel.items(workflow_id, { ...withoutUnset(rest), limit }, caller);
+
+type OfWorkflow<Query> = Query & { readonly workflow_id: string };
 
 interface EventFilter {
   readonly workflow_id: string;

@@ -14,6 +14,7 @@ import { HaltStanding } from "../../../contract/halt.ts";
 import { GateId, ThreadId, WorkflowId } from "../../../contract/ids.ts";
 import { SubmitRequest } from "../../../contract/intent.ts";
 import { JsonObject, JsonValue, withoutUnset } from "../../../contract/json.ts";
+import { ItemFilter, ListedItem } from "../../../contract/listed-item.ts";
 import { McpGate, McpWorkflow } from "../../../contract/mcp.ts";
 import { WorkflowStateName } from "../../../contract/progress.ts";
 import { WorkflowSummary } from "../../../contract/workflow-summary.ts";
@@ -203,6 +204,21 @@ const explainWorkflow = viewTool<Explanation>(views.explain, {
   show: (explanation) => structured(explanation, [explanation.why.join("\n"), JSON.stringify(explanation)]),
 });
 
+const listItems = makeTool({
+  operation: reads.items,
+  title: "List items",
+  description:
+    "The items of a workflow's lists and the rounds of its steps, in order: output, error or child of each. of names " +
+    "one step; next, as after, goes on; a truncated output is read by itself, with limit 1.",
+  annotations: readsOnly,
+  input: ItemFilter.extend({ workflow_id: WorkflowId, limit: page.limit }),
+  output: z.looseObject({ workflow_id: z.string(), items: z.array(ListedItem), next: z.string().nullable() }),
+  async run(context, { workflow_id, ...filter }) {
+    const caller = await requireGranted(context, reads.items.scope);
+    return structured(await context.kernel.items(workflow_id, withoutUnset(filter), caller));
+  },
+});
+
 const listGates = makeTool({
   operation: lists.gates,
   title: "List gates",
@@ -329,6 +345,7 @@ export const workflowTools: readonly McpTool[] = [
   readWorkflow,
   readOutcomes,
   explainWorkflow,
+  listItems,
   listGates,
   decideGate,
   decideGates,
