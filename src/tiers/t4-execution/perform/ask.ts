@@ -121,6 +121,7 @@ const hostAnswers: HostAnswers = {
   find_event: (of, at) => at.services.findEvent({ ...of, tenant_id: at.run.log.record.tenant_id }),
   draft: ({ workflow_id, step_id }, { services }) => services.findDraft(workflow_id, step_id),
   begin_child: (of, at) => at.services.children.begin(at, of),
+  order_children: (of, at) => at.services.children.orderAll(at, of),
   find_child: ({ step_id }, at) => at.services.children.find(at, step_id),
   child_end: ({ child }, { services }) => services.children.endOf(child),
   has_no_parent: (_of, { run, services }) =>

@@ -19,7 +19,7 @@ import { askTier } from "../../../engine/actors/ask-tier.ts";
 import type { Runtime } from "../../../engine/actors/runtime.ts";
 import type { LedgerStore } from "../../../ports/ledger-store.ts";
 import type { Command, Input } from "../decide/run/input.ts";
-import type { HostQuestions, IntentionOf } from "../decide/run/intention.ts";
+import type { HostQuestions, IntentionOf, OrderedChildren } from "../decide/run/intention.ts";
 import { oodaRef, stepOf } from "../decide/run/run.ts";
 import type { Asking } from "./services.ts";
 
@@ -98,6 +98,24 @@ export class Children {
       const record = await this.#parts.read(child);
       if (isTerminal(record.state)) await this.#handOver(record);
     });
+  }
+
+  /** Gives an order to children, and to those that steps are beginning. @throws what refuses it, but for an end. */
+  async orderAll(at: Asking, of: HostQuestions["order_children"]["of"]): Promise<OrderedChildren> {
+    const { kind, reason, principal, steps } = of;
+    const begun = await Promise.all(steps.map((stepId) => this.find(at, stepId)));
+    const children = [...new Set([...of.children, ...begun.flatMap((one) => one?.workflow_id ?? [])])];
+    const command: Command = { kind, reason, principal, auth: at.run.log.record.auth };
+    await Promise.all(
+      children.map((child) =>
+        this.#parts
+          .command(child, (re) => ({ type: "commanded", command, re }))
+          .catch((thrown: unknown) => {
+            if (!isConflict(thrown)) throw thrown;
+          }),
+      ),
+    );
+    return { children, steps };
   }
 
   async #handOver(record: WorkflowRecord): Promise<void> {

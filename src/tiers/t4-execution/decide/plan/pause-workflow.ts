@@ -6,7 +6,8 @@
  * 2.  Gates stay open and decisions are recorded; what follows from a decision waits.
  * 3.  Timers keep their due times: what fell due during the pause is noted when the workflow is resumed. So is an event
  *     from outside: it is kept, for this workflow or for another that waits for it.
- * 4.  The children that it waits for are paused and resumed with it.
+ * 4.  The children that it waits for are paused and resumed before it: if a process dies between the two, nobody has
+ *     been told that the order was carried out, and the same order again completes it.
  * 5.  Pausing a paused workflow, and resuming one that is not paused, changes nothing and has the same answer.
  */
 import { raise } from "../../../../contract/error.ts";
@@ -22,8 +23,8 @@ type Why = Pick<Order, "reason" | "principal">;
 /** Notes that a person pauses the workflow. @throws KernelErrorException T4_WORKFLOW_CONFLICT if it has ended. */
 export function pauseWorkflow(run: Run, { reason, principal }: Why): void {
   requireOpen(run, "paused");
-  if (run.log.record.paused === null) run.log.note(draft("WORKFLOW_PAUSED", { reason, principal }));
   orderChildren(run, { kind: "pause", reason, principal });
+  if (run.log.record.paused === null) run.log.note(draft("WORKFLOW_PAUSED", { reason, principal }));
 }
 
 /** Notes that a person ends the pause. @throws KernelErrorException T4_WORKFLOW_CONFLICT if the workflow has ended. */

@@ -119,11 +119,26 @@ export interface HostQuestions {
   };
   /** Whether the workflow's parent has ended or is ending. */
   readonly has_no_parent: { readonly of: object; readonly answer: boolean };
+  /**
+   * An order on the workflow, which is passed on to these children, and to those that these steps are beginning. The
+   * answer comes once each child has committed it, or has ended.
+   */
+  readonly order_children: {
+    readonly of: Pick<Order, "kind" | "reason" | "principal"> & OrderedChildren;
+    /** The children and the steps that the order has reached. */
+    readonly answer: OrderedChildren;
+  };
   /** The child that a step has started, or null; the question starts none. */
   readonly find_child: {
     readonly of: { readonly step_id: string };
     readonly answer: { readonly workflow_id: string } | null;
   };
+}
+
+/** Children, and steps that are beginning one. */
+export interface OrderedChildren {
+  readonly children: readonly string[];
+  readonly steps: readonly string[];
 }
 
 /** The work that a step gives to its child. */

@@ -8,7 +8,7 @@
  */
 import type { Json } from "../../../../contract/json.ts";
 import type { SchemaReading } from "../../../../contract/schema-reading.ts";
-import type { FoundEvent, Question } from "./intention.ts";
+import type { FoundEvent, OrderedChildren, Question } from "./intention.ts";
 
 export type QuestionOf<A extends Question["ask"]> = Extract<Question, { readonly ask: A }>;
 
@@ -71,6 +71,12 @@ const checkedOutcome: Recording<QuestionOf<"check_outcome">, string | null> = {
   isUsual: (problem) => problem === null,
 };
 
+/** An order reaches the children and the steps that it names; the children of those steps are recorded. */
+const orderedChildren: Recording<QuestionOf<"order_children">, OrderedChildren> = {
+  usual: ({ children, steps }) => ({ children, steps }),
+  isUsual: ({ children }, asked) => children.length === asked.children.length,
+};
+
 /**
  * The messages to tiers that deciding puts as questions. Questions during a running call are reported with its end
  * instead.
@@ -116,6 +122,7 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
   draft: { usual: () => null, isUsual: (outcome) => outcome === null },
   begin_child: {},
   find_child: {},
+  order_children: orderedChildren,
   child_end: { usual: () => null, isUsual: (answer) => answer === null },
   has_no_parent: { usual: () => false, isUsual: (answer) => answer === false },
 };

@@ -117,9 +117,28 @@ export function stopChildren(run: Run): boolean {
   return waiting.length > 0;
 }
 
-/** Passes an order on to all children that the workflow waits for. */
+/**
+ * Passes an order on to all children that the workflow waits for, also to those that begin meanwhile. Whatever follows
+ * in the pass follows once all of them have committed it. @throws pending; KernelErrorException if one could not.
+ */
 export function orderChildren(run: Run, { kind, reason, principal }: Omit<Order, "auth">): void {
-  for (const child of liveChildren(run.log.record)) run.intend({ do: "order_child", child, kind, reason, principal });
+  const ordered = new Set<string>();
+  for (let round = 1; ; round += 1) {
+    const children = liveChildren(run.log.record).filter((child) => !ordered.has(child));
+    const steps = beginningSteps(run).filter((id) => !ordered.has(id));
+    if (children.length + steps.length === 0) return;
+    const order = toHost("order_children", { kind, reason, principal, children, steps });
+    const answer = ask(run, `order_children:${round}`, order);
+    for (const one of [...answer.children, ...answer.steps]) ordered.add(one);
+  }
+}
+
+/** Returns the steps that are beginning a child, and wait for it. */
+function beginningSteps({ log: { record } }: Run): readonly string[] {
+  return [...record.standing.running].filter((id) => {
+    const { step, phase } = record.steps.get(id) ?? {};
+    return step?.kind === "run" && phase === "judging" && step.params["detached"] !== true;
+  });
 }
 
 interface Ended {
