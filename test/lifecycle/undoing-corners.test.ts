@@ -230,6 +230,19 @@ describe("an undo", () => {
     await sound(t, id);
   });
 
+  it("is called again on a person's word, whatever the host's screening makes of the answer", async () => {
+    world.faults.set("undo:a", 1);
+    const validateOutput = (text: string) =>
+      text.includes("retry") ? ({ ok: false, reason: "it holds a word" } as const) : ({ ok: true } as const);
+    await using t = await open([booking("a"), fail(["a"])], { security: { validateOutput } });
+    const { id } = await begin(t);
+    await t.approve(id, "gate-undo:a:ask", { answer: { resolution: "retry" } });
+    expect(await t.rest(id)).toMatchObject({ state: "failed", compensated: "all" });
+    expect(freed()).toEqual(["free a"]);
+    expect(await t.types(id)).toContain("OUTPUT_SANITIZED");
+    await sound(t, id);
+  });
+
   it("is held by a halt of its operator, and goes on when that is lifted", async () => {
     await using t = await open([booking("a"), booking("b", ["a"], asks)]);
     const { id } = await begin(t);

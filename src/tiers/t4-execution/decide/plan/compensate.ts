@@ -12,6 +12,7 @@
 import { addedIdOf } from "../../../../../machines/added-id.ts";
 import { type Compensated, type Ending, undoForm } from "../../../../contract/compensation.ts";
 import { draft } from "../../../../contract/event.ts";
+import { gateIdOf } from "../../../../contract/gate.ts";
 import type { Json, JsonObject } from "../../../../contract/json.ts";
 import type { PlanStep, StepTemplate } from "../../../../contract/plan.ts";
 import type { AddedAs } from "../../../../contract/step-group.ts";
@@ -90,11 +91,15 @@ function nextFor(record: WorkflowRecord, of: string): Addition | null {
   return answer === "retry" ? again : null;
 }
 
-/** Returns what people stated about an undo that did not succeed; undefined if they were not asked. */
+/**
+ * Returns what people stated about an undo that did not succeed; undefined if they were not asked. Their answer stands
+ * with the gate, whatever the host's screening made of it as an output.
+ */
 function answerTo(record: WorkflowRecord, undo: StepRecord): string | undefined {
   const [question] = addedBy(record, undo.step.step_id);
   if (question === undefined) return undefined;
-  const { resolution = "leave" } = (question.output ?? {}) as { readonly resolution?: string };
+  const { answer } = record.gates.get(gateIdOf(question.step.step_id))?.decision ?? {};
+  const { resolution = "leave" } = (answer ?? {}) as { readonly resolution?: string };
   return question.state === "succeeded" ? resolution : "leave";
 }
 
