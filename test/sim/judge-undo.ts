@@ -12,6 +12,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { foldWorkflow } from "../../machines/fold.ts";
 import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
+import { gateIdOf } from "../../src/contract/gate.ts";
 import { isTerminal, type StepRecord, type WorkflowRecord } from "../../src/contract/workflow.ts";
 import type { OutsideWorld } from "./outside-world.ts";
 import type { Story } from "./story.ts";
@@ -86,14 +87,16 @@ function undoableIn({ record: { steps }, ended }: Before): readonly string[] {
 }
 
 /** Returns what a step's undo has come to: it is undone or stays as a person has said; null if neither is known. */
-function resolutionOf({ steps }: WorkflowRecord, of: string): "undone" | "left" | null {
+function resolutionOf({ steps, gates }: WorkflowRecord, of: string): "undone" | "left" | null {
   const tries = [...steps.values()].filter(({ added }) => added?.as === "undo" && added.of === of);
   const last = tries.at(-1);
   if (last === undefined) return null;
   if (last.state === "succeeded") return "undone";
   const asked = [...steps.values()].find(({ added }) => added?.as === "question" && added.of === last.step.step_id);
   if (asked === undefined || asked.state === "queued" || asked.state === "running") return null;
-  const { resolution } = (asked.output ?? {}) as { readonly resolution?: string };
+  const { resolution } = (gates.get(gateIdOf(asked.step.step_id))?.decision?.answer ?? {}) as {
+    readonly resolution?: string;
+  };
   if (asked.state !== "succeeded" || resolution === "leave") return "left";
   return resolution === "done" ? "undone" : null;
 }

@@ -27,7 +27,10 @@ export function withUndo(story: Story): Story {
   const draw = drawing(story.seed ^ stream);
   if (story.seed < drawBases.undo || !draw.chance(0.85)) return story;
   const many = story.operators.length;
-  const mayBeUndone = ({ kind }: StoryStep): boolean => kind === undefined || kind === "each" || kind === "repeat";
+  // People would be asked about each item of a long list, one after another.
+  const isShort = ({ list }: StoryStep): boolean => (list?.items.length ?? 0) <= 12;
+  const isOfCalls = ({ kind }: StoryStep): boolean => kind === undefined || kind === "each" || kind === "repeat";
+  const mayBeUndone = (step: StoryStep): boolean => isOfCalls(step) && isShort(step);
   const undoable = (step: StoryStep): StoryStep =>
     mayBeUndone(step) && draw.chance(0.6) ? { ...step, undo: drawUndo(draw, many) } : step;
   const pivotal = (step: StoryStep): StoryStep =>
