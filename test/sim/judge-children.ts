@@ -5,6 +5,7 @@
  * 2.  A step that waits for a child goes on once, with the end that the child has come to.
  * 3.  A workflow that has ended leaves no child running that it waited for, and none begins anything below it any more.
  * 4.  What has ended is known to the parent: at the end of the story no step waits for a child that has ended.
+ * 5.  Of the items of a list no more run a child at once than the list allows.
  */
 import { foldWorkflow } from "../../machines/fold.ts";
 import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
@@ -22,6 +23,7 @@ export function judgeChildren({ durable, records: last }: OutsideWorld): readonl
     if (id === null) continue;
     const why =
       judgeBegun(event, keys) ??
+      judgeAtOnce(event, records) ??
       judgeResumed(event, records) ??
       judgeBelow(event, records) ??
       judgeSkipped(event, records);
@@ -40,6 +42,25 @@ function judgeBegun(event: LedgerEvent, keys: Set<string>): string | null {
   if (keys.has(key)) return `child: ${key} was begun twice`;
   keys.add(key);
   return key.startsWith(`run:${parent.workflow_id}:${parent.step_id}:`) ? null : `child: begun under ${key}`;
+}
+
+/** A child that a person has retried by itself goes on beside those of the list. */
+function judgeAtOnce(event: LedgerEvent, records: Records): string | null {
+  if (event.event_type !== "INTENT_RECEIVED") return null;
+  const { parent } = payloadOf(event, "INTENT_RECEIVED");
+  const above = records.get(parent?.workflow_id ?? "");
+  const ownerOf = (stepId = ""): string | undefined => above?.steps.get(stepId)?.added?.of;
+  const owner = ownerOf(parent?.step_id);
+  if (parent === undefined || above == null || owner === undefined) return null;
+  const beside = [...records.values()].filter(
+    (one) =>
+      one?.parent?.workflow_id === parent.workflow_id &&
+      ownerOf(one.parent.step_id) === owner &&
+      one.run === 1 &&
+      !isTerminal(one.state),
+  ).length;
+  const most = above.steps.get(owner)?.step.each?.concurrency ?? 1;
+  return beside < most ? null : `at once: a child of ${owner} is begun beside ${beside} others, of ${most}`;
 }
 
 function judgeResumed(event: LedgerEvent, records: Records): string | null {

@@ -8,6 +8,7 @@ import { drawBases } from "./draw-bases.ts";
 import { drawGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
 import type { Behaviour, Story, StoryStep } from "./story.ts";
+import { childIntent } from "./story-children.ts";
 import { putIn } from "./story-lifecycle.ts";
 
 /** The list of a step, and how it is gone through. */
@@ -16,6 +17,8 @@ export interface StoryList {
   readonly isKeyed: boolean;
   readonly concurrency: number;
   readonly tolerate: number | "all" | "25%" | "50%";
+  /** Whether each item runs a child in place of a call. */
+  readonly runs?: true;
   /** The least number of an item that is not left out by the condition of its call. */
   readonly from: number;
 }
@@ -28,6 +31,7 @@ export interface StoryRounds {
 }
 
 const stream = 0x2545f491;
+const childStream = 0x6a09e667;
 
 export function withGrowth(story: Story): Story {
   const draw = drawing(story.seed ^ stream);
@@ -44,6 +48,18 @@ export function withGrowth(story: Story): Story {
       behaviours: Array.from({ length: draw.upTo(6) }, () => draw.pick(draw.chance(0.7) ? usual : rare)),
     });
   }
+  return withChildrenOfItems({ ...story, steps });
+}
+
+/** Some lists run a child for each item, in a story that has children. Drawn from a stream of their own. */
+function withChildrenOfItems(story: Story): Story {
+  const draw = drawing(story.seed ^ childStream);
+  if (story.childSteps.length === 0) return story;
+  const steps = story.steps.map((step) =>
+    step.list !== undefined && draw.chance(0.5)
+      ? { ...step, gate: null, list: { ...step.list, runs: true as const } }
+      : step,
+  );
   return { ...story, steps };
 }
 
@@ -85,11 +101,13 @@ export function growingDraft({ list, repeats }: StoryStep, id: string, call: Gro
     const params = { ...call.params, last: `{{${id}.output.by ?? "none"}}` };
     return { params: {}, do: { ...call, params }, until: endsIn(value, id, until), max, every_ms };
   }
-  const { items, isKeyed, concurrency, tolerate, from } = list;
+  const { items, isKeyed, concurrency, tolerate, from, runs } = list;
   const when = from === 0 ? {} : { when: { value: "{{item.output.n}}", at_least: from } };
   return {
     params: { items: items as unknown as Json },
-    do: { ...call, params: { ...call.params, item: "{{item.output.id}}" }, ...when },
+    do: runs
+      ? { kind: "run", params: { intent: childIntent, inputs: { depth: 0 } }, ...when }
+      : { ...call, params: { ...call.params, item: "{{item.output.id}}" }, ...when },
     ...(isKeyed && { key: "{{item.output.id}}" }),
     concurrency,
     tolerate,

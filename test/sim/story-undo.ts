@@ -29,7 +29,8 @@ export function withUndo(story: Story): Story {
   const many = story.operators.length;
   // People would be asked about each item of a long list, one after another.
   const isShort = ({ list }: StoryStep): boolean => (list?.items.length ?? 0) <= 12;
-  const isOfCalls = ({ kind }: StoryStep): boolean => kind === undefined || kind === "each" || kind === "repeat";
+  const isOfCalls = ({ kind, list }: StoryStep): boolean =>
+    kind === undefined || (kind === "each" && list?.runs !== true) || kind === "repeat";
   const mayBeUndone = (step: StoryStep): boolean => isOfCalls(step) && isShort(step);
   const undoable = (step: StoryStep): StoryStep =>
     mayBeUndone(step) && draw.chance(0.6) ? { ...step, undo: drawUndo(draw, many) } : step;
