@@ -9,6 +9,7 @@
 
 import { allMachines, definitionOf } from "../machines/definitions.ts";
 import { checkArguments, checkClientArguments } from "./api/check-arguments.ts";
+import type { SubmitRequest } from "./contract/intent.ts";
 import type { RetryRequest } from "./contract/retry.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import { awaitSettled } from "./kernel/await-settled.ts";
@@ -158,7 +159,12 @@ class RunningKernel {
       cancel: (workflowId, request) => this.#serve(() => orderFor(reach, "cancel", { workflowId, request })),
       pause: (workflowId, request) => this.#serve(() => orderFor(reach, "pause", { workflowId, request })),
       resume: (workflowId, request) => this.#serve(() => orderFor(reach, "resume", { workflowId, request })),
-      emit: (request) => this.#serve(async () => emitEvent(this.#parts, await gateway.admitEvent(request))),
+      emit: (request) =>
+        this.#serve(async () => {
+          const starts = this.#parts.resolved.options.on;
+          const parts = { ...this.#parts, starts, submit: (one: SubmitRequest) => gateway.submit(one) };
+          return emitEvent(parts, await gateway.admitEvent(request));
+        }),
       halt: (request) => this.#serve(() => halts.halt(request)),
       lift: (request) => this.#serve(() => halts.lift(request)),
       halts: (tenantId, caller) => halts.halts(tenantId, caller),

@@ -4,6 +4,7 @@
  * Owns: the names and keys by which a wait and an event find each other. Never: says who may send (T5 does).
  */
 import { z } from "zod";
+import { KernelError } from "./error.ts";
 import { StepId, TenantId, WorkflowId } from "./ids.ts";
 import { Principal } from "./intent.ts";
 import { type Json, JsonValue } from "./json.ts";
@@ -39,13 +40,23 @@ export const EmitRequest = z.strictObject({
 export type EmitRequest = z.input<typeof EmitRequest>;
 export type ParsedEmitRequest = z.output<typeof EmitRequest>;
 
-/** The answer to an event: the waits that it resumed, and until when it is kept for others. */
+/** The work that an event has begun, or the reason why it was refused. */
+export const StartedWork = z.object({
+  intent_type: z.string(),
+  workflow_id: WorkflowId.nullable(),
+  error: KernelError.nullable(),
+});
+export type StartedWork = z.infer<typeof StartedWork>;
+
+/** The answer to an event: the waits that it resumed, the work that it began, and until when it is kept for others. */
 export const EmitResponse = z.object({
   event_id: EventId,
   /** `resumed`: a step took it; `kept`: none has yet; `expired`: none did in time. */
   status: z.enum(["resumed", "kept", "expired"]),
   /** The steps that it has resumed, as far as this answer knows. */
   resumed: z.array(z.object({ workflow_id: WorkflowId, step_id: StepId })).readonly(),
+  /** The work that it has begun, as the options of the kernel state it. */
+  started: z.array(StartedWork).readonly(),
   /** The ISO instant until which a step may still take it; null once it has been taken. */
   kept_until: z.string().nullable(),
   /** Whether an event with this id had been received before; nothing was added then. */

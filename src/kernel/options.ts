@@ -17,6 +17,7 @@ import { matchWords } from "../adapters/word-matcher.ts";
 import { Budgets } from "../contract/budget.ts";
 import type { CapabilityDefinition } from "../contract/capability.ts";
 import { maxJsonDepth } from "../contract/digest.ts";
+import { EventStart } from "../contract/event-start.ts";
 import { Federation } from "../contract/federation.ts";
 import { hostFunction, hostObject, limitsOf, objectWith } from "../contract/host-object.ts";
 import { boundMembers, readStrictly } from "../contract/known-keys.ts";
@@ -212,10 +213,21 @@ const Options = z
       .prefault({}),
     /** Checks all of an output in windows of 5000 characters, not just the first. */
     checkAllOutput: z.boolean().default(false),
+    /**
+     * Work that begins when an event from outside arrives: the event's name, the intent type, and its inputs, in which
+     * `{{event.output.payload.order}}` refers to the event. The sender of the event is the requester.
+     */
+    on: z.array(EventStart).readonly().default([]),
     /** Names this process in leases. */
     owner: z.string().min(1).optional(),
     /** Makes the host that drives workflows; by default this process drives them. */
     host: hostFunction<(work: HostWork) => Host>().optional(),
+  })
+  .superRefine(({ on, capabilities }, { addIssue }) => {
+    const known = new Set(capabilities.map(({ intentType }) => intentType));
+    for (const [i, { intent_type }] of on.entries())
+      if (!known.has(intent_type))
+        addIssue({ code: "custom", path: ["on", i, "intent_type"], message: "no package takes it" });
   })
   .refine(({ ledger, notifiers }) => notifiers.length === 0 || ledger === undefined || "deliveries" in ledger, {
     path: ["notifiers"],

@@ -31,6 +31,7 @@ import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { OverdueWait, StoredEvent, StoredWait } from "../ports/wait-store.ts";
 import type { FoundEvent } from "../tiers/t4-execution/decide/run/intention.ts";
 import type { EventSearch } from "../tiers/t4-execution/perform/services.ts";
+import { type StartParts, startWork } from "./start-by-event.ts";
 
 export interface EventParts {
   readonly store: LedgerStore;
@@ -38,6 +39,8 @@ export interface EventParts {
   readonly runtime: Runtime;
   readonly tenantLog: TenantAppend;
 }
+
+export interface EmitParts extends EventParts, StartParts {}
 
 /** Events of one name and key that are looked at for one wait, and waits that are looked at for one event. */
 const maxLooked = 1_000;
@@ -85,10 +88,10 @@ function judgeOf(form: JsonObject | null): (payload: Json) => string | null {
 }
 
 /**
- * Receives an event, and hands it to the steps that wait for it.
+ * Receives an event, hands it to the steps that wait for it, and begins the work that the kernel's options state.
  * @throws KernelErrorException T4_EVENT_ID_REUSED; T4_EVENT_INVALID if steps wait for it, and none takes its payload.
  */
-export async function emitEvent(parts: EventParts, request: ParsedEmitRequest): Promise<EmitResponse> {
+export async function emitEvent(parts: EmitParts, request: ParsedEmitRequest): Promise<EmitResponse> {
   const { store, runtime, tenantLog } = parts;
   const { tenant_id, principal, ...given } = request;
   const event_id = given.event_id ?? runtime.ids.next("event");
@@ -104,7 +107,8 @@ export async function emitEvent(parts: EventParts, request: ParsedEmitRequest): 
     principal,
   );
   const resumed = first?.taken_by == null ? await deliverEvent(parts, tenant_id, first ?? event) : [];
-  return answerOf(parts, tenant_id, { event_id, resumed, duplicate: first !== null });
+  const started = await startWork(parts, request, first ?? event);
+  return answerOf(parts, tenant_id, { event_id, resumed, started, duplicate: first !== null });
 }
 
 /** Returns the event that was received under the same id. @throws KernelErrorException T4_EVENT_ID_REUSED. */
@@ -183,7 +187,7 @@ async function deliverTo(
 async function answerOf(
   { store, runtime }: EventParts,
   tenantId: string | number,
-  { event_id, resumed, duplicate }: Pick<EmitResponse, "event_id" | "resumed" | "duplicate">,
+  { event_id, resumed, started, duplicate }: Pick<EmitResponse, "event_id" | "resumed" | "started" | "duplicate">,
 ): Promise<EmitResponse> {
   const { taken_by, expires_at } = (await store.findEvent(tenantId, event_id)) as StoredEvent;
   const holder = taken_by === null ? null : await store.findKey(tenantId, eventClaim(event_id));
@@ -193,6 +197,7 @@ async function answerOf(
     event_id,
     status: taken.length > 0 ? "resumed" : isOver ? "expired" : "kept",
     resumed: taken,
+    started,
     kept_until: taken_by === null && !isOver ? expires_at : null,
     duplicate,
   };

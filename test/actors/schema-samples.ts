@@ -247,7 +247,10 @@ export const samples: Readonly<Record<string, Sample>> = {
   CancelRequest: fields({ ...claim, reason: "enough" }, { reason: 5 }),
   EmitRequest: fields({ ...claim, name: "signed", key: "c1", payload: null, broadcast: false }, { broadcast: 5 }),
   EmitResponse: fields(
-    { event_id: "e1", status: "kept", resumed: [], kept_until: "2026-01-01T00:00:00.000Z", duplicate: false },
+    {
+      ...{ event_id: "e1", status: "kept", resumed: [], started: [] },
+      ...{ kept_until: "2026-01-01T00:00:00.000Z", duplicate: false },
+    },
     { status: "lost" },
   ),
   CancelResponse: fields({ workflow_id: wf, status: "cancelled", correlation_id: cor }, { workflow_id: 7 }),

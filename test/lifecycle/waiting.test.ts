@@ -73,6 +73,7 @@ describe("a step that waits for an event", () => {
       event_id: "e-1",
       status: "resumed",
       resumed: [{ workflow_id: id, step_id: "sign" }],
+      started: [],
       kept_until: null,
       duplicate: false,
     });
