@@ -93,6 +93,7 @@ interface Made {
 export function callOperator(at: Calling, wanted: IntentionOf<"call">): Promise<void> | null {
   const { step } = stepOf(at.run, wanted.step_id);
   const operator = findKnownOperator(at.run, step) as Operator;
+  const { signal } = at;
   const made: Made = {
     at,
     wanted,
@@ -100,8 +101,8 @@ export function callOperator(at: Calling, wanted: IntentionOf<"call">): Promise<
     stream: new StepStream(at, wanted),
     used: {},
     abort: new AbortController(),
-    signal: at.signal,
-    routes: new RouteCall(at, wanted),
+    signal,
+    routes: new RouteCall(at, wanted, signal),
     stage: "before",
     ranOut: () => undefined,
   };
@@ -154,7 +155,7 @@ function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
   try {
     requireKey(wanted.key);
     // A call that was cancelled before the operator's first line is not begun.
-    at.signal.throwIfAborted();
+    made.signal.throwIfAborted();
     made.stage = "running";
     const raw: unknown = operator.tool === null ? operator.run(call) : callTool(at, wanted, call);
     const outcome = follow(raw, read);

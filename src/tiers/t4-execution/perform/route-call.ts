@@ -35,12 +35,15 @@ const routeRef = oodaRef("route");
 export class RouteCall {
   readonly #at: Calling;
   readonly #call: CallOf;
+  readonly #signal: AbortSignal;
   #asked = 0;
   #ended = false;
 
-  constructor(at: Calling, call: CallOf) {
+  /** @param signal fires when the workflow is cancelled or taken over: no model is asked any more. */
+  constructor(at: Calling, call: CallOf, signal: AbortSignal) {
     this.#at = at;
     this.#call = call;
+    this.#signal = signal;
   }
 
   async route(asking: RouteQuestion = {}): Promise<RouteDecision> {
@@ -64,8 +67,8 @@ export class RouteCall {
   }
 
   #ensureOpen(): void {
-    const { signal, run } = this.#at;
-    signal.throwIfAborted();
+    const { run } = this.#at;
+    this.#signal.throwIfAborted();
     if (run.log.lost !== null) raise(run.log.lost);
     if (this.#ended)
       raise(kernelError("T4_WORKFLOW_CONFLICT", "the attempt that asks for a model has ended", routeRef));

@@ -68,7 +68,7 @@ export function startPlan(run: Run): void {
 export function workPlan(run: Run): boolean {
   markRound(run);
   do workSteps(run);
-  while (isIdle(run) && undoNext(run));
+  while (run.log.record.compensating !== null && isIdle(run) && undoNext(run));
   return isIdle(run) && settlePlan(run, stepsOf(run.log.record));
 }
 
