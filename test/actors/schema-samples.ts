@@ -12,6 +12,9 @@ import { routeSamples } from "./route-samples.ts";
 import { scheduleSamples } from "./schedule-samples.ts";
 import { tokenSamples } from "./token-samples.ts";
 
+const kept_until = "2026-01-01T00:00:00.000Z";
+const emitted = { event_id: "e1", status: "kept", resumed: [], started: [], kept_until, duplicate: false };
+
 export interface Sample {
   readonly sample: unknown;
   readonly wrong: unknown;
@@ -246,13 +249,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   Caller: fields(claim, { principal: 42 }),
   CancelRequest: fields({ ...claim, reason: "enough" }, { reason: 5 }),
   EmitRequest: fields({ ...claim, name: "signed", key: "c1", payload: null, broadcast: false }, { broadcast: 5 }),
-  EmitResponse: fields(
-    {
-      ...{ event_id: "e1", status: "kept", resumed: [], started: [] },
-      ...{ kept_until: "2026-01-01T00:00:00.000Z", duplicate: false },
-    },
-    { status: "lost" },
-  ),
+  EmitResponse: fields(emitted, { status: "lost" }),
   CancelResponse: fields({ workflow_id: wf, status: "cancelled", correlation_id: cor }, { workflow_id: 7 }),
   CapabilityPackage: fields(
     {
