@@ -75,6 +75,11 @@ const feedGate = {
   due_at: null,
   votes: 0,
 };
+const listedItem = {
+  ...{ step_id: "pay:0", of: "pay", key: "i1", state: "succeeded", phase: null, child: null, run: 1 },
+  ...{ output: { paid: 5 }, error: null, skip_reason: null },
+};
+
 const bookmark = { type: "bookmark", position: 7 };
 const file = { file_id: "f-1", file_type: "text/plain", path: null };
 const payload = { data: [1, 2], schema: "list[int]" };
@@ -229,6 +234,9 @@ export function faceSamples(parts: Parts): Readonly<Record<string, Sample>> {
       { gates: [{ ...(gate as object), truncated: false, checked: true }], next: null, total: 1 },
       { gates: gate },
     ),
+    ItemFilter: fields({ of: "pay", after: "pay:3", limit: 20 }, { limit: "20" }),
+    ItemPage: fields({ workflow_id: ids.wf, items: [listedItem], next: "pay:0" }, { items: listedItem }),
+    ListedItem: fields(listedItem, { run: "1" }),
     WorkflowPage: fields({ workflows: [summaryOf(parts)], next: ids.wf, total: 7 }, { next: 5 }),
     WorkflowSummary: fields(summaryOf(parts), { open_gates: "1" }),
     JobPending: fields(
