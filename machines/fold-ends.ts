@@ -4,27 +4,42 @@ import type { WorkflowRecord } from "../src/contract/workflow.ts";
 import { voidGates } from "./fold-gates.ts";
 import type { Handler } from "./fold-records.ts";
 
-/** Ends the pause and the hold of the workflow as a whole; those of steps end with the steps. */
+/**
+ * Ends the pause and the hold of the workflow as a whole, and its wait for a place; holds of steps end with the steps.
+ */
 function endHolds(record: WorkflowRecord): void {
   record.paused = null;
   record.held = null;
+  if (record.place === "waiting") leaveQueue(record);
+}
+
+function leaveQueue(record: WorkflowRecord): void {
+  record.place = null;
+  record.queued_at = null;
+}
+
+/** Ends whatever holds a workflow that has ended, and gives its place back. */
+function endAll(record: WorkflowRecord): void {
+  endHolds(record);
+  leaveQueue(record);
 }
 
 /** The handlers of events that end a workflow, or lead to its end. */
 export const endHandlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   WORKFLOW_COMPLETED(record, { text, warnings }, { at }) {
-    endHolds(record);
+    endAll(record);
     record.text = text;
     record.warnings.push(...warnings);
     record.status = "completed";
     record.finished_at = at;
   },
   WORKFLOW_COMPENSATING(record, compensating) {
+    if (record.place === "waiting") leaveQueue(record);
     record.compensating = compensating;
     record.status = "running";
   },
   WORKFLOW_FAILED(record, { error, status, compensated = null }, { at, type }) {
-    endHolds(record);
+    endAll(record);
     record.compensated = compensated;
     record.error = error;
     record.status = status;
@@ -36,7 +51,7 @@ export const endHandlers: { readonly [T in keyof EventPayloads]?: Handler<T> } =
     record.cancelling = cancelling;
   },
   WORKFLOW_CANCELLED(record, { error, compensated = null }, { at, type }) {
-    endHolds(record);
+    endAll(record);
     record.compensated = compensated;
     record.error = error;
     record.status = "cancelled";

@@ -87,6 +87,8 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     compensated: null,
     paused: null,
     held: null,
+    place: null,
+    queued_at: null,
     was_held: false,
     streamed: 0,
     text: "",

@@ -156,6 +156,14 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   WORKFLOW_UNPAUSED(record) {
     record.paused = null;
   },
+  WORKFLOW_QUEUED(record, _payload, { at }) {
+    record.place = "waiting";
+    record.queued_at = at;
+  },
+  WORKFLOW_ADMITTED(record) {
+    record.place = "taken";
+    record.queued_at = null;
+  },
   WORK_HELD(record, { halt_ids }, { step_id }) {
     record.was_held = true;
     const of = step_id === null ? record : record.steps.get(step_id);

@@ -12,6 +12,7 @@ import type { Json } from "./json.ts";
 import { explainKeys, problemsOf } from "./known-keys.ts";
 import { type Operator, OperatorName } from "./operator.ts";
 import { ExecutionPlan } from "./plan.ts";
+import { QueuePolicy } from "./queue.ts";
 import { PackageLimits } from "./token.ts";
 
 const anOperator = z.custom<Operator>(
@@ -52,6 +53,8 @@ export const CapabilityPackage = z.strictObject({
   weights: z.record(z.string(), z.number().positive()).default({}),
   /** Rounds of planning (`max_invocations`), steps and replans that one workflow of this intent may take. */
   limits: PackageLimits.prefault({}),
+  /** The limit of workflows of this intent, or of one key, that run at a time; absent if there is none. */
+  queue: QueuePolicy.optional(),
 });
 export type CapabilityPackage = z.infer<typeof CapabilityPackage>;
 
@@ -154,4 +157,6 @@ export interface CapabilityDefinition<
   readonly weights: Readonly<Record<string, number>>;
   /** Rounds of planning (`max_invocations`) that one workflow may take. */
   readonly limits: PackageLimits;
+  /** The limit of workflows of this intent, or of one key, that run at a time; absent if there is none. */
+  readonly queue?: QueuePolicy | undefined;
 }

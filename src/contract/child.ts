@@ -28,6 +28,8 @@ export const ParentLink = RunningStep.extend({
   spent: z.number(),
   /** The reason for which policy demands an approval of the parent's plan before its first steps; absent if none. */
   approval: z.string().optional(),
+  /** The lines of queues (`lineOf`) in which the parent, or one above it, has a place; absent if there are none. */
+  lines: z.array(z.string()).readonly().optional(),
 }).readonly();
 export type ParentLink = z.infer<typeof ParentLink>;
 

@@ -3,7 +3,6 @@
  *
  * Owns: category, severity, retry decision, HTTP status, JSON-RPC code and the next step for a person.
  * Never: holds a code that no part of the kernel emits. The digit of a code names the tier that owns the row.
- *
  * 1.  Rows of category input are never retryable: a corrected request is a new one.
  * 2.  Rows of category policy are fatal and never retryable.
  * 3.  HTTP status and JSON-RPC code follow from the category unless the row says otherwise.
@@ -153,6 +152,7 @@ export const errorCodes = Object.freeze({
   T1_SECURITY_INPUT_REFUSED: policy("Remove what the security check objected to from the input."),
   T1_NORMALIZE_UNKNOWN_INTENT: input("Use the intent type of a registered capability, or register one."),
   T1_NORMALIZE_INPUTS_INVALID: input("Correct the inputs named in the detail; they follow the capability's schema."),
+  T1_QUEUE_INVALID: input("Correct the queue of the request; where the capability names one, give only a priority."),
   T1_NORMALIZE_INPUTS_NOT_JSON: input(
     "Correct the capability's input schema: what it gives must be JSON; convert dates and maps in the plan function.",
   ),

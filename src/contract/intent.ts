@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { CorrelationId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
+import { QueueRequest, QueueTicket } from "./queue.ts";
 import { maxSleepMs } from "./step-kinds.ts";
 
 /** The requesting principal. `role` is looked up in the host's role table. */
@@ -78,6 +79,8 @@ export const SubmitRequest = z.strictObject({
   start_at: z.iso.datetime({ offset: true }).optional(),
   /** The time in ms after which the work begins, in place of `start_at`: at most ten years. */
   delay_ms: z.int().min(0).max(maxSleepMs).optional(),
+  /** The queue in which the work waits for its turn; of a capability's own queue, the priority in it. */
+  queue: QueueRequest.optional(),
 });
 export type SubmitRequest = z.input<typeof SubmitRequest>;
 export type ParsedSubmitRequest = z.output<typeof SubmitRequest>;
@@ -149,5 +152,7 @@ export const Intent = z.object({
   source: z.enum(["chat", "api", "webhook"]).default("api"),
   /** Absent where a request began the work. */
   schedule: ScheduleOrigin.optional(),
+  /** The queue in which the work takes a place; absent if it needs none. */
+  queue: QueueTicket.optional(),
 });
 export type Intent = z.infer<typeof Intent>;

@@ -13,6 +13,7 @@ import { Intent, Principal } from "./intent.ts";
 import { Outcome } from "./outcome.ts";
 import { Plan } from "./plan.ts";
 import { KernelProgress, WorkflowStateName } from "./progress.ts";
+import { QueueStanding } from "./queue.ts";
 import { stepStates } from "./step.ts";
 import { ItemCounts } from "./step-group.ts";
 import { stepKinds } from "./step-kinds.ts";
@@ -150,6 +151,8 @@ export const WorkflowState = z
     paused: Pause.nullable(),
     /** The halts that hold the workflow as a whole; those of single steps stand with the steps. */
     held_by: z.array(z.string()).readonly(),
+    /** The standing of the workflow in its queue; null if it belongs to none. */
+    queue: QueueStanding.nullable(),
     /** The steps of all plans. */
     steps: z.array(StepView).readonly(),
     /** All of them, open or not. */

@@ -25,6 +25,8 @@ export const WorkflowSummary = z
     state: WorkflowStateName,
     /** Whether a person has paused it. */
     paused: z.boolean(),
+    /** Whether it waits for a place in its queue. */
+    queued: z.boolean(),
     /** The halts that hold it, or a step of it. */
     held_by: z.array(z.string()).readonly(),
     progress: z.object({ percent: z.int().min(0).max(100) }).readonly(),

@@ -201,6 +201,10 @@ export interface WorkflowRecord {
   paused: Pause | null;
   /** The halts that hold it as a whole; null if there are none. */
   held: readonly string[] | null;
+  /** Whether it waits in its queue, or has a place there; null before it has asked for one, and once it has ended. */
+  place: "waiting" | "taken" | null;
+  /** The ISO instant since which it waits in its queue; null if it does not. */
+  queued_at: string | null;
   /** Whether it was ever held back: what ends it then also takes it out of the index of holds. */
   was_held: boolean;
   streamed: number;
@@ -280,9 +284,9 @@ export const isMet = ({ steps }: Pick<WorkflowRecord, "steps">, { settled = [] }
 /** Returns the first dependency of a step that is not met. */
 export const unmetOf = (record: Pick<WorkflowRecord, "steps">, step: PlanStep): string | undefined =>
   step.depends_on.find((id) => !isMet(record, step, id));
-/** Returns whether a workflow as a whole begins nothing: a person has paused it, or a halt holds it. */
-export const isHeldBack = ({ paused, held }: Pick<WorkflowRecord, "paused" | "held">): boolean =>
-  paused !== null || held !== null;
+/** Returns whether a workflow as a whole begins nothing: a person, a halt or its queue holds it back. */
+export const isHeldBack = ({ paused, held, place }: Pick<WorkflowRecord, "paused" | "held" | "place">): boolean =>
+  paused !== null || held !== null || place === "waiting";
 const calls: ReadonlySet<StepPhase | null> = new Set<StepPhase>(["judging", "calling", "backing_off"]);
 /** Returns whether a halt keeps a running step from its call. What follows from a call that has ended goes on. */
 export const isHeld = ({ state, phase, held }: StepRecord): boolean =>

@@ -17,6 +17,7 @@ import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
 import { defaultRuleNames, type PolicyRule, PolicyStage } from "../contract/policy.ts";
+import type { QueuePolicy } from "../contract/queue.ts";
 import { readWith } from "../contract/schema-reading.ts";
 import type { PackageLimits } from "../contract/token.ts";
 import { type GrowingBuilders, growingBuilders } from "./growing-steps.ts";
@@ -61,6 +62,11 @@ export interface CapabilityOptions<
    * and the replans (`maxReplans`), in place of the limits of the kernel.
    */
   readonly limits?: Partial<PackageLimits>;
+  /**
+   * The queue of its workflows: as many as `concurrency` run at a time, in all or of each value of a key such as
+   * `{{input.vendor}}`. The others are accepted and wait: by `priority`, then in the order of their requests.
+   */
+  readonly queue?: z.input<typeof QueuePolicy>;
 }
 
 /** A plan, or a function that makes one: of steps that `step` builds, or of plain ones. */

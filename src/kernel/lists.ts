@@ -142,6 +142,7 @@ function summaryOf(head: ListedHead): WorkflowSummary {
   return {
     ...{ workflow_id, tenant_id, thread_id, correlation_id, intent_id, intent_type, state },
     paused: head.paused,
+    queued: head.queued,
     held_by: head.held_by,
     progress: { percent: head.percent },
     title: head.title,

@@ -21,6 +21,8 @@ export interface Rested {
   readonly due_at: number | null;
   /** Whether its last events could not be written and no other process has taken it: it has to be folded again. */
   readonly lost: boolean;
+  /** Whether it belongs to a queue, in which its rest may let another one begin, or the turn may have come to it. */
+  readonly queued: boolean;
 }
 
 /** The work that a kernel does for its host. */

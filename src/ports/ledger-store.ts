@@ -18,6 +18,7 @@ import type { CutGate } from "../contract/listed-gate.ts";
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { ReceivedEvent } from "../contract/received-event.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import type { QueueEntry, QueueIndex } from "./queue-index.ts";
 import type { IndexedSchedule, ScheduleIndex } from "./schedule-index.ts";
 import type { IndexedWait, WaitStore } from "./wait-store.ts";
 
@@ -66,9 +67,10 @@ export interface TakenUp {
 
 /**
  * The reason for taking up a workflow: `abandoned` is unfinished and parked at no gate, `due` is parked and has
- * something due, `freed` is held by a halt that was lifted. A workflow that waits for a later time is none of them.
+ * something due, `freed` is held by a halt that was lifted, `queued` may take a place in its queue. A workflow that
+ * waits for a later time is none of them.
  */
-export type TakeUpKind = "abandoned" | "due" | "freed";
+export type TakeUpKind = "abandoned" | "due" | "freed" | "queued";
 
 /** An amount that is added to a counter: the tenant's own, or one that all tenants of the ledger share. */
 export interface IndexedCharge {
@@ -106,6 +108,8 @@ export interface AppendIndexes {
   readonly gates?: readonly Gate[];
   /** The holds of the workflow from now on, in place of those that the index has. */
   readonly holds?: readonly Hold[];
+  /** The entry of the workflow in its queue from now on; null if it has none. */
+  readonly queue?: QueueEntry | null;
   /**
    * Keys that other workflows must find, and the action (for a submit key: the intent) they stand for. The first holder
    * stays; an entry with a `unique` key that another workflow holds is refused (`taken`).
@@ -155,11 +159,11 @@ export interface Append {
 /**
  * `clash`: the stream is not at the position that the writer expected; `fenced`: the writer's lease is gone; `missing`:
  * no such workflow; `taken`: another workflow holds a unique key; `spent`: a charge would exceed its ceiling;
- * `halted`: halts of the tenant were set or lifted since the row was decided.
+ * `halted`: halts of the tenant were set or lifted since the row was decided; `full`: no place is free in the queue.
  */
 export type AppendReceipt =
   | { readonly ok: true; readonly position: number; readonly epoch: number | null }
-  | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" | "taken" | "spent" | "halted" };
+  | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" | "taken" | "spent" | "halted" | "full" };
 
 /** A filter of workflows, by what indexes hold. */
 export interface HeadFilter {
@@ -218,10 +222,11 @@ export interface HeadsFound {
   readonly next: HeadPlace | null;
 }
 
-/** A head with how many gates of its workflow are open, whether it is paused, and the halts that hold any of it. */
+/** A head with how many gates of its workflow are open, and what holds it or any of it. */
 export interface ListedHead extends WorkflowHead {
   readonly open_gates: number;
   readonly paused: boolean;
+  readonly queued: boolean;
   readonly held_by: readonly string[];
 }
 
@@ -295,7 +300,7 @@ export interface LedgerLag {
 }
 
 /** A store of turns with its indexes; `ledgerStoreSuite` tests the required behaviour. */
-export interface LedgerStore extends WaitStore, ScheduleIndex {
+export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex {
   /** A name for messages, such as a file's base name. */
   readonly name: string;
   /** Opens the store, creating it if it is not there; called once before anything else. */
@@ -342,9 +347,7 @@ export interface LedgerStore extends WaitStore, ScheduleIndex {
    * that it held before is free. @throws T0_LEDGER_LOCKED if another process lives under this name.
    */
   heartbeat(owner: string, now: number, ttlMs: number): Promise<boolean>;
-  /**
-   * Takes the lease if no owner that is alive at `now` holds it, or if `owner` holds it already; null if another does.
-   */
+  /** Takes the lease unless another owner that is alive at `now` holds it; null then. */
   claim(workflowId: string, owner: string, now: number): Promise<Lease | null>;
   /**
    * Takes workflows that no owner alive at `now` holds and that do not wait for a later time; earliest first. No two
@@ -380,9 +383,7 @@ export interface LedgerStore extends WaitStore, ScheduleIndex {
   countHolds(tenantId?: Id): Promise<readonly HoldCount[]>;
   /** Returns the workflow that holds a key shared between workflows, and what the key stands for. */
   findKey(tenantId: Id, key: string): Promise<{ readonly workflow_id: string; readonly action_id: string } | null>;
-  /**
-   * Returns the counters of a tenant, or (null) those of all, in the order asked; zero for one that was never charged.
-   */
+  /** Returns counters of a tenant, or (null) those of all, in the order asked; zero for one never charged. */
   charges(tenantId: Id | null, counters: readonly string[]): Promise<readonly Charge[]>;
   /** Returns all budget counters of a tenant, by name. */
   chargesOf(tenantId: Id): Promise<readonly { readonly counter: string; readonly amounts: Charge }[]>;

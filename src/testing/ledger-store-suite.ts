@@ -13,6 +13,7 @@ import { addIndexTests } from "./ledger-index-suite.ts";
 import { addLeaseTests } from "./ledger-lease-suite.ts";
 import { addListTests } from "./ledger-list-suite.ts";
 import { addLogTests } from "./ledger-log-suite.ts";
+import { addQueueTests } from "./ledger-queue-suite.ts";
 import { addScheduleTests } from "./ledger-schedule-suite.ts";
 import { judge, type LedgerSuiteRunner, me, type SuiteParts } from "./ledger-suite-parts.ts";
 import { firstTurn, nextTurn, testStream } from "./ledger-turns.ts";
@@ -40,6 +41,7 @@ export function ledgerStoreSuite(suite: LedgerStoreSuite): void {
     addListTests({ test, expect });
     addWaitTests({ test, expect });
     addScheduleTests({ test, expect });
+    addQueueTests({ test, expect });
     addLifeTests({ test, expect });
     if (suite.createTwo !== undefined) addReopenTest(suite, suite.createTwo);
   });

@@ -1,4 +1,4 @@
-/** Samples of what is said about schedules, as schema-samples.ts holds them of the other records. */
+/** Samples of what is said about schedules and queues, as schema-samples.ts holds them of the other records. */
 import type { Sample } from "./schema-samples.ts";
 
 const wf = "wf_01KDVDNA0047C4FEZDQK8YZG0N";
@@ -36,10 +36,16 @@ const view = {
 };
 const entry = { sequence: 7, event_type: "SCHEDULE_SET", at, by: { type: "user", id: 42 }, detail: { definition } };
 
+const ticket = { name: "payments", key: "acme", concurrency: 2, priority: 5 };
+
 /** A sample with one member of another type. */
 const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ...sample, ...wrong } });
 
 export const scheduleSamples: Readonly<Record<string, Sample>> = {
+  QueuePolicy: fields({ ...ticket, key: "{{input.vendor}}" }, { concurrency: 0 }),
+  QueueRequest: fields(ticket, { priority: "high" }),
+  QueueStanding: fields({ ...ticket, place: "waiting", queued_at: at }, { place: "first" }),
+  QueueTicket: fields(ticket, { concurrency: "2" }),
   ScheduleEntry: fields(entry, { sequence: "7" }),
   ScheduleHistory: fields({ schedule: view, history: [entry], next: 7 }, { next: "7" }),
   ScheduleRequest: fields({ ...named, cron: "0 9 * * *", ...chosen }, { every_ms: 5 }),

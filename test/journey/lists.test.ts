@@ -47,6 +47,7 @@ describe("[LED-01] the list of workflows", () => {
       due_at: null,
       open_gates: 1,
       paused: false,
+      queued: false,
       held_by: [],
     });
     expect(listed[2]).toMatchObject({ state: "cancelled", open_gates: 0 });

@@ -10,6 +10,7 @@ const nothing: Standing = {
   headOf: () => undefined,
   holderOf: () => undefined,
   haltsAt: () => 0,
+  lineOf: () => ({ taken: [], waiting: [] }),
   totalOf: () => noCharge,
 };
 

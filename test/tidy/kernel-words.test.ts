@@ -177,7 +177,12 @@ describe("the store", () => {
   });
 
   it("[NOT-04] its records are made of the contract's words alone", () => {
-    const port = ["src/ports/ledger-store.ts", "src/ports/wait-store.ts", "src/ports/schedule-index.ts"];
+    const port = [
+      "src/ports/ledger-store.ts",
+      "src/ports/wait-store.ts",
+      "src/ports/schedule-index.ts",
+      "src/ports/queue-index.ts",
+    ];
     const outside = port
       .flatMap((path) => importsOf(readSource(path)))
       .filter(({ file = "" }) => !file?.startsWith("src/contract/") && !port.includes(file ?? ""));

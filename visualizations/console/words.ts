@@ -41,7 +41,7 @@ export function toneOf(state: string): "good" | "bad" | "wait" | "held" | "busy"
   if (["failed", "rejected", "expired", "in_doubt"].includes(state)) return "bad";
   if (["waiting_for_user", "awaiting_approval", "waiting", "parked", "open", "suspended"].includes(state))
     return "wait";
-  if (state === "paused" || state === "held") return "held";
+  if (state === "paused" || state === "held" || state === "queued") return "held";
   return ["running", "planned", "accepted", "cancelling", "compensating"].includes(state) ? "busy" : "calm";
 }
 

@@ -78,6 +78,11 @@ export interface WorkHeld {
   readonly halt_ids: readonly string[];
 }
 
+/** A workflow that waits in its queue, and how many waited before it then: at most 1000 are counted. */
+export interface WorkflowQueued {
+  readonly ahead: number;
+}
+
 export const workflowEvents = {
   WORKFLOW_STARTED: event<{ readonly round: number }>({
     from: "t4",
@@ -159,6 +164,15 @@ export const workflowEvents = {
   WORKFLOW_PAUSED: event<WorkflowPaused>({ from: "person", to: "workflow", progress: true, transition: "paused" }),
   /** A person ends the pause. */
   WORKFLOW_UNPAUSED: event<WorkflowPaused>({ from: "person", to: "workflow", progress: true, transition: "unpaused" }),
+  /** No place is free in its queue: nothing of it begins until it has one. */
+  WORKFLOW_QUEUED: event<WorkflowQueued>({ from: "t4", to: "workflow", progress: true, transition: "queued" }),
+  /** It has a place in its queue until it ends; `waited_ms` is 0 if one was free at once. */
+  WORKFLOW_ADMITTED: event<{ readonly waited_ms: number }>({
+    from: "t4",
+    to: "workflow",
+    progress: true,
+    transition: "admitted",
+  }),
   /** Halts hold it back: what they concern begins nothing until they are lifted. */
   WORK_HELD: event<WorkHeld>({ from: "t4", to: "workflow", progress: true, transition: "held" }),
   /** No halt holds it back any more. */

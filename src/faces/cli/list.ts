@@ -126,15 +126,17 @@ async function listWorkflows(options: ListOptions, terminal: Terminal): Promise<
   if (total !== undefined) terminal.print(`${workflows.length} of ${total}`);
 }
 
-const describeState = ({ state, paused, held_by }: WorkflowSummary): string =>
-  [state, ...(paused ? ["paused"] : []), ...(held_by.length > 0 ? ["held"] : [])].join(", ");
+const describeState = ({ state, paused, queued, held_by }: WorkflowSummary): string =>
+  [state, ...(paused ? ["paused"] : []), ...(queued ? ["queued"] : []), ...(held_by.length > 0 ? ["held"] : [])].join(
+    ", ",
+  );
 
 const workflowColumns = ({ now }: Terminal): readonly Column<WorkflowSummary>[] => [
   { title: "WORKFLOW", value: (row) => row.workflow_id },
   {
     title: "STATE",
     value: describeState,
-    style: (row) => (row.paused || row.held_by.length > 0 ? "yellow" : styleOfState(row.state)),
+    style: (row) => (row.paused || row.queued || row.held_by.length > 0 ? "yellow" : styleOfState(row.state)),
   },
   { title: "INTENT", value: (row) => row.intent_type, shrinks: true, least: 40 },
   { title: "TITLE", value: (row) => row.title, shrinks: true, least: 20 },

@@ -4,6 +4,7 @@
  */
 import type { ParentLink } from "../../contract/child.ts";
 import type { KernelProgress, WorkflowStateName } from "../../contract/progress.ts";
+import type { QueueStanding } from "../../contract/queue.ts";
 import type { StepState } from "../../contract/step.ts";
 import {
   isWorking,
@@ -38,6 +39,9 @@ const styles: Readonly<Record<WorkflowStateName | StepState, Style>> = {
 
 export const styleOfState = (state: WorkflowStateName | StepState): Style => styles[state];
 
+const describeQueue = ({ name, key, concurrency }: QueueStanding): string =>
+  `waits for a place in the queue ${name}${key === "" ? "" : ` (${key})`}, which has ${concurrency}`;
+
 export function renderWorkflow(state: WorkflowState, look: Look): string {
   const { paint, now } = look;
   const { percent } = state.progress;
@@ -49,6 +53,7 @@ export function renderWorkflow(state: WorkflowState, look: Look): string {
   const parts = [head, indent(showLine(facts))];
   if (state.parent !== null) parts.push(indent(describeParent(state.parent)));
   if (state.paused !== null) parts.push(indent(paint("yellow", showLine(describePause(state.paused)))));
+  if (state.queue?.place === "waiting") parts.push(indent(paint("yellow", showLine(describeQueue(state.queue)))));
   if (state.held_by.length > 0) parts.push(indent(paint("yellow", describeHeld(state.held_by))));
   if (state.steps.length > 0) parts.push("", indent(renderSteps(state.steps, { ...look, columns: look.columns - 2 })));
   for (const outcome of state.outcomes) {

@@ -18,6 +18,8 @@ const foldAgainAfterMs = 1000;
 export class EmbeddedHost implements Host {
   readonly #work: HostWork;
   #stopped = false;
+  /** The looks at the queues that were asked for since the one under way began; 0 if none is. */
+  #looks = 0;
   /** The instant at which the due alarm fires; null when it is not armed. */
   #armedFor: number | null = null;
 
@@ -33,6 +35,7 @@ export class EmbeddedHost implements Host {
     this.#armRecovery();
     await this.#takeUp("abandoned");
     await this.#takeUp("freed");
+    await this.#serveQueues();
     await this.#fireDue();
   }
 
@@ -49,9 +52,24 @@ export class EmbeddedHost implements Host {
     }
   }
 
+  /** Takes up whose turn has come in a queue. Whatever asks for it meanwhile is one further look. */
+  async #serveQueues(): Promise<void> {
+    this.#looks += 1;
+    if (this.#looks > 1) return;
+    try {
+      for (let seen = 0; seen < this.#looks; ) {
+        seen = this.#looks;
+        await this.#takeUp("queued");
+      }
+    } finally {
+      this.#looks = 0;
+    }
+  }
+
   /** Keeps the due time of a parked workflow, and folds a failed one again. */
-  rested({ workflow_id, due_at, lost }: Rested): void {
+  rested({ workflow_id, due_at, lost, queued }: Rested): void {
     if (this.#stopped) return;
+    if (queued) this.#attempt(() => this.#serveQueues(), "queues could not be served")();
     if (lost) this.#foldAgain(workflow_id);
     if (due_at !== null) this.#armBy(this.#ahead(due_at));
   }

@@ -12,6 +12,7 @@ import { type KernelError, type KernelErrorException, raise } from "../../contra
 import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Host, HostWork, Rested } from "../../ports/host.ts";
+import type { TakeUpKind } from "../../ports/ledger-store.ts";
 import type { ReadOptions } from "./index.ts";
 import { registerDrives } from "./register-drives.ts";
 import { DriveSender } from "./send-drives.ts";
@@ -57,7 +58,8 @@ export class RestateHost implements Host {
     this.#sender.post({ workflow_id, key: `${workflow_id}:${sequence}` });
 
   /** Asks for a drive at the due time; a workflow that is due already has a drive, or waits for the sweep. */
-  rested({ workflow_id, due_at }: Rested): void {
+  rested({ workflow_id, due_at, queued }: Rested): void {
+    if (queued && !this.#stopped) this.#serveQueues();
     const delayMs = (due_at ?? 0) - this.#work.clock.now();
     if (due_at === null || delayMs <= 0 || this.#stopped) return;
     this.#sender.post({ workflow_id, key: `${workflow_id}:due:${due_at}`, delayMs });
@@ -99,9 +101,18 @@ export class RestateHost implements Host {
   async #sweep(): Promise<void> {
     if (this.#pauseMs !== null) this.#pauseMs = Math.min(2 * this.#pauseMs, this.#options.sweepMs);
     this.#armSweep(this.#pauseMs ?? this.#options.sweepMs);
-    for (const kind of ["abandoned", "due", "freed"] as const)
-      for (const { workflow_id, updated_at, due_at } of await this.#work.findFree(kind, maxSwept))
-        this.#sender.post({ workflow_id, key: `${workflow_id}:${updated_at}:${due_at ?? ""}:swept` });
+    for (const kind of ["abandoned", "due", "freed", "queued"] as const) await this.#post(kind);
+  }
+
+  async #post(kind: TakeUpKind): Promise<void> {
+    for (const { workflow_id, updated_at, due_at } of await this.#work.findFree(kind, maxSwept))
+      this.#sender.post({ workflow_id, key: `${workflow_id}:${updated_at}:${due_at ?? ""}:swept` });
+  }
+
+  /** Asks for a drive of each workflow whose turn has come in a queue. */
+  #serveQueues(): void {
+    const failed = (error: unknown): void => this.#work.logger.error({ error }, "queues could not be served");
+    this.#post("queued").catch(failed);
   }
 
   #armSweep(inMs: number): void {

@@ -19,9 +19,11 @@ import type { Append, AppendReceipt } from "../../ports/ledger-store.ts";
 import { type Columns, idText, payerOf, toCharge } from "../tables/columns.ts";
 import type { StreamHead } from "../tables/decide-append.ts";
 import { type BatchPlan, planBatch, type Standing, workflowColumns } from "../tables/plan-batch.ts";
+import { lineText } from "../tables/queue-lines.ts";
 import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";
 import { perBatch } from "./position.ts";
 import { firstOf, type Statement, sendAll, type Value } from "./query.ts";
+import { linesOf } from "./read-queues.ts";
 import { requireKnownSchema } from "./schema.ts";
 import { over, type StatementName, statement } from "./statements.ts";
 
@@ -134,6 +136,15 @@ function haltsIn(batch: readonly Append[]): readonly (readonly [tenant: string, 
   return [...places].sort((a, b) => compare(a[0], b[0]));
 }
 
+/** Returns the lines in which the batch takes places, and the number of those who wait that is read of each. */
+function linesIn(batch: readonly Append[]): { readonly names: readonly string[]; readonly most: number } {
+  const taking = batch.flatMap(({ tenant_id, indexes }) =>
+    indexes?.queue?.begins === true ? [{ tenant_id, entry: indexes.queue }] : [],
+  );
+  const most = Math.max(0, ...taking.map(({ entry }) => entry.concurrency)) + batch.length;
+  return { names: taking.map(({ tenant_id, entry }) => lineText(idText(tenant_id), entry.line)), most };
+}
+
 /** The rows that the first round trip has read and locked. */
 interface Found {
   readonly position: number;
@@ -145,12 +156,15 @@ interface Found {
   readonly counters: readonly Columns[];
   /** The newest change of halts of each tenant that begins a call, if there was one. */
   readonly halts: readonly Columns[];
+  /** The lines in which places are taken. */
+  readonly lines: readonly Columns[];
 }
 
 const isLate = ({ streams, keys, position }: Found): boolean =>
   [...streams, ...keys].some((row) => (row["position"] as number) > position);
 
-function toStanding({ position, streams, workflows, keys, counters, halts }: Found): Standing {
+function toStanding({ position, streams, workflows, keys, counters, halts, lines }: Found): Standing {
+  const byName = linesOf(lines);
   const changes = new Map(halts.map((row) => [row["tenant_id"], row["at"] as number]));
   const byId = new Map(workflows.map((row) => [row["workflow_id"], row]));
   const heads = new Map(streams.map((row) => [row["stream"], toStreamHead(row, byId.get(row["stream"]))]));
@@ -160,6 +174,7 @@ function toStanding({ position, streams, workflows, keys, counters, halts }: Fou
     position,
     headOf: (stream) => heads.get(stream),
     holderOf: (tenant, key) => holders.get(`${tenant}\n${key}`),
+    lineOf: (line) => byName.get(line) ?? { taken: [], waiting: [] },
     haltsAt: (tenant) => changes.get(tenant) ?? 0,
     totalOf: (payer, counter) => totals.get(`${payer}\n${counter}`) ?? noCharge,
   };
@@ -196,10 +211,13 @@ async function begin(client: ClientBase, batch: readonly Append[], keys: readonl
   const tenants = haltsIn(batch);
   const names = tenants.map(([tenant]) => tenant);
   const halts = tenants.length === 0 ? [] : [over("lockHalts", tenants), statement("haltsAt", names)];
+  const { names: lines, most } = linesIn(batch);
+  const queues = lines.length === 0 ? [] : [statement("lockLines", lines), statement("readLines", most, lines)];
   const results = await sendAll(client, [
     { text: "BEGIN" },
     ...counting,
     ...halts,
+    ...queues,
     ...asked,
     statement("lockStreams", streams),
     statement("lockWorkflows", streams),
@@ -215,6 +233,7 @@ async function begin(client: ClientBase, batch: readonly Append[], keys: readonl
     streams: heads.rows,
     workflows: workflows.rows,
     halts: halts.length === 0 ? [] : (results[counting.length + 2]?.rows ?? []),
+    lines: lines.length === 0 ? [] : (results[counting.length + halts.length + 2]?.rows ?? []),
     counters: counting.length === 0 ? [] : (results[2]?.rows ?? []),
     keys: held.filter((row) => !own.has(nameOf(row))),
   };
@@ -235,6 +254,7 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
     ["insertHalts", plan.halts],
     ["liftHalts", plan.lifted],
     ["insertHolds", plan.holds.flatMap(({ rows }) => rows)],
+    ["upsertQueueEntries", plan.queueEntries],
     ["upsertGates", plan.gates],
     ["deleteGates", plan.closedGates],
     [
@@ -266,6 +286,7 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
   ];
   const held = plan.holds.map(({ workflow_id }) => workflow_id);
   return [
+    ...(plan.endedEntries.length === 0 ? [] : [statement("deleteQueueEntries", plan.endedEntries)]),
     ...(held.length === 0 ? [] : [statement("deleteHolds", held)]),
     ...writes.filter(([, rows]) => rows.length > 0).map(([name, rows]) => over(name, rows)),
   ];

@@ -38,6 +38,11 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
     "SELECT tenant_id, thread_id, key, position, ordinal, record FROM memory",
   ],
   [
+    "queue_entries",
+    ["workflow_id"],
+    "SELECT workflow_id, tenant_id, line, place, rank, since, concurrency FROM queue_entries",
+  ],
+  [
     "received_events",
     ["tenant_id", "event_id"],
     "SELECT tenant_id, event_id, name, key, record, expires_at, position, taken_by FROM received_events",

@@ -13,6 +13,7 @@ import type { LedgerStore, TakenUp } from "../../ports/ledger-store.ts";
 import { readableHead } from "../tables/columns.ts";
 import { ledgerFailure } from "./failure.ts";
 import { firstOf, type Runner, rowsOf } from "./query.ts";
+import { findQueued } from "./read-queues.ts";
 import { plainHead } from "./read-records.ts";
 import { statement } from "./statements.ts";
 import type { Run } from "./store.ts";
@@ -73,8 +74,11 @@ export function createOwners({ read, write }: Run, entered: () => Entered): Owni
     takeUp: (kind, owner, now, limit) =>
       read("takeUp", async (on) => {
         await freeGone(on, putRight(now), entered());
-        const take = takes[kind];
-        const rows = await rowsOf(on, statement(take, owner, now, limit));
+        const take =
+          kind === "queued"
+            ? statement("takeQueued", owner, await findQueued(on, limit))
+            : statement(takes[kind], owner, now, limit);
+        const rows = await rowsOf(on, take);
         return rows
           .flatMap((row) => readableHead(() => plainHead(row)))
           .map(takenUp)

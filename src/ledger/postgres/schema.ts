@@ -16,7 +16,7 @@ import { columnOf, scalar } from "./query.ts";
 const id = 'text COLLATE "C"';
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 11;
+export const schemaVersion = 12;
 
 // Queries in statements.ts repeat the expressions and conditions of indexes word for word, or Postgres would not use
 // them. Tables whose rows are changed often leave room for it on a page.
@@ -118,6 +118,18 @@ const tables = `
   CREATE INDEX halts_changed ON halts (tenant_id, position);
 
   -- digest: an index takes no key of more than some kB.
+  -- The workflows that wait in a queue (place 'waiting') or have a place in it ('taken'). A lower rank comes first.
+  CREATE TABLE queue_entries (
+    workflow_id ${id} PRIMARY KEY,
+    tenant_id ${id} NOT NULL,
+    line ${id} NOT NULL,
+    place ${id} NOT NULL,
+    rank bigint NOT NULL,
+    since float8 NOT NULL,
+    concurrency bigint NOT NULL
+  ) WITH (fillfactor = 60);
+  CREATE INDEX queue_lines ON queue_entries (line, place, rank, since, workflow_id);
+
   CREATE TABLE keys (
     tenant_id ${id} NOT NULL,
     digest ${id} NOT NULL,

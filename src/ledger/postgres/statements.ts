@@ -9,6 +9,7 @@
 import { nameOfSession } from "./connect.ts";
 import { horizon, ownPosition } from "./position.ts";
 import type { Statement, Value } from "./query.ts";
+import { queueStatements } from "./queue-statements.ts";
 
 const turn = "stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash";
 
@@ -125,6 +126,7 @@ const texts = {
     WHERE halts.halt_id = given.halt_id`,
   deleteHolds: "DELETE FROM holds WHERE workflow_id = ANY($1)",
   insertHolds: insertInto("holds", "workflow_id text, step_id text, holder text, tenant_id text"),
+  ...queueStatements(insertInto),
   upsertGates: insertInto(
     "gates",
     "workflow_id text, gate_id text, tenant_id text, record text, operator text, due_at float8, listed text",

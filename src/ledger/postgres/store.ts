@@ -20,6 +20,7 @@ import { isAway, ledgerFailure, toLedgerFailure } from "./failure.ts";
 import { createOwners, type Entered } from "./owners.ts";
 import { channelOf, Presence } from "./presence.ts";
 import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
+import { createQueueReads } from "./read-queues.ts";
 import { createHeadReads, createRecordReads } from "./read-records.ts";
 import { createScheduleReads } from "./read-schedules.ts";
 import { createWaitReads } from "./read-waits.ts";
@@ -69,6 +70,7 @@ export function createStore(options: ConnectOptions): PostgresLedger {
     ...createRecordReads(session),
     ...createWaitReads(session),
     ...createScheduleReads(session),
+    ...createQueueReads(session),
     sessions: createSessionTable(session),
     deliveries: createDeliveryTable(session),
   };

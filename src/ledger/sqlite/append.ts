@@ -10,6 +10,7 @@ import type { Append, AppendReceipt } from "../../ports/ledger-store.ts";
 import { type Columns, toCharge } from "../tables/columns.ts";
 import type { StreamHead } from "../tables/decide-append.ts";
 import { type BatchPlan, planBatch, type Standing, type WorkflowChange } from "../tables/plan-batch.ts";
+import { readLine } from "./read-queues.ts";
 import { type Connection, positionOf, writeAll } from "./transaction.ts";
 
 export function appendBatch(connection: Connection, batch: readonly Append[]): readonly AppendReceipt[] {
@@ -34,6 +35,7 @@ function readStanding(connection: Connection): Standing {
     position: positionOf(connection) + 1,
     headOf: (stream) => readHead(connection, stream),
     holderOf: (tenant, key) => statements.findKey.get(tenant, key)?.["workflow_id"] as string | undefined,
+    lineOf: (line, most) => readLine(connection, line, most),
     haltsAt: (tenant) => statements.haltsAt.get(tenant)?.["at"] as number,
     totalOf: (payer, counter) => {
       const name = `${payer}\n${counter}`;
@@ -75,6 +77,8 @@ function writePlan({ statements, heads }: Connection, plan: BatchPlan, standing:
     statements.deleteHolds.run(workflow_id);
     for (const row of rows) statements.insertHold.run(...row);
   }
+  for (const row of plan.queueEntries) statements.upsertQueueEntry.run(...row);
+  for (const id of plan.endedEntries) statements.deleteQueueEntry.run(id);
   for (const row of plan.gates) statements.upsertGate.run(...row);
   for (const row of plan.closedGates) statements.deleteGate.run(...row);
   for (const row of plan.keys) statements.insertKey.run(...row);

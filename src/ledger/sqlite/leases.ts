@@ -9,9 +9,10 @@
  * 3.  A name belongs to one process: another gets it when that one is gone.
  */
 import type { Lease, TakenUp, TakeUpKind } from "../../ports/ledger-store.ts";
-import { readableHead, toHead } from "../tables/columns.ts";
+import { type Columns, readableHead, toHead } from "../tables/columns.ts";
 import { ledgerFailure } from "./failure.ts";
 import { isOver } from "./process-mark.ts";
+import { findQueued } from "./read-queues.ts";
 import { type Connection, writeAll } from "./transaction.ts";
 
 export interface Beat {
@@ -60,16 +61,32 @@ export interface TakeUpRequest {
   readonly limit: number;
 }
 
-const takes = { due: "takeDue", abandoned: "takeAbandoned", freed: "takeFreed" } as const;
+type Taking = (connection: Connection, request: TakeUpRequest) => readonly Columns[];
+
+const taking =
+  (name: "takeDue" | "takeAbandoned" | "takeFreed"): Taking =>
+  ({ statements }, { owner, now, limit }) =>
+    statements[name].all(owner, now, limit);
+
+const takes: Readonly<Record<TakeUpKind, Taking>> = {
+  due: taking("takeDue"),
+  abandoned: taking("takeAbandoned"),
+  freed: taking("takeFreed"),
+  queued: (connection, { owner, limit }) =>
+    connection.statements.takeQueued.all(owner, JSON.stringify(findQueued(connection, limit))),
+};
+
+const isAnyQueued = ({ statements }: Connection): boolean => statements.isAnyQueued.get()?.["found"] === 1;
 
 /** Takes up workflows; writes nothing if there is none to take. */
-export function takeUp(connection: Connection, { kind, owner, now, limit }: TakeUpRequest): readonly TakenUp[] {
+export function takeUp(connection: Connection, request: TakeUpRequest): readonly TakenUp[] {
   const { statements, heads } = connection;
-  if (statements.anyToTake.get(now, now)?.["found"] === 0) return [];
-  const take = statements[takes[kind]];
+  const { kind, owner, now } = request;
+  const isAny = kind === "queued" ? isAnyQueued(connection) : statements.anyToTake.get(now, now)?.["found"] === 1;
+  if (!isAny) return [];
   const rows = writeAll(connection, () => {
     freeGone(connection, now);
-    const taken = take.all(owner, now, limit);
+    const taken = takes[kind](connection, request);
     for (const row of taken) heads.forget(row["workflow_id"] as string);
     return taken;
   });

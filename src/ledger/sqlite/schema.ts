@@ -14,7 +14,7 @@ import { type FailurePlace, ledgerFailure } from "./failure.ts";
 export const applicationId = 0x4353474e;
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 11;
+export const schemaVersion = 12;
 
 // Times are REAL so that an injected clock may have fractions of a millisecond. Queries in statements.ts repeat the
 // expressions and conditions of indexes word for word, or SQLite would not use them.
@@ -116,6 +116,18 @@ const tables = `
     lifted INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX halts_changed ON halts (tenant_id, position);
+
+  -- The workflows that wait in a queue (place 'waiting') or have a place in it ('taken'). A lower rank comes first.
+  CREATE TABLE queue_entries (
+    workflow_id TEXT PRIMARY KEY,
+    tenant_id TEXT NOT NULL,
+    line TEXT NOT NULL,
+    place TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    since REAL NOT NULL,
+    concurrency INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX queue_lines ON queue_entries (line, place, rank, since, workflow_id);
 
   CREATE TABLE keys (
     tenant_id TEXT NOT NULL,

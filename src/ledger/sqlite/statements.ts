@@ -107,6 +107,32 @@ const texts = {
   deleteHolds: "DELETE FROM holds WHERE workflow_id = ?",
   insertHold: "INSERT INTO holds (workflow_id, step_id, holder, tenant_id) VALUES (?, ?, ?, ?)",
 
+  upsertQueueEntry: `
+    INSERT INTO queue_entries (workflow_id, tenant_id, line, place, rank, since, concurrency)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET line = excluded.line, place = excluded.place, rank = excluded.rank,
+      since = excluded.since, concurrency = excluded.concurrency`,
+  isAnyQueued: "SELECT EXISTS (SELECT 1 FROM queue_entries WHERE place = 'waiting') AS found",
+  deleteQueueEntry: "DELETE FROM queue_entries WHERE workflow_id = ?",
+  // One line after the other, without a look at those who wait in it.
+  queueLines: `
+    WITH RECURSIVE found (line) AS (
+      SELECT min(line) FROM queue_entries WHERE place = 'waiting'
+      UNION ALL SELECT (SELECT min(line) FROM queue_entries WHERE place = 'waiting' AND line > found.line)
+      FROM found WHERE found.line IS NOT NULL)
+    SELECT line FROM found WHERE line IS NOT NULL`,
+  lineTaken: "SELECT workflow_id FROM queue_entries WHERE line = ? AND place = 'taken'",
+  lineWaiting: `
+    SELECT workflow_id, rank, since, concurrency FROM queue_entries WHERE line = ? AND place = 'waiting'
+    ORDER BY rank, since, workflow_id LIMIT ?`,
+  lineAhead: `
+    SELECT count(*) AS n FROM (
+      SELECT 1 FROM queue_entries WHERE line = ? AND place = 'waiting' AND (rank, since, workflow_id) < (?, ?, ?)
+      LIMIT ?)`,
+  takeQueued: `
+    UPDATE workflows SET owner = ?1, epoch = epoch + 1
+    WHERE ${free} AND workflow_id IN (SELECT value FROM json_each(?2)) RETURNING *`,
+
   countHolds: `
     SELECT holder, count(*) FILTER (WHERE step_id = '') AS workflows, count(*) FILTER (WHERE step_id <> '') AS steps
     FROM holds WHERE tenant_id = coalesce(?1, tenant_id) GROUP BY holder ORDER BY holder`,

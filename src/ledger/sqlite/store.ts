@@ -18,6 +18,7 @@ import { isUnwritable, ledgerFailure, ledgerName, toLedgerFailure } from "./fail
 import { claimLease, heartbeatOwner, releaseLease, takeUp } from "./leases.ts";
 import { markProcess } from "./process-mark.ts";
 import { countGates, countHeads, defineSearch, listGates, listHeads, readHeads, searchHeads } from "./read-lists.ts";
+import { createQueueReads } from "./read-queues.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
 import { createScheduleReads } from "./read-schedules.ts";
 import { readTurn } from "./read-turns.ts";
@@ -49,6 +50,7 @@ export function createStore(path: string, connect: Connect): SqliteLedger {
     ...createRecordIndexes(run),
     ...createWaitReads(run),
     ...createScheduleReads(run),
+    ...createQueueReads(run),
     sessions: createSessionTable(run),
     deliveries: createDeliveryTable(run),
   };

@@ -114,6 +114,7 @@ export const toListedHead = (columns: Columns): ListedHead => ({
   open_gates: columns["open_gates"] as number,
   // SQLite has no truth values.
   paused: Boolean(columns["paused"]),
+  queued: Boolean(columns["queued"]),
   held_by: parseCell<readonly string[]>(columns["held_by"] ?? "[]", "held_by"),
 });
 

@@ -110,9 +110,14 @@ function isOfOneTenant({ tenant_id, row }: Append, { create, gates, memory, docu
 function needsWorkflow({ lease, claim, indexes }: Append): boolean {
   if (lease !== undefined || claim !== undefined) return true;
   if (indexes === undefined) return false;
-  const { state, percent, due_at, release, holds } = indexes;
+  const { state, percent, due_at, release, holds, queue } = indexes;
   return (
-    holds !== undefined || state !== undefined || percent !== undefined || due_at !== undefined || release === true
+    queue != null ||
+    holds !== undefined ||
+    state !== undefined ||
+    percent !== undefined ||
+    due_at !== undefined ||
+    release === true
   );
 }
 

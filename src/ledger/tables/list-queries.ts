@@ -62,13 +62,16 @@ const openGates = "(SELECT count(*) FROM gates AS g WHERE g.workflow_id = w.work
 
 const paused = `EXISTS (SELECT 1 FROM holds AS h WHERE h.workflow_id = w.workflow_id AND h.holder = '${heldByPause}')`;
 
+const queued = `EXISTS (
+  SELECT 1 FROM queue_entries AS q WHERE q.workflow_id = w.workflow_id AND q.place = 'waiting')`;
+
 /** In the words of SQLite; another store replaces them. */
 export const listOfHalts = "json_group_array(DISTINCT h.holder)";
 const heldBy = `
   (SELECT ${listOfHalts} FROM holds AS h WHERE h.workflow_id = w.workflow_id
     AND h.holder <> '${heldByPause}') AS held_by`;
 
-export const listedColumns = `w.*, ${openGates}, ${paused} AS paused, ${heldBy}`;
+export const listedColumns = `w.*, ${openGates}, ${paused} AS paused, ${queued} AS queued, ${heldBy}`;
 
 /**
  * Returns the query of a page. Each of several states is read off the index by itself; the newest of all form the page.

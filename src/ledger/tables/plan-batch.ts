@@ -21,6 +21,7 @@ import {
   type StreamHead,
   type Workflow,
 } from "./decide-append.ts";
+import { type LineReader, PlannedQueues } from "./plan-queues.ts";
 import { PlannedSchedules } from "./plan-schedules.ts";
 
 /** The state of the tables before the batch. */
@@ -34,6 +35,7 @@ export interface Standing {
   readonly totalOf: (payer: string, counter: string) => Charge;
   /** Returns the position of a tenant's newest change of halts; 0 before the first. */
   readonly haltsAt: (tenant: string) => number;
+  readonly lineOf: LineReader;
 }
 
 export type Cell = string | number | null;
@@ -66,6 +68,10 @@ export interface BatchPlan {
   readonly gates: readonly Row[];
   /** The workflows whose holds are written anew, with the columns workflow_id, step_id, holder, tenant_id. */
   readonly holds: readonly { readonly workflow_id: string; readonly rows: readonly Row[] }[];
+  /** workflow_id, tenant_id, line, place, rank, since, concurrency */
+  readonly queueEntries: readonly Row[];
+  /** The workflows that leave their queues. */
+  readonly endedEntries: readonly string[];
   /** workflow_id, gate_id */
   readonly closedGates: readonly Row[];
   /** tenant_id, key, workflow_id, action_id. A key that is held already stays with its holder. */
@@ -150,6 +156,7 @@ class Planning {
   readonly #memory = new Map<string, BatchPlan["memory"][number]>();
   readonly #documents = new Map<string, BatchPlan["documents"][number]>();
   readonly #schedules = new PlannedSchedules();
+  readonly #queues = new PlannedQueues();
   readonly #counters = new Map<string, BatchPlan["counters"][number]>();
   readonly #waits = new Map<string, { readonly place: Row; readonly rest: Row | null }>();
   readonly #events = new Map<string, Row>();
@@ -182,6 +189,7 @@ class Planning {
       counters: sorted(this.#counters),
       ...this.#plannedWaits(),
       ...this.#schedules.rows(),
+      ...this.#queues.rows(),
     };
   }
 
@@ -194,6 +202,7 @@ class Planning {
       refuseAppend(entry, tenant, before) ??
       refuseKeys(entry, (key) => this.#holderOf(tenant, JSON.stringify(key))) ??
       refuseHalted(entry, () => this.#haltsAt.get(tenant) ?? this.#standing.haltsAt(tenant)) ??
+      this.#queues.refuse(entry, tenant, this.#standing.lineOf) ??
       refuseCharges(entry, tenant, (payer, counter) => this.#totalOf(payer, counter));
     if (refusal !== null) return refusal;
     const position = this.#standing.position + this.#turns.length;
@@ -203,6 +212,7 @@ class Planning {
     const isNew = this.#streams.get(stream)?.isNew ?? before === undefined;
     this.#streams.set(stream, { stream, head: { last: last_sequence, hash, tenant, workflow }, position, isNew });
     if (indexes !== undefined) this.#writeIndexes({ stream, tenant, position, indexes });
+    this.#queues.take(entry);
     for (const change of indexes?.schedules ?? []) this.#schedules.take(entry, tenant, change);
     if (workflow !== null && workflow.thread !== null) this.#touch(tenant, workflow.thread, position);
     return { ok: true, position, epoch: claim === undefined ? null : (workflow?.epoch ?? null) };

@@ -9,15 +9,16 @@ import type { NormalizeQuestion } from "../../contract/messages/t1.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { readStably, readWith, type SchemaReading } from "../../contract/schema-reading.ts";
 import type { Registry } from "../../engine/actors/registry.ts";
+import { chooseQueue } from "./choose-queue.ts";
 
 const ref = moduleRef(1, "normalizer", "normalize");
 
 /**
  * Normalises a request. @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT, T1_NORMALIZE_INPUTS_INVALID,
- * T1_CLASSIFY_LOW_CONFIDENCE.
+ * T1_QUEUE_INVALID, T1_CLASSIFY_LOW_CONFIDENCE.
  */
 export function normalizeIntent(registry: Registry, question: NormalizeQuestion): Intent {
-  const { request, perceived, intent_id, regenerated_from, schedule } = question;
+  const { request, perceived, intent_id, regenerated_from, schedule, parent } = question;
   const wanted = request.intent_hint?.intent_type ?? perceived?.intent_type ?? null;
   if (wanted === null)
     raise(
@@ -30,6 +31,7 @@ export function normalizeIntent(registry: Registry, question: NormalizeQuestion)
   // A linked workflow begins with the inputs of the one before, which were parsed when that one was submitted.
   const inputs = regenerated_from === null ? readInputs(capability, given) : given;
   const { principal, scope, constraints, context_refs, source, input } = request;
+  const queue = chooseQueue({ capability, inputs, wanted: request.queue, parent });
   return {
     intent_id,
     type,
@@ -45,6 +47,7 @@ export function normalizeIntent(registry: Registry, question: NormalizeQuestion)
     text: input.text,
     source,
     ...(schedule !== undefined && { schedule }),
+    ...(queue !== undefined && { queue }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The RequestTrace and the views of a workflow, computed from the folded record. */
 
 import type { KernelProgress } from "../../contract/progress.ts";
+import type { QueueStanding } from "../../contract/queue.ts";
 import { tracePreview } from "../../contract/step.ts";
 import type { RequestTrace, StepTrace } from "../../contract/trace.ts";
 import {
@@ -59,6 +60,7 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   status: record.status,
   paused: record.paused,
   held_by: record.held ?? [],
+  queue: standingOf(record),
   error: record.error,
   regenerated_from: record.regenerated_from,
   parent: record.parent,
@@ -75,6 +77,9 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   response: { status: record.status, text: record.text || (record.plan?.direct_response ?? "") },
   warnings: [...record.warnings],
 });
+
+const standingOf = ({ intent: { queue }, place, queued_at }: WorkflowRecord): QueueStanding | null =>
+  queue === undefined ? null : { ...queue, place, queued_at };
 
 const viewStep = (of: WorkflowRecord, record: StepRecord): StepView => ({
   step_id: record.step.step_id,

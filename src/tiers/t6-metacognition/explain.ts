@@ -91,6 +91,10 @@ const lines: EventReaders<string> = {
   WORKFLOW_PAUSED: ({ reason, principal: { type, id } }) =>
     `${type} ${id} paused the workflow: ${reason}; nothing begins until it is resumed`,
   WORKFLOW_UNPAUSED: ({ reason, principal: { type, id } }) => `${type} ${id} resumed the workflow: ${reason}`,
+  WORKFLOW_QUEUED: ({ ahead }) =>
+    `no place was free in its queue, in which ${ahead} waited before it: nothing began until it had one`,
+  WORKFLOW_ADMITTED: ({ waited_ms }) =>
+    `it took a place in its queue${waited_ms === 0 ? " at once" : `, after it had waited ${waited_ms / 1000} s`}`,
   WORK_HELD: ({ halt_ids }, { step_id }) =>
     `${step_id === null ? "the workflow" : `step ${step_id}`} was held by ${listed(halt_ids)} until lifted`,
   WORK_RELEASED: (_released, { step_id }) =>

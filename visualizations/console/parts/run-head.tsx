@@ -35,6 +35,7 @@ export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
       <p class="chips">
         <State state={state} />
         {paused !== null && <State state="paused" />}
+        {run.queue?.place === "waiting" && <State state="queued" />}
         {isHeld(run) && <State state="held" />}
         <span>{progress.percent} %</span>
         {titleOf(run) !== intent.type && <code>{intent.type}</code>}

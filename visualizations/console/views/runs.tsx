@@ -149,6 +149,7 @@ const RunTable = ({ runs }: { readonly runs: readonly WorkflowSummary[] }) => (
             </td>
             <td>
               <State state={run.state} /> {run.paused && <State state="paused" />}{" "}
+              {run.queued && <State state="queued" />}
               {run.held_by.length > 0 && <State state="held" />}
             </td>
             <td>{run.progress.percent} %</td>

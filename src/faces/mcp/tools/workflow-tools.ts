@@ -132,6 +132,7 @@ const Submission = z.strictObject({
   constraints: SubmitRequest.shape.constraints,
   start_at: SubmitRequest.shape.start_at,
   delay_ms: SubmitRequest.shape.delay_ms,
+  queue: SubmitRequest.shape.queue,
 });
 
 /** Gives the workflow's id. @throws KernelErrorException as `submit` does. */

@@ -124,6 +124,7 @@ const hostAnswers: HostAnswers = {
   order_children: (of, at) => at.services.children.orderAll(at, of),
   find_child: ({ step_id }, at) => at.services.children.find(at, step_id),
   child_end: ({ child }, { services }) => services.children.endOf(child),
+  queue_place: (_of, { run, services }) => services.queuePlace(run.log.record),
   has_no_parent: (_of, { run, services }) =>
     run.log.record.parent === null ? false : services.children.hasNoParent(run.log.record.parent),
 };

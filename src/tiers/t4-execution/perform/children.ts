@@ -14,6 +14,7 @@ import { submissionKey } from "../../../contract/intent.ts";
 import type { Json } from "../../../contract/json.ts";
 import { t0 } from "../../../contract/messages/t0.ts";
 import { addMoney } from "../../../contract/money.ts";
+import { lineOf } from "../../../contract/queue.ts";
 import { isCancelled, isTerminal, stepsOf, type WorkflowRecord } from "../../../contract/workflow.ts";
 import { askTier } from "../../../engine/actors/ask-tier.ts";
 import type { Runtime } from "../../../engine/actors/runtime.ts";
@@ -186,6 +187,12 @@ async function untilAnswered<T>({ runtime, services, signal }: Asking, work: () 
   }
 }
 
+/** Returns the lines in which a workflow works in a place, its own or that of one above it. */
+function linesOf({ intent: { queue }, parent }: WorkflowRecord): readonly string[] {
+  const above = parent === null || parent.detached === true ? [] : (parent.lines ?? []);
+  return queue === undefined ? above : [...above, lineOf(queue)];
+}
+
 /** Submits the child on behalf of the principal of its parent, with the parent's scope, thread and constraints. */
 function submitChild(at: Asking, step_id: string, { intent, inputs, detached }: ChildStart) {
   const { run, runtime, parentId } = at;
@@ -193,6 +200,7 @@ function submitChild(at: Asking, step_id: string, { intent, inputs, detached }: 
   const { actor, scope, constraints, context_refs, source } = record.intent;
   const { document_ids, ...refs } = context_refs;
   const { approval } = stepOf(run, step_id).step;
+  const lines = linesOf(record);
   const request = {
     source,
     tenant_id: record.tenant_id,
@@ -215,6 +223,7 @@ function submitChild(at: Asking, step_id: string, { intent, inputs, detached }: 
     spent: record.spent,
     ...(detached && { detached: true as const }),
     ...(approval !== undefined && { approval }),
+    ...(lines.length > 0 && { lines }),
   };
   const { correlation_id, requesters } = record;
   const by = { source: childRef, traceId: correlation_id, parentId };

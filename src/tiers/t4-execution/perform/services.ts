@@ -2,11 +2,12 @@
  * The services of performing: the outside of a workflow, as the kernel's options and store supply it, and its mailbox.
  */
 import type { Outcome } from "../../../contract/outcome.ts";
+import type { WorkflowRecord } from "../../../contract/workflow.ts";
 import type { Runtime } from "../../../engine/actors/runtime.ts";
 import type { Timers } from "../../../engine/actors/timers.ts";
 import { callWithin } from "../../../engine/actors/within.ts";
 import type { Security } from "../../../ports/perception.ts";
-import type { FoundEvent, HostQuestions, SharedKey } from "../decide/run/intention.ts";
+import type { FoundEvent, HostQuestions, QueuePlace, SharedKey } from "../decide/run/intention.ts";
 import { oodaRef, type Run } from "../decide/run/run.ts";
 import type { Children } from "./children.ts";
 
@@ -33,6 +34,8 @@ export interface Services {
   }) => Promise<SharedKey>;
   /** Finds an event from outside that a step may take, among those that the tenant received. */
   readonly findEvent: (question: EventSearch) => Promise<FoundEvent>;
+  /** Returns how a workflow stands in its queue. */
+  readonly queuePlace: (record: WorkflowRecord) => Promise<QueuePlace>;
   /** The connections between children and their parents. */
   readonly children: Children;
   /** Returns the newest draft that a step made in the workflow whose work is done again. */

@@ -31,6 +31,7 @@ import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.t
 import { pauseWorkflow, resumeWorkflow } from "./pause-workflow.ts";
 import { planWorkflow } from "./plan-workflow.ts";
 import { restartWorkflow } from "./restart-workflow.ts";
+import { takePlace } from "./take-place.ts";
 import { mayGoOn, startPlan, workPlan } from "./work-plan.ts";
 
 /** Returns the input to decide. An answer to a forgotten question only wakes the workflow. */
@@ -190,6 +191,7 @@ function goOn(run: Run): void {
   if (run.log.record.state === "accepted" && !hasParent(run)) return;
   // A workflow that is held back begins nothing. The deadlines of its open gates still hold.
   if (run.asleep) expireGates(run);
+  else if (!takePlace(run)) return;
   if (!initialize(run)) return;
   if (run.log.record.gates.size > 0 && !lookAtGates(run)) return;
   for (let plans = run.log.record.plan === null; ; plans = true) {

@@ -128,6 +128,8 @@ export interface HostQuestions {
     /** The children and the steps that the order has reached. */
     readonly answer: OrderedChildren;
   };
+  /** Whether a place is free in the workflow's queue, and how many wait before it. */
+  readonly queue_place: { readonly of: object; readonly answer: QueuePlace };
   /** The child that a step has started, or null; the question starts none. */
   readonly find_child: {
     readonly of: { readonly step_id: string };
@@ -139,6 +141,12 @@ export interface HostQuestions {
 export interface OrderedChildren {
   readonly children: readonly string[];
   readonly steps: readonly string[];
+}
+
+/** Whether a workflow may take a place in its queue now, and how many wait before it. */
+export interface QueuePlace {
+  readonly isFree: boolean;
+  readonly ahead: number;
 }
 
 /** The work that a step gives to its child. */

@@ -8,7 +8,7 @@
  */
 import type { Json } from "../../../../contract/json.ts";
 import type { SchemaReading } from "../../../../contract/schema-reading.ts";
-import type { FoundEvent, OrderedChildren, Question } from "./intention.ts";
+import type { FoundEvent, OrderedChildren, Question, QueuePlace } from "./intention.ts";
 
 export type QuestionOf<A extends Question["ask"]> = Extract<Question, { readonly ask: A }>;
 
@@ -64,6 +64,11 @@ const checked: Recording<QuestionOf<"check">, { readonly ok: boolean } | null> =
 const foundEvent: Recording<QuestionOf<"find_event">, FoundEvent> = {
   usual: () => ({ event: null, passed: [] }),
   isUsual: ({ event, passed }) => event === null && passed.length === 0,
+};
+
+const queuePlace: Recording<QuestionOf<"queue_place">, QueuePlace> = {
+  usual: () => ({ isFree: true, ahead: 0 }),
+  isUsual: ({ isFree, ahead }) => isFree && ahead === 0,
 };
 
 const checkedOutcome: Recording<QuestionOf<"check_outcome">, string | null> = {
@@ -124,6 +129,7 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
   find_child: {},
   order_children: orderedChildren,
   child_end: { usual: () => null, isUsual: (answer) => answer === null },
+  queue_place: queuePlace,
   has_no_parent: { usual: () => false, isUsual: (answer) => answer === false },
 };
 

@@ -1,0 +1,87 @@
+/**
+ * Queues: how many workflows of a kind run at a time, and in which order the others wait for a place.
+ *
+ * 1.  A queue belongs to a tenant. Its name and its key together are one line: `{ name: "Shop.Refund", key: "acme" }`.
+ * 2.  A workflow takes a place when its work begins and keeps it until it has ended, whatever it waits for meanwhile.
+ */
+import { z } from "zod";
+
+const QueueName = z.string().min(1).max(256);
+const QueueKey = z.string().max(512);
+const Concurrency = z.int().min(1).max(100_000);
+const Priority = z.int().min(-1_000_000).max(1_000_000);
+
+const hole = /\{\{\s*input((?:\.[A-Za-z0-9_-]+)+)\s*\}\}/g;
+
+/** The queue that a capability names for its workflows. */
+export const QueuePolicy = z.strictObject({
+  /** The name; the intent type by default. Capabilities that name one queue share its places. */
+  name: QueueName.optional(),
+  /** A text with parts of the inputs, such as `{{input.vendor}}`: each value has places of its own. */
+  key: QueueKey.refine((key) => !key.replaceAll(hole, "").includes("{{"), {
+    error: "must name inputs as {{input.vendor}} does",
+  }).default(""),
+  /** The number of workflows that have begun and not ended, at most. */
+  concurrency: Concurrency,
+  /** Those of a higher priority go first; among equals, those who came first. */
+  priority: Priority.default(0),
+});
+export type QueuePolicy = z.infer<typeof QueuePolicy>;
+
+/**
+ * The queue that a request names. Where the capability names one, the request may give the priority alone; otherwise it
+ * names the queue and its concurrency.
+ */
+export const QueueRequest = z.strictObject({
+  name: QueueName.optional(),
+  key: QueueKey.optional(),
+  concurrency: Concurrency.optional(),
+  priority: Priority.optional(),
+});
+export type QueueRequest = z.infer<typeof QueueRequest>;
+
+/** The queue of a workflow, as its request left it. */
+export const QueueTicket = z.object({
+  /** The name of the queue. */
+  name: z.string(),
+  /** The key within the queue; empty if it has none. */
+  key: z.string(),
+  /** The number of workflows of this name and key that have begun and not ended, at most. */
+  concurrency: z.int(),
+  /** Those of a higher priority go first. */
+  priority: z.int(),
+});
+export type QueueTicket = z.infer<typeof QueueTicket>;
+
+/** The standing of a workflow in its queue. */
+export const QueueStanding = z
+  .object({
+    ...QueueTicket.shape,
+    /** `waiting` for a place, or `taken` one; null before it has asked for one, and once it has ended. */
+    place: z.enum(["waiting", "taken"]).nullable(),
+    /** The ISO instant since which it waits; null if it does not. */
+    queued_at: z.string().nullable(),
+  })
+  .readonly();
+export type QueueStanding = z.infer<typeof QueueStanding>;
+
+/** Returns the text of a queue and its key, which is another for any other queue or key. */
+export const lineOf = ({ name, key }: Pick<QueueTicket, "name" | "key">): string => JSON.stringify([name, key]);
+
+/** Returns the key that a template gives with these inputs; null if an input is no text, number or truth value. */
+export function fillKey(template: string, inputs: unknown): string | null {
+  let isWhole = true;
+  const key = template.replaceAll(hole, (_hole, path: string) => {
+    const value = path
+      .slice(1)
+      .split(".")
+      .reduce<unknown>((at, name) => (isOwn(at, name) ? (at as Record<string, unknown>)[name] : undefined), inputs);
+    isWhole &&= ["string", "number", "boolean"].includes(typeof value);
+    return String(value);
+  });
+  return isWhole && key.length <= maxKeyChars ? key : null;
+}
+
+const isOwn = (at: unknown, name: string): boolean => typeof at === "object" && at !== null && Object.hasOwn(at, name);
+
+const maxKeyChars = 512;

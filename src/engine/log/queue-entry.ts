@@ -1,0 +1,24 @@
+/** The entry of a workflow in its queue, derived from its record. */
+import { lineOf } from "../../contract/queue.ts";
+import type { WorkflowRecord } from "../../contract/workflow.ts";
+import type { QueueEntry } from "../../ports/queue-index.ts";
+
+/** Returns the entry that a workflow has, or would have while it waits for a place; null if it needs none. */
+export function queueEntryOf({ intent: { queue }, ...record }: WorkflowRecord): QueueEntry | null {
+  if (queue === undefined) return null;
+  const { place, run_began_at, start_at } = record;
+  const { priority, concurrency } = queue;
+  const since = Math.max(Date.parse(run_began_at), start_at === null ? 0 : Date.parse(start_at));
+  return { line: lineOf(queue), place: place ?? "waiting", priority, since, concurrency };
+}
+
+/**
+ * Returns the entry that the index holds of a workflow. One that waits and that a person or a halt holds back leaves
+ * its line, so that it keeps nobody waiting; it comes back to where it was.
+ */
+export function indexedEntryOf(record: WorkflowRecord, begins: boolean): QueueEntry | null {
+  const { place, paused, held } = record;
+  const isIn = place === "taken" || (place === "waiting" && paused === null && held === null);
+  const entry = isIn ? queueEntryOf(record) : null;
+  return entry !== null && begins ? { ...entry, begins } : entry;
+}

@@ -1,0 +1,42 @@
+/** The statements on queues. */
+
+/** Makes an insert of rows that are given as one array a column (statements.ts). */
+type Insert = (table: string, columns: string, conflict: string) => string;
+
+const columns =
+  "workflow_id text, tenant_id text, line text, place text, rank bigint, since float8, concurrency bigint";
+
+/** Returns the query of lines: those with a place, and the first $1 of those who wait, in their order. */
+const rowsOf = (lines: string): string => `
+  SELECT l.line, e.workflow_id, e.place, e.rank, e.since, e.concurrency FROM ${lines} AS l CROSS JOIN LATERAL (
+    (SELECT * FROM queue_entries AS t WHERE t.line = l.line AND t.place = 'taken')
+    UNION ALL
+    (SELECT * FROM queue_entries AS t WHERE t.line = l.line AND t.place = 'waiting'
+      ORDER BY t.rank, t.since, t.workflow_id LIMIT $1)) AS e
+  ORDER BY l.line, e.place, e.rank, e.since, e.workflow_id`;
+
+export const queueStatements = (insert: Insert) =>
+  ({
+    // A transaction in which a place is taken waits for others that do so in the same line.
+    lockLines: `
+      SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' queue ' || line, 0))
+      FROM (SELECT DISTINCT line FROM unnest($1::text[]) AS given (line) ORDER BY line) AS places`,
+    readLines: rowsOf("(SELECT DISTINCT line FROM unnest($2::text[]) AS given (line))"),
+    waitingLines: rowsOf("(SELECT DISTINCT line FROM queue_entries WHERE place = 'waiting')"),
+    upsertQueueEntries: insert(
+      "queue_entries",
+      columns,
+      `ON CONFLICT (workflow_id) DO UPDATE SET line = excluded.line, place = excluded.place, rank = excluded.rank,
+        since = excluded.since, concurrency = excluded.concurrency`,
+    ),
+    deleteQueueEntries: "DELETE FROM queue_entries WHERE workflow_id = ANY($1)",
+    lineAhead: `
+      SELECT count(*) AS n FROM (
+        SELECT 1 FROM queue_entries WHERE line = $1 AND place = 'waiting'
+        AND (rank, since, workflow_id) < ($2::bigint, $3::float8, $4::text) LIMIT $5) AS first`,
+    takeQueued: `
+      WITH found AS (
+        SELECT workflow_id FROM workflows WHERE owner IS NULL AND workflow_id = ANY($2) FOR UPDATE SKIP LOCKED)
+      UPDATE workflows SET owner = $1, epoch = epoch + 1 FROM found
+      WHERE workflows.workflow_id = found.workflow_id RETURNING workflows.*`,
+  }) as const;

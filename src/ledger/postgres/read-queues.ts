@@ -1,0 +1,51 @@
+/** Reads the queues: lines, a place in one, and the workflows that may take a place. */
+import type { LedgerStore } from "../../ports/ledger-store.ts";
+import { mostCounted } from "../../ports/queue-index.ts";
+import { type Columns, idText } from "../tables/columns.ts";
+import {
+  firstOf,
+  inTurn,
+  type Line,
+  lineText,
+  mayTake,
+  toWaiting,
+  type Waiting,
+  waitingOf,
+} from "../tables/queue-lines.ts";
+import { firstOf as firstRow, type Runner, rowsOf } from "./query.ts";
+import { statement } from "./statements.ts";
+import type { Run } from "./store.ts";
+
+const empty: Line = { taken: [], waiting: [] };
+
+/** Returns the lines of rows, by their names. */
+export function linesOf(rows: readonly Columns[]): ReadonlyMap<string, Line> {
+  const lines = new Map<string, { readonly taken: string[]; readonly waiting: Waiting[] }>();
+  for (const row of rows) {
+    const line = lines.get(row["line"] as string) ?? { taken: [], waiting: [] };
+    lines.set(row["line"] as string, line);
+    if (row["place"] === "taken") line.taken.push(row["workflow_id"] as string);
+    else line.waiting.push(toWaiting(row));
+  }
+  return lines;
+}
+
+/** Returns the ids of workflows that may take a place, of each line in turn. */
+export async function findQueued(on: Runner, limit: number): Promise<readonly string[]> {
+  const lines = linesOf(await rowsOf(on, statement("waitingLines", limit)));
+  return inTurn([...lines.values()].map(firstOf), limit).map(({ workflow_id }) => workflow_id);
+}
+
+export function createQueueReads({ read }: Run): Pick<LedgerStore, "queuePlace"> {
+  return {
+    queuePlace: (tenantId, workflowId, entry) =>
+      read("queuePlace", async (on) => {
+        const line = lineText(idText(tenantId), entry.line);
+        const own = waitingOf(workflowId, entry);
+        const lines = linesOf(await rowsOf(on, statement("readLines", entry.concurrency + 1, [line])));
+        const asked = statement("lineAhead", line, own.rank, own.since, workflowId, mostCounted);
+        const ahead = (await firstRow(on, asked))?.["n"] as number;
+        return { isFree: mayTake(lines.get(line) ?? empty, own), ahead };
+      }),
+  };
+}

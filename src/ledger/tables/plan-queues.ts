@@ -1,0 +1,63 @@
+/** The part of a batch's plan on queues: the entries of workflows, and whether a place that is taken is free. */
+import type { Append } from "../../ports/ledger-store.ts";
+import type { QueueEntry } from "../../ports/queue-index.ts";
+import { idText } from "./columns.ts";
+import type { Refusal } from "./decide-append.ts";
+import type { BatchPlan } from "./plan-batch.ts";
+import { inOrder, type Line, lineText, mayTake, waitingOf } from "./queue-lines.ts";
+
+const full: Refusal = { ok: false, reason: "full" };
+
+interface Planned {
+  readonly tenant: string;
+  readonly entry: QueueEntry | null;
+}
+
+export class PlannedQueues {
+  readonly #entries = new Map<string, Planned>();
+
+  /**
+   * Refuses an entry that takes a place that is not free. A row that is written again by nobody's lease was let in when
+   * it was written first. @param lineOf the line before the batch: with the first `most` of those who wait.
+   */
+  refuse({ row, indexes, lease, claim }: Append, tenant: string, lineOf: LineReader): Refusal | null {
+    const entry = indexes?.queue ?? null;
+    if (entry?.begins !== true || (lease === undefined && claim === undefined)) return null;
+    const name = lineText(tenant, entry.line);
+    const before = lineOf(name, entry.concurrency + this.#entries.size);
+    return mayTake(this.#after(name, before), waitingOf(row.stream, entry)) ? null : full;
+  }
+
+  /** Returns a line as the entries of the batch so far have left it. */
+  #after(name: string, { taken, waiting }: Line): Line {
+    const isLeft = (id: string): boolean => !this.#entries.has(id);
+    const own = [...this.#entries].flatMap(([id, { tenant, entry }]) =>
+      entry !== null && lineText(tenant, entry.line) === name ? [{ id, entry }] : [],
+    );
+    const waits = own.filter(({ entry }) => entry.place === "waiting").map(({ id, entry }) => waitingOf(id, entry));
+    return {
+      taken: [...taken.filter(isLeft), ...own.filter(({ entry }) => entry.place === "taken").map(({ id }) => id)],
+      waiting: [...waiting.filter(({ workflow_id }) => isLeft(workflow_id)), ...waits].sort(inOrder),
+    };
+  }
+
+  take({ row, indexes, tenant_id }: Append): void {
+    if (indexes?.queue !== undefined)
+      this.#entries.set(row.stream, { tenant: idText(tenant_id), entry: indexes.queue });
+  }
+
+  rows(): Pick<BatchPlan, "queueEntries" | "endedEntries"> {
+    const planned = [...this.#entries].sort(([a], [b]) => (a < b ? -1 : 1));
+    return {
+      queueEntries: planned.flatMap(([id, { tenant, entry }]) =>
+        entry === null
+          ? []
+          : [[id, tenant, lineText(tenant, entry.line), entry.place, -entry.priority, entry.since, entry.concurrency]],
+      ),
+      endedEntries: planned.flatMap(([id, { entry }]) => (entry === null ? [id] : [])),
+    };
+  }
+}
+
+/** Reads a line as the tables have it. */
+export type LineReader = (line: string, most: number) => Line;

@@ -1,0 +1,60 @@
+/**
+ * Decides who of a line of a queue may take a place: the one rule, for a question, for a take-up and for an append.
+ *
+ * 1.  Those who wait come by priority, then by time. The first may take a place while fewer are taken than it allows;
+ *     one that may not keeps all behind it waiting, so that none overtakes it.
+ */
+import type { QueueEntry } from "../../ports/queue-index.ts";
+import type { Columns } from "./columns.ts";
+
+/** One who waits. A lower rank comes first. */
+export interface Waiting {
+  readonly workflow_id: string;
+  readonly rank: number;
+  readonly since: number;
+  readonly concurrency: number;
+}
+
+/** A line: who has a place, and the first of those who wait, in their order. */
+export interface Line {
+  readonly taken: readonly string[];
+  readonly waiting: readonly Waiting[];
+}
+
+/** Returns those who may take a place now, in their order. */
+export function firstOf({ taken, waiting }: Line): readonly Waiting[] {
+  const blocked = waiting.findIndex(({ concurrency }, ahead) => taken.length + ahead >= concurrency);
+  return blocked === -1 ? waiting : waiting.slice(0, blocked);
+}
+
+/** Returns whether this workflow may take a place now, whether or not the line holds it already. */
+export function mayTake({ taken, waiting }: Line, one: Waiting): boolean {
+  const others = waiting.filter(({ workflow_id }) => workflow_id !== one.workflow_id);
+  const line = { taken: taken.filter((id) => id !== one.workflow_id), waiting: [...others, one].sort(inOrder) };
+  return firstOf(line).includes(one);
+}
+
+export const inOrder = (a: Waiting, b: Waiting): number =>
+  a.rank - b.rank || a.since - b.since || (a.workflow_id < b.workflow_id ? -1 : 1);
+
+/** Returns the place of an entry among those who wait. */
+export const waitingOf = (workflow_id: string, { priority, since, concurrency }: QueueEntry): Waiting => ({
+  workflow_id,
+  rank: -priority,
+  since,
+  concurrency,
+});
+
+/** Returns the text of a line among those of all tenants. */
+export const lineText = (tenant: string, line: string): string => `${tenant} ${line}`;
+
+export const toWaiting = (columns: Columns): Waiting => columns as unknown as Waiting;
+
+/** Returns at most so many of several lines, one of each in turn: a long line does not keep another from its first. */
+export function inTurn<T>(lines: readonly (readonly T[])[], limit: number): readonly T[] {
+  const all: T[] = [];
+  const longest = Math.max(0, ...lines.map(({ length }) => length));
+  for (let at = 0; at < longest && all.length < limit; at += 1)
+    for (const line of lines) if (at < line.length && all.length < limit) all.push(line[at] as T);
+  return all;
+}

@@ -1,0 +1,34 @@
+/**
+ * The part of the ledger port that keeps queues: who waits in each line, and who has a place. It is an index, written
+ * in the transaction of the row that changes it.
+ *
+ * 1.  A place is taken only while one is free for the workflow: the entry that would take another one is refused.
+ */
+type Id = string | number;
+
+/** The entry of a workflow in its line. Those of a higher priority come first, then those of an earlier `since`. */
+export interface QueueEntry {
+  /** The line among those of the tenant (`lineOf`). */
+  readonly line: string;
+  readonly place: "waiting" | "taken";
+  readonly priority: number;
+  /** Epoch ms. */
+  readonly since: number;
+  readonly concurrency: number;
+  /** The place is taken by this append, which is refused (`full`) if its writer holds a lease and none is free. */
+  readonly begins?: true;
+}
+
+/** Whether a workflow may take a place now, and how many wait before it: at most `mostCounted`. */
+export interface QueuePlace {
+  readonly isFree: boolean;
+  readonly ahead: number;
+}
+
+export const mostCounted = 1000;
+
+/** The index of queues, as a store keeps it. */
+export interface QueueIndex {
+  /** Returns how a workflow stands that would wait in this line. */
+  queuePlace(tenantId: Id, workflowId: string, entry: QueueEntry): Promise<QueuePlace>;
+}

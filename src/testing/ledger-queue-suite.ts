@@ -1,0 +1,75 @@
+/**
+ * The part of the ledger store suite on queues: who may take a place, and that no more are taken than are free.
+ *
+ * Never: is registered by itself; ledger-store-suite.ts does.
+ */
+import type { AppendIndexes, LedgerStore } from "../ports/ledger-store.ts";
+import type { QueueEntry } from "../ports/queue-index.ts";
+import { me, putWorkflow, type SuiteParts, ttlMs } from "./ledger-suite-parts.ts";
+import { nextTurn, type TestStream, testStream } from "./ledger-turns.ts";
+
+const waiting = (since: number, more: Partial<QueueEntry> = {}): QueueEntry => ({
+  ...{ line: "l", place: "waiting", priority: 0, since, concurrency: 2 },
+  ...more,
+});
+
+const taking = (since: number, more: Partial<QueueEntry> = {}): QueueEntry =>
+  waiting(since, { place: "taken", begins: true, ...more });
+
+/** Puts workflows of one tenant, each with its entry. */
+async function putAll(store: LedgerStore, entries: Readonly<Record<number, QueueEntry>>, tenant_id = "acme") {
+  const streams: TestStream[] = [];
+  for (const [n, queue] of Object.entries(entries)) {
+    const stream = await putWorkflow(store, testStream(Number(n), { tenant_id }));
+    const { entry, after } = nextTurn(stream, { indexes: { queue } });
+    await store.append([entry]);
+    streams.push(after);
+  }
+  return streams;
+}
+
+const idOf = (n: number): string => testStream(n).id;
+
+export function addQueueTests({ test, expect }: SuiteParts): void {
+  test("a place is taken only while one is free; entries of one batch see one another", async (store) => {
+    const [a, b, c, d] = (await putAll(store, {
+      1: waiting(1),
+      2: waiting(2),
+      3: waiting(3),
+      4: waiting(4),
+    })) as never as [TestStream, TestStream, TestStream, TestStream];
+    const take = async (...all: readonly (readonly [TestStream, AppendIndexes["queue"]])[]) => {
+      const entries = all.map(([stream, queue]) => nextTurn(stream, { claim: me, indexes: { queue: queue ?? null } }));
+      const receipts = await store.append(entries.map(({ entry }) => entry));
+      return { told: receipts.map((one) => (one.ok ? "ok" : one.reason)), after: entries.map(({ after }) => after) };
+    };
+    await store.heartbeat(me, 0, ttlMs);
+    expect(await store.queuePlace("acme", a.id, waiting(1))).toEqual({ isFree: true, ahead: 0 });
+    expect(await store.queuePlace("acme", c.id, waiting(3))).toEqual({ isFree: false, ahead: 2 });
+    expect(await store.queuePlace("acme", c.id, waiting(3, { priority: 1 }))).toEqual({ isFree: true, ahead: 0 });
+    expect(await store.queuePlace("umbrella", c.id, waiting(3))).toEqual({ isFree: true, ahead: 0 });
+    // The third is not before those ahead of it; the places of the first two are kept for them.
+    expect((await take([c, taking(3)])).told).toEqual(["full"]);
+    const first = await take([a, taking(1)], [b, taking(2)], [c, taking(3)]);
+    expect(first.told).toEqual(["ok", "ok", "full"]);
+    expect((await take([d, taking(4, { line: "other" })])).told).toEqual(["ok"]);
+    // The end of one and the start of the next share a batch.
+    expect((await take([first.after[0] as TestStream, null], [c, taking(3)])).told).toEqual(["ok", "ok"]);
+  });
+
+  test("queued is whose turn has come and whom nobody holds; each line gives one in turn", async (store) => {
+    await putAll(store, { 1: taking(1), 2: waiting(2), 3: waiting(3, { priority: 9 }), 4: waiting(4) });
+    await putAll(store, { 5: waiting(9), 6: waiting(9) }, "umbrella");
+    // One that allows fewer keeps those behind it waiting: it would never begin otherwise.
+    const narrow = { line: "m", concurrency: 1 };
+    await putAll(store, { 7: taking(1, { line: "m" }), 8: waiting(2, narrow), 9: waiting(3, { line: "m" }) });
+    await store.heartbeat(me, 0, ttlMs);
+    const found = async (limit: number) =>
+      (await store.takeUp("queued", me, 10, limit)).map(({ head }) => head.workflow_id).toSorted();
+    expect(await found(2)).toEqual([idOf(3), idOf(5)]);
+    expect(await found(9)).toEqual([idOf(6)]);
+    expect(await found(9)).toEqual([]);
+    const queued = (await store.listHeads({ limit: 9 })).filter((head) => head.queued).map((head) => head.workflow_id);
+    expect(queued.toSorted()).toEqual([2, 3, 4, 5, 6, 8, 9].map(idOf));
+  });
+}

@@ -1,0 +1,32 @@
+/**
+ * The place of a workflow in its queue: taken before its work begins, or waited for.
+ *
+ * 1.  A place is on disk before anything else is decided: a row that finds none free is refused, and nothing was asked
+ *     or called for it.
+ * 2.  What waits is woken when its turn has come, and asks again.
+ * 3.  A workflow that undoes what it did needs no place: it began in one.
+ */
+import { draft } from "../../../../contract/event.ts";
+import { toHost } from "../run/intention.ts";
+import { ask, type Run } from "../run/run.ts";
+
+/** Takes a place if one is free; returns whether the workflow has one, or needs none. */
+export function takePlace(run: Run): boolean {
+  const { intent, place, state } = run.log.record;
+  if (intent.queue === undefined || state === "compensating") return true;
+  if (place === "taken" && !run.scopes.hasBegun("queue")) return true;
+  if (run.scopes.waits("queue")) return false;
+  const through = run.scopes.pass("queue", () => {
+    if (run.log.record.place !== "taken") askForPlace(run);
+    if (run.log.record.place === "taken") ask(run, "saved", toHost("saved", {}));
+  });
+  return through && run.log.record.place === "taken";
+}
+
+function askForPlace(run: Run): void {
+  const { isFree, ahead } = ask(run, "place", toHost("queue_place", {}));
+  const { place, queued_at } = run.log.record;
+  const waited_ms = queued_at === null ? 0 : run.now - Date.parse(queued_at);
+  if (isFree) run.log.note(draft("WORKFLOW_ADMITTED", { waited_ms }));
+  else if (place === null) run.log.note(draft("WORKFLOW_QUEUED", { ahead }));
+}
