@@ -331,8 +331,10 @@ export interface Kernel extends AsyncDisposable {
   ready(): Promise<void>;
   /** Returns how far streams and feeds are behind the ledger; zeros if commits show at once. */
   lag(): Promise<LedgerLag>;
-  /** Returns how much of the ledger begins nothing by an order of a person, over all tenants. */
+  /** Returns how much of the ledger begins nothing: by an order of a person, or for want of a place in a queue. */
   holds(): Promise<{
+    /** Workflows that wait for a place in a queue. */
+    readonly queued: number;
     /** Paused workflows. */
     readonly paused: number;
     /** Halts that hold. */

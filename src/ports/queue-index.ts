@@ -31,4 +31,6 @@ export const mostCounted = 1000;
 export interface QueueIndex {
   /** Returns how a workflow stands that would wait in this line. */
   queuePlace(tenantId: Id, workflowId: string, entry: QueueEntry): Promise<QueuePlace>;
+  /** Returns the number of workflows that wait for a place, over all tenants. */
+  countQueued(): Promise<number>;
 }

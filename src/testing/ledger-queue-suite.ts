@@ -69,6 +69,7 @@ export function addQueueTests({ test, expect }: SuiteParts): void {
     expect(await found(2)).toEqual([idOf(3), idOf(5)]);
     expect(await found(9)).toEqual([idOf(6)]);
     expect(await found(9)).toEqual([]);
+    expect(await store.countQueued()).toEqual(7);
     const queued = (await store.listHeads({ limit: 9 })).filter((head) => head.queued).map((head) => head.workflow_id);
     expect(queued.toSorted()).toEqual([2, 3, 4, 5, 6, 8, 9].map(idOf));
   });

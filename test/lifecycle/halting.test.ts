@@ -70,12 +70,12 @@ describe("a halt of an operator", () => {
       { halt_id, of: { operator: "Bank.Pay" }, reason: "payments go astray", held: { workflows: 0, steps: 1 } },
     ]);
     expect(await t.kernel.workflows({}, testCaller)).toMatchObject([{ held_by: [halt_id], due_at: null }]);
-    expect(await t.kernel.holds()).toEqual({ paused: 0, halts: 1, workflows: 0, steps: 1 });
+    expect(await t.kernel.holds()).toEqual({ queued: 0, paused: 0, halts: 1, workflows: 0, steps: 1 });
     await lift(t, halt_id);
     expect((await t.rest(id)).state).toBe("completed");
     expect(world.calls).toEqual(["a", "c", "b"]);
     expect(await t.kernel.halts(1)).toEqual([]);
-    expect(await t.kernel.holds()).toEqual({ paused: 0, halts: 0, workflows: 0, steps: 0 });
+    expect(await t.kernel.holds()).toEqual({ queued: 0, paused: 0, halts: 0, workflows: 0, steps: 0 });
     await isSound(t, id);
   });
 

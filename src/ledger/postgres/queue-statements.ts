@@ -30,6 +30,7 @@ export const queueStatements = (insert: Insert) =>
         since = excluded.since, concurrency = excluded.concurrency`,
     ),
     deleteQueueEntries: "DELETE FROM queue_entries WHERE workflow_id = ANY($1)",
+    countQueued: "SELECT count(*) AS n FROM queue_entries WHERE place = 'waiting'",
     lineAhead: `
       SELECT count(*) AS n FROM (
         SELECT 1 FROM queue_entries WHERE line = $1 AND place = 'waiting'

@@ -36,8 +36,10 @@ export async function findQueued(on: Runner, limit: number): Promise<readonly st
   return inTurn([...lines.values()].map(firstOf), limit).map(({ workflow_id }) => workflow_id);
 }
 
-export function createQueueReads({ read }: Run): Pick<LedgerStore, "queuePlace"> {
+export function createQueueReads({ read }: Run): Pick<LedgerStore, "queuePlace" | "countQueued"> {
   return {
+    countQueued: () =>
+      read("countQueued", async (on) => (await firstRow(on, statement("countQueued")))?.["n"] as number),
     queuePlace: (tenantId, workflowId, entry) =>
       read("queuePlace", async (on) => {
         const line = lineText(idText(tenantId), entry.line);

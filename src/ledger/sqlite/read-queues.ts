@@ -19,8 +19,9 @@ export function findQueued(connection: Connection, limit: number): readonly stri
   return inTurn(first, limit).map(({ workflow_id }) => workflow_id);
 }
 
-export function createQueueReads(run: Run): Pick<LedgerStore, "queuePlace"> {
+export function createQueueReads(run: Run): Pick<LedgerStore, "queuePlace" | "countQueued"> {
   return {
+    countQueued: () => run("countQueued", ({ statements }) => statements.countQueued.get()?.["n"] as number),
     queuePlace: (tenantId, workflowId, entry) =>
       run("queuePlace", (connection) => {
         const line = lineText(idText(tenantId), entry.line);

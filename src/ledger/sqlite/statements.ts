@@ -113,6 +113,7 @@ const texts = {
     ON CONFLICT DO UPDATE SET line = excluded.line, place = excluded.place, rank = excluded.rank,
       since = excluded.since, concurrency = excluded.concurrency`,
   isAnyQueued: "SELECT EXISTS (SELECT 1 FROM queue_entries WHERE place = 'waiting') AS found",
+  countQueued: "SELECT count(*) AS n FROM queue_entries WHERE place = 'waiting'",
   deleteQueueEntry: "DELETE FROM queue_entries WHERE workflow_id = ?",
   // One line after the other, without a look at those who wait in it.
   queueLines: `

@@ -120,6 +120,14 @@ export const instruments = {
     labels: ["intent", "outcome"],
     buckets: [...quick, ...patient.slice(4)],
   },
+  queueWait: {
+    kind: "histogram",
+    name: "countersign.queue.wait",
+    unit: "s",
+    help: "How long a workflow waited for its place in a queue; 0 if one was free at once",
+    labels: ["intent"],
+    buckets: [...quick, ...patient.slice(4)],
+  },
   stepDuration: {
     kind: "histogram",
     name: "countersign.step.duration",
@@ -220,6 +228,13 @@ export const instruments = {
     name: "countersign.workflows.paused",
     unit: "1",
     help: "Workflows of the ledger that a person has paused, over all tenants",
+    labels: [],
+  },
+  workflowsQueued: {
+    kind: "gauge",
+    name: "countersign.workflows.queued",
+    unit: "1",
+    help: "Workflows that wait for a place in a queue, over all tenants of the ledger",
     labels: [],
   },
   haltsStanding: {

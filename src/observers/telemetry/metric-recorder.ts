@@ -116,6 +116,10 @@ export class MetricRecorder implements LifeListener {
     if (transition !== undefined)
       this.record("transitions", 1, { transition, intent: record?.intent.type ?? "" }, tenant);
     if (record === null) return this.#countRefusal(event);
+    if (type === "WORKFLOW_ADMITTED") {
+      const { waited_ms } = payloadOf(event, "WORKFLOW_ADMITTED");
+      this.record("queueWait", waited_ms / 1000, { intent: record.intent.type }, tenant);
+    }
     this.#countWork(event, record);
   }
 

@@ -32,6 +32,7 @@ export function observeProcess(
     ["listeners", () => sum("listeners")],
     ["gatesOpen", () => countGates(kernels(), maxGatesCounted)],
     ["workflowsPaused", holdsOf("paused")],
+    ["workflowsQueued", holdsOf("queued")],
     ["haltsStanding", holdsOf("halts")],
     ["workflowsHeld", holdsOf("workflows")],
     ["stepsHeld", holdsOf("steps")],
