@@ -63,6 +63,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   gates: () => [{}, who],
   gate: () => [id, "gate-s1", who],
   outcomes: read,
+  items: () => [id, {}, who],
   actions: read,
   events: () => [id, now, who],
   progress: () => [id, now, who],

@@ -91,6 +91,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   gates: () => [{ ...page, mine: true }, who],
   gate: () => [id, "gate-s1", who],
   outcomes: read,
+  items: () => [id, { of: "s1", limit: 5 }, who],
   actions: read,
   events: () => [id, live, who],
   progress: () => [id, live, who],
