@@ -33,9 +33,13 @@ export type QueuePolicy = z.infer<typeof QueuePolicy>;
  * names the queue and its concurrency.
  */
 export const QueueRequest = z.strictObject({
+  /** The name of the queue, in which work of several capabilities may wait. */
   name: QueueName.optional(),
+  /** The key within the queue: each has places of its own. */
   key: QueueKey.optional(),
+  /** The number of workflows that have begun and not ended, at most. */
   concurrency: Concurrency.optional(),
+  /** Those of a higher priority go first; among equals, those who came first. */
   priority: Priority.optional(),
 });
 export type QueueRequest = z.infer<typeof QueueRequest>;
