@@ -12,6 +12,19 @@ const admin = { tenant_id: 1, principal: { type: "user", id: 9, role: "admin" } 
 const gatedUndo = (room: string) => ({ ...undo(room), ...asks });
 const freed = () => world.calls.filter((call) => call.startsWith("free"));
 
+/** Returns an operator whose call ends when its door is opened. */
+function slowBooking() {
+  const door = Promise.withResolvers<void>();
+  const slow = defineOperator({
+    name: "Hotel.Slow",
+    effect: "write_draft",
+    timeoutSec: 60,
+    input: z.object({}),
+    run: () => door.promise.then(() => ({ room: "s" })),
+  });
+  return { door, slow };
+}
+
 describe("what was done under several plans", () => {
   const replanning = (rounds: readonly (readonly AnyStepDraft[])[]) =>
     defineCapability({
@@ -90,14 +103,7 @@ describe("an order to cancel", () => {
   });
 
   it("may ask for the undo while the end of a call is awaited", async () => {
-    const door = Promise.withResolvers<void>();
-    const slow = defineOperator({
-      name: "Hotel.Slow",
-      effect: "write_draft",
-      timeoutSec: 60,
-      input: z.object({}),
-      run: () => door.promise.then(() => ({ room: "s" })),
-    });
+    const { door, slow } = slowBooking();
     const capability = defineCapability({
       intentType: "Trip.Plan",
       version: "1.0",
@@ -308,14 +314,7 @@ describe("an undo", () => {
 });
 
 it("a call that is under way when another step fails is undone once it has ended", async () => {
-  const door = Promise.withResolvers<void>();
-  const slow = defineOperator({
-    name: "Hotel.Slow",
-    effect: "write_draft",
-    timeoutSec: 60,
-    input: z.object({}),
-    run: () => door.promise.then(() => ({ room: "s" })),
-  });
+  const { door, slow } = slowBooking();
   const capability = defineCapability({
     intentType: "Trip.Plan",
     version: "1.0",

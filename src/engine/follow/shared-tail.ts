@@ -59,7 +59,7 @@ export class SharedTail<T> {
     this.#maxChars = maxChars;
     this.#floor = from;
     this.#through = from;
-    this.#unlisten = source.listen(() => this.#listener());
+    this.#unlisten = source.listen(() => this.#notify());
   }
 
   /** Returns whether the cursor has reached all items that are known to be committed. */
@@ -120,7 +120,7 @@ export class SharedTail<T> {
     return this.#ring[before + 1] as Segment<T>;
   }
 
-  #listener(): void {
+  #notify(): void {
     this.#news += 1;
     for (const listener of this.#listeners) listener();
     if (this.#waiting.size > 0) void this.#look();

@@ -31,7 +31,7 @@ export function createRestWaiters(timers: Timers): RestWaiters {
     waiting.delete(workflowId);
     for (const resolve of resolvers) resolve();
   };
-  const reported = (workflowId: string) => {
+  const addWaiter = (workflowId: string) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const resolvers = waiting.get(workflowId) ?? new Set();
     waiting.set(workflowId, resolvers.add(resolve));
@@ -45,7 +45,7 @@ export function createRestWaiters(timers: Timers): RestWaiters {
     tell,
     async next(workflowId, wait) {
       if (closed) return false;
-      const { promise, resolve, forget } = reported(workflowId);
+      const { promise, resolve, forget } = addWaiter(workflowId);
       waits += 1;
       const alarm = `rest:${waits}`;
       if (wait !== undefined) timers.upkeep(alarm, wait.until, resolve, wait.background);

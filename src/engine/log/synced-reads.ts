@@ -7,7 +7,7 @@
  */
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 
-const reported = [
+const syncedMethods = [
   "read",
   "last",
   "tail",
@@ -29,7 +29,7 @@ const reported = [
 /** Returns reads that sync first; the store itself if each of its appends is durable. */
 export function syncedReads<S extends LedgerStore>(store: S): S {
   if (store.sync === undefined) return store;
-  const waits: ReadonlySet<PropertyKey> = new Set(reported);
+  const waits: ReadonlySet<PropertyKey> = new Set(syncedMethods);
   const members = new Map<PropertyKey, unknown>();
   const memberOf = (name: PropertyKey): unknown => {
     const member: unknown = Reflect.get(store, name);
