@@ -2,9 +2,11 @@
  * The head of a view: its title, which gets the focus when one arrives, and says in the window's title where one is.
  *
  * 1.  Focus goes to the heading and to nothing that decides.
+ * 2.  The heading takes the focus in the task that shows it, and never later: by then the reader may have moved on, and
+ *     a key would reach the heading instead of the link that the reader chose.
  */
-import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import type { ComponentChildren, RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { Line } from "./shown.tsx";
 
@@ -15,9 +17,17 @@ interface HeadingProps {
   readonly children?: ComponentChildren;
 }
 
+/** Gives the focus to an element each time that the reason changes and is not null. */
+export function useFocus<E extends HTMLElement>(reason: string | null, preventScroll = false): RefObject<E | null> {
+  const element = useRef<E>(null);
+  useLayoutEffect(() => {
+    if (reason !== null) element.current?.focus({ preventScroll });
+  }, [reason, preventScroll]);
+  return element;
+}
+
 export function Heading({ title, prefix = "", children }: HeadingProps) {
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  const heading = useFocus<HTMLHeadingElement>("arrival", true);
   useEffect(() => {
     document.title = `${prefix}${showLine(title)} · Countersign`;
   }, [title, prefix]);

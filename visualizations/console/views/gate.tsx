@@ -20,7 +20,7 @@ import { Diff, diffLines } from "../parts/diff.tsx";
 import { FoldedLines, sumOf, useFoldedCounts } from "../parts/folded.ts";
 import { GateContent, payloadText } from "../parts/gate-content.tsx";
 import { Ago, Due, Risk } from "../parts/marks.tsx";
-import { Heading } from "../parts/page.tsx";
+import { Heading, useFocus } from "../parts/page.tsx";
 import { ProblemNote } from "../parts/problem.tsx";
 import { Block, Line } from "../parts/shown.tsx";
 import { UnsentAnswers } from "../parts/unsent-notes.tsx";
@@ -195,6 +195,7 @@ interface DecidedProps {
 
 function Decided({ gate, recorded, wasOpen, onAnswer }: DecidedProps) {
   const { say, isBusy, problem } = useSay(onAnswer);
+  const heading = useFocus<HTMLHeadingElement>(recorded);
   const { decision } = gate;
   const who = decision?.principal ?? null;
   const isInDoubt = gate.kind === "in_doubt";
@@ -204,7 +205,7 @@ function Decided({ gate, recorded, wasOpen, onAnswer }: DecidedProps) {
   }, [isElsewhere, gate]);
   return (
     <section class="card decision" aria-labelledby="decided">
-      <h2 id="decided" tabIndex={-1} ref={(heading) => void (recorded !== null && heading?.focus())}>
+      <h2 id="decided" tabIndex={-1} ref={heading}>
         {recorded ?? `${isElsewhere ? "Decided elsewhere:" : "This gate is"} ${spaced(gate.status)}`}
       </h2>
       {problem !== null && <ProblemNote problem={problem} />}
