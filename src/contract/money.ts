@@ -21,6 +21,9 @@ export const maxSum = 2_000_000_000;
 const toUnits = (amount: number): number => Math.round(amount * unitsPerOne);
 const fromUnits = (units: number): number => units / unitsPerOne;
 
+/** The smallest amount above 0. */
+export const smallestMoney = fromUnits(1);
+
 /** Rounds an amount that has more digits up to the unit. */
 export function roundUpMoney(amount: number): number {
   const units = amount * unitsPerOne;

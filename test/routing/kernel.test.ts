@@ -146,8 +146,12 @@ describe("the ledger", () => {
 });
 
 describe("what is spent", () => {
-  it("[ROU-03] counts against a route that is committed with the end that spent it", async () => {
-    const within = endpoint("small", { budget: { max_tokens: 12 } });
+  it.each([
+    ["tokens", { max_tokens: 12 }],
+    ["money, exactly", { max_money: 0.1 }],
+    ["more money than was left", { max_money: 0.05 }],
+  ])("[ROU-03] counts against a route that is committed with the end that spent it: %s", async (_, budget) => {
+    const within = endpoint("small", { budget });
     for (let seed = 1; seed <= 20; seed += 1) {
       const { connect, close } = await postgresLike(seed);
       const models = { seed, endpoints: [within] };

@@ -4,7 +4,7 @@
  * Owns: the mapping from events to indexes. Never: decides, writes.
  */
 import { claimedKey } from "../../contract/action.ts";
-import { addCharge, type Ceiling, chargeFields, noCharge } from "../../contract/budget.ts";
+import { addCharge, type Ceiling, type Charge, chargeFields, noCharge } from "../../contract/budget.ts";
 import type { EventDraft } from "../../contract/event.ts";
 import { scheduleEvents } from "../../contract/events/schedule-events.ts";
 import { factsOf, movesChart } from "../../contract/events.ts";
@@ -263,14 +263,15 @@ function leftBehind(charge: IndexedCharge, at: number, charges: readonly Indexed
   return { ...charge, within: taken.reduce(lowerBy, within) };
 }
 
-/** Lowers a ceiling by the amounts that are added; returned amounts count once they are committed. */
-const lowerBy = (within: Ceiling, { amounts }: Pick<IndexedCharge, "amounts">): Ceiling =>
-  Object.fromEntries(
-    chargeFields.flatMap((field) => {
-      const most = within[field];
-      return most === undefined ? [] : [[field, Math.max(0, most - Math.max(0, amounts[field]))]];
-    }),
-  );
+/**
+ * Lowers a ceiling by the amounts that are added, below 0 where they exceed it; returned amounts count once they are
+ * committed.
+ */
+function lowerBy(within: Ceiling, { amounts }: Pick<IndexedCharge, "amounts">): Ceiling {
+  const added = Object.fromEntries(chargeFields.map((field) => [field, Math.max(0, amounts[field])])) as Charge;
+  const lowered = addCharge({ ...noCharge, ...within }, added, -1);
+  return Object.fromEntries(chargeFields.flatMap((field) => (field in within ? [[field, lowered[field]]] : [])));
+}
 
 const heldTo = (charge: IndexedCharge, within: Ceiling | undefined): IndexedCharge =>
   within === undefined ? charge : { ...charge, within };

@@ -24,6 +24,7 @@ import {
   type RouteQuestion,
   RouteRequest,
 } from "../../../contract/model-route.ts";
+import { addMoney, smallestMoney } from "../../../contract/money.ts";
 import type { CallOf } from "../decide/run/input.ts";
 import { toTier } from "../decide/run/intention.ts";
 import { oodaRef, type Run } from "../decide/run/run.ts";
@@ -85,9 +86,13 @@ function routeDraft({ action_id, attempt, step_id }: CallOf, request: RouteReque
   return budget === undefined ? decided : { ...decided, ceilings: [ceilingOf(budget)] };
 }
 
-/** Returns the ceilings of an endpoint's budget; an amount that it leaves out has none. */
+/**
+ * Returns the ceilings of an endpoint's budget; an amount that it leaves out has none. The money of a call is known
+ * when the call ends, so a route needs some money that is left, as T7 demands it.
+ */
 function ceilingOf({ max_tokens, max_money, max_invocations }: NonNullable<ModelEndpoint["budget"]>): Ceiling {
-  return withoutUnset({ tokens: max_tokens, money: max_money, invocations: max_invocations });
+  const money = max_money === undefined ? undefined : addMoney(max_money, smallestMoney, -1);
+  return withoutUnset({ tokens: max_tokens, money, invocations: max_invocations });
 }
 
 function checkLimit(asked: number, limit: number): void {
