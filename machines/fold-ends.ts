@@ -38,6 +38,19 @@ export const endHandlers: { readonly [T in keyof EventPayloads]?: Handler<T> } =
     record.compensating = compensating;
     record.status = "running";
   },
+  WORKFLOW_ROLLING_BACK(record, { run, reason, principal, steps, attempts }, { at }) {
+    record.rolled_back = { reason, principal, at };
+    record.compensating = {
+      ending: { how: "cancel", reason, error: null, principal },
+      steps,
+      ...(attempts !== undefined && { attempts }),
+    };
+    record.compensated = null;
+    record.run = run;
+    record.run_began_at = at;
+    record.status = "running";
+    record.finished_at = null;
+  },
   WORKFLOW_FAILED(record, { error, status, compensated = null }, { at, type }) {
     endAll(record);
     record.compensated = compensated;

@@ -85,6 +85,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     cancelling: null,
     compensating: null,
     compensated: null,
+    rolled_back: null,
     paused: null,
     held: null,
     place: null,

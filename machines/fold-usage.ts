@@ -61,7 +61,11 @@ export function chargeCapability(record: WorkflowRecord, name: string, cost: num
 
 /** Charges what a child has spent since its parent knew of it last, and keeps its end. */
 export function chargeChild(record: WorkflowRecord, step: StepRecord, end: ChildEnd): void {
-  const before = step.child?.workflow_id === end.workflow_id ? (step.child.end?.spent ?? 0) : 0;
-  record.spent = addCost(record.spent, end.spent - before);
-  step.child = { workflow_id: end.workflow_id, end };
+  // A step that rolls back a child learns of the further costs of the step that ran it.
+  const of = step.added?.as === "undo" ? record.steps.get(step.added.of) : undefined;
+  const before = [of, step].find((one) => one?.child?.workflow_id === end.workflow_id && one.child.end !== null);
+  record.spent = addCost(record.spent, end.spent - (before?.child?.end?.spent ?? 0));
+  const child = { workflow_id: end.workflow_id, end };
+  step.child = child;
+  if (of !== undefined) of.child = child;
 }

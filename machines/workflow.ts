@@ -1,11 +1,12 @@
 /**
  * The workflow lifecycle: accepted → planned → running ⇄ waiting_for_user | waiting → completed | failed | cancelled,
  * the last by way of cancelling where a call was under way that may not be repeated, and the last two by way of
- * compensating where something that was done is undone first.
+ * compensating where something that was done is undone first. A person may roll back one that has ended: it goes
+ * through compensating to cancelled.
  *
  * Owns: which ledger events a workflow accepts in which state. Never: clock, randomness, IO, data (the fold keeps
  * that).
- * 1.  completed and cancelled are final; failed is left only by WORKFLOW_RESTARTED.
+ * 1.  completed and cancelled are left only by WORKFLOW_ROLLING_BACK, failed also by WORKFLOW_RESTARTED.
  * 2.  waiting_for_user is left only in a turn that a person, a cancel or a configured expiry caused: USER_ and GATE_
  *     events are accepted there, and WORKFLOW_RESUMED follows them.
  * 3.  A replan is a PLAN_CREATED while running; the state stays.
@@ -29,6 +30,7 @@ export type WorkflowEvent =
   | { readonly type: "WORKFLOW_FAILED" }
   | { readonly type: "WORKFLOW_CANCELLING" }
   | { readonly type: "WORKFLOW_COMPENSATING" }
+  | { readonly type: "WORKFLOW_ROLLING_BACK" }
   | { readonly type: "WORKFLOW_CANCELLED" }
   | { readonly type: "USER_APPROVED" }
   | { readonly type: "USER_REJECTED" }
@@ -44,6 +46,7 @@ const cancelled = { WORKFLOW_CANCELLING: "cancelling" } as const;
 const undone = { WORKFLOW_COMPENSATING: "compensating" } as const;
 const waits = [{ guard: "asks", target: "waiting_for_user" }, { target: "waiting" }] as const;
 const goesOn = [{ guard: "undoes", target: "compensating" }, { target: "running" }] as const;
+const rolledBack = { WORKFLOW_ROLLING_BACK: "compensating" } as const;
 const ends = { WORKFLOW_FAILED: "failed", WORKFLOW_CANCELLED: "cancelled" } as const;
 
 /** The lifecycle of a workflow. */
@@ -92,14 +95,14 @@ export const workflowMachine = setup({
       on: { USER_APPROVED: {}, USER_REJECTED: {}, ...cancelled, ...undone, WORKFLOW_CANCELLED: "cancelled" },
     },
     compensating: {
-      description: "It has failed or was cancelled; what it has done is being undone.",
+      description: "It has failed, was cancelled or is rolled back; what it has done is being undone.",
       on: { WORKFLOW_WAITING: waits, ...ends },
     },
-    completed: { description: "All is done.", type: "final" },
+    completed: { description: "All is done.", on: rolledBack },
     failed: {
       description: "An error nobody handled; a retry goes on from here.",
-      on: { WORKFLOW_RESTARTED: "running" },
+      on: { WORKFLOW_RESTARTED: "running", ...rolledBack },
     },
-    cancelled: { description: "Ended by a person, or by a rejection.", type: "final" },
+    cancelled: { description: "Ended by a person, or by a rejection.", on: rolledBack },
   },
 });

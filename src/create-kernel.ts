@@ -132,6 +132,7 @@ class RunningKernel {
     | "delegateGate"
     | "retry"
     | "cancel"
+    | "rollback"
     | "pause"
     | "resume"
     | "emit"
@@ -157,6 +158,7 @@ class RunningKernel {
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
       retry: (workflowId, request) => this.#serve(() => retry(workflowId, request)),
       cancel: (workflowId, request) => this.#serve(() => orderFor(reach, "cancel", { workflowId, request })),
+      rollback: (workflowId, request) => this.#serve(() => orderFor(reach, "rollback", { workflowId, request })),
       pause: (workflowId, request) => this.#serve(() => orderFor(reach, "pause", { workflowId, request })),
       resume: (workflowId, request) => this.#serve(() => orderFor(reach, "resume", { workflowId, request })),
       emit: (request) =>

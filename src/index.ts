@@ -170,6 +170,7 @@ export {
   validateResult,
 } from "./contract/result.ts";
 export { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "./contract/retry.ts";
+export { RollbackRequest, RollbackResponse } from "./contract/rollback.ts";
 export {
   RpcErrorObject,
   RpcErrorResponse,

@@ -10,6 +10,7 @@ import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent
 import { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../contract/pause.ts";
 import { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
+import { RollbackRequest, RollbackResponse } from "../contract/rollback.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import { type Command, type KernelCommand, promised, type Table, type WorkflowCommand } from "./operation.ts";
 import { scheduleCommands } from "./schedules.ts";
@@ -97,7 +98,15 @@ export const kernelCommands = {
   },
 } as const satisfies Table<Kernel, KernelCommand>;
 
-type CommandName = "decideGate" | "withdrawVote" | "delegateGate" | "retry" | "cancel" | "pause" | "resume";
+type CommandName =
+  | "decideGate"
+  | "withdrawVote"
+  | "delegateGate"
+  | "retry"
+  | "cancel"
+  | "rollback"
+  | "pause"
+  | "resume";
 
 /** The members that a declaration adds. The schemas are of the types that the method has. */
 interface Declaring<N extends CommandName> extends Omit<WorkflowCommand, "takes" | "answers" | "run"> {
@@ -171,6 +180,20 @@ export const workflowCommands: Readonly<Record<CommandName, WorkflowCommand>> = 
     request: CancelRequest,
     answer: CancelResponse,
     example: { reason: "asked for by mistake" },
+    isIdempotent: true,
+  }),
+  rollback: command("rollback", {
+    id: "rollbackWorkflow",
+    word: "rollback",
+    summary: "Undoes what a workflow that has ended had done; the same order again gets the same answer",
+    description:
+      "The steps that have succeeded and state an undo are undone in the reverse order of their ends, children " +
+      "included; what was done up to a pivot stays. The workflow ends as cancelled; `compensated` says how much is " +
+      "undone.",
+    scope: commandScopes.cancel,
+    request: RollbackRequest,
+    answer: RollbackResponse,
+    example: { reason: "the vendor was onboarded by mistake" },
     isIdempotent: true,
   }),
   pause: command("pause", {

@@ -5,6 +5,7 @@
  * Owns: these shapes. Never: begins or ends a workflow.
  */
 import { z } from "zod";
+import type { Compensated } from "./compensation.ts";
 import type { KernelError } from "./error.ts";
 import { RecordedStepId, WorkflowId } from "./ids.ts";
 import type { Json } from "./json.ts";
@@ -69,4 +70,8 @@ export interface ChildEnd {
   readonly spent: number;
   /** The error of a child that failed, or that a rejection ended; null for any other. */
   readonly error: KernelError | null;
+  /** Whether a rollback would undo something of a child that has completed; absent if not, and in older ledgers. */
+  readonly undoable?: true;
+  /** The part of what it had done that is undone; absent if nothing was to be undone. */
+  readonly compensated?: Compensated;
 }

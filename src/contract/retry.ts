@@ -6,6 +6,7 @@ import { CapabilityVersion } from "./capability.ts";
 import { CorrelationId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
 import { OrderRequest, type PauseRequest, type ResumeRequest } from "./pause.ts";
+import type { RollbackRequest } from "./rollback.ts";
 
 /** Repeats work of a workflow: the failed steps, the named steps, or all of it. */
 export const RetryRequest = z.strictObject({
@@ -58,5 +59,7 @@ export const CancelResponse = z.object({
 });
 export type CancelResponse = z.infer<typeof CancelResponse>;
 
-/** An order on a workflow as it was read: cancel, pause or resume. */
-export type ParsedOrderRequest = z.output<typeof CancelRequest | typeof PauseRequest | typeof ResumeRequest>;
+/** An order on a workflow as it was read: cancel, roll back, pause or resume. */
+export type ParsedOrderRequest = z.output<
+  typeof CancelRequest | typeof RollbackRequest | typeof PauseRequest | typeof ResumeRequest
+>;

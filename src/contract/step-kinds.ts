@@ -9,12 +9,26 @@ import { z } from "zod";
 import { AnswerForm, readAnswer } from "./answer-form.ts";
 import { Condition } from "./condition.ts";
 import { GateSpec } from "./gate-spec.ts";
-import { StepId } from "./ids.ts";
+import { StepId, WorkflowId } from "./ids.ts";
 import { JsonObject, JsonValue } from "./json.ts";
 import { readReference, referencesIn } from "./reference.ts";
 
-/** The kinds of steps: `call` calls an operator, `respond` gives the direct response of a planner. */
-export const stepKinds = ["call", "respond", "sleep", "wait", "fail", "run", "ask", "each", "repeat"] as const;
+/**
+ * The kinds of steps: `call` calls an operator, `respond` gives the direct response of a planner. `rollback` undoes the
+ * work of a child; no plan has such a step, because the kernel adds it.
+ */
+export const stepKinds = [
+  "call",
+  "respond",
+  "sleep",
+  "wait",
+  "fail",
+  "run",
+  "ask",
+  "each",
+  "repeat",
+  "rollback",
+] as const;
 export type StepKind = (typeof stepKinds)[number];
 
 /** Returns whether steps of a kind add steps of their own while they run. */
@@ -145,6 +159,9 @@ export const RunStepDraft = z.strictObject({
   params: RunParams,
 });
 export interface RunStepDraft extends z.input<typeof RunStepDraft> {}
+/** The params of a step that rolls back the child of another one. */
+export const RollbackParams = z.strictObject({ child: WorkflowId });
+
 /** The params of a step that does something for each item, when it begins: the list. */
 export const EachParams = z.strictObject({ items: z.array(JsonValue) });
 
@@ -207,4 +224,5 @@ export const kindNames: Readonly<Record<Exclude<StepKind, "call" | "respond">, s
   ask: "Kernel.Ask",
   each: "Kernel.Each",
   repeat: "Kernel.Repeat",
+  rollback: "Kernel.Rollback",
 };

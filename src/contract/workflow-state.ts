@@ -74,7 +74,7 @@ export const ParkedFor = z
   .readonly();
 export type ParkedFor = z.infer<typeof ParkedFor>;
 
-/** A pause that a person ordered. */
+/** A pause, or a rollback, that a person ordered. */
 export const Pause = z
   .object({
     /** The reason that was given. */
@@ -165,6 +165,8 @@ export const WorkflowState = z
     response: z.object({ status, text: z.string() }).readonly(),
     /** The part of what it had done that is undone; null if it has not ended, or had nothing to undo. */
     compensated: Compensated.nullable(),
+    /** The order of the person who had it rolled back after it had ended; null if nobody did. */
+    rolled_back: Pause.nullable(),
     /** Errors that are worth knowing and stopped nothing. */
     warnings: z.array(KernelError).readonly(),
     /** The error of a failed workflow. */

@@ -197,6 +197,8 @@ export interface WorkflowRecord {
   compensating: WorkflowCompensating | null;
   /** The part of what it had done that is undone; null if it has not ended, or had nothing to undo. */
   compensated: Compensated | null;
+  /** The order of the person who had it rolled back after it had ended; null if nobody did. */
+  rolled_back: Pause | null;
   /** The pause that holds; null if there is none. A cancellation and any end of the workflow end it. */
   paused: Pause | null;
   /** The halts that hold it as a whole; null if there are none. */

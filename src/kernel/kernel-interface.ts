@@ -31,6 +31,7 @@ import type { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import type { Replay } from "../contract/replay.ts";
 import type { Result } from "../contract/result.ts";
 import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
+import type { RollbackRequest, RollbackResponse } from "../contract/rollback.ts";
 import type {
   ScheduleAnswer,
   ScheduleBackfill,
@@ -132,6 +133,12 @@ export interface Kernel extends AsyncDisposable {
   emit(request: EmitRequest): Promise<EmitResponse>;
   /** Ends a workflow early, as `cancelled`; calls under way receive the abort signal. */
   cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
+  /**
+   * Rolls back a workflow that has ended: what its steps and children had done is undone, as their plans state, and it
+   * ends as `cancelled`. Repeating it returns the state that the first order led to. @throws T4_WORKFLOW_CONFLICT for a
+   * workflow that has not ended, or has left nothing that can be undone.
+   */
+  rollback(workflowId: string, request: RollbackRequest): Promise<RollbackResponse>;
   /**
    * Pauses a workflow: calls under way end, and nothing new begins until it is resumed. Gates stay open and decidable.
    * Repeating it returns the same answer. @throws T4_WORKFLOW_CONFLICT for a workflow that has ended.

@@ -1,8 +1,12 @@
-/** Cancelling, pausing and resuming in the name of a caller, once it is clear that the workflow is theirs to order. */
+/**
+ * Cancelling, rolling back, pausing and resuming in the name of a caller, once it is clear that the workflow is theirs
+ * to order.
+ */
 import { commandScopes } from "../contract/auth-context.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { PauseRequest, ResumeRequest } from "../contract/pause.ts";
 import { CancelRequest } from "../contract/retry.ts";
+import { RollbackRequest } from "../contract/rollback.ts";
 import { takeJson } from "../engine/actors/take-json.ts";
 import type { Kernel } from "./kernel-interface.ts";
 import { type ReachParts, requireReach } from "./require-reach.ts";
@@ -10,6 +14,7 @@ import { type ReachParts, requireReach } from "./require-reach.ts";
 /** The scope that each order needs, and the schema of its request. */
 const orders = {
   cancel: { scope: commandScopes.cancel, schema: CancelRequest },
+  rollback: { scope: commandScopes.cancel, schema: RollbackRequest },
   pause: { scope: commandScopes.pause, schema: PauseRequest },
   resume: { scope: commandScopes.pause, schema: ResumeRequest },
 } as const;

@@ -205,6 +205,7 @@ const stateOf = ({ ids: { wf, cor }, intent, plan, outcome, gate, progress }: Pa
   warnings: [],
   error: null,
   compensated: null,
+  rolled_back: null,
   regenerated_from: null,
   parent: null,
   sequence: 12,

@@ -60,7 +60,7 @@ describe("an inspected kernel", () => {
     await t.kernel.cancel(workflow_id, testCaller).catch(() => undefined);
     await t.clock.settle();
     const [workflow] = seen.named(new RegExp(`^${workflow_id}$`));
-    expect(workflow?.getSnapshot()).toMatchObject({ status: "done", value: "cancelled" });
+    expect(workflow?.getSnapshot()).toMatchObject({ status: "stopped", value: "cancelled" });
     expect(seen.named(/^gate-s2$/).map(statusOf)).toEqual(["done"]);
   });
 });

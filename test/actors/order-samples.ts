@@ -1,4 +1,4 @@
-/** Samples of the orders of people: halt, lift, pause and resume. */
+/** Samples of the orders of people: halt, lift, pause, resume and rollback. */
 import type { Sample } from "./schema-samples.ts";
 
 const ulid = "01KDVDNA0047C4FEZDQK8YZG0N";
@@ -24,6 +24,11 @@ export const orderSamples: Readonly<Record<string, Sample>> = {
   LiftResponse: fields({ halt_id: halt.halt_id, status: "lifted" }, { halt_id: "wf_1" }),
   PauseRequest: fields({ ...claim, reason: "wait" }, { reason: 5 }),
   PauseResponse: fields({ workflow_id: wf, status: "paused", correlation_id: cor }, { status: "running" }),
+  RollbackRequest: fields({ ...claim, reason: "by mistake" }, { reason: 5 }),
+  RollbackResponse: fields(
+    { workflow_id: wf, status: "cancelled", compensated: "partly", correlation_id: cor },
+    { compensated: "half" },
+  ),
   ResumeRequest: fields({ ...claim, reason: "go on" }, { principal: 5 }),
   ResumeResponse: fields({ workflow_id: wf, status: "resumed", correlation_id: cor }, { workflow_id: 7 }),
 };

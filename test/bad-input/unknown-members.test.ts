@@ -79,6 +79,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   ],
   retry: () => [id, { ...who, mode: "resume_failed_steps" }],
   cancel: () => [unknownWorkflow, { ...who, reason: "no" }],
+  rollback: () => [unknownWorkflow, { ...who, reason: "no" }],
   pause: () => [unknownWorkflow, { ...who, reason: "no" }],
   resume: () => [unknownWorkflow, { ...who, reason: "no" }],
   holds: () => [],

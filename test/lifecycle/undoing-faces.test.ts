@@ -41,6 +41,36 @@ it("MCP takes the order", async () => {
   expect(await face.t.rest(id)).toMatchObject({ state: "cancelled", compensated: "all" });
 });
 
+it("what has ended is rolled back over HTTP, JSON-RPC and MCP, and another tenant does not find it", async () => {
+  await using face = await openMcp({ capabilities: [trip([booking("a")])] });
+  const { t } = face;
+  const id = await t.submit("Trip.Plan");
+  await t.rest(id);
+  const client = await face.connect("own");
+  const refused = await call(await face.connect("foreign"), "rollback-workflow", { workflow_id: id });
+  expect(refused.structuredContent).toMatchObject({ error: { code: "T4_WORKFLOW_NOT_FOUND" } });
+  await call(client, "rollback-workflow", { workflow_id: id, reason: "by mistake" });
+  expect(await t.rest(id)).toMatchObject({ state: "cancelled", compensated: "all" });
+  expect((await call(client, "rollback-workflow", { workflow_id: id })).structuredContent).toMatchObject({
+    status: "cancelled",
+    compensated: "all",
+  });
+
+  await using edge = await openEdge({ capabilities: [trip([booking("a")])] });
+  const { workflow_id } = await edge.t.run("Trip.Plan");
+  const path = `/v1/kernel/workflows/${workflow_id}/rollback`;
+  expect(codeOf((await edge.post(path, { undo: true })) as never)).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
+  expect(await edge.post(path, {})).toMatchObject({ status: 200, body: { status: "compensating", compensated: null } });
+  await edge.t.rest(workflow_id);
+  const { body } = await edge.post("/rpc", {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "kernel/rollback",
+    params: { workflow_id },
+  });
+  expect(body).toMatchObject({ result: { status: "cancelled", compensated: "all" } });
+});
+
 it("an undo has its place in the drawing, the explanation and the lists", async () => {
   await using edge = await openEdge({ capabilities });
   const { t } = edge;

@@ -20,6 +20,7 @@ const deciding = [
   "emit-event",
   "retry-workflow",
   "cancel-workflow",
+  "rollback-workflow",
   "pause-workflow",
   "resume-workflow",
   "set-halt",

@@ -94,6 +94,7 @@ const wishes = {
   reject: decide("reject"),
   edit: decide("approve", { edit: { of: "an editor" } }),
   cancel: ({ t, id }: Subject) => t.kernel.cancel(id, testCaller),
+  rollback: ({ t, id }: Subject) => t.kernel.rollback(id, testCaller),
   pause: ({ t, id }: Subject) => t.kernel.pause(id, testCaller),
   unpause: ({ t, id }: Subject) => t.kernel.resume(id, testCaller),
   resume: retry("resume_failed_steps"),
@@ -117,6 +118,7 @@ const answeredAgain: readonly string[] = [
   ...["accepted", "planned", "running", "waiting_for_user", "waiting", "compensating"].map(
     (state) => `${state} unpause`,
   ),
+  "compensating rollback",
   "completed approve",
   "completed regenerate",
   "cancelling cancel",

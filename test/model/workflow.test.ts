@@ -16,11 +16,19 @@ const begin = [{ type: "PLAN_CREATED" }, { type: "WORKFLOW_STARTED" }] as const;
 const undoes = { type: "WORKFLOW_COMPENSATING" };
 const waits = (gates: readonly string[]): ChartEvent => ({ type: "WORKFLOW_WAITING", gates });
 
+const rollsBack = { type: "WORKFLOW_ROLLING_BACK" };
+/** It fails, and a person leaves what it has done as it is. */
+const left = [{ type: "USER_APPROVED" }, { type: "WORKFLOW_RESUMED", compensating: true }, { type: "WORKFLOW_FAILED" }];
+
 const model = createModel(workflowMachine, {
+  // What is rolled back has done something, and has not undone it.
+  rare: ["completed", "failed", "cancelled"].map((state) => `${state} + ${rollsBack.type}`),
   // A workflow goes on compensating only after it has begun to, which the shortest ways leave out.
   ways: {
     "waiting_for_user + WORKFLOW_RESUMED(compensating)": [...begin, undoes, waits(["gate-one"])],
     "waiting + WORKFLOW_RESUMED(compensating)": [...begin, undoes, waits([])],
+    "failed + WORKFLOW_ROLLING_BACK": [...begin, undoes, waits(["gate-one"]), ...left],
+    "cancelled + WORKFLOW_ROLLING_BACK": [...begin, { type: "WORKFLOW_CANCELLED" }],
   },
 });
 const coverage = createCoverage();
@@ -45,13 +53,14 @@ const isHarmless = (route: readonly ChartEvent[]): boolean =>
 
 /** It undoes what it has done: `done` succeeds at once, and its undo is held, asked about or called. */
 const isUndone = (route: readonly ChartEvent[]): boolean => has(route, "WORKFLOW_COMPENSATING");
+const isRolledBack = (route: readonly ChartEvent[]): boolean => has(route, rollsBack.type);
 const after = (route: readonly ChartEvent[]): readonly ChartEvent[] =>
   route.slice(route.findIndex(({ type }) => type === "WORKFLOW_COMPENSATING") + 1);
 
 function undonePlan(route: readonly ChartEvent[]): readonly AnyStepDraft[] {
   const next = after(route);
   const isHeld = isParked(next);
-  const gate = has(next, "WORKFLOW_WAITING") && !isHeld ? { gate: {} } : {};
+  const gate = has(next, "WORKFLOW_WAITING") && !isHeld && !isRolledBack(route) ? { gate: {} } : {};
   const undo = { operator: "Model.Put", params: {}, ...gate };
   const done = step("done", "Model.Write", { undo });
   const before = route.slice(0, -next.length - 1 || undefined);
@@ -61,7 +70,7 @@ function undonePlan(route: readonly ChartEvent[]): readonly AnyStepDraft[] {
 }
 
 function planFor(route: readonly ChartEvent[]): readonly AnyStepDraft[] {
-  if (isUndone(route)) return undonePlan(route);
+  if (isUndone(route) || isRolledBack(route)) return undonePlan(route);
   if (isParked(route)) return [step("work", "Model.Read"), has(route, "WORKFLOW_CANCELLING") ? child : rest];
   const decides = has(route, "WORKFLOW_WAITING", "USER_APPROVED", "USER_REJECTED", "GATE_EXPIRED");
   const asks = decides && !has(route, "WORKFLOW_CANCELLING") && !isLost(route);
@@ -116,8 +125,8 @@ const plan = async ({ script, t }: Subject, steps: readonly AnyStepDraft[] | nul
   await t.clock.settle();
 };
 
-async function endUndo({ script, t }: Subject): Promise<void> {
-  script.answer("undo:done", "succeed");
+async function endUndo({ script, t }: Subject, how: "succeed" | "fail" = "succeed"): Promise<void> {
+  script.answer("undo:done", how);
   await t.clock.settle();
 }
 
@@ -141,17 +150,25 @@ const acts: Readonly<Record<string, Act>> = {
     await plan(subject, null);
   },
   WORKFLOW_STARTED: (subject) => command(subject, "activate"),
-  WORKFLOW_WAITING: (subject, _state, route) => (isLost(route) ? subject.crash() : answer(subject, "succeed")),
+  WORKFLOW_WAITING: (subject, _state, route) =>
+    isRolledBack(route) ? endUndo(subject, "fail") : isLost(route) ? subject.crash() : answer(subject, "succeed"),
   WORKFLOW_COMPENSATING: undo,
-  WORKFLOW_RESUMED: (subject, state, route) =>
-    isUndone(route)
-      ? goOnUndoing(subject, state)
-      : state === "waiting"
-        ? subject.t.clock.advance(hour)
-        : subject.decide("approve"),
+  WORKFLOW_RESUMED: async (subject, state, route) =>
+    isRolledBack(route)
+      ? undefined
+      : isUndone(route)
+        ? goOnUndoing(subject, state)
+        : state === "waiting"
+          ? subject.t.clock.advance(hour)
+          : subject.decide("approve"),
+  async WORKFLOW_ROLLING_BACK({ t, id }) {
+    await t.kernel.rollback(id, testCaller);
+    await t.clock.settle();
+  },
   WORKFLOW_RESTARTED: (subject) => subject.retry(),
   WORKFLOW_COMPLETED: (subject) => answer(subject, "succeed"),
   async WORKFLOW_FAILED(subject, state) {
+    if (state === "failed") return;
     if (state === "compensating") return endUndo(subject);
     if (state === "accepted") return plan(subject, null);
     if (state === "planned") return subject.crash({ capabilities: [] });
@@ -167,7 +184,10 @@ const acts: Readonly<Record<string, Act>> = {
     if (state === "compensating") return endUndo(subject);
     return state === "cancelling" ? answer(subject, "succeed") : subject.cancel();
   },
-  USER_APPROVED: (subject, state) => (state === "cancelling" ? settle(subject, "approve") : subject.decide("approve")),
+  USER_APPROVED: (subject, state, route) => {
+    if (isRolledBack(route)) return subject.decide("approve", undefined, { answer: { resolution: "leave" } });
+    return state === "cancelling" ? settle(subject, "approve") : subject.decide("approve");
+  },
   USER_REJECTED: (subject, state) => (state === "cancelling" ? settle(subject, "reject") : subject.decide("reject")),
   GATE_EXPIRED: (subject, state) => (state === "running" ? subject.crash({}, hour) : subject.t.clock.advance(hour)),
 };

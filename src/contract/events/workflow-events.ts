@@ -65,6 +65,15 @@ export interface WorkflowCompensating {
   readonly ending: Ending;
   /** The steps that are undone, in this order: the one that ended last is the first. */
   readonly steps: readonly string[];
+  /** The number of undos that were tried before for a step, if any were: these do not count. */
+  readonly attempts?: Readonly<Record<string, number>>;
+}
+
+/** The order of a person to undo what a workflow that has ended had done, which begins a further run of it. */
+export interface WorkflowRollingBack extends Pick<WorkflowCompensating, "steps" | "attempts"> {
+  readonly run: number;
+  readonly reason: string;
+  readonly principal: Principal;
 }
 
 /** The reason for a pause, or for its end, and the principal who ordered it. */
@@ -150,6 +159,15 @@ export const workflowEvents = {
     charts: ["workflow"],
     progress: true,
     transition: "compensating",
+  }),
+  /** A person has what it had done undone after it has ended. */
+  WORKFLOW_ROLLING_BACK: event<WorkflowRollingBack>({
+    from: "person",
+    to: "workflow",
+    charts: ["workflow"],
+    begins: "workflow",
+    progress: true,
+    transition: "rolling_back",
   }),
   WORKFLOW_CANCELLED: event<WorkflowCancelled>({
     from: "person",

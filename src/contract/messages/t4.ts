@@ -6,6 +6,7 @@ import type { Intake } from "../intake.ts";
 import type { Principal, ScheduleOrigin, Submission, SubmitResponse } from "../intent.ts";
 import type { PauseResponse, ResumeResponse } from "../pause.ts";
 import type { CancelResponse, RetryResponse } from "../retry.ts";
+import type { RollbackResponse } from "../rollback.ts";
 import { messagesOf } from "./message.ts";
 
 const { data, relay, command, relayCommand } = messagesOf(4);
@@ -78,6 +79,7 @@ export const t4 = {
   /** The answer is a SubmitResponse, a GateResponse, or that of a workflow that was woken. */
   activate: relayCommand<Activation>("activate", loop("act")),
   cancel: command<OrderCommand, CancelResponse>("abort", "CancelResponse", loop("abort")),
+  rollback: command<OrderCommand, RollbackResponse>("rollback", "RollbackResponse", loop("rollback")),
   pause: command<OrderCommand, PauseResponse>("pause", "PauseResponse", loop("pause")),
   resume: command<OrderCommand, ResumeResponse>("resume", "ResumeResponse", loop("resume")),
   retry: command<RetryCommand, RetryResponse>("retry", "RetryResponse", loop("retry")),

@@ -16,6 +16,7 @@ import type { PauseResponse, ResumeResponse } from "../pause.ts";
 import type { PlanStep } from "../plan.ts";
 import type { PolicyDecision, PolicyQuestion, PolicySubject } from "../policy.ts";
 import type { CancelResponse, RetryResponse } from "../retry.ts";
+import type { RollbackResponse } from "../rollback.ts";
 import type { CapabilityUsage, ResourceRequest, TokenBudget } from "../token.ts";
 import { messagesOf } from "./message.ts";
 import type { JudgedChanges } from "./t2.ts";
@@ -184,6 +185,7 @@ export const t5 = {
   ),
   retry: relay<WorkflowRequest, RetryResponse>("RetryRequest", lifecycle("retry", 7)),
   cancel: relay<WorkflowRequest, CancelResponse>("CancelRequest", lifecycle("cancel", 7)),
+  rollback: relay<WorkflowRequest, RollbackResponse>("RollbackRequest", lifecycle("rollback", 4)),
   pause: relay<WorkflowRequest, PauseResponse>("PauseRequest", lifecycle("pause", 4)),
   resume: relay<WorkflowRequest, ResumeResponse>("ResumeRequest", lifecycle("resume", 4)),
   checkPlanningBudget: data<PlanningBudgetQuestion, { readonly left: number | null }>("BudgetCheck", "BudgetLeft", {

@@ -58,8 +58,7 @@ export class LifecycleHost {
     const { workflow_id: id } = record;
     const kept = this.#resting.get(id);
     if (kept !== undefined) return this.#resume(id, kept, events);
-    // A workflow that has ended for good needs no actors, because nothing can move them.
-    if (this.#live.has(id) || lifecycleCharts.workflow.isFinal(record.state)) return;
+    if (this.#live.has(id)) return;
     const workflow = this.#spawn("workflow", id, { state: record.state, under: this.#options.parent() });
     const home = newHome(workflow, record.sequence);
     this.#live.set(id, home);
@@ -106,7 +105,6 @@ export class LifecycleHost {
       id,
       events.filter(({ sequence }) => sequence > kept.sequence),
     );
-    if (lifecycleCharts.workflow.isFinal(stateOf(kept.workflow))) this.sleep(id);
   }
 
   #spawn(kind: keyof typeof charts, id: string, at: Place): AnyActorRef {

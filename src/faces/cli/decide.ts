@@ -1,6 +1,6 @@
 /**
- * `approve`, `reject`, `retry`, `pause` and `cancel`: a person's command on one workflow, which then runs here to its
- * next rest unless another process already runs it.
+ * `approve`, `reject`, `retry`, `pause`, `cancel` and `rollback`: a person's command on one workflow, which then runs
+ * here to its next rest unless another process already runs it.
  *
  * 1.  No other unfinished work of the ledger is taken up.
  * 2.  `--digest` binds a decision to the payload that was looked at; a payload that has changed since is refused. A
@@ -179,6 +179,11 @@ export function addRestarts(program: Command, terminal: Terminal): void {
     .option("--reason <text>", "kept with the cancellation")
     .option("--undo", "undo what its steps have done, as their plan states, before it ends")
     .action((workflowId: string, options: OrderOptions) => order("cancel", workflowId, { options, terminal }));
+  addCommonOptions(program.command("rollback"))
+    .description("undo what a workflow that has ended had done, as its plan states, children included")
+    .argument("<workflow>", "its id")
+    .option("--reason <text>", "kept with the rollback")
+    .action((workflowId: string, options: OrderOptions) => order("rollback", workflowId, { options, terminal }));
   addCommonOptions(program.command("pause"))
     .description("stop a workflow for a while: calls under way end, and nothing new begins until it is resumed")
     .argument("<workflow>", "its id")
@@ -192,7 +197,11 @@ function retry(workflowId: string, session: Session<RetryOptions>): Promise<void
   return moveOn(session, ({ kernel, caller }) => kernel.retry(workflowId, { ...caller, mode, ...named }));
 }
 
-function order(name: "cancel" | "pause", workflowId: string, session: Session<OrderOptions>): Promise<void> {
+function order(
+  name: "cancel" | "rollback" | "pause",
+  workflowId: string,
+  session: Session<OrderOptions>,
+): Promise<void> {
   const { reason, undo } = session.options;
   const given = { ...(reason !== undefined && { reason }), ...(undo !== undefined && { undo }) };
   return moveOn(session, ({ kernel, caller }) => kernel[name](workflowId, { ...caller, ...given }));

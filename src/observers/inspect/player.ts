@@ -131,7 +131,7 @@ export class Player {
     const { event, received, context } = delivered;
     const moved: readonly Moved[] = home === null ? [] : [...addressesOf(event, home), ...actionsIn(event, home)];
     for (const address of moved) if (address.begins && home !== null) this.#begin(address, home, delivered);
-    if (event.event_type === "WORKFLOW_RESTARTED" && home !== null)
+    if (beginsAnew.has(event.event_type) && home !== null)
       for (const id of [home.id, ...idsIn(home)]) this.actors.resume(id);
     const hearing = home === null ? [] : moved.filter(({ hears }) => hears).map((address) => sessionOf(address, home));
     const first = this.#sayTo(delivered, home, hearing);
@@ -243,6 +243,8 @@ export class Player {
 
 const policyEvents = typesWhere(({ judges = false }) => judges);
 const ends = typesWhere((facts) => facts.ends === "workflow");
+/** The types of the events that begin a further run of a workflow. */
+const beginsAnew: ReadonlySet<string> = new Set(["WORKFLOW_RESTARTED", "WORKFLOW_ROLLING_BACK"]);
 const kindOf = { workflow: "workflow", step: "steps", gate: "gates", operator: "operators", person: "people" } as const;
 
 function newHome(id: string): Home {

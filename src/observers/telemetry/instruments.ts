@@ -109,7 +109,7 @@ export const instruments = {
     unit: "1",
     help:
       "What happened to workflows: received, started, waiting, resumed, restarted, completed, failed, " +
-      "paused, unpaused, queued, admitted, held, released, cancelling, compensating, cancelled",
+      "paused, unpaused, queued, admitted, held, released, cancelling, compensating, rolling_back, cancelled",
     labels: ["transition", "intent"],
   },
   workflowDuration: {

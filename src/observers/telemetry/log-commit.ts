@@ -25,6 +25,7 @@ const lines: EventReaders<Say | null> = {
   WORKFLOW_COMPLETED: () => ["info", "a workflow was completed", {}],
   WORKFLOW_FAILED: warn("a workflow failed"),
   WORKFLOW_CANCELLING: () => ["info", "a workflow is being cancelled", {}],
+  WORKFLOW_ROLLING_BACK: ({ steps }) => ["info", "a workflow is rolled back", { steps: steps.length }],
   WORKFLOW_COMPENSATING: ({ steps }) => ["info", "what a workflow has done is being undone", { steps: steps.length }],
   WORKFLOW_CANCELLED: () => ["info", "a workflow was cancelled", {}],
   STEP_FAILED: warn("a step failed"),

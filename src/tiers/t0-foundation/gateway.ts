@@ -48,6 +48,7 @@ import {
   RetryRequest,
   type RetryResponse,
 } from "../../contract/retry.ts";
+import { RollbackRequest, type RollbackResponse } from "../../contract/rollback.ts";
 import { workflowNotFound } from "../../contract/workflow.ts";
 import { askTier, finalOf, sendQuestion } from "../../engine/actors/ask-tier.ts";
 import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
@@ -72,6 +73,7 @@ export interface Gateway {
   readonly delegateGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly retry: (workflowId: string, request: unknown) => Promise<RetryResponse>;
   readonly cancel: (workflowId: string, request: unknown) => Promise<CancelResponse>;
+  readonly rollback: (workflowId: string, request: unknown) => Promise<RollbackResponse>;
   readonly pause: (workflowId: string, request: unknown) => Promise<PauseResponse>;
   readonly resume: (workflowId: string, request: unknown) => Promise<ResumeResponse>;
   /** Reads an event from outside. @throws KernelErrorException as submit; T5_AUTHZ_FORBIDDEN without the scope. */
@@ -118,6 +120,7 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
       atGate({ workflowId, message: t5.delegateGate, request: admit(runtime, DelegationRequest, raw) }),
     retry: ordering(RetryRequest, t5.retry),
     cancel: ordering(CancelRequest, t5.cancel),
+    rollback: ordering(RollbackRequest, t5.rollback),
     pause: ordering(PauseRequest, t5.pause),
     resume: ordering(ResumeRequest, t5.resume),
     async admitEvent(raw) {

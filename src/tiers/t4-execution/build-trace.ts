@@ -57,6 +57,7 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   plan: record.plan,
   state: record.state,
   compensated: record.compensated,
+  rolled_back: record.rolled_back,
   status: record.status,
   paused: record.paused,
   held_by: record.held ?? [],

@@ -39,6 +39,8 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
       activate: (activation, visit) => activate({ executor, store }, activation, visit),
       cancel: ({ workflow_id, auth, principal, reason = "cancelled by request", undo }, visit) =>
         commanding(workflow_id, visit, { kind: "cancel", auth, principal, reason: String(reason), undo }),
+      rollback: ({ workflow_id, auth, principal, reason = "rolled back by request" }, visit) =>
+        commanding(workflow_id, visit, { kind: "rollback", auth, principal, reason: String(reason) }),
       pause: ({ workflow_id, auth, principal, reason = "paused by request" }, visit) =>
         commanding(workflow_id, visit, { kind: "pause", auth, principal, reason: String(reason) }),
       resume: ({ workflow_id, auth, principal, reason = "resumed by request" }, visit) =>
@@ -55,6 +57,7 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
     {
       activate: { check: needsIntakeOrWorkflow },
       cancel: { check: needsWorkflow },
+      rollback: { check: needsWorkflow },
       pause: { check: needsWorkflow },
       resume: { check: needsWorkflow },
       retry: { check: needsWorkflow },

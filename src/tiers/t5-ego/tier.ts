@@ -78,6 +78,7 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
     delegateGate: commanding("gate:approve", "activate", "delegation"),
     retry: commanding(commandScopes.retry, "retry"),
     cancel: commanding(commandScopes.cancel, "abort"),
+    rollback: commanding(commandScopes.cancel, "rollback"),
     pause: commanding(commandScopes.pause, "pause"),
     resume: commanding(commandScopes.pause, "resume"),
     checkPlanningBudget: (question, { runtime }) => checkPlanning(question, runtime, options),
@@ -111,7 +112,7 @@ function admitActivation(intake: Pick<Intake, "auth" | "intent"> | undefined, si
 interface Command {
   readonly authenticator: Authenticator;
   readonly needs: string;
-  readonly action: "activate" | "retry" | "abort" | "pause" | "resume";
+  readonly action: "activate" | "retry" | "abort" | "rollback" | "pause" | "resume";
   /** The field of the COMMAND that carries the request onward. */
   readonly about: "decision" | "withdrawal" | "delegation" | null;
 }

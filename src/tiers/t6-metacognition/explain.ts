@@ -83,6 +83,8 @@ const lines: EventReaders<string> = {
   WORKFLOW_FAILED: ({ status, error, compensated }) =>
     `the workflow failed (${status}): ${error.message}${describeUndone(compensated)}`,
   WORKFLOW_COMPENSATING: ({ steps }) => `what the workflow had done is undone: ${listed(steps)}`,
+  WORKFLOW_ROLLING_BACK: ({ reason, principal: { type, id }, steps }) =>
+    `${type} ${id} had the workflow rolled back: ${reason}; what it had done is undone: ${listed(steps)}`,
   WORKFLOW_CANCELLING: ({ reason, principal: { type, id } }) =>
     `${type} ${id} ended the workflow: ${reason}; it is cancelled once the end of each call is known that may ` +
     `not be repeated`,

@@ -305,6 +305,13 @@ const cancelWorkflow = commandTool(workflowCommands.cancel, {
   description: "Ends a workflow early. What has run stays done, or is undone first (undo).",
 });
 
+const rollBackWorkflow = commandTool(workflowCommands.rollback, {
+  title: "Roll back a workflow",
+  description:
+    "Undoes what a workflow that has ended had done, as its plan states, children included. Only a person orders it: " +
+    "never call this without having asked them.",
+});
+
 const pauseWorkflow = commandTool(workflowCommands.pause, {
   title: "Pause a workflow",
   description: "Stops a workflow for a while: calls under way end, and nothing new begins until it is resumed.",
@@ -353,6 +360,7 @@ export const workflowTools: readonly McpTool[] = [
   emitEvent,
   retryWorkflow,
   cancelWorkflow,
+  rollBackWorkflow,
   pauseWorkflow,
   resumeWorkflow,
   setHalt,

@@ -19,6 +19,7 @@ import { isCancelled, isTerminal, stepsOf, type WorkflowRecord } from "../../../
 import { askTier } from "../../../engine/actors/ask-tier.ts";
 import type { Runtime } from "../../../engine/actors/runtime.ts";
 import type { LedgerStore } from "../../../ports/ledger-store.ts";
+import { stepsToUndo } from "../decide/plan/compensate.ts";
 import type { Command, Input } from "../decide/run/input.ts";
 import type { HostQuestions, IntentionOf, OrderedChildren } from "../decide/run/intention.ts";
 import { oodaRef, stepOf } from "../decide/run/run.ts";
@@ -99,6 +100,12 @@ export class Children {
       const record = await this.#parts.read(child);
       if (isTerminal(record.state)) await this.#handOver(record);
     });
+  }
+
+  /** Has a child that has ended roll back; resolves once it has committed the order. @throws what refuses it. */
+  async rollBack(at: Asking, { child, reason, principal }: HostQuestions["roll_back_child"]["of"]): Promise<void> {
+    const command: Command = { kind: "rollback", reason, principal, auth: at.run.log.record.auth };
+    await untilAnswered(at, () => this.#parts.command(child, (re) => ({ type: "commanded", command, re })));
   }
 
   /** Gives an order to children, and to those that steps are beginning. @throws what refuses it, but for an end. */
@@ -241,7 +248,11 @@ function endOf(record: WorkflowRecord): Ended | null {
   if (state !== "completed" && state !== "failed" && state !== "cancelled") return null;
   const isCompleted = state === "completed";
   return {
-    end: { workflow_id, state, sequence, spent, error: isCompleted ? null : error },
+    end: {
+      ...{ workflow_id, state, sequence, spent, error: isCompleted ? null : error },
+      ...(isCompleted && stepsToUndo(record).length > 0 && { undoable: true as const }),
+      ...(record.compensated !== null && { compensated: record.compensated }),
+    },
     result: isCompleted ? (resultOf(record) as unknown as Json) : null,
   };
 }

@@ -56,7 +56,8 @@ export function beginCancelling(run: Run, { reason, principal, undo = false }: W
 /** Requires that the workflow, which was cancelled, has left nothing behind. @throws T4_WORKFLOW_CONFLICT. */
 function requireNothingLeft({ log: { record } }: Run): void {
   const left = stepsToUndo(record);
-  if (left.length > 0) refuse(`it was cancelled without undo, and has left ${left.join(", ")}`, record.state);
+  if (left.length > 0)
+    refuse(`it was cancelled without undo, and has left ${left.join(", ")}: roll it back`, record.state);
 }
 
 const refuse = (message: string, state: WorkflowStateName): never =>

@@ -1,15 +1,17 @@
 /**
- * Compensation: before a workflow ends as failed or cancelled, what its steps have done is undone.
+ * Compensation: what the steps of a workflow have done is undone, before it ends as failed or cancelled, or once a
+ * person rolls back a workflow that has ended.
  *
  * 1.  The steps that have succeeded and have an `undo` are undone one after another, in the reverse order of their
  *     ends. Each undo is a step of its own, a call under policy, budget, key and gates like any other. Two steps that
  *     share one call are undone once. A call that another workflow made is undone if that workflow has left its work.
+ *     A step that ran a child is undone by rolling back that child, if the child has done something that can be undone.
  * 2.  What was done up to the last success of a step with `pivot` is not undone.
  * 3.  A person is asked about an undo that failed or was refused: it is done by other means, it is called once more, or
  *     it stays. Nothing is passed over silently.
  * 4.  The budget of the request does not keep anything from being undone; budgets over workflows do.
  */
-import { addedIdOf } from "../../../../../machines/added-id.ts";
+import { addedIdOf, isUndoing } from "../../../../../machines/added-id.ts";
 import { type Compensated, type Ending, undoForm } from "../../../../contract/compensation.ts";
 import { draft } from "../../../../contract/event.ts";
 import { gateIdOf } from "../../../../contract/gate.ts";
@@ -31,7 +33,8 @@ export function beginCompensating(run: Run, ending: Ending): boolean {
 }
 
 /** Returns the ids of the steps that are to be undone: the one that succeeded last is the first. */
-export function stepsToUndo({ steps, standing }: WorkflowRecord): readonly string[] {
+export function stepsToUndo(record: WorkflowRecord): readonly string[] {
+  const { steps, standing } = record;
   const seen = new Set<string>();
   const isFirst = (id: string): boolean => !seen.has(id) && seen.add(id) === seen;
   const found: string[] = [];
@@ -39,10 +42,16 @@ export function stepsToUndo({ steps, standing }: WorkflowRecord): readonly strin
     const step = steps.get(id);
     if (step?.state !== "succeeded" || !isFirst(id)) continue;
     if (step.step.pivot === true) break;
-    if (step.step.undo === undefined || (step.answered_by !== null && !step.takes_over)) continue;
+    if (!canBeUndone(step) || isUndone(record, id)) continue;
     if (step.action_id === null || isFirst(step.action_id)) found.push(id);
   }
   return found;
+}
+
+/** Returns whether the plan, or the child that a step ran, states how what it did is undone. */
+function canBeUndone({ step, child, answered_by, takes_over }: StepRecord): boolean {
+  if (step.kind === "run") return child?.end?.undoable === true;
+  return step.undo !== undefined && (answered_by === null || takes_over);
 }
 
 /** Returns whether a call of a workflow is undone, or is being undone. */
@@ -76,9 +85,12 @@ interface Addition {
 /** Returns what is to be added so that a step is undone; null if it is undone, or is to stay as it is. */
 function nextFor(record: WorkflowRecord, of: string): Addition | null {
   const attempts = [...addedBy(record, of)];
-  const again: Addition = { of, as: "undo", items: [{ key: String(attempts.length + 1), value: null }] };
+  const again: Addition = {
+    ...{ of, as: "undo", items: [{ key: String(attempts.length + 1), value: null }] },
+    ...rollbackOf(record, of),
+  };
   const last = attempts.at(-1);
-  if (last === undefined) return again;
+  if (last === undefined || attempts.length === record.compensating?.attempts?.[of]) return again;
   if (last.state === "succeeded") return null;
   const answer = answerTo(record, last);
   if (answer === undefined)
@@ -89,6 +101,27 @@ function nextFor(record: WorkflowRecord, of: string): Addition | null {
       asks: questionAbout(last.step),
     };
   return answer === "retry" ? again : null;
+}
+
+/** Returns the step that rolls back the child of a step, as a member of its addition; nothing for any other step. */
+function rollbackOf(record: WorkflowRecord, of: string): Pick<Addition, "asks"> {
+  const { step, child } = record.steps.get(of) as StepRecord;
+  if (step.kind !== "run" || child === null) return {};
+  return {
+    asks: {
+      kind: "rollback",
+      name: `Roll back ${step.name}`.slice(0, 256),
+      operator: kindNames.rollback,
+      operator_version: "1.0",
+      params: { child: child.workflow_id },
+      outputs: [],
+      policy_tags: step.policy_tags,
+      risk_level: step.risk_level,
+      effect: "none",
+      gate: null,
+      estimated_cost: 0,
+    },
+  };
 }
 
 /**
@@ -128,13 +161,17 @@ const errorOf = ({ error, skip_reason }: StepRecord): Json =>
 /** Returns how much of what was to be undone is undone; undefined if nothing was. */
 export function compensatedIn(record: WorkflowRecord): Compensated | undefined {
   if (record.compensating === null) return undefined;
-  const { steps } = record.compensating;
-  const undone = steps.filter((id) => isUndone(record, id)).length;
-  if (undone === steps.length) return "all";
-  return undone === 0 ? "none" : "partly";
+  const parts = new Set(record.compensating.steps.map((id) => partOf(record, id)));
+  const [only = "all"] = parts;
+  return parts.size > 1 ? "partly" : only;
 }
 
-function isUndone(record: WorkflowRecord, of: string): boolean {
+const isUndone = (record: WorkflowRecord, of: string): boolean => partOf(record, of) === "all";
+
+/** Returns the part of what a step has done that is undone; of a child's work the part that the child has undone. */
+function partOf(record: WorkflowRecord, of: string): Compensated {
   const last = [...addedBy(record, of)].at(-1);
-  return last !== undefined && (last.state === "succeeded" || answerTo(record, last) === "done");
+  if (last === undefined || !isUndoing(last.added?.as ?? "item")) return "none";
+  if (last.state !== "succeeded") return answerTo(record, last) === "done" ? "all" : "none";
+  return last.step.kind === "rollback" ? (last.child?.end?.compensated ?? "none") : "all";
 }

@@ -31,6 +31,7 @@ import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.t
 import { pauseWorkflow, resumeWorkflow } from "./pause-workflow.ts";
 import { planWorkflow } from "./plan-workflow.ts";
 import { restartWorkflow } from "./restart-workflow.ts";
+import { answerOfRollback, rollBack } from "./roll-back.ts";
 import { takePlace } from "./take-place.ts";
 import { mayGoOn, startPlan, workPlan } from "./work-plan.ts";
 
@@ -118,6 +119,9 @@ function obey(run: Run, command: Command): unknown {
     case "cancel":
       beginCancelling(run, command);
       return { workflow_id, status: stateOfCancel(run.log.record), correlation_id };
+    case "rollback":
+      rollBack(run, command);
+      return { workflow_id, ...answerOfRollback(run.log.record), correlation_id };
     case "pause":
       pauseWorkflow(run, command);
       return { workflow_id, status: "paused", correlation_id };

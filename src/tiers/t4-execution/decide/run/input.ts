@@ -70,7 +70,7 @@ export type GateCommand =
 
 /** A person's order on the workflow as a whole, with its reason. */
 export interface Order {
-  readonly kind: "cancel" | "pause" | "resume";
+  readonly kind: "cancel" | "rollback" | "pause" | "resume";
   readonly reason: string;
   /** Whether a cancellation undoes what was done. */
   readonly undo?: boolean | undefined;

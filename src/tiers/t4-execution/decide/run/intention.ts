@@ -112,6 +112,11 @@ export interface HostQuestions {
     };
     readonly answer: { readonly workflow_id: string };
   };
+  /** The order to a child to undo what it had done, under which it goes on once it has committed it. */
+  readonly roll_back_child: {
+    readonly of: Pick<Order, "reason" | "principal"> & { readonly child: string };
+    readonly answer: unknown;
+  };
   /** The end of a child, with its result if it has completed; null while it is running. */
   readonly child_end: {
     readonly of: { readonly child: string };

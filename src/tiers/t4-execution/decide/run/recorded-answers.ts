@@ -127,6 +127,7 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
   draft: { usual: () => null, isUsual: (outcome) => outcome === null },
   begin_child: {},
   find_child: {},
+  roll_back_child: onlyFailure,
   order_children: orderedChildren,
   child_end: { usual: () => null, isUsual: (answer) => answer === null },
   queue_place: queuePlace,

@@ -12,6 +12,7 @@ import { callStep } from "./call-step.ts";
 import { eachStep } from "./each-step.ts";
 import { failingStep } from "./failing-step.ts";
 import { repeatStep } from "./repeat-step.ts";
+import { rollbackStep } from "./rollback-step.ts";
 import { runStep } from "./run-step.ts";
 import { sleepStep } from "./sleep-step.ts";
 import { waitStep } from "./wait-step.ts";
@@ -53,6 +54,7 @@ const kinds: Readonly<Record<StepKind, StepKindRow>> = {
   ask: askStep,
   each: eachStep,
   repeat: repeatStep,
+  rollback: rollbackStep,
 };
 
 /** Returns the row of the step's kind. */

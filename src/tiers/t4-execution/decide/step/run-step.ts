@@ -15,7 +15,7 @@ import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft } from "../../../../contract/event.ts";
 import type { Json } from "../../../../contract/json.ts";
 import { RunParams } from "../../../../contract/step-kinds.ts";
-import { isTerminal, parkedSteps, type StepRecord } from "../../../../contract/workflow.ts";
+import { addedBy, isTerminal, parkedSteps, type StepRecord } from "../../../../contract/workflow.ts";
 import { isBlocking, isGateDenial } from "../run/end-step.ts";
 import type { Order } from "../run/input.ts";
 import { toHost } from "../run/intention.ts";
@@ -48,7 +48,7 @@ function begin(run: Run, stepId: string): void {
 }
 
 /** Asks whether the child has ended already; where it has not, its end is handed over once it comes. */
-function look(run: Run, stepId: string): void {
+export function look(run: Run, stepId: string): void {
   ask(run, "parked", toHost("saved", {}));
   const child = awaited(stepOf(run, stepId)) ?? "";
   const ended = ask(run, "child_end", toHost("child_end", { child }));
@@ -65,9 +65,11 @@ function requireShallow(run: Run, intent: string): void {
   raise(kernelError("T4_CHILD_TOO_DEEP", message, runRef, { detail: { depth, limit: maxChildDepth } }));
 }
 
-function park(run: Run, stepId: string, child: string): void {
+/** Notes that a step waits for a child, under the name of what it does. */
+export function park(run: Run, stepId: string, child: string): void {
   run.looked.delete(stepId);
-  const name = String(stepOf(run, stepId).step.params["intent"]);
+  const { step } = stepOf(run, stepId);
+  const name = String(step.params["intent"] ?? step.operator);
   run.log.note(draft("STEP_PARKED", { source: "workflow", name, key: child, due_at: null }, stepId));
 }
 
@@ -147,15 +149,22 @@ interface Ended {
   readonly result: Json;
 }
 
-/** Takes in the end of a child, unless nothing waits for it any more: an end may be handed over more than once. */
-export function takeChildEnd(run: Run, { step_id, end, result }: Ended): void {
+/**
+ * Takes in the end of a child for the step that runs it, or for the one that has it rolled back, unless neither waits
+ * for it any more: an end may be handed over more than once.
+ */
+export function takeChildEnd(run: Run, { step_id: of, end, result }: Ended): void {
   const { record } = run.log;
-  const step = record.steps.get(step_id);
-  if (step === undefined || isTerminal(record.state) || awaited(step) !== end.workflow_id) return;
+  const step = [record.steps.get(of), ...addedBy(record, of)].find(
+    (one) => one !== undefined && awaited(one) === end.workflow_id,
+  );
+  if (step === undefined || isTerminal(record.state)) return;
+  const { step_id, kind } = step.step;
   // A paused workflow takes nothing in: it looks for the end once it is resumed.
   if (record.paused !== null) return void run.looked.delete(step_id);
   resumeParked(run, step_id, { by: "workflow", end });
-  if (end.state === "completed") succeedQuietly(run, step_id, result);
+  if (kind === "rollback") succeedQuietly(run, step_id, { compensated: end.compensated ?? null });
+  else if (end.state === "completed") succeedQuietly(run, step_id, result);
   else failBy(run, step, end);
 }
 
