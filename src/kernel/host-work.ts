@@ -58,7 +58,8 @@ export const restedOf = (log: WorkflowLog): Rested => ({
   workflow_id: log.identity.workflow_id,
   state: log.exists ? log.record.state : null,
   due_at: log.due,
-  queued: log.exists && log.record.intent.queue !== undefined,
+  // One that was lost here has freed no place: it rests once more where it goes on.
+  queued: log.exists && log.lost === null && log.record.intent.queue !== undefined,
   // A workflow whose first event was not kept has nothing to fold.
   lost: log.lost !== null && log.confirmed > 0 && log.lost.code !== "T4_WORKFLOW_LEASED",
 });
