@@ -18,4 +18,6 @@ export const drawBases = {
   growth: 1_100_001,
   /** Steps that can be undone, pivots, cancellations that ask for the undo. */
   undo: 1_200_001,
+  /** Queues in which workflows and their children wait for a place. */
+  queues: 1_300_001,
 } as const;

@@ -9,7 +9,7 @@ import { endChild, retryChild } from "./story-children.ts";
 import { writtenOn } from "./story-masks.ts";
 import { placeOf, remember } from "./story-memory.ts";
 import { halt, lift, order } from "./story-orders.ts";
-import { storyIntent } from "./story-package.ts";
+import { queuedAs } from "./story-queues.ts";
 import { speakTogether } from "./story-throng.ts";
 import { emit } from "./story-waits.ts";
 
@@ -69,7 +69,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
         ...callerOf(action.by),
         ...key,
         ...placeOf(stage.story, action),
-        intent_hint: hint,
+        ...queuedAs(stage.story, action),
       });
       if (!stage.workflows.includes(accepted.workflow_id)) stage.workflows.push(accepted.workflow_id);
       stage.world.acknowledge("submit", accepted.workflow_id, () => false);
@@ -178,8 +178,6 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     return undefined;
   },
 };
-
-const hint = { intent_type: storyIntent, inputs: {} };
 
 /** A process is stopped in order, whatever it has under way; what it then still holds is told. */
 async function leave(stage: Stage, _: Action, process: SimulatedProcess): Promise<void> {

@@ -18,6 +18,7 @@ import { judgeMasks } from "./judge-masks.ts";
 import { judgeMemory } from "./judge-memory.ts";
 import { judgeModels } from "./judge-models.ts";
 import { judgeOrders } from "./judge-orders.ts";
+import { judgeQueues } from "./judge-queues.ts";
 import { judgeReplay } from "./judge-replay.ts";
 import { judgeTimes } from "./judge-times.ts";
 import { judgeUndo } from "./judge-undo.ts";
@@ -42,6 +43,7 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
   failures.push(...judgeLifecycle(stage.story, stage.world), ...judgeChildren(stage.world));
   failures.push(...judgeAsks(stage.story, stage.world), ...judgeGrowth(stage.story, stage.world));
   failures.push(...judgeOrders(stage.world), ...judgeWaits(stage.world, stage.sent));
+  failures.push(...judgeQueues(stage.world));
   failures.push(...judgeMasks(stage.story, stage.world), ...judgeUndo(stage.story, stage.world));
   await stop(stage, last);
   // What else is wrong is told before what is only replayed otherwise.

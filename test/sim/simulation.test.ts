@@ -19,11 +19,13 @@ const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
  * called again, and a cancel waited for ever (3698); a step began, or was called again, after another had failed by the
  * plan's choice, and a regeneration of a workflow that had ended so did nothing (from 900001 on); a parent that was
  * cancelled waited for ever for a child that had ended meanwhile (1000068, 1000198); an undo that was called again had
- * no live actor (1200020); a person was not heard whose answer the screening replaced (1200601).
+ * no live actor (1200020); a person was not heard whose answer the screening replaced (1200601); a process that another
+ * one had struck off looked at its queues again and again, and did nothing else (1300014).
  */
 const found = [
   38, 83, 114, 119, 537, 936, 3698, 7695, 22_291, 23_190, 26_960, 30_048, 30_491, 44_272, 45_514, 50_626, 52_511,
   700_333, 900_027, 900_076, 900_215, 900_234, 900_240, 1_000_003, 1_000_068, 1_000_198, 1_200_020, 1_200_601,
+  1_300_014,
 ];
 
 /**
@@ -41,7 +43,9 @@ const rare = [
   "PLAN_CREATED continue",
   "PLAN_REJECTED",
   "STEPS_ADDED",
+  "WORKFLOW_ADMITTED",
   "WORKFLOW_COMPENSATING",
+  "WORKFLOW_QUEUED",
   "STEP_RESUMED",
   "action: ALLOW_WITH_REDACTION",
   "another release sees to the end",

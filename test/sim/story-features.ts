@@ -18,6 +18,7 @@ import type { Action, Behaviour, Deed, Story, StoryOperator, StoryStep } from ".
 import type { StoryMask } from "./story-masks.ts";
 import type { StoryModels } from "./story-models.ts";
 import type { StoryPerson } from "./story-persons.ts";
+import type { StoryQueues } from "./story-queues.ts";
 
 /**
  * How somebody of the host's answers: `soon` in another turn of the loop, `late` when the story says so, or too late;
@@ -72,6 +73,8 @@ export interface Features {
   readonly packageLimits: { readonly maxSteps?: number; readonly maxReplans?: number };
   /** The steps of the children that its steps run; none if none does. */
   readonly childSteps: readonly StoryStep[];
+  /** The queues of its workflows and of their children; null if all may run at once. */
+  readonly queues: StoryQueues | null;
 }
 
 export const noFeatures: Features = {
@@ -90,6 +93,7 @@ export const noFeatures: Features = {
   masks: [],
   packageLimits: {},
   childSteps: [],
+  queues: null,
 };
 
 /** Those that a story has. */

@@ -13,6 +13,7 @@ import type { StoryRelease } from "./story-deploy.ts";
 import { checkAs, type Hands, showAs } from "./story-host.ts";
 import { askModel, asksModel } from "./story-models.ts";
 import { baseOf, findStep, findUndo, indexOf, nameOf, planOf, planOfChild } from "./story-plan.ts";
+import { childQueue, ownQueue, type QueueOfStory } from "./story-queues.ts";
 import { isUndoing } from "./story-undo.ts";
 
 export const storyIntent = "Story.Sim.Play";
@@ -32,8 +33,7 @@ export function storyPackages(hands: Hands) {
   const operators = story.operators.map((operator, i) => storyOperator(hands, i, operator));
   const { version = "1.0", pins = false, lacks = [] } = release ?? ({} as Partial<StoryRelease>);
   const known = operators.filter((_, i) => !lacks.includes(i));
-  const { packageLimits } = story;
-  const own = storyPackage([storyIntent, version], packageLimits, known, (round, context) =>
+  const own = storyPackage([storyIntent, version], limitsOf(story), known, (round, context) =>
     knowing(story, planOf(story, round, release), context),
   );
   const child = childPackage(hands, known);
@@ -47,7 +47,7 @@ export function storyPackages(hands: Hands) {
   const intentType = version === "1.0" ? `${storyIntent}.Older` : storyIntent;
   return [
     own,
-    storyPackage([intentType, "1.0"], packageLimits, older, (round, context) =>
+    storyPackage([intentType, "1.0"], limitsOf(story), older, (round, context) =>
       knowing(first, planOf(first, round, null), context),
     ),
     ...child,
@@ -57,19 +57,26 @@ export function storyPackages(hands: Hands) {
 /** The package of the children, which all releases have in one version; none where no step runs any. */
 function childPackage({ story, release }: Hands, operators: Operators) {
   if (story.childSteps.length === 0) return [];
-  const { packageLimits } = story;
   const plan = (_round: number, _context: ContextBundle, input: Readonly<Record<string, unknown>>) =>
     planOfChild(story, Number(input["depth"]), release);
-  return [storyPackage([childIntent, "1.0"], packageLimits, operators, plan)];
+  return [storyPackage([childIntent, "1.0"], limitsOf(story, childQueue(story)), operators, plan)];
 }
 
 /** A plan says what its author was told. */
 const knowing = ({ memory }: Story, plan: ExecutionPlan, { context_hash }: ContextBundle): ExecutionPlan =>
   memory ? { ...plan, reasoning: context_hash } : plan;
 
+type PackageBounds = { readonly limits: Story["packageLimits"]; readonly queue?: QueueOfStory };
+
+/** Returns what a package says of its workflows: their limits, and their queue if they have one. */
+const limitsOf = (story: Story, queue = ownQueue(story)): PackageBounds => ({
+  limits: story.packageLimits,
+  ...(queue !== null && { queue }),
+});
+
 const storyPackage = (
   [intentType, version]: readonly [string, string],
-  limits: Story["packageLimits"],
+  limits: PackageBounds,
   operators: Operators,
   plan: (round: number, context: ContextBundle, input: Readonly<Record<string, unknown>>) => ExecutionPlan,
 ) =>
@@ -78,7 +85,7 @@ const storyPackage = (
     version,
     input: z.record(z.string(), z.unknown()),
     operators,
-    limits,
+    ...limits,
     outcomes: { "Story.Draft": z.unknown() },
     plan: ({ situation, context, input }) => plan(situation.round, context, input),
   });

@@ -20,6 +20,7 @@ import { withMemory } from "./story-memory.ts";
 import { withModels } from "./story-models.ts";
 import { withOrders } from "./story-orders.ts";
 import { withPersons } from "./story-persons.ts";
+import { withQueues } from "./story-queues.ts";
 import { withSiblings } from "./story-siblings.ts";
 import { withSignedWords } from "./story-signed.ts";
 import { withThrongs } from "./story-throng.ts";
@@ -253,6 +254,7 @@ const layers: readonly ((story: Story) => Story)[] = [
   withAsks,
   withGrowth,
   withUndo,
+  withQueues,
 ];
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {
