@@ -23,6 +23,7 @@ import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/opt
 import { orderFor } from "./kernel/order-workflow.ts";
 import { emitEvent } from "./kernel/outside-events.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
+import { createQueueReads } from "./kernel/queues.ts";
 import { createReadiness } from "./kernel/readiness.ts";
 import { createReads } from "./kernel/reads.ts";
 import { createRecords } from "./kernel/records.ts";
@@ -139,6 +140,7 @@ class RunningKernel {
     | "halt"
     | "lift"
     | "halts"
+    | "queues"
     | "authorize"
     | "settled"
     | "execute"
@@ -149,6 +151,7 @@ class RunningKernel {
     const { reading, registry } = this.#parts;
     const reach = { gateway, reading, registry, same: this.#parts.resolved.same };
     const halts = createHalts({ ...this.#parts, store: this.#parts.reported, gateway, halts: this.#parts.halts });
+    const queues = createQueueReads({ store: this.#parts.reported, gateway });
     const retry = (workflowId: string, request: RetryRequest) => retryOrBeginAgain({ ...reach, workflowId, request });
     return {
       submit: (request, options) => this.#serve(() => gateway.submit(request, options)),
@@ -170,6 +173,7 @@ class RunningKernel {
       halt: (request) => this.#serve(() => halts.halt(request)),
       lift: (request) => this.#serve(() => halts.lift(request)),
       halts: (tenantId, caller) => halts.halts(tenantId, caller),
+      queues: (filter, caller) => this.#serve(() => queues.queues(filter, caller)),
       authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
       settled: (workflowId) => this.#settled(workflowId),
       execute: (workflowId) =>

@@ -154,21 +154,19 @@ export {
 } from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
-export { QueuePolicy, QueueRequest, QueueStanding, QueueTicket } from "./contract/queue.ts";
+export {
+  ListedQueue,
+  QueueFilter,
+  QueuePage,
+  QueuePolicy,
+  QueueRequest,
+  QueueStanding,
+  QueueTicket,
+} from "./contract/queue.ts";
 export { EmitRequest, EmitResponse, type ReceivedEvent } from "./contract/received-event.ts";
 export { type MarkedText, type Ref, type Reference, type ReferenceDefault, ref, text } from "./contract/reference.ts";
 export type { Replay, ReplayDifference } from "./contract/replay.ts";
-export {
-  fail,
-  Metrics,
-  metricsOf,
-  ok,
-  partial,
-  Result,
-  ResultStatus,
-  skip,
-  validateResult,
-} from "./contract/result.ts";
+export * from "./contract/result.ts";
 export { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "./contract/retry.ts";
 export { RollbackRequest, RollbackResponse } from "./contract/rollback.ts";
 export {
@@ -315,7 +313,7 @@ export type { Middleware, SkillExecutionContext } from "./ports/middleware.ts";
 export type { NoticeCall, Notifier } from "./ports/notifier.ts";
 export type { Classifier, Scorers, Security, Verdict } from "./ports/perception.ts";
 export type { Planner, PlannerAnswer } from "./ports/planner.ts";
-export type { QueueEntry, QueueIndex, QueuePlace } from "./ports/queue-index.ts";
+export type { LineCount, LinePage, QueueEntry, QueueIndex, QueuePlace } from "./ports/queue-index.ts";
 export type { Random } from "./ports/random.ts";
 export type { SamePerson } from "./ports/same-person.ts";
 export type { SessionRecord, SessionStore } from "./ports/session-store.ts";

@@ -1,10 +1,11 @@
 /**
- * The lists: operations that read a page of the caller's workflows or gates, newest first.
+ * The lists: operations that read a page of the caller's workflows or gates, newest first, or of its queues by name.
  */
 import { z } from "zod";
 import { Caller } from "../contract/auth-context.ts";
 import { GateFilter, WorkflowFilter } from "../contract/list-filter.ts";
 import { GatePage, gateCursor, WorkflowPage } from "../contract/page.ts";
+import { lineOf, QueueFilter, QueuePage } from "../contract/queue.ts";
 import type { Listed } from "../contract/workflow-summary.ts";
 import { type List, promised } from "./operation.ts";
 import { readScope } from "./reads.ts";
@@ -22,6 +23,7 @@ function endOf<T>(found: Listed<T>, limit: number, cursorOf: (item: T) => string
 export const lists: {
   readonly workflows: List<typeof WorkflowFilter, WorkflowPage>;
   readonly gates: List<typeof GateFilter, GatePage>;
+  readonly queues: List<typeof QueueFilter, QueuePage>;
 } = {
   workflows: {
     ...listed,
@@ -49,6 +51,19 @@ export const lists: {
     read: async (kernel, filter, caller) => {
       const gates = await kernel.gates(filter, caller);
       return { gates: [...gates], ...endOf(gates, filter.limit, gateCursor) };
+    },
+  },
+  queues: {
+    ...listed,
+    id: "listQueues",
+    word: "queues",
+    summary: "The queues in which workflows of the tenant run or wait, by name and key, with how many do",
+    scope: readScope,
+    filter: QueueFilter,
+    answer: QueuePage,
+    read: async (kernel, filter, caller) => {
+      const queues = await kernel.queues(filter, caller);
+      return { queues: [...queues], ...endOf(queues, filter.limit, lineOf) };
     },
   },
 };

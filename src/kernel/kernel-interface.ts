@@ -27,6 +27,7 @@ import type { Operator, OperatorMetadata } from "../contract/operator.ts";
 import type { OutcomesResponse } from "../contract/outcome.ts";
 import type { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../contract/pause.ts";
 import type { KernelProgress } from "../contract/progress.ts";
+import type { ListedQueue, QueueFilter } from "../contract/queue.ts";
 import type { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import type { Replay } from "../contract/replay.ts";
 import type { Result } from "../contract/result.ts";
@@ -181,6 +182,11 @@ export interface Kernel extends AsyncDisposable {
   lift(request: LiftRequest): Promise<LiftResponse>;
   /** Returns the halts of a tenant that hold, oldest first, with how much each holds. */
   halts(tenantId: string | number, caller?: Caller): Promise<readonly HaltStanding[]>;
+  /**
+   * Lists the queues of a tenant in which workflows run or wait, by name and key; the embedding host names the tenant
+   * in the filter.
+   */
+  queues(filter?: QueueFilter, caller?: Caller): Promise<readonly ListedQueue[]>;
   /**
    * Returns one workflow, whole. @throws T4_WORKFLOW_NOT_FOUND, T4_SEQUENCE_NOT_FOUND for a sequence beyond the ledger.
    */

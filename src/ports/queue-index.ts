@@ -25,12 +25,30 @@ export interface QueuePlace {
   readonly ahead: number;
 }
 
+/** A line with how many workflows have a place in it and wait for one; `oldest` is the least `since` of those. */
+export interface LineCount {
+  readonly line: string;
+  readonly running: number;
+  readonly waiting: number;
+  readonly oldest: number | null;
+  readonly concurrency: number;
+}
+
+/** A page of the lines of a tenant, in the order of their texts: those of one queue, after a line. */
+export interface LinePage {
+  readonly name?: string;
+  readonly after?: string;
+  readonly limit: number;
+}
+
 export const mostCounted = 1000;
 
 /** The index of queues, as a store keeps it. */
 export interface QueueIndex {
   /** Returns how a workflow stands that would wait in this line. */
   queuePlace(tenantId: Id, workflowId: string, entry: QueueEntry): Promise<QueuePlace>;
+  /** Returns the lines in which workflows of the tenant run or wait, with their numbers. */
+  queueLines(tenantId: Id, page: LinePage): Promise<readonly LineCount[]>;
   /** Returns the number of workflows that wait for a place, over all tenants. */
   countQueued(): Promise<number>;
 }

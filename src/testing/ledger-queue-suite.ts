@@ -4,7 +4,7 @@
  * Never: is registered by itself; ledger-store-suite.ts does.
  */
 import type { AppendIndexes, LedgerStore } from "../ports/ledger-store.ts";
-import type { QueueEntry } from "../ports/queue-index.ts";
+import type { LinePage, QueueEntry } from "../ports/queue-index.ts";
 import { me, putWorkflow, type SuiteParts, ttlMs } from "./ledger-suite-parts.ts";
 import { nextTurn, type TestStream, testStream } from "./ledger-turns.ts";
 
@@ -55,6 +55,25 @@ export function addQueueTests({ test, expect }: SuiteParts): void {
     expect((await take([d, taking(4, { line: "other" })])).told).toEqual(["ok"]);
     // The end of one and the start of the next share a batch.
     expect((await take([first.after[0] as TestStream, null], [c, taking(3)])).told).toEqual(["ok", "ok"]);
+  });
+
+  test("lines are counted by name and key, a page at a time, and those of another tenant are not", async (store) => {
+    const line = (name: string, key: string) => ({ line: JSON.stringify([name, key]) });
+    await putAll(store, { 1: taking(1, line("a", "")), 2: waiting(7, line("a", "")), 3: waiting(5, line("a", "")) });
+    await putAll(store, { 4: taking(1, line("a", "x")), 5: waiting(2, { ...line("b", "x"), concurrency: 1 }) });
+    await putAll(store, { 6: waiting(1, line("a", "")) }, "umbrella");
+    const counted = async (page: Partial<LinePage> = {}) => store.queueLines("acme", { limit: 9, ...page });
+    const [a, ax, bx] = [line("a", ""), line("a", "x"), line("b", "x")];
+    const all = [
+      { ...a, running: 1, waiting: 2, oldest: 5, concurrency: 2 },
+      { ...ax, running: 1, waiting: 0, oldest: null, concurrency: 2 },
+      { ...bx, running: 0, waiting: 1, oldest: 2, concurrency: 1 },
+    ];
+    expect(await counted()).toEqual(all);
+    expect(await counted({ limit: 1, after: a.line })).toEqual([all[1]]);
+    expect(await counted({ name: "a" })).toEqual(all.slice(0, 2));
+    expect(await counted({ name: "b", after: ax.line })).toEqual([all[2]]);
+    expect(await store.queueLines("acm", { limit: 9 })).toEqual([]);
   });
 
   test("queued is whose turn has come and whom nobody holds; each line gives one in turn", async (store) => {

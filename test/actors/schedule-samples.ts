@@ -42,6 +42,12 @@ const ticket = { name: "payments", key: "acme", concurrency: 2, priority: 5 };
 const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ...sample, ...wrong } });
 
 export const scheduleSamples: Readonly<Record<string, Sample>> = {
+  ListedQueue: fields(
+    { name: "payments", key: "acme", concurrency: 2, running: 2, waiting: 1, oldest_waiting: at },
+    { running: -1 },
+  ),
+  QueueFilter: fields({ name: "payments", limit: 9 }, { limit: 0 }),
+  QueuePage: fields({ queues: [], next: null }, { next: 1 }),
   QueuePolicy: fields({ ...ticket, key: "{{input.vendor}}" }, { concurrency: 0 }),
   QueueRequest: fields(ticket, { priority: "high" }),
   QueueStanding: fields({ ...ticket, place: "waiting", queued_at: at }, { place: "first" }),

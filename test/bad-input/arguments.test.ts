@@ -59,6 +59,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   halt: () => [{ ...who, reason: "stop" }],
   lift: () => [{ ...who, halt_id: "hlt_1" }],
   halts: () => [1, who],
+  queues: () => [{}, who],
   workflow: () => [id, who, { at: 1 }],
   workflows: () => [{}, who],
   gates: () => [{}, who],

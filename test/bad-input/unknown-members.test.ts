@@ -87,6 +87,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   halt: () => [{ ...who, of: { operator: "Test.Act" }, reason: "stop" }],
   lift: () => [{ ...who, halt_id: "hlt_1" }],
   halts: () => [1, who],
+  queues: () => [{ tenant_id: 1, limit: 1 }, who],
   workflow: () => [id, who, { at: 1 }],
   workflows: () => [{ ...page, text: "a" }, who],
   gates: () => [{ ...page, mine: true }, who],

@@ -295,6 +295,18 @@ describe("run", () => {
     expect((await run("--delay", "soon")).code).toBe(2);
   });
 
+  it("names the queue of a request, and its priority there", async () => {
+    const path = join(folder.path, "queued.ts");
+    writeFileSync(path, module);
+    const at = ["--db", db, "--capabilities", path, "--json"];
+    const request = ["run", "Text.Loud.Make", "--input", '{"text":"x"}', "--delay", "6h", "--priority", "-3", ...at];
+    const begun = await runHere(...request, "--queue", '{"name":"loud","concurrency":1}');
+    const show = await runHere("show", JSON.parse(begun.out).workflow_id, "--db", db, "--json");
+    expect(JSON.parse(show.out).queue).toMatchObject({ name: "loud", concurrency: 1, priority: -3, place: null });
+    expect((await runHere(...request)).err).toContain("T1_QUEUE_INVALID");
+    expect((await runHere("run", "Text.Loud.Make", "--priority", "high", ...at)).code).toBe(2);
+  });
+
   it("refuses an unknown intent with problem details, and bad JSON as wrong usage", async () => {
     const unknown = await runHere("run", "No.Such.Thing", "--db", db, "--json");
     expect(unknown.code).toBe(1);

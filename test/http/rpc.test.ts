@@ -183,6 +183,7 @@ describe("/rpc", () => {
         "kernel/decisions": {
           decisions: [{ workflow_id, decision: "reject", payload: { payload_digest: "of nothing" } }],
         },
+        "kernel/queues": {},
         "kernel/schedules": {},
         "kernel/schedule": { name: "tea" },
         "kernel/schedules/set": { name: "tea", every_ms: 60_000, intent_type: "none" },

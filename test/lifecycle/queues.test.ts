@@ -1,6 +1,7 @@
 /** Queues: no more run than the queue allows, the others wait in order, and each end lets the next one begin. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { lineOf } from "../../src/contract/queue.ts";
 import { type CapabilityOptions, defineCapability, defineOperator } from "../../src/index.ts";
 import {
   createTestKernel,
@@ -261,6 +262,30 @@ describe("a queue", () => {
     expect(began).toEqual(["a", "a", "b", "c"]);
     for (const id of ids) expect((await t.kernel.workflow(id)).state).toBe("completed");
     await first[Symbol.asyncDispose]();
+  });
+});
+
+describe("the list of queues", () => {
+  it("names each queue and key of the tenant with its limit, who runs and who waits, a page at a time", async () => {
+    fresh();
+    await using t = await open({ key: "{{input.vendor}}", concurrency: 1 });
+    for (const [of, vendor] of [
+      ["a", "x"],
+      ["b", "x"],
+      ["c", "x"],
+      ["d", "y"],
+    ] as const)
+      await order(t, of, { vendor });
+    await order(t, "e", { vendor: "x", more: { tenant_id: 2 } });
+    const oldest_waiting = new Date(t.clock.now()).toISOString();
+    const x = { name: "Shop.Order", key: "x", concurrency: 1, running: 1, waiting: 2, oldest_waiting };
+    const y = { name: "Shop.Order", key: "y", concurrency: 1, running: 1, waiting: 0, oldest_waiting: null };
+    expect(await t.kernel.queues({}, testCaller)).toEqual([x, y]);
+    expect(await t.kernel.queues({ tenant_id: 1, name: "Shop.Order", limit: 1, after: lineOf(x) })).toEqual([y]);
+    const refused = await refusalOf(t.kernel.queues({ tenant_id: 2 }, testCaller));
+    expect(refused.code).toBe("T5_IDENTITY_VIOLATION");
+    for (const n of ["a", "b", "c", "d", "e"]) await end(t, n);
+    expect(await t.kernel.queues({}, testCaller)).toEqual([]);
   });
 });
 

@@ -28,7 +28,7 @@ const deciding = [
   "list-halts",
 ];
 const scheduling = [
-  ...["list-schedules", "read-schedule", "set-schedule", "pause-schedule", "resume-schedule"],
+  ...["list-queues", "list-schedules", "read-schedule", "set-schedule", "pause-schedule", "resume-schedule"],
   ...["trigger-schedule", "backfill-schedule", "delete-schedule"],
 ];
 

@@ -24,6 +24,7 @@ import { addLists } from "./list.ts";
 import { addLogin } from "./login.ts";
 import { addMcp } from "./mcp.ts";
 import { addBackup, addMigrate } from "./migrate.ts";
+import { addQueues } from "./queues.ts";
 import { readVersion } from "./read-version.ts";
 import { addReplay } from "./replay.ts";
 import { reportError } from "./report-error.ts";
@@ -88,7 +89,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     addBackup,
     addRoles,
   ];
-  const begins = [addDemo, addCreate, addRun, addLists, addSchedules, addEmit];
+  const begins = [addDemo, addCreate, addRun, addLists, addSchedules, addQueues, addEmit];
   for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion, addCompleteIds]) {
     add(program, terminal);
   }

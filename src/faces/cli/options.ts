@@ -131,6 +131,11 @@ export function readCount(value: string): number {
   return Number(value);
 }
 
+export function readInteger(value: string): number {
+  if (!/^-?\d{1,9}$/.test(value)) throw new InvalidArgumentError("It must be a whole number.");
+  return Number(value);
+}
+
 export function readLimit(value: string): number {
   const limit = readCount(value);
   if (limit === 0) throw new InvalidArgumentError("It must be a whole number from 1.");

@@ -45,6 +45,7 @@ import { addHealth } from "./routes/health.ts";
 import { addJobs } from "./routes/jobs.ts";
 import { addMetrics } from "./routes/metrics.ts";
 import { addProof } from "./routes/proof.ts";
+import { addQueues } from "./routes/queues.ts";
 import { addReads } from "./routes/reads.ts";
 import { addRegistry } from "./routes/registry.ts";
 import { addRpc } from "./routes/rpc.ts";
@@ -126,6 +127,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addReads(edge);
   addProof(edge);
   addBudgets(edge);
+  addQueues(edge);
   addSchedules(edge);
   addHalts(edge);
   addRegistry(edge);

@@ -15,6 +15,7 @@ import { type GateFilter, Instant, type WorkflowFilter } from "../../contract/li
 import type { ItemFilter } from "../../contract/listed-item.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { WorkflowStateName } from "../../contract/progress.ts";
+import type { QueueFilter } from "../../contract/queue.ts";
 import { type ScheduleFilter, ScheduleName } from "../../contract/schedule.ts";
 import { GateCursor } from "../../protocol/query-values.ts";
 import type { Call } from "./edge.ts";
@@ -68,6 +69,13 @@ export const gateQuery = (most: number) =>
     due_before: Instant.optional().describe("Due before this instant or day."),
     ...pageOf(most, GateCursor),
   } satisfies QueryOf<GateFilter>);
+/** Makes the query of queues, whose pages hold at most `most` items. */
+export const queueQuery = (most: number) =>
+  z.object({
+    name: z.string().max(256).optional().describe("The queue whose keys are listed; all queues by default."),
+    after: z.string().max(4096).optional().describe("The cursor of a page: what the one before it called `next`."),
+    limit: pageSize(most).optional().describe("Items of the page."),
+  } satisfies QueryOf<Omit<QueueFilter, "tenant_id">>);
 /** Makes the query of schedules, whose pages hold at most `most` items. */
 export const scheduleQuery = (most: number) =>
   z.object({

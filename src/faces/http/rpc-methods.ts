@@ -26,10 +26,12 @@ import {
   eventQuery,
   gateQuery,
   itemQuery,
+  queueQuery,
   scheduleHistoryQuery,
   scheduleQuery,
   workflowQuery,
 } from "./read-query.ts";
+import { listQueues } from "./routes/queues.ts";
 import { listEvents, listGates, listItems, listWorkflows, requireMayRead } from "./routes/reads.ts";
 import { listSchedules, readSchedule } from "./routes/schedules.ts";
 
@@ -112,6 +114,9 @@ const listMethods: Readonly<Record<string, RpcMethod>> = {
       workflow_id: workflowId,
     });
   }),
+  [`kernel/${lists.queues.word}`]: reading((edge, { caller }, params) =>
+    listQueues(edge, caller, takeParams(queueQuery(edge.options.limits.maxPage), params)),
+  ),
   "kernel/events": reading((edge, { caller }, params) => {
     const { maxPage } = edge.options.limits;
     const { workflowId, body } = takeWorkflow(params);

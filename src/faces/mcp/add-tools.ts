@@ -20,6 +20,7 @@ import { answersGates, isGranted, type McpContext } from "./mcp-context.ts";
 import { errorOf, orProtocolError } from "./mcp-error.ts";
 import { readQuestionState } from "./question-state.ts";
 import { capabilityTools } from "./tools/capability-tools.ts";
+import { queueTools } from "./tools/queue-tools.ts";
 import { scheduleTools } from "./tools/schedule-tools.ts";
 import { type McpTool, refusal, type ToolAnswer } from "./tools/tool.ts";
 import { decideGate, decideGates, emitEvent, workflowTools } from "./tools/workflow-tools.ts";
@@ -36,7 +37,7 @@ async function ownTools(context: McpContext): Promise<readonly McpTool[]> {
     ...(answersGates(context) ? [] : [decideGate, decideGates]),
     ...((await isGranted(context, commandScopes.emit)) ? [] : [emitEvent]),
   ]);
-  return [...workflowTools.filter((tool) => !withheld.has(tool)), ...scheduleTools];
+  return [...workflowTools.filter((tool) => !withheld.has(tool)), ...queueTools, ...scheduleTools];
 }
 
 /** Finds a tool. @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */

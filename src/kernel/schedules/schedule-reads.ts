@@ -1,5 +1,5 @@
 /** The reads of schedules: pages of them, and one with its history. */
-import { type Caller, commandScopes, tenantOf } from "../../contract/auth-context.ts";
+import { commandScopes } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
@@ -16,6 +16,7 @@ import {
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { Gateway } from "../../tiers/t0-foundation/gateway.ts";
 import type { Kernel } from "../kernel-interface.ts";
+import { tenantFor } from "../tenant-of-read.ts";
 import type { ScheduleDriver } from "./schedule-driver.ts";
 
 export interface ScheduleReadParts {
@@ -32,7 +33,7 @@ export function createScheduleReads(parts: ScheduleReadParts): Pick<Kernel, "sch
     async schedules(raw = {}, caller) {
       const { tenant_id, ...filter } = readStrictly(ScheduleFilter, raw, { what: "filter", source: readRef });
       await gateway.authorize(caller, commandScopes.readSchedules);
-      const page = { ...filter, tenant_id: tenantFor(tenant_id, caller) };
+      const page = { ...filter, tenant_id: tenantFor(tenant_id, caller, readRef) };
       const { intent_type, after, limit } = page;
       const found = await store.schedules({
         tenant_id: page.tenant_id,
@@ -48,7 +49,7 @@ export function createScheduleReads(parts: ScheduleReadParts): Pick<Kernel, "sch
         source: readRef,
       });
       await gateway.authorize(caller, commandScopes.readSchedules);
-      const tenant_id = tenantFor(asked.tenant_id, caller);
+      const tenant_id = tenantFor(asked.tenant_id, caller, readRef);
       const [found = null] = await store.schedules({ tenant_id, names: [name] });
       const history = await store.scheduleEntries({ tenant_id, name, limit, ...(before !== undefined && { before }) });
       if (found === null && history.length === 0)
@@ -58,16 +59,6 @@ export function createScheduleReads(parts: ScheduleReadParts): Pick<Kernel, "sch
       return { schedule, history: [...history], next: last?.sequence ?? null } satisfies ScheduleHistory;
     },
   };
-}
-
-/** Returns the tenant whose schedules are read. @throws KernelErrorException for another tenant than the caller's. */
-function tenantFor(asked: string | number | undefined, caller: Caller | undefined): string | number {
-  const own = tenantOf(caller) ?? asked;
-  if (own === undefined)
-    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "tenant_id: the host names a tenant", readRef));
-  if (asked !== undefined && asked !== own)
-    raise(kernelError("T5_IDENTITY_VIOLATION", "the caller does not belong to this tenant", readRef));
-  return own;
 }
 
 /** Returns a schedule as it is shown by this process. */

@@ -30,6 +30,11 @@ export const queueStatements = (insert: Insert) =>
         since = excluded.since, concurrency = excluded.concurrency`,
     ),
     deleteQueueEntries: "DELETE FROM queue_entries WHERE workflow_id = ANY($1)",
+    countLines: `
+      SELECT line, count(*) FILTER (WHERE place = 'taken') AS running,
+        count(*) FILTER (WHERE place = 'waiting') AS waiting, min(since) FILTER (WHERE place = 'waiting') AS oldest,
+        min(concurrency) AS concurrency
+      FROM queue_entries WHERE line > $1 AND line < $2 GROUP BY line ORDER BY line LIMIT $3`,
     countQueued: "SELECT count(*) AS n FROM queue_entries WHERE place = 'waiting'",
     lineAhead: `
       SELECT count(*) AS n FROM (

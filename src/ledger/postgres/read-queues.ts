@@ -6,8 +6,10 @@ import {
   firstOf,
   inTurn,
   type Line,
+  lineRange,
   lineText,
   mayTake,
+  toLineCount,
   toWaiting,
   type Waiting,
   waitingOf,
@@ -36,10 +38,16 @@ export async function findQueued(on: Runner, limit: number): Promise<readonly st
   return inTurn([...lines.values()].map(firstOf), limit).map(({ workflow_id }) => workflow_id);
 }
 
-export function createQueueReads({ read }: Run): Pick<LedgerStore, "queuePlace" | "countQueued"> {
+export function createQueueReads({ read }: Run): Pick<LedgerStore, "queuePlace" | "queueLines" | "countQueued"> {
   return {
     countQueued: () =>
       read("countQueued", async (on) => (await firstRow(on, statement("countQueued")))?.["n"] as number),
+    queueLines: (tenantId, page) =>
+      read("queueLines", async (on) => {
+        const tenant = idText(tenantId);
+        const rows = await rowsOf(on, statement("countLines", ...lineRange(tenant, page), page.limit));
+        return rows.map(toLineCount(tenant));
+      }),
     queuePlace: (tenantId, workflowId, entry) =>
       read("queuePlace", async (on) => {
         const line = lineText(idText(tenantId), entry.line);

@@ -2,7 +2,17 @@
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { mostCounted } from "../../ports/queue-index.ts";
 import { idText } from "../tables/columns.ts";
-import { firstOf, inTurn, type Line, lineText, mayTake, toWaiting, waitingOf } from "../tables/queue-lines.ts";
+import {
+  firstOf,
+  inTurn,
+  type Line,
+  lineRange,
+  lineText,
+  mayTake,
+  toLineCount,
+  toWaiting,
+  waitingOf,
+} from "../tables/queue-lines.ts";
 import type { Run } from "./store.ts";
 import type { Connection } from "./transaction.ts";
 
@@ -19,9 +29,14 @@ export function findQueued(connection: Connection, limit: number): readonly stri
   return inTurn(first, limit).map(({ workflow_id }) => workflow_id);
 }
 
-export function createQueueReads(run: Run): Pick<LedgerStore, "queuePlace" | "countQueued"> {
+export function createQueueReads(run: Run): Pick<LedgerStore, "queuePlace" | "queueLines" | "countQueued"> {
   return {
     countQueued: () => run("countQueued", ({ statements }) => statements.countQueued.get()?.["n"] as number),
+    queueLines: (tenantId, page) =>
+      run("queueLines", ({ statements }) => {
+        const tenant = idText(tenantId);
+        return statements.countLines.all(...lineRange(tenant, page), page.limit).map(toLineCount(tenant));
+      }),
     queuePlace: (tenantId, workflowId, entry) =>
       run("queuePlace", (connection) => {
         const line = lineText(idText(tenantId), entry.line);

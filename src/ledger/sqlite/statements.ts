@@ -114,6 +114,11 @@ const texts = {
       since = excluded.since, concurrency = excluded.concurrency`,
   isAnyQueued: "SELECT EXISTS (SELECT 1 FROM queue_entries WHERE place = 'waiting') AS found",
   countQueued: "SELECT count(*) AS n FROM queue_entries WHERE place = 'waiting'",
+  countLines: `
+    SELECT line, count(*) FILTER (WHERE place = 'taken') AS running,
+      count(*) FILTER (WHERE place = 'waiting') AS waiting, min(since) FILTER (WHERE place = 'waiting') AS oldest,
+      min(concurrency) AS concurrency
+    FROM queue_entries WHERE line > ? AND line < ? GROUP BY line ORDER BY line LIMIT ?`,
   deleteQueueEntry: "DELETE FROM queue_entries WHERE workflow_id = ?",
   // One line after the other, without a look at those who wait in it.
   queueLines: `

@@ -4,7 +4,7 @@
  * 1.  Those who wait come by priority, then by time. The first may take a place while fewer are taken than it allows;
  *     one that may not keeps all behind it waiting, so that none overtakes it.
  */
-import type { QueueEntry } from "../../ports/queue-index.ts";
+import type { LineCount, LinePage, QueueEntry } from "../../ports/queue-index.ts";
 import type { Columns } from "./columns.ts";
 
 /** One who waits. A lower rank comes first. */
@@ -47,6 +47,26 @@ export const waitingOf = (workflow_id: string, { priority, since, concurrency }:
 
 /** Returns the text of a line among those of all tenants. */
 export const lineText = (tenant: string, line: string): string => `${tenant} ${line}`;
+
+/**
+ * Returns the texts between which the lines of a page are: a line is JSON, an array of the queue's name and its key,
+ * and the text of a tenant, which is JSON as well, is the beginning of no other.
+ */
+export function lineRange(
+  tenant: string,
+  { name, after }: Omit<LinePage, "limit">,
+): readonly [from: string, to: string] {
+  const [first, last] = name === undefined ? ["[", "\\"] : [`[${JSON.stringify(name)},`, `[${JSON.stringify(name)}-`];
+  return [lineText(tenant, after !== undefined && after > first ? after : first), lineText(tenant, last)];
+}
+
+/** Returns the count of a line of this tenant, by its own text. */
+export const toLineCount =
+  (tenant: string) =>
+  (columns: Columns): LineCount => {
+    const { line, ...counts } = columns as unknown as LineCount;
+    return { line: line.slice(lineText(tenant, "").length), ...counts };
+  };
 
 export const toWaiting = (columns: Columns): Waiting => columns as unknown as Waiting;
 
