@@ -45,7 +45,7 @@ export const CapabilityPackage = z.strictObject({
   description: z.string().default(""),
   keywords: z.array(z.string().min(1)).default([]),
   input: suppliedSchema,
-  operators: z.array(z.union([OperatorName, anOperator])).min(1, "a package lists the operators it may use"),
+  operators: z.array(z.union([OperatorName, anOperator])),
   outcomes: z.record(z.string(), suppliedSchema).default({}),
   plan: planTemplate,
   policyTags: z.record(z.string(), z.array(z.string())).default({}),

@@ -45,7 +45,10 @@ export interface CapabilityOptions<
    * be JSON. Dates are made in the plan function.
    */
   readonly input: I;
-  /** The operators a plan of this package may use: definitions, or names registered elsewhere. */
+  /**
+   * The operators a plan of this package may use: definitions, or names registered elsewhere. A package whose plan runs
+   * children, asks and waits alone has none.
+   */
   readonly operators: Ops;
   /** The schemas of the outcomes that its steps draft, by name. */
   readonly outcomes?: Outs;

@@ -258,7 +258,7 @@ describe("an operator", () => {
 
 describe("a package that is no package", () => {
   it.each([
-    ["no operators", { operators: [] }],
+    ["an operator that is none", { operators: [7] }],
     ["an intent type that is no name", { intentType: "nope" }],
     ["a version that is no version", { version: "one" }],
     ["a schema that is none", { input: {} }],

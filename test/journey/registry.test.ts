@@ -62,7 +62,6 @@ describe("a package", () => {
     ["a version", { version: undefined }],
     ["both template and hook", { plan: undefined }],
     ["the operator list", { operators: undefined }],
-    ["any operator", { operators: [] }],
   ])("[REG-01] is refused without %s", (_what, lack) => {
     const error = thrownBy(() => defineCapability({ ...whole(), ...lack } as never));
     expect(error).toMatchObject({ code: "T0_VALIDATION_SCHEMA_MISMATCH", category: "input" });

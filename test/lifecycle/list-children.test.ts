@@ -1,7 +1,7 @@
 /** Steps that run a child workflow for each item of a list, or in each round. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineCapability, definePolicy, ref } from "../../src/index.ts";
+import { type AnyStepDraft, defineCapability, definePolicy, ref } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { childrenOf, payAll, sums, templated } from "./list-shop.ts";
 import { eventsOf, outputOf } from "./payments.ts";
@@ -187,6 +187,7 @@ describe("children of a list that fail", () => {
 });
 
 describe("orders on a workflow with a list of children", () => {
+  const asking = { kind: "run", params: { intent: "Shop.Pay", inputs: { sum: "{{item.output}}", asks: true } } };
   const waiting = async (t: TestKernel) => {
     const id = await t.submit("Shop.Order", { asks: true });
     await t.clock.settle();
@@ -202,6 +203,23 @@ describe("orders on a workflow with a list of children", () => {
     expect((await t.rest(id)).state).toBe("cancelled");
     expect(await statesOf(t, children)).toEqual(["cancelled", "cancelled", "cancelled"]);
     expect((await t.kernel.workflows({})).length).toBe(4);
+    await replaysAlike(t, id, ...children);
+  });
+
+  it("that its plan fails cancels every child, and has failed once all of them have ended", async () => {
+    const steps = [
+      { kind: "each", step_id: "pay", name: "Pay", params: { items: sums as never }, do: asking, concurrency: 2 },
+      { kind: "sleep", step_id: "nap", name: "Nap", params: { ms: 5 } },
+      { kind: "fail", step_id: "end", name: "End", params: { code: "TOO_LATE", message: "no" }, depends_on: ["nap"] },
+    ];
+    const plan = () => ({ reasoning: "as data", steps: steps as unknown as AnyStepDraft[] });
+    await using t = await createTestKernel({ capabilities: [shop(plan), pay] });
+    const { id, children } = await waiting(t);
+    expect(await t.rest(id)).toMatchObject({ state: "failed", error: { code: "T4_PLAN_FAILED" } });
+    const endOf = async (one: string) => (await eventsOf(t, one)).at(-1);
+    const [own, ...others] = await Promise.all([id, ...children].map(endOf));
+    expect(others.map((event) => event?.event_type)).toEqual(["WORKFLOW_CANCELLED", "WORKFLOW_CANCELLED"]);
+    expect(others.every((other) => String(other?.event_id) < String(own?.event_id))).toBe(true);
     await replaysAlike(t, id, ...children);
   });
 

@@ -246,7 +246,7 @@ function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   if (record.compensating !== null) return endUndone(run, record.compensating);
   if (record.budget_refused !== null && stopChildren(run)) return park(run);
   if (record.budget_refused !== null) return endWith(run, { how: "fail", error: record.budget_refused });
-  if (steps.some((step) => waitingPhases.has(phaseOf(run, step)))) return park(run);
+  if (runningOf(run, isWaiting).length > 0) return park(run);
   const chosen = endedBy(record)?.error;
   if (chosen != null) return endWith(run, { how: "fail", error: chosen });
   for (const step of steps) if (step.state === "queued") skip(run, step, unmetOf(record, step.step) ?? "unreachable");
@@ -274,6 +274,8 @@ function endUndone(run: Run, { ending }: WorkflowCompensating): false {
 }
 
 const waitingPhases: ReadonlySet<Phase> = new Set(["asking", "parked"]);
+
+const isWaiting = (run: Run, step: StepRecord): boolean => waitingPhases.has(phaseOf(run, step));
 
 function endWith(run: Run, ending: NonNullable<Run["ending"]>): false {
   run.ending = ending;
