@@ -10,6 +10,7 @@ import { judgeBlame } from "./judge-blame.ts";
 import type { Called, Durable, OutsideWorld } from "./outside-world.ts";
 import { mayRepeat, type Story } from "./story.ts";
 import { baseOf, findStep, ownerOf } from "./story-plan.ts";
+import { isUndoing } from "./story-undo.ts";
 
 export function judgeCalls(story: Story, world: OutsideWorld): readonly string[] {
   const sent = world.calls.filter(({ sent, operator }) => sent && !mayRepeat(operator));
@@ -101,7 +102,9 @@ const describeCall = ({ step_id, workflow_id, process, at }: Called): string =>
 
 function judgeEffects(sent: readonly Called[], world: OutsideWorld): readonly string[] {
   const rootOf = rootsOf(world.durable);
-  const byStep = Map.groupBy(sent, ({ workflow_id, step_id }) => `${rootOf(workflow_id)} ${baseOf(step_id)}`);
+  // What undoes a call is work of its own: a call that a person had made anew is undone beside the one before it.
+  const workOf = (stepId: string): string => (isUndoing(stepId) ? stepId : baseOf(stepId));
+  const byStep = Map.groupBy(sent, ({ workflow_id, step_id }) => `${rootOf(workflow_id)} ${workOf(step_id)}`);
   const byKey = Map.groupBy(sent, ({ key }) => key);
   const failures: string[] = [];
   for (const calls of [...byStep.values(), ...byKey.values()])
