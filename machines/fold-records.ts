@@ -47,6 +47,8 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     auth: p.auth,
     regenerated_from,
     parent: p.parent ?? null,
+    fork: p.fork ?? null,
+    forks: [],
     knowsLineage: regenerated_from === null || p.requesters !== undefined,
     requesters: withPerson(p.requesters ?? [], p.intent.actor),
     pipeline: p.pipeline ?? "standard",

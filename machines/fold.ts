@@ -146,6 +146,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     countAgain(record);
     for (const id of record.actions.keys()) moveAction(record, id, { type });
   },
+  WORKFLOW_FORKED(record, { fork }) {
+    record.forks.push(fork);
+  },
   PLAN_TRUNCATED(record, { warning }) {
     if (warning !== undefined) record.warnings.push(warning);
   },
@@ -180,6 +183,14 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   STEP_STARTED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
     if (step !== null) step.started_at ??= meta.at;
+  },
+  STEP_TAKEN_OVER(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    const taken = record.fork?.steps.find(({ step_id }) => step_id === meta.step_id);
+    if (step === null || taken === undefined) return;
+    const { output, output_text, status } = taken;
+    // The workflow that did it undoes it, if need be.
+    Object.assign(step, { output, output_text, status, answered_by: payload.from, finished_at: meta.at });
   },
   STEP_SUCCEEDED(record, payload, meta) {
     const step = moveStep(record, meta, payload);

@@ -1,5 +1,6 @@
 /**
- * The step lifecycle: queued → running → succeeded | failed | skipped, and queued → skipped for a step never started.
+ * The step lifecycle: queued → running → succeeded | failed | skipped, queued → skipped for a step never started, and
+ * queued → succeeded for one whose result a fork takes over.
  * The phase of a running step is a state inside running: judging (payload, policy, approval, admission), calling,
  * finishing (outcome), settling (the consequences of a failure), or waiting for a person, a retry, or the settlement of
  * a call in doubt. A step without a call that waits is parked.
@@ -20,6 +21,7 @@ import { setup } from "xstate";
 /** The events that move a step. */
 export type StepEvent =
   | { readonly type: "STEP_STARTED" }
+  | { readonly type: "STEP_TAKEN_OVER" }
   | { readonly type: "STEP_SUCCEEDED" }
   | { readonly type: "STEP_FAILED" }
   | { readonly type: "STEP_SKIPPED" }
@@ -61,7 +63,7 @@ export const stepMachine = setup({
   states: {
     queued: {
       description: "Waits for the steps it depends on, and for a place.",
-      on: { STEP_STARTED: "running", STEP_SKIPPED: "skipped" },
+      on: { STEP_STARTED: "running", STEP_SKIPPED: "skipped", STEP_TAKEN_OVER: "succeeded" },
     },
     running: {
       description: "Has begun and has not ended.",

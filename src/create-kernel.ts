@@ -16,6 +16,7 @@ import { awaitSettled } from "./kernel/await-settled.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
 import { countHeld } from "./kernel/count-held.ts";
 import { examine } from "./kernel/doctor.ts";
+import { forkFor } from "./kernel/fork.ts";
 import { createHalts } from "./kernel/halts.ts";
 import type { Kernel } from "./kernel/kernel-interface.ts";
 import { createGateFinder } from "./kernel/open-gate.ts";
@@ -132,6 +133,7 @@ class RunningKernel {
     | "withdrawVote"
     | "delegateGate"
     | "retry"
+    | "fork"
     | "cancel"
     | "rollback"
     | "pause"
@@ -160,6 +162,7 @@ class RunningKernel {
       withdrawVote: (workflowId, request) => this.#serve(() => gateway.withdrawVote(workflowId, request)),
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
       retry: (workflowId, request) => this.#serve(() => retry(workflowId, request)),
+      fork: (workflowId, request) => this.#serve(() => forkFor(reach, workflowId, request)),
       cancel: (workflowId, request) => this.#serve(() => orderFor(reach, "cancel", { workflowId, request })),
       rollback: (workflowId, request) => this.#serve(() => orderFor(reach, "rollback", { workflowId, request })),
       pause: (workflowId, request) => this.#serve(() => orderFor(reach, "pause", { workflowId, request })),

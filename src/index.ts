@@ -34,7 +34,7 @@ export {
 } from "./contract/capability.ts";
 export { CapabilityView, OperatorView } from "./contract/capability-view.ts";
 export { type ChainBreak, type IndexBreak, verifyChain } from "./contract/chain.ts";
-export type { Compensated, Ending } from "./contract/compensation.ts";
+export { type Compensated, type Ending, RollbackRequest, RollbackResponse } from "./contract/compensation.ts";
 export { Condition } from "./contract/condition.ts";
 export { ContextBundle, DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 export { canonicalJson, digest } from "./contract/digest.ts";
@@ -71,6 +71,7 @@ export {
   type FederationPolicy,
 } from "./contract/federation.ts";
 export { FeedBookmark, FeedGate, FeedItem, FeedWorkflow } from "./contract/feed.ts";
+export { ForkOrigin, ForkRequest, ForkResponse } from "./contract/fork.ts";
 export {
   DelegationRequest,
   Gate,
@@ -168,7 +169,6 @@ export { type MarkedText, type Ref, type Reference, type ReferenceDefault, ref, 
 export type { Replay, ReplayDifference } from "./contract/replay.ts";
 export * from "./contract/result.ts";
 export { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "./contract/retry.ts";
-export { RollbackRequest, RollbackResponse } from "./contract/rollback.ts";
 export {
   RpcErrorObject,
   RpcErrorResponse,

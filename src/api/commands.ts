@@ -3,6 +3,8 @@
  */
 import { z } from "zod";
 import { commandScopes } from "../contract/auth-context.ts";
+import { RollbackRequest, RollbackResponse } from "../contract/compensation.ts";
+import { ForkRequest, ForkResponse } from "../contract/fork.ts";
 import { DelegationRequest, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
 import { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt-orders.ts";
@@ -10,7 +12,6 @@ import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent
 import { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../contract/pause.ts";
 import { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
-import { RollbackRequest, RollbackResponse } from "../contract/rollback.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import { type Command, type KernelCommand, promised, type Table, type WorkflowCommand } from "./operation.ts";
 import { scheduleCommands } from "./schedules.ts";
@@ -103,6 +104,7 @@ type CommandName =
   | "withdrawVote"
   | "delegateGate"
   | "retry"
+  | "fork"
   | "cancel"
   | "rollback"
   | "pause"
@@ -170,6 +172,20 @@ export const workflowCommands: Readonly<Record<CommandName, WorkflowCommand>> = 
     request: RetryRequest,
     answer: RetryResponse,
     example: { mode: "resume_failed_steps" },
+    isKeyed: true,
+  }),
+  fork: command("fork", {
+    id: "forkWorkflow",
+    word: "fork",
+    summary: "Begins a workflow that takes over what another one has done, up to a step or an event",
+    description:
+      "`at` is the step that is done anew, with all that depends on it, or the sequence of the last event that " +
+      "counts. No call before the fork is made again; those behind it have new keys. `inputs` and `outputs` replace " +
+      "the recorded ones.",
+    scope: commandScopes.retry,
+    request: ForkRequest,
+    answer: ForkResponse,
+    example: { at: "publish", outputs: { draft: { text: "A better text" } }, reason: "the text was wrong" },
     isKeyed: true,
   }),
   cancel: command("cancel", {

@@ -1,12 +1,15 @@
 /**
  * Compensation: undoing what the steps of a workflow have done, in reverse order, before the workflow ends.
  *
- * Owns: the shapes, and the form that asks people about an undo that did not succeed. Never: begins a step.
+ * Owns: the shapes, the order to roll back a workflow that has ended, and the form that asks people about an undo that
+ * did not succeed. Never: begins a step.
  */
 import { z } from "zod";
 import type { AnswerForm } from "./answer-form.ts";
 import type { KernelError } from "./error.ts";
+import { CorrelationId, WorkflowId } from "./ids.ts";
 import type { Principal } from "./intent.ts";
+import { OrderRequest } from "./pause.ts";
 
 /** The part of what a workflow had done that is undone: all of it, some, or none. */
 export const Compensated = z.enum(["all", "partly", "none"]);
@@ -37,3 +40,20 @@ export const undoForm: AnswerForm = {
   },
   required: ["resolution"],
 };
+
+/** Undoes what a workflow that has ended had done, as its plan states. */
+export const RollbackRequest = OrderRequest.extend({
+  /** Kept with the rollback. */
+  reason: z.string().max(1024).default("rolled back by request"),
+});
+export type RollbackRequest = z.input<typeof RollbackRequest>;
+
+/** The workflow undoes what it had done; or it has done so, before this order or since an earlier one. */
+export const RollbackResponse = z.object({
+  workflow_id: WorkflowId,
+  status: z.enum(["compensating", "failed", "cancelled"]),
+  /** The part that is undone; null while the workflow is at it. */
+  compensated: Compensated.nullable(),
+  correlation_id: CorrelationId,
+});
+export type RollbackResponse = z.infer<typeof RollbackResponse>;

@@ -230,11 +230,10 @@ export const errorCodes = Object.freeze({
   T4_OPERATOR_BUG: processing("Repair the operator; the cause is the error that it threw."),
   T4_IDEMPOTENCY_KEY_MISSING: input("Give the call an idempotency key."),
   T4_IDEMPOTENCY_PAYLOAD_MISMATCH: input("Use a new key for a new payload, or send the first payload.", { http: 422 }),
+  T4_FORK_INVALID: input("Fork at a step of the newest plan, or where no step was under way.", { http: 409 }),
   T4_CALL_UNDONE: input("Submit the work anew: the call was undone, and its key answers for it.", { http: 409 }),
   T4_WORKFLOW_NOT_FOUND: input("Check the workflow id and the tenant.", { http: 404 }),
-  T4_SEQUENCE_NOT_FOUND: input("Read the workflow for its last sequence, and ask for one from 1 up to that.", {
-    http: 404,
-  }),
+  T4_SEQUENCE_NOT_FOUND: input("Ask for a sequence from 1 up to the last one of the workflow.", { http: 404 }),
   T4_WORKFLOW_CONFLICT: input("Read the workflow; its state does not allow this any more.", { http: 409 }),
   T4_WORKFLOW_LEASED: resource("Try again shortly; another process runs this workflow.", { ...busy, http: 409 }),
   T4_DISPATCHER_UNAVAILABLE: external(

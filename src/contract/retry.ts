@@ -3,10 +3,10 @@
  */
 import { z } from "zod";
 import { CapabilityVersion } from "./capability.ts";
+import type { RollbackRequest } from "./compensation.ts";
 import { CorrelationId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
 import { OrderRequest, type PauseRequest, type ResumeRequest } from "./pause.ts";
-import type { RollbackRequest } from "./rollback.ts";
 
 /** Repeats work of a workflow: the failed steps, the named steps, or all of it. */
 export const RetryRequest = z.strictObject({

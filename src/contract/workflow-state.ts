@@ -7,6 +7,7 @@ import { z } from "zod";
 import { ParentLink } from "./child.ts";
 import { Compensated } from "./compensation.ts";
 import { KernelError } from "./error.ts";
+import { ForkOrigin } from "./fork.ts";
 import { Gate } from "./gate.ts";
 import { CorrelationId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import { Intent, Principal } from "./intent.ts";
@@ -173,6 +174,10 @@ export const WorkflowState = z
     error: KernelError.nullable(),
     /** The workflow whose work this one repeats; null if there is none. */
     regenerated_from: z.string().nullable(),
+    /** The workflow whose record this one took over, and up to where; null if it is no fork. */
+    forked_from: ForkOrigin.nullable(),
+    /** The workflows that took over its record, oldest first. */
+    forks: z.array(WorkflowId).readonly(),
     /** The step that began this workflow as its child; null if a request did. */
     parent: ParentLink.nullable(),
     /** The sequence of its last event. */

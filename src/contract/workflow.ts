@@ -15,6 +15,7 @@ import { kernelError } from "./error-codes.ts";
 import type { GateDecided, LedgerEvent } from "./event.ts";
 import type { StepParked, StepResumed } from "./events/step-events.ts";
 import type { WorkflowCancelling, WorkflowCompensating } from "./events/workflow-events.ts";
+import type { TakenRecord } from "./fork.ts";
 import { type Gate, isOpenGate } from "./gate.ts";
 import type { PrincipalRef } from "./gate-vote.ts";
 import type { Intent, Principal } from "./intent.ts";
@@ -139,6 +140,10 @@ export interface WorkflowRecord {
   readonly regenerated_from: string | null;
   /** The step that began the workflow as its child; null if a request did. */
   readonly parent: ParentLink | null;
+  /** The part of another workflow's record that it takes over; null if it is no fork. */
+  readonly fork: TakenRecord | null;
+  /** The workflows that take over its record, oldest first. */
+  readonly forks: string[];
   /** Whether its first event names those who requested the work that it repeats. */
   readonly knowsLineage: boolean;
   /**

@@ -9,12 +9,14 @@ import type { Caller } from "../contract/auth-context.ts";
 import type { BudgetStanding, Charge } from "../contract/budget.ts";
 import type { CapabilityDefinition } from "../contract/capability.ts";
 import type { ChainBreak } from "../contract/chain.ts";
+import type { RollbackRequest, RollbackResponse } from "../contract/compensation.ts";
 import type { DocumentRecord, MemoryRecord } from "../contract/context-bundle.ts";
 import type { DoctorFinding, DoctorQuestion, DoctorReport } from "../contract/doctor-report.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import type { Explanation } from "../contract/explanation.ts";
 import type { FederatedChange, FederatedSyncReport, SyncRequest } from "../contract/federation.ts";
 import type { AtSequence, FeedOptions, Follow } from "../contract/follow.ts";
+import type { ForkRequest, ForkResponse } from "../contract/fork.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import type { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions.ts";
 import type { HaltStanding } from "../contract/halt.ts";
@@ -32,7 +34,6 @@ import type { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import type { Replay } from "../contract/replay.ts";
 import type { Result } from "../contract/result.ts";
 import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
-import type { RollbackRequest, RollbackResponse } from "../contract/rollback.ts";
 import type {
   ScheduleAnswer,
   ScheduleBackfill,
@@ -132,6 +133,12 @@ export interface Kernel extends AsyncDisposable {
    * `limits.eventTtlMs`. The same event again gets the same answer. @throws T4_EVENT_INVALID, T4_EVENT_ID_REUSED.
    */
   emit(request: EmitRequest): Promise<EmitResponse>;
+  /**
+   * Begins a workflow that takes over what another one has done, up to a step or an event, and goes on from there: no
+   * call before the fork is made again, and the calls behind it have new keys. @throws T4_FORK_INVALID for a point that
+   * cannot be forked at, T4_SEQUENCE_NOT_FOUND, and as `submit`.
+   */
+  fork(workflowId: string, request: ForkRequest): Promise<ForkResponse>;
   /** Ends a workflow early, as `cancelled`; calls under way receive the abort signal. */
   cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
   /**

@@ -3,10 +3,10 @@
  * to order.
  */
 import { commandScopes } from "../contract/auth-context.ts";
+import { RollbackRequest } from "../contract/compensation.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { PauseRequest, ResumeRequest } from "../contract/pause.ts";
 import { CancelRequest } from "../contract/retry.ts";
-import { RollbackRequest } from "../contract/rollback.ts";
 import { takeJson } from "../engine/actors/take-json.ts";
 import type { Kernel } from "./kernel-interface.ts";
 import { type ReachParts, requireReach } from "./require-reach.ts";

@@ -146,8 +146,12 @@ function requireHost(caller: Caller | undefined): void {
 
 const readsRef = moduleRef(4, "workflow_log", "read_at");
 
-/** Returns the record as it was after the event with that sequence. */
-function recordAt(now: WorkflowRecord, events: readonly LedgerEvent[], options: AtSequence = {}): WorkflowRecord {
+/** Returns the record as it was after the event with that sequence. @throws T4_SEQUENCE_NOT_FOUND. */
+export function recordAt(
+  now: WorkflowRecord,
+  events: readonly LedgerEvent[],
+  options: AtSequence = {},
+): WorkflowRecord {
   const { at } = options;
   if (at === undefined) return now;
   return (at <= events.length ? foldEvents(events.slice(0, at)) : null) ?? refuseSequence(at, events.length);

@@ -43,9 +43,11 @@ export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"
   if (mode === "resume_failed_steps") return gateway.retry(workflowId, request);
   const record = await reading.readWorkflowState(workflowId, caller);
   if (record.compensating !== null) refuseUndone(record);
+  const isEnded = ["completed", "cancelled"].includes(record.state);
+  if (record.fork !== null && (mode !== "regenerate" || isEnded)) refuseFork(record);
   if (mode === "migrate") return migrate({ ...again, request }, record);
   if (mode === "replay" && !isTerminal(record.state)) refuseUnended(record);
-  const beginsAnew = mode === "replay" || ["completed", "cancelled"].includes(record.state);
+  const beginsAnew = mode === "replay" || isEnded;
   if (!beginsAnew) return gateway.retry(workflowId, request);
   const drafts = mode === "replay" ? sameVersions(record) : nextVersions(record, step_ids);
   const { version: same, inputs } = record.intent;
@@ -84,6 +86,16 @@ const refuseUndone = ({ workflow_id, state }: WorkflowRecord): never =>
     kernelError("T4_WORKFLOW_CONFLICT", `what ${workflow_id} has done is undone; submit the work anew`, retryRef, {
       detail: { state, workflow_id },
     }),
+  );
+
+const refuseFork = ({ workflow_id, state, fork }: WorkflowRecord): never =>
+  raise(
+    kernelError(
+      "T4_WORKFLOW_CONFLICT",
+      `${workflow_id} has taken over a part of ${fork?.workflow_id}, which would be done again: fork it instead`,
+      retryRef,
+      { detail: { state, workflow_id } },
+    ),
   );
 
 const refuseUnended = ({ workflow_id, state }: WorkflowRecord): never =>

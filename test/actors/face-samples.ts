@@ -206,6 +206,8 @@ const stateOf = ({ ids: { wf, cor }, intent, plan, outcome, gate, progress }: Pa
   error: null,
   compensated: null,
   rolled_back: null,
+  forked_from: null,
+  forks: [],
   regenerated_from: null,
   parent: null,
   sequence: 12,

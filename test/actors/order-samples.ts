@@ -1,4 +1,4 @@
-/** Samples of the orders of people: halt, lift, pause, resume and rollback. */
+/** Samples of the orders of people: fork, halt, lift, pause, resume and rollback. */
 import type { Sample } from "./schema-samples.ts";
 
 const ulid = "01KDVDNA0047C4FEZDQK8YZG0N";
@@ -15,6 +15,15 @@ const halt = {
 const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ...sample, ...wrong } });
 
 export const orderSamples: Readonly<Record<string, Sample>> = {
+  ForkOrigin: fields({ workflow_id: wf, sequence: 9, step_id: "publish", reason: "wrong" }, { sequence: 0 }),
+  ForkRequest: fields(
+    { ...claim, at: "publish", inputs: { text: "b" }, outputs: { draft: 1 }, reason: "wrong" },
+    { at: true },
+  ),
+  ForkResponse: fields(
+    { workflow_id: wf, status: "accepted", forked_from: wf, correlation_id: cor },
+    { status: "restarted" },
+  ),
   Halt: fields(halt, { reason: 5 }),
   HaltFilter: fields({ capability: "Shop.Order", operator: "Bank.Pay", principal: { id: 7 } }, { operator: 5 }),
   HaltRequest: fields({ ...claim, of: { operator: "Bank.Pay" }, reason: "stop" }, { reason: "" }),

@@ -78,6 +78,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
     { ...who, gate_id: "gate-s1", to: { type: "user", id: "bo" }, expires_at: "2099-01-01T00:00:00Z" },
   ],
   retry: () => [id, { ...who, mode: "resume_failed_steps" }],
+  fork: () => [unknownWorkflow, { ...who, at: "s1", inputs: free({}), outputs: free({}), reason: "no" }],
   cancel: () => [unknownWorkflow, { ...who, reason: "no" }],
   rollback: () => [unknownWorkflow, { ...who, reason: "no" }],
   pause: () => [unknownWorkflow, { ...who, reason: "no" }],

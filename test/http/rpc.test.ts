@@ -177,6 +177,7 @@ describe("/rpc", () => {
       const params: Readonly<Record<string, object>> = {
         "kernel/submit": hint,
         "kernel/emit": { name: "order.paid", key: "o-1" },
+        "kernel/fork": { workflow_id, at: "none" },
         "kernel/gates": {},
         "kernel/workflows": {},
         "kernel/gate": { workflow_id, gate_id, decision: "reject" },

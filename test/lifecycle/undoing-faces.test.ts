@@ -71,6 +71,29 @@ it("what has ended is rolled back over HTTP, JSON-RPC and MCP, and another tenan
   expect(body).toMatchObject({ result: { status: "cancelled", compensated: "all" } });
 });
 
+it("a workflow is forked over HTTP, JSON-RPC and MCP", async () => {
+  await using face = await openMcp({ capabilities: [trip([booking("a"), booking("b", ["a"])])] });
+  const { t } = face;
+  const { workflow_id: id } = await t.run("Trip.Plan");
+  const client = await face.connect("own");
+  const refused = await call(await face.connect("foreign"), "fork-workflow", { workflow_id: id, at: "b" });
+  expect(refused.structuredContent).toMatchObject({ error: { code: "T4_WORKFLOW_NOT_FOUND" } });
+  const { structuredContent } = await call(client, "fork-workflow", { workflow_id: id, at: "b" });
+  expect(structuredContent).toMatchObject({ status: "accepted", forked_from: id });
+  const { workflow_id: fork } = structuredContent as { readonly workflow_id: string };
+  expect(await t.rest(fork)).toMatchObject({ state: "completed", forked_from: { workflow_id: id } });
+
+  await using edge = await openEdge({ capabilities: [trip([booking("a"), booking("b", ["a"])])] });
+  const { workflow_id } = await edge.t.run("Trip.Plan");
+  const path = `/v1/kernel/workflows/${workflow_id}/fork`;
+  expect(codeOf((await edge.post(path, { at: "b", from: 1 })) as never)).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
+  expect(codeOf((await edge.post(path, { at: "none" })) as never)).toBe("T4_FORK_INVALID");
+  expect(await edge.post(path, { at: "b" })).toMatchObject({ body: { forked_from: workflow_id } });
+  const params = { workflow_id, at: 1 };
+  const { body } = await edge.post("/rpc", { jsonrpc: "2.0", id: 1, method: "kernel/fork", params });
+  expect(JSON.stringify(body)).toContain("T4_FORK_INVALID");
+});
+
 it("an undo has its place in the drawing, the explanation and the lists", async () => {
   await using edge = await openEdge({ capabilities });
   const { t } = edge;

@@ -19,6 +19,7 @@ const deciding = [
   "decide-gates",
   "emit-event",
   "retry-workflow",
+  "fork-workflow",
   "cancel-workflow",
   "rollback-workflow",
   "pause-workflow",

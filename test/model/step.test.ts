@@ -24,6 +24,8 @@ const ways = {
 };
 const rare = [
   "running.judging + ACTION_IN_DOUBT",
+  // A fork alone takes results over.
+  "queued + STEP_TAKEN_OVER",
   // An answered question is through in the same turn; other ways to `finishing` are those of a call.
   "running.awaiting_approval + USER_APPROVED(answer)",
   "running.awaiting_approval + GATE_EXPIRED(allow, answer)",
@@ -162,6 +164,11 @@ type Act = (subject: Subject, state: string, route: readonly ChartEvent[]) => Pr
 /** What brings each event about, by the state in which it is wanted. */
 const acts: Readonly<Record<string, Act>> = {
   STEP_STARTED: (subject) => answer(subject, "first", "succeed"),
+  async STEP_TAKEN_OVER(subject) {
+    await answer(subject, "first", "succeed");
+    await answer(subject, "subject", "succeed");
+    await subject.fork();
+  },
   STEP_SUCCEEDED: (subject) => answer(subject, "subject", "succeed"),
   async STEP_FAILED(subject, state) {
     if (state === "running.awaiting_approval") return subject.decide("reject", "gate-subject");

@@ -102,6 +102,13 @@ export class Subject implements AsyncDisposable {
     await this.t.clock.settle();
   }
 
+  /** Goes on with a fork of the workflow at its end. */
+  async fork(): Promise<void> {
+    const { sequence } = await this.view();
+    this.#id = (await this.t.kernel.fork(this.#id, { ...testCaller, at: sequence })).workflow_id;
+    await this.t.clock.settle();
+  }
+
   view(): Promise<WorkflowState> {
     return this.t.kernel.workflow(this.#id);
   }

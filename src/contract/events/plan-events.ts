@@ -3,6 +3,7 @@ import type { AuthContext } from "../auth-context.ts";
 import type { ParentLink } from "../child.ts";
 import type { ContextBundle } from "../context-bundle.ts";
 import type { KernelError } from "../error.ts";
+import type { TakenRecord } from "../fork.ts";
 import type { PrincipalRef } from "../gate-vote.ts";
 import type { Intent, Submission } from "../intent.ts";
 import type { KeptDrafts } from "../kept-draft.ts";
@@ -37,6 +38,8 @@ export interface IntentReceived {
   readonly start_at?: string;
   /** The step that began the workflow as its child; absent if a request did. */
   readonly parent?: ParentLink;
+  /** The part of another workflow's record that the workflow takes over; absent if it is no fork. */
+  readonly fork?: TakenRecord;
   /** The keys of calls of the repeated work that succeeded with an unusable result, as known at the request. */
   readonly spent_calls?: readonly string[];
 }
@@ -46,7 +49,7 @@ export interface PlanCreated {
   readonly plan: Plan;
   readonly planner_cost: number;
   /** The cause of the plan. `continue`: the previous plan succeeded and announced a further one. */
-  readonly cause: "submit" | "replan" | "continue" | "regenerate";
+  readonly cause: "submit" | "replan" | "continue" | "regenerate" | "fork";
   /** The steps that a regeneration named; absent if it named none. */
   readonly named?: readonly string[];
 }

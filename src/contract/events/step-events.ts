@@ -97,6 +97,8 @@ export const stepEvents = {
     begins: "step",
     progress: true,
   }),
+  /** The workflow is a fork: the step succeeded in the workflow that it takes the result from. */
+  STEP_TAKEN_OVER: event<{ readonly from: string }>({ from: "workflow", to: "step", charts: ["step"], progress: true }),
   STEP_SUCCEEDED: event<StepSucceeded>({
     from: "workflow",
     to: "step",

@@ -2,6 +2,7 @@
 
 import type { Compensated, Ending } from "../compensation.ts";
 import type { KernelError } from "../error.ts";
+import type { ForkOrigin } from "../fork.ts";
 import type { Principal } from "../intent.ts";
 import { event } from "./event-row.ts";
 
@@ -67,6 +68,12 @@ export interface WorkflowCompensating {
   readonly steps: readonly string[];
   /** The number of undos that were tried before for a step, if any were: these do not count. */
   readonly attempts?: Readonly<Record<string, number>>;
+}
+
+/** The workflow that takes over the record, and the order that began it. */
+export interface WorkflowForked extends Pick<ForkOrigin, "sequence" | "step_id" | "reason"> {
+  readonly fork: string;
+  readonly principal: Principal;
 }
 
 /** The order of a person to undo what a workflow that has ended had done, which begins a further run of it. */
@@ -195,5 +202,7 @@ export const workflowEvents = {
   WORK_HELD: event<WorkHeld>({ from: "t4", to: "workflow", progress: true, transition: "held" }),
   /** No halt holds it back any more. */
   WORK_RELEASED: event<object>({ from: "t4", to: "workflow", progress: true, transition: "released" }),
+  /** A person has begun another workflow that takes over its record. */
+  WORKFLOW_FORKED: event<WorkflowForked>({ from: "person", to: "workflow" }),
   ERROR_ESCALATED: event<{ readonly tier: number; readonly error: KernelError }>({ from: "t4", to: "workflow" }),
 } as const;

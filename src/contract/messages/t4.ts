@@ -1,12 +1,12 @@
 /** The messages that T4, execution, answers. */
 import type { AuthContext } from "../auth-context.ts";
+import type { RollbackResponse } from "../compensation.ts";
 import type { KernelError } from "../error.ts";
 import type { GateResponse, ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../gate.ts";
 import type { Intake } from "../intake.ts";
 import type { Principal, ScheduleOrigin, Submission, SubmitResponse } from "../intent.ts";
 import type { PauseResponse, ResumeResponse } from "../pause.ts";
 import type { CancelResponse, RetryResponse } from "../retry.ts";
-import type { RollbackResponse } from "../rollback.ts";
 import { messagesOf } from "./message.ts";
 
 const { data, relay, command, relayCommand } = messagesOf(4);

@@ -1,6 +1,6 @@
 /**
- * `approve`, `reject`, `retry`, `pause`, `cancel` and `rollback`: a person's command on one workflow, which then runs
- * here to its next rest unless another process already runs it.
+ * `approve`, `reject`, `retry`, `fork`, `pause`, `cancel` and `rollback`: a person's command on one workflow, which
+ * then runs here to its next rest unless another process already runs it.
  *
  * 1.  No other unfinished work of the ledger is taken up.
  * 2.  `--digest` binds a decision to the payload that was looked at; a payload that has changed since is refused. A
@@ -39,6 +39,13 @@ interface RetryOptions extends CommonOptions {
   readonly mode: NonNullable<RetryRequest["mode"]>;
   readonly steps?: readonly string[];
   readonly to?: string;
+}
+
+interface ForkOptions extends CommonOptions {
+  readonly at: string;
+  readonly inputs?: JsonObject;
+  readonly outputs?: JsonObject;
+  readonly reason?: string;
 }
 
 interface OrderOptions extends CommonOptions {
@@ -173,6 +180,14 @@ export function addRestarts(program: Command, terminal: Terminal): void {
     .option("--steps <ids>", "the steps to regenerate, separated by commas", readList)
     .option("--to <version>", "the version of the package to migrate to; the newest where none is named")
     .action((workflowId: string, options: RetryOptions) => retry(workflowId, { options, terminal }));
+  addCommonOptions(program.command("fork"))
+    .description("begin a workflow that takes over what another one has done, up to a step or an event")
+    .argument("<workflow>", "its id")
+    .requiredOption("--at <point>", "the step that is done anew, or the sequence of the last event that counts")
+    .option("--inputs <json>", "other inputs: a JSON object, or @FILE", readJsonObject)
+    .option("--outputs <json>", "other outputs of steps that are taken over, by their ids, or @FILE", readJsonObject)
+    .option("--reason <text>", "kept with the fork")
+    .action((workflowId: string, options: ForkOptions) => fork(workflowId, { options, terminal }));
   addCommonOptions(program.command("cancel"))
     .description("end a workflow early")
     .argument("<workflow>", "its id")
@@ -195,6 +210,14 @@ function retry(workflowId: string, session: Session<RetryOptions>): Promise<void
   const { mode, steps, to } = session.options;
   const named = { ...(steps !== undefined && { step_ids: [...steps] }), ...(to !== undefined && { version: to }) };
   return moveOn(session, ({ kernel, caller }) => kernel.retry(workflowId, { ...caller, mode, ...named }));
+}
+
+function fork(workflowId: string, session: Session<ForkOptions>): Promise<void> {
+  const { at, inputs, outputs, reason } = session.options;
+  const point = /^\d+$/.test(at) ? Number(at) : at;
+  const changed = { ...(inputs !== undefined && { inputs }), ...(outputs !== undefined && { outputs }) };
+  const given = { at: point, ...changed, ...(reason !== undefined && { reason }) };
+  return moveOn(session, ({ kernel, caller }) => kernel.fork(workflowId, { ...caller, ...given }));
 }
 
 function order(

@@ -95,8 +95,9 @@ const rootContextOf = (workflowId: string): SpanContext => ({
   isRemote: true,
 });
 
-/** Returns the links: repeated work points to the workflow that did it first. */
-function linksOf({ kind }: Lifetime, { regenerated_from: first }: WorkflowRecord) {
+/** Returns the links: repeated work points to the workflow that did it first, a fork to the one that it continues. */
+function linksOf({ kind }: Lifetime, { regenerated_from, fork }: WorkflowRecord) {
+  const first = regenerated_from ?? fork?.workflow_id ?? null;
   return kind === "workflow" && first !== null ? { links: [{ context: rootContextOf(first) }] } : {};
 }
 

@@ -10,8 +10,10 @@
 
 import type { z } from "zod";
 import { type AuthContext, type Caller, commandScopes, tenantOf } from "../../contract/auth-context.ts";
+import { RollbackRequest, type RollbackResponse } from "../../contract/compensation.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { type FederatedSyncReport, requireFewChanges, SyncRequest } from "../../contract/federation.ts";
+import { ForkRequest, type ParsedForkRequest } from "../../contract/fork.ts";
 import {
   DelegationRequest,
   GateRequest,
@@ -48,14 +50,13 @@ import {
   RetryRequest,
   type RetryResponse,
 } from "../../contract/retry.ts";
-import { RollbackRequest, type RollbackResponse } from "../../contract/rollback.ts";
 import { workflowNotFound } from "../../contract/workflow.ts";
 import { askTier, finalOf, sendQuestion } from "../../engine/actors/ask-tier.ts";
 import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
 import { admit, copy, readCopy } from "./admit-request.ts";
 import { decideGates } from "./decide-gates.ts";
 import { type Begun, JoinedSubmits } from "./join-submits.ts";
-import type { ChildOrigin, Lineage, SubmitMore } from "./lineage.ts";
+import type { ChildOrigin, ForkLineage, Lineage, SubmitMore } from "./lineage.ts";
 import { requireOneStart, startOf } from "./start-time.ts";
 import { type Admitted, submissionOf } from "./submission.ts";
 
@@ -76,6 +77,8 @@ export interface Gateway {
   readonly rollback: (workflowId: string, request: unknown) => Promise<RollbackResponse>;
   readonly pause: (workflowId: string, request: unknown) => Promise<PauseResponse>;
   readonly resume: (workflowId: string, request: unknown) => Promise<ResumeResponse>;
+  /** Reads an order to fork a workflow. @throws KernelErrorException as submit. */
+  readonly admitFork: (request: unknown) => Promise<ParsedForkRequest>;
   /** Reads an event from outside. @throws KernelErrorException as submit; T5_AUTHZ_FORBIDDEN without the scope. */
   readonly admitEvent: (request: unknown) => Promise<ParsedEmitRequest>;
   /** Changes of other replicas for a tenant's memory; the embedding host itself names no caller. */
@@ -123,6 +126,7 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
     rollback: ordering(RollbackRequest, t5.rollback),
     pause: ordering(PauseRequest, t5.pause),
     resume: ordering(ResumeRequest, t5.resume),
+    admitFork: async (raw) => admit(runtime, ForkRequest, raw),
     async admitEvent(raw) {
       const request = admit(runtime, EmitRequest, raw);
       const { principal, tenant_id } = request;
@@ -147,7 +151,7 @@ export const beginChild = (submitting: Submitting, { request, ...child }: ChildR
 async function submit(
   { runtime, joined }: Submitting,
   raw: unknown,
-  { lineage, child, schedule, signal }: SubmitMore,
+  { lineage, fork, child, schedule, signal }: SubmitMore,
 ): Promise<SubmitResponse> {
   const { request, plain } = admitSubmit(runtime, raw);
   requireOneStart(request);
@@ -160,8 +164,8 @@ async function submit(
   const auth = await identify(runtime, request, ids.correlation_id).catch((thrown: unknown) =>
     rejectIntent(runtime, { request, ids, thrown }),
   );
-  const submission = submissionOf({ request, plain, lineage, child });
-  const entry = { request, auth, ids, lineage, child, schedule, submission };
+  const submission = submissionOf({ request, plain, lineage, fork, child });
+  const entry = { request, auth, ids, lineage, fork, child, schedule, submission };
   return joined.join(joinedName(entry), signal, () => begin(runtime, entry));
 }
 
@@ -249,6 +253,7 @@ interface Entry {
   readonly auth: AuthContext;
   readonly ids: Ids;
   readonly lineage: Lineage | undefined;
+  readonly fork: ForkLineage | undefined;
   readonly child: ChildOrigin | undefined;
   readonly schedule: ScheduleOrigin | undefined;
   readonly submission: Submission | null;
@@ -256,7 +261,7 @@ interface Entry {
 
 /** Admits a request. A message is perceived first; then the request is normalised and routed: T1 → T6 → T5 → T4. */
 async function enter(runtime: Runtime, entry: Entry): Promise<SubmitResponse> {
-  const { request, auth, ids, lineage, child, schedule, submission } = entry;
+  const { request, auth, ids, lineage, fork, child, schedule, submission } = entry;
   const { correlation_id, workflow_id, plan_id, intent_id } = ids;
   const spoken =
     request.input.text === ""
@@ -271,7 +276,7 @@ async function enter(runtime: Runtime, entry: Entry): Promise<SubmitResponse> {
   const again: Partial<Lineage> = lineage ?? {};
   const { regenerated_from = null, draft_version = 1, regenerate = [], spent_calls = [] } = again;
   const { feedback, kept_drafts } = again;
-  const { requesters } = lineage ?? child ?? {};
+  const { requesters } = lineage ?? fork ?? child ?? {};
   const begun: BegunIntake = {
     auth,
     workflow_id,
@@ -286,6 +291,7 @@ async function enter(runtime: Runtime, entry: Entry): Promise<SubmitResponse> {
     ...(submission === null ? {} : { submission }),
     ...startOf(request, runtime.clock.now()),
     ...(child === undefined ? {} : { parent: child.parent }),
+    ...(fork === undefined ? {} : { fork: fork.taken }),
   };
   const question = { ...begun, request, perceived, intent_id, ...(schedule !== undefined && { schedule }) };
   const by = { ...askedBy(correlation_id), parentId: spoken?.id ?? null };

@@ -1,4 +1,5 @@
 /** The origin of a workflow that repeats the work of another, as its request carries it. */
+import type { ForkRequest, TakenRecord } from "../../contract/fork.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { ScheduleOrigin, SubmitOptions } from "../../contract/intent.ts";
 import type { KeptDrafts } from "../../contract/kept-draft.ts";
@@ -22,9 +23,19 @@ export interface Lineage {
   readonly spent_calls: readonly string[];
 }
 
+/** The part of a record that a forked workflow takes over, and the order that asks for it. */
+export interface ForkLineage {
+  readonly taken: TakenRecord;
+  readonly requesters: readonly PrincipalRef[];
+  /** The members of the order that make it the same order when it is given again. */
+  readonly asked: Pick<ForkRequest, "at" | "outputs">;
+}
+
 /** The origin of a request, and the signal that ends its waiting. */
 export interface SubmitMore extends SubmitOptions {
   readonly lineage?: Lineage;
+  /** The record that a fork takes over. */
+  readonly fork?: ForkLineage;
   /** The step whose child the request begins. */
   readonly child?: ChildOrigin;
   /** The schedule whose instant begins the work. */

@@ -6,7 +6,7 @@
 import { digest } from "../../contract/digest.ts";
 import type { ParsedSubmitRequest, Submission } from "../../contract/intent.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
-import type { ChildOrigin, Lineage } from "./lineage.ts";
+import type { ChildOrigin, ForkLineage, Lineage } from "./lineage.ts";
 
 /** A request as it was read, and the copy that it was read from. */
 export interface Admitted {
@@ -16,6 +16,7 @@ export interface Admitted {
 
 interface Submitted extends Admitted {
   readonly lineage: Lineage | undefined;
+  readonly fork: ForkLineage | undefined;
   readonly child: ChildOrigin | undefined;
 }
 
@@ -27,6 +28,7 @@ export function submissionOf({
   request: { idempotency_key: key },
   plain,
   lineage,
+  fork,
   child,
 }: Submitted): Submission | null {
   if (key === undefined) return null;
@@ -35,6 +37,8 @@ export function submissionOf({
     const { workflow_id, step_id } = child.parent;
     return { key, digest: digest({ ...rest, parent: { workflow_id, step_id } }) };
   }
+  if (fork !== undefined)
+    return { key: `fork ${fork.taken.workflow_id} ${key}`, digest: digest({ ...rest, fork: fork.asked } as Json) };
   if (lineage === undefined) return { key, digest: digest(rest) };
   const { requesters: _people, spent_calls: _calls, kept_drafts: _drafts, ...again } = lineage;
   return { key: `${lineage.regenerated_from} ${key}`, digest: digest({ ...rest, lineage: again }) };

@@ -18,7 +18,7 @@ const ref = moduleRef(1, "normalizer", "normalize");
  * T1_QUEUE_INVALID, T1_CLASSIFY_LOW_CONFIDENCE.
  */
 export function normalizeIntent(registry: Registry, question: NormalizeQuestion): Intent {
-  const { request, perceived, intent_id, regenerated_from, schedule, parent } = question;
+  const { request, perceived, intent_id, regenerated_from, fork, schedule, parent } = question;
   const wanted = request.intent_hint?.intent_type ?? perceived?.intent_type ?? null;
   if (wanted === null)
     raise(
@@ -28,8 +28,10 @@ export function normalizeIntent(registry: Registry, question: NormalizeQuestion)
   const [type, version] = wanted.split("@") as [string, string | undefined];
   const capability = registry.getCapability(type, version);
   const given = request.intent_hint?.inputs ?? {};
-  // A linked workflow begins with the inputs of the one before, which were parsed when that one was submitted.
-  const inputs = regenerated_from === null ? readInputs(capability, given) : given;
+  // A linked workflow begins with the inputs of the one before, which were parsed when that one was submitted. So does
+  // a fork that keeps the plan.
+  const isParsed = regenerated_from !== null || (fork !== undefined && fork.plan !== null);
+  const inputs = isParsed ? given : readInputs(capability, given);
   const { principal, scope, constraints, context_refs, source, input } = request;
   const queue = chooseQueue({ capability, inputs, wanted: request.queue, parent });
   return {

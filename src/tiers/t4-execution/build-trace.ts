@@ -48,6 +48,12 @@ const stepTraces = (record: WorkflowRecord): StepTrace[] =>
     approval_events: s.approval_events,
   }));
 
+const originOf = ({ fork }: WorkflowRecord): WorkflowState["forked_from"] => {
+  if (fork === null) return null;
+  const { workflow_id, sequence, step_id, reason } = fork;
+  return { workflow_id, sequence, step_id, reason };
+};
+
 export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): WorkflowState => ({
   workflow_id: record.workflow_id,
   tenant_id: record.tenant_id,
@@ -64,6 +70,8 @@ export const viewWorkflow = (record: WorkflowRecord, progress: KernelProgress): 
   queue: standingOf(record),
   error: record.error,
   regenerated_from: record.regenerated_from,
+  forked_from: originOf(record),
+  forks: record.forks,
   parent: record.parent,
   sequence: record.sequence,
   spent: record.spent,

@@ -4,6 +4,7 @@ import type { ParentLink } from "../../contract/child.ts";
 import type { Compensated } from "../../contract/compensation.ts";
 import { type EventPayloads, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { Explanation, StepExplanation } from "../../contract/explanation.ts";
+import type { ForkOrigin } from "../../contract/fork.ts";
 import { describeCarriers, gateIdOf } from "../../contract/gate.ts";
 import type { PolicyLift, PolicyStage } from "../../contract/policy.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";
@@ -63,6 +64,12 @@ const listed = (policies: readonly string[]): string => policies.join(", ");
 const describeLifts = (lifts: readonly PolicyLift[]): string =>
   lifts.map(({ rule, by }) => `; ${by} lifted ${rule}`).join("");
 
+const describeFork = (fork: ForkOrigin | undefined): string =>
+  fork === undefined
+    ? ""
+    : `, as a fork of ${fork.workflow_id} at ${fork.step_id === null ? "" : `step ${fork.step_id}, `}sequence ` +
+      `${fork.sequence}: ${fork.reason}`;
+
 const describeParent = (parent: ParentLink | undefined): string => {
   if (parent === undefined) return "";
   const { workflow_id, step_id, detached } = parent;
@@ -71,10 +78,10 @@ const describeParent = (parent: ParentLink | undefined): string => {
 
 /** The lines about the workflow. */
 const lines: EventReaders<string> = {
-  INTENT_RECEIVED: ({ intent: { actor, type, version, schedule }, complexity, pipeline, parent }) =>
+  INTENT_RECEIVED: ({ intent: { actor, type, version, schedule }, complexity, pipeline, parent, fork }) =>
     `${schedule === undefined ? "" : `the schedule ${schedule.name} began it for the instant ${schedule.instant}: `}` +
-    `${actor.type} ${actor.id} asked for ${type}@${version}${describeParent(parent)}; its complexity was rated ` +
-    `${complexity}, and the ${pipeline} pipeline runs it`,
+    `${actor.type} ${actor.id} asked for ${type}@${version}${describeParent(parent)}${describeFork(fork)}; ` +
+    `its complexity was rated ${complexity}, and the ${pipeline} pipeline runs it`,
   PLAN_CREATED: ({ plan, cause }) => `plan ${plan.plan_id} (${cause}, ${plan.steps.length} steps): ${plan.reasoning}`,
   PLAN_TRUNCATED: ({ dropped }) => `the plan was cut: ${listed(dropped)} dropped`,
   PLAN_REJECTED: ({ error }) => `there is no plan: ${error.message}`,
@@ -90,6 +97,10 @@ const lines: EventReaders<string> = {
     `not be repeated`,
   WORKFLOW_CANCELLED: ({ reason, compensated }) =>
     `the workflow was cancelled: ${reason}${describeUndone(compensated)}`,
+  WORKFLOW_FORKED: ({ fork, sequence, step_id, reason, principal: { type, id } }) =>
+    `${type} ${id} forked it as ${fork}${step_id === null ? "" : ` at step ${step_id}`}, with all up to sequence ` +
+    `${sequence}: ${reason}`,
+  STEP_TAKEN_OVER: ({ from }, { step_id }) => `the result of step ${step_id} was taken over from ${from}`,
   WORKFLOW_PAUSED: ({ reason, principal: { type, id } }) =>
     `${type} ${id} paused the workflow: ${reason}; nothing begins until it is resumed`,
   WORKFLOW_UNPAUSED: ({ reason, principal: { type, id } }) => `${type} ${id} resumed the workflow: ${reason}`,

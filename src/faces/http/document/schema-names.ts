@@ -22,6 +22,7 @@ export const inputNames: Names = {
   DelegationRequest: commandBodies.delegateGate,
   RetryRequest: commandBodies.retry,
   CancelRequest: commandBodies.cancel,
+  ForkRequest: commandBodies.fork,
   RollbackRequest: commandBodies.rollback,
   PauseRequest: commandBodies.pause,
   ResumeRequest: commandBodies.resume,

@@ -300,6 +300,13 @@ const retryWorkflow = commandTool(workflowCommands.retry, {
     "keys (replay).",
 });
 
+const forkWorkflow = commandTool(workflowCommands.fork, {
+  title: "Fork a workflow",
+  description:
+    "Begins a workflow that takes over what another one has done, up to a step or an event (at), and goes on from " +
+    "there with other inputs or outputs if they are given. No call before the fork is made again.",
+});
+
 const cancelWorkflow = commandTool(workflowCommands.cancel, {
   title: "Cancel a workflow",
   description: "Ends a workflow early. What has run stays done, or is undone first (undo).",
@@ -359,6 +366,7 @@ export const workflowTools: readonly McpTool[] = [
   decideGates,
   emitEvent,
   retryWorkflow,
+  forkWorkflow,
   cancelWorkflow,
   rollBackWorkflow,
   pauseWorkflow,

@@ -122,6 +122,7 @@ const hostAnswers: HostAnswers = {
   draft: ({ workflow_id, step_id }, { services }) => services.findDraft(workflow_id, step_id),
   begin_child: (of, at) => at.services.children.begin(at, of),
   order_children: (of, at) => at.services.children.orderAll(at, of),
+  note_fork: (_of, at) => drop(at.services.children.noteFork(at)),
   roll_back_child: (of, at) => drop(at.services.children.rollBack(at, of)),
   find_child: ({ step_id }, at) => at.services.children.find(at, step_id),
   child_end: ({ child }, { services }) => services.children.endOf(child),

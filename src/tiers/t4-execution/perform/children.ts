@@ -102,6 +102,16 @@ export class Children {
     });
   }
 
+  /** Has the workflow whose record this one takes over know of it. @throws what refuses it. */
+  async noteFork(at: Asking): Promise<void> {
+    const { fork, intent, workflow_id } = at.run.log.record;
+    if (fork === null) return;
+    const { sequence, step_id, reason } = fork;
+    const by = { fork: workflow_id, sequence, step_id, reason, principal: intent.actor };
+    const command: Command = { kind: "forked", by };
+    await untilAnswered(at, () => this.#parts.command(fork.workflow_id, (re) => ({ type: "commanded", command, re })));
+  }
+
   /** Has a child that has ended roll back; resolves once it has committed the order. @throws what refuses it. */
   async rollBack(at: Asking, { child, reason, principal }: HostQuestions["roll_back_child"]["of"]): Promise<void> {
     const command: Command = { kind: "rollback", reason, principal, auth: at.run.log.record.auth };

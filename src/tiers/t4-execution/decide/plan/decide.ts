@@ -136,6 +136,9 @@ function obey(run: Run, command: Command): unknown {
     case "child_ended":
       takeChildEnd(run, command);
       return { workflow_id };
+    case "forked":
+      if (!run.log.record.forks.includes(command.by.fork)) run.log.note(draft("WORKFLOW_FORKED", command.by));
+      return { workflow_id };
     case "pivot":
       run.objective = command.objective;
       return { workflow_id, objective: run.objective };

@@ -25,6 +25,7 @@ import { workOf } from "../call/admit-call.ts";
 import { tellTier, toTier } from "../run/intention.ts";
 import { judgeSubject, requireAllowed } from "../run/note-decision.ts";
 import { ask, capabilityOf, hasGoneThrough, oodaRef, type Run } from "../run/run.ts";
+import { isTaken, planTakenOver, requireSameWork } from "./take-over.ts";
 
 const planRef = oodaRef("plan");
 
@@ -38,10 +39,16 @@ export function planWorkflow(run: Run): void {
   const cause = round === 0 ? "submit" : hasGoneThrough(record, record.plan) ? "continue" : "replan";
   if (cause === "replan") run.mark?.("replan", { round });
   try {
+    const taken = planTakenOver(run);
+    if (taken !== null) {
+      const judged = judgePlan(run, taken);
+      return run.log.note(...planEvents(run, { plan: judged, dropped: [], cost: 0 }, "fork"));
+    }
     run.mark?.("plan.create", { round });
     const request = run.scopes.keep("request", () => planRequest(run, round));
     const answer = ask(run, "plan", toTier(t3.plan, { fn: "orient", data: request }));
     run.mark?.("policy.record_cost", { total_cost: answer.cost });
+    requireSameWork(record, answer.plan);
     const judged = judgePlan(run, answer.plan);
     if (record.pipeline === "enhanced") reviewPlan(run, judged);
     run.log.note(...planEvents(run, { ...answer, plan: judged }, cause));
@@ -149,19 +156,22 @@ function judgePlan(run: Run, plan: Plan): Plan {
   const asked = { key: "judge", stage: "plan", subject: plan.plan_id, step_id: null, keep: true } as const;
   const decision = judgeSubject(run, planSubject(plan.plan_id, plan.steps), asked);
   requireAllowed(decision, { otherwise: "the plan was denied by policy", source: planRef });
-  if (decision.decision === "REQUIRE_HUMAN_APPROVAL") return gateFirstSteps(plan, decision.reason);
-  const { approval } = run.log.record.parent ?? {};
-  return approval === undefined ? plan : gateFirstSteps(plan, approval);
+  const { record } = run.log;
+  const isOver = (id: string): boolean => isTaken(record, id);
+  if (decision.decision === "REQUIRE_HUMAN_APPROVAL") return gateFirstSteps(plan, decision.reason, isOver);
+  const { approval } = record.parent ?? {};
+  return approval === undefined ? plan : gateFirstSteps(plan, approval, isOver);
 }
 
 /**
  * Adds a gate to the first steps: the calls and children that come after no other of this plan, also those of each item
- * and round. Steps of an earlier round do not count. The demand on a step that runs a child is passed to that child.
+ * and round. Steps of an earlier round, and those that a fork takes over, do not count. The demand on a step that runs
+ * a child is passed to that child.
  */
-function gateFirstSteps(plan: Plan, reason: string): Plan {
+function gateFirstSteps(plan: Plan, reason: string, isOver: (stepId: string) => boolean): Plan {
   const after = new Set<string>();
   const steps = plan.steps.map((step) => {
-    const acts = doesWork(step) || addsSteps(step);
+    const acts = (doesWork(step) || addsSteps(step)) && !isOver(step.step_id);
     const isFirst = !step.depends_on.some((id) => after.has(id));
     if (acts || !isFirst) after.add(step.step_id);
     const why = reason || "policy asks for approval of the plan";

@@ -6,11 +6,12 @@
  * 2.  An order that finds everything undone, or a rollback before it, changes nothing.
  * 3.  An undo that people left as it was, when the workflow ended, is tried again.
  */
+
+import type { RollbackResponse } from "../../../../contract/compensation.ts";
 import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft } from "../../../../contract/event.ts";
 import type { Principal } from "../../../../contract/intent.ts";
-import type { RollbackResponse } from "../../../../contract/rollback.ts";
 import { addedBy, isTerminal, type WorkflowRecord } from "../../../../contract/workflow.ts";
 import { oodaRef, type Run } from "../run/run.ts";
 import { stepsToUndo } from "./compensate.ts";

@@ -51,6 +51,7 @@ import { cancelWorkflow } from "./end-workflow.ts";
 import { warnOfLoop } from "./plan-workflow.ts";
 import { queueSteps } from "./queue-steps.ts";
 import { endedBy, stopOthers } from "./stop-by-plan.ts";
+import { takeOver } from "./take-over.ts";
 
 /** Returns whether anything of the workflow may be begun by this run. */
 export const mayGoOn = ({ log, interrupted }: Run): boolean =>
@@ -61,6 +62,7 @@ export function startPlan(run: Run): void {
   const { record } = run.log;
   if (record.state === "planned") run.log.note(draft("WORKFLOW_STARTED", { round: record.round }));
   const ids = (record.plan?.steps ?? []).map((s) => s.step_id);
+  run.log.note(...takeOver(run));
   run.log.note(...queueSteps(record, ids));
 }
 

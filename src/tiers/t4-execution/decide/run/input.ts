@@ -96,6 +96,8 @@ export type Command =
     }
   /** A child has ended. The result is null unless the child has completed. */
   | { readonly kind: "child_ended"; readonly step_id: string; readonly end: ChildEnd; readonly result: Json }
+  /** Another workflow takes over its record. */
+  | { readonly kind: "forked"; readonly by: EventPayloads["WORKFLOW_FORKED"] }
   | { readonly kind: "sleep" }
   | { readonly kind: "activate" }
   | { readonly kind: "pivot"; readonly objective: string };

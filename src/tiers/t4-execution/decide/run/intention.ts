@@ -112,6 +112,8 @@ export interface HostQuestions {
     };
     readonly answer: { readonly workflow_id: string };
   };
+  /** The note in the log of the workflow whose record this one takes over; noted once. */
+  readonly note_fork: { readonly of: object; readonly answer: unknown };
   /** The order to a child to undo what it had done, under which it goes on once it has committed it. */
   readonly roll_back_child: {
     readonly of: Pick<Order, "reason" | "principal"> & { readonly child: string };

@@ -128,6 +128,7 @@ const recordings: { readonly [N in Named]: Recording<Question, unknown> } = {
   begin_child: {},
   find_child: {},
   roll_back_child: onlyFailure,
+  note_fork: onlyFailure,
   order_children: orderedChildren,
   child_end: { usual: () => null, isUsual: (answer) => answer === null },
   queue_place: queuePlace,
