@@ -149,7 +149,7 @@ const spend = ({ spent_signatures }: Gate, signature: GateSignature | null): str
   signature === null ? spent_signatures : [...spent_signatures, signedPart(signature.jws)];
 
 function voteOf(payload: EventPayloads["GATE_VOTED"], { at }: Folded): GateVote {
-  const { decision, principal, on_behalf_of, advisory, payload_digest, signature, comment } = payload;
+  const { decision, principal, on_behalf_of, part, advisory, payload_digest, signature, comment } = payload;
   const { apply_targets, resolution, result, answer } = payload;
   const { type, id, role } = principal;
   return {
@@ -157,6 +157,7 @@ function voteOf(payload: EventPayloads["GATE_VOTED"], { at }: Folded): GateVote 
     principal: { type, id },
     role,
     on_behalf_of,
+    ...(part !== undefined && { part }),
     advisory,
     at,
     payload_digest,
@@ -239,9 +240,10 @@ export const gateHandlers = {
   GATE_VOTE_WITHDRAWN(record, { gate_id, principal }) {
     changeGate(record, gate_id, ({ votes }) => ({ votes: withoutVoteOf(votes, principal) }));
   },
-  GATE_DELEGATED(record, { gate_id, from, to, expires_at }) {
+  GATE_DELEGATED(record, { gate_id, from, to, expires_at, part }) {
+    const lent = { from, to, expires_at, ...(part !== undefined && { part }) };
     changeGate(record, gate_id, ({ delegations }) => ({
-      delegations: [...withoutSeatOf(delegations, from), { from, to, expires_at }],
+      delegations: [...withoutSeatOf(delegations, from), lent],
     }));
   },
   GATE_EXPIRED(record, payload, meta) {

@@ -7,7 +7,7 @@
 import type { Gate, GateDenial } from "../src/contract/gate.ts";
 import type { GateSeat } from "../src/contract/gate-vote.ts";
 import type { Json } from "../src/contract/json.ts";
-import { tallyOf } from "./quorum.ts";
+import { missingParts, tallyOf } from "./quorum.ts";
 
 type Consequences = Gate["consequences"];
 type Verdict = "approve" | "reject";
@@ -16,7 +16,9 @@ type Verdict = "approve" | "reject";
 export function foretell(gate: Gate): Gate {
   const titled = titleOf(gate);
   const isOpen = gate.status === "open" || gate.status === "suspended";
-  return isOpen ? { ...titled, consequences: consequencesOf(gate, gate.seat ?? null) } : titled;
+  if (!isOpen) return titled;
+  const missing = gate.quorum?.of === undefined ? {} : { missing: missingParts(gate) };
+  return { ...titled, ...missing, consequences: consequencesOf(gate, gate.seat ?? null) };
 }
 
 function consequencesOf(gate: Gate, seat: GateSeat | null): Consequences {
@@ -46,6 +48,8 @@ const reported = { approve: "approvals", reject: "rejections" } as const;
 function voteOf(gate: Gate, word: Verdict): string {
   const { needed, given } = countOf(gate, word);
   if (word === "approve" && gate.denied !== undefined) return whileDenied(gate.denied);
+  if (word === "approve" && gate.seat?.spare === true)
+    return `It adds nothing: the approvals of ${gate.seat.part} are given, and others are still to come.`;
   const decides = gate.consequences[word];
   if (given + 1 >= needed) return needed === 1 ? decides : `With the last of ${needed} ${reported[word]}: ${decides}`;
   const waits =

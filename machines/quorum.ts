@@ -12,9 +12,13 @@
  *     if another process was faster.
  * 5.  Votes that approve agree on where the outcome is to be applied, and on the answer to a question: nobody's vote is
  *     carried elsewhere by another's.
+ * 6.  With parts, a vote counts for that of the role in which it was given, and approvals of a part beyond those that
+ *     it takes add nothing. A role that an escalation asks is no part: its approvals count for whichever part lacks
+ *     some. The count does not depend on the order of the votes.
  */
 import type { EventDraft, GateVoted } from "../src/contract/event.ts";
 import type { Gate } from "../src/contract/gate.ts";
+import type { QuorumPart } from "../src/contract/gate-quorum.ts";
 import type { GateTally, GateVote, PrincipalRef } from "../src/contract/gate-vote.ts";
 
 /** Returns whether two references name the same person, whatever their role; a reference without a type matches any. */
@@ -102,10 +106,39 @@ export const agreesWithVotes = (
   vote: Pick<GateVoted, "decision" | "apply_targets" | "answer">,
 ): boolean => vote.decision === "reject" || countedVotes(gate, "approve").every((other) => hasSameContent(other, vote));
 
+type Votes = Pick<Gate, "votes" | "quorum">;
+
+/** Returns the approvals that a gate still lacks, by the role that gives them; none at a gate without parts. */
+export function missingParts(gate: Votes): readonly QuorumPart[] {
+  const parts = gate.quorum?.of ?? [];
+  const given = countedVotes(gate, "approve");
+  let free = given.filter(({ part }) => !parts.some(({ role }) => role === part)).length;
+  return parts.flatMap(({ role, approvals }) => {
+    const lacks = Math.max(0, approvals - given.filter(({ part }) => part === role).length);
+    const filled = Math.min(free, lacks);
+    free -= filled;
+    return lacks === filled ? [] : [{ role, approvals: lacks - filled }];
+  });
+}
+
+/** Returns the number of approvals that count at a gate. */
+function countApprovals(gate: Votes): number {
+  const { quorum } = gate;
+  if (quorum?.of === undefined) return countedVotes(gate, "approve").length;
+  return quorum.approvals - missingParts(gate).reduce((sum, { approvals }) => sum + approvals, 0);
+}
+
+/** Returns whether another approval for this part would add nothing. */
+export function isPartFilled(gate: Votes, part: string): boolean {
+  const isPart = gate.quorum?.of?.some(({ role }) => role === part) === true;
+  return isPart && !missingParts(gate).some(({ role }) => role === part);
+}
+
 export const tallyOf = (gate: Pick<Gate, "votes" | "quorum">): GateTally => ({
-  approvals: countedVotes(gate, "approve").length,
+  approvals: countApprovals(gate),
   rejections: countedVotes(gate, "reject").length,
   needed: gate.quorum,
+  ...(gate.quorum?.of === undefined ? {} : { missing: missingParts(gate) }),
 });
 
 /** Returns the decision of the votes; null while there is none, and at a gate without a quorum. */

@@ -21,7 +21,8 @@ import { digest } from "../contract/digest.ts";
 import type { GateDecided, LedgerEvent } from "../contract/event.ts";
 import { payloadOf } from "../contract/event.ts";
 import type { Gate } from "../contract/gate.ts";
-import { type GateQuorum, type GateSignature, type PrincipalRef, readKeys, refOf } from "../contract/gate-vote.ts";
+import type { GateQuorum } from "../contract/gate-quorum.ts";
+import { type GateSignature, type GateVote, type PrincipalRef, readKeys, refOf } from "../contract/gate-vote.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
 import { jwsVerifier } from "./jws-verifier.ts";
 
@@ -50,7 +51,7 @@ interface SeenGate {
   readonly signed: boolean;
   readonly quorum: GateQuorum | null;
   /** The counted votes on what the gate shows, by voter; an invalid one is reported at its own event. */
-  readonly votes: Map<string, "approve" | "reject">;
+  readonly votes: Map<string, Pick<GateVote, "decision" | "advisory" | "part">>;
   readonly bound: Bound;
 }
 
@@ -135,10 +136,10 @@ const nameOf = ({ type, id }: PrincipalRef): string => JSON.stringify([type, Str
 
 async function checkVote(event: LedgerEvent, seen: Seen, check: SignatureCheck): Promise<boolean> {
   const vote = payloadOf(event, "GATE_VOTED");
-  const { gate_id, advisory, decision, principal, signature } = vote;
+  const { gate_id, advisory, decision, principal, part, signature } = vote;
   const gate = seen.gates.get(gate_id);
   if (gate === undefined) return false;
-  if (!advisory) gate.votes.set(nameOf(principal), decision);
+  if (!advisory) gate.votes.set(nameOf(principal), { decision, advisory, part });
   if (signature === null) return advisory || !gate.signed;
   return isBound(vote, gate) && isSound(event, seen, check);
 }
@@ -156,14 +157,19 @@ async function checkVerdict(event: LedgerEvent, seen: Seen, check: SignatureChec
   return signature === null ? isCarried(event, gate) : isSound(event, seen, check);
 }
 
-/** Returns whether as many standing votes as the gate takes carry the decision. */
+/** Returns whether as many standing votes as the gate takes, of each part, carry the decision. */
 function isCarried(event: LedgerEvent, { quorum, votes }: SeenGate): boolean {
   const { carried_by } = payloadOf(event, "USER_APPROVED");
   if (quorum === null || carried_by === undefined) return false;
-  const [decision, needed] =
-    event.event_type === "USER_APPROVED" ? ["approve", quorum.approvals] : ["reject", quorum.rejections];
   const carriers = new Set(carried_by.map((carrier) => nameOf(carrier.principal)));
-  return carriers.size >= needed && [...carriers].every((name) => votes.get(name) === decision);
+  const carrying = [...carriers].flatMap((name) => votes.get(name) ?? []);
+  const decision = event.event_type === "USER_APPROVED" ? "approve" : "reject";
+  if (carrying.length < carriers.size || carrying.some((vote) => vote.decision !== decision)) return false;
+  if (decision === "reject") return carrying.length >= quorum.rejections;
+  const { of = [], approvals } = quorum;
+  const inPart = (role: string): number => carrying.filter(({ part }) => part === role).length;
+  const spare = of.reduce((sum, part) => sum + Math.max(0, inPart(part.role) - part.approvals), 0);
+  return carrying.length - spare >= approvals;
 }
 
 /**

@@ -5,9 +5,10 @@
  *     on the requester.
  * 2.  Without a quorum one decision closes the gate. With one, approval takes `approvals` votes and rejection
  *     `rejections`: by default as many as leave too few approvers, or one if the approvers are not named.
+ * 3.  A quorum of parts takes the approvals of each role that it names, and one rejection unless it says more.
  */
 import { z } from "zod";
-import type { GateQuorum } from "./gate-vote.ts";
+import { type GateQuorum, QuorumPart } from "./gate-quorum.ts";
 import { PrincipalId } from "./ids.ts";
 
 const hundredYears = 100 * 365.25 * 86_400_000;
@@ -81,7 +82,9 @@ export const GateSpec = z
     quorum: z
       .strictObject({
         /** The number of approvals that let the call be made. */
-        approvals: z.int().positive().max(100),
+        approvals: z.int().positive().max(100).optional(),
+        /** In place of `approvals`: the approvals of each of these roles; nobody else may decide. */
+        of: z.array(QuorumPart).min(1).max(16).optional(),
         /** The number of rejections that end the step; by default as many as leave too few approvers. */
         rejections: z.int().positive().max(100).optional(),
       })
@@ -109,7 +112,18 @@ export const GateSpec = z
     const { approvers, advisors = [] } = spec;
     if (approvers?.some((one, at) => approvers.slice(0, at).some((other) => overlap(one, other))))
       refuse("approvers", "an approver is named twice");
-    const counted = [...(spec.roles ?? []), ...(spec.escalation ?? []).map((rung) => rung.role)];
+    const { approvals, of } = spec.quorum ?? {};
+    if (spec.quorum !== undefined && (approvals === undefined) === (of === undefined))
+      refuse("quorum", "it says either approvals, or the approvals of each role as of");
+    if (of !== undefined && new Set(of.map(({ role }) => role)).size < of.length)
+      refuse("quorum", "a role is named twice in of");
+    if (of !== undefined && spec.roles !== undefined)
+      refuse("roles", "the quorum names the roles that decide; leave roles out");
+    const counted = [
+      ...(spec.roles ?? []),
+      ...(of ?? []).map(({ role }) => role),
+      ...(spec.escalation ?? []).map((rung) => rung.role),
+    ];
     if (spec.expiry?.action === "escalate") counted.push(spec.expiry.role ?? defaultEscalation);
     const both = counted.find((role) => advisors.includes(role));
     if (both !== undefined) refuse("advisors", `${both} cannot both decide and advise`);
@@ -139,10 +153,21 @@ function firstUnreached({ escalation = [], expiry }: Pick<GateSpec, "escalation"
 const overlap = (a: Approver, b: Approver): boolean =>
   String(a.id) === String(b.id) && (a.type === undefined || b.type === undefined || a.type === b.type);
 
+type Quorum = Pick<GateSpec, "quorum">;
+
+/** Returns the number of approvals that a gate takes. */
+const approvalsOf = ({ quorum: { approvals = 1, of } = {} }: Quorum): number =>
+  of === undefined ? approvals : of.reduce((sum, part) => sum + part.approvals, 0);
+
+/** Returns the roles that may decide a gate; null if any may. */
+export const rolesOf = ({ roles, quorum }: Pick<Partial<GateSpec>, "roles" | "quorum">): string[] | null =>
+  roles ?? quorum?.of?.map(({ role }) => role) ?? null;
+
 /** Returns why so many seats (null: not named, hence not counted) can never decide this gate; null when they can. */
-export function whyUnsatisfiable({ quorum }: Pick<GateSpec, "quorum">, seats: number | null): string | null {
+export function whyUnsatisfiable(spec: Quorum, seats: number | null): string | null {
   if (seats === null) return null;
-  const { approvals = 1, rejections = 1 } = quorum ?? {};
+  const approvals = approvalsOf(spec);
+  const { rejections = 1 } = spec.quorum ?? {};
   if (seats < approvals) return `${approvals} approvals of ${seats} approvers can never be had`;
   if (rejections > seats - approvals + 1)
     return (
@@ -156,8 +181,12 @@ export function whyUnsatisfiable({ quorum }: Pick<GateSpec, "quorum">, seats: nu
  * Returns the quorum with its defaults filled in, in which at least one rejection counts; null if one decision closes
  * the gate.
  */
-export function completeQuorum({ quorum }: Pick<GateSpec, "quorum">, seats: number | null): GateQuorum | null {
+export function completeQuorum(spec: Quorum, seats: number | null): GateQuorum | null {
+  const { quorum } = spec;
   if (quorum === undefined) return null;
-  const { approvals, rejections = seats === null ? 1 : Math.max(1, seats - approvals + 1) } = quorum;
-  return { approvals, rejections };
+  const { of } = quorum;
+  const approvals = approvalsOf(spec);
+  const byDefault = seats === null || of !== undefined ? 1 : Math.max(1, seats - approvals + 1);
+  const { rejections = byDefault } = quorum;
+  return { approvals, rejections, ...(of === undefined ? {} : { of: [...of] }) };
 }

@@ -7,6 +7,7 @@
  * 3.  Of a key only its public half is ever kept.
  */
 import { z } from "zod";
+import { GateQuorum, QuorumPart } from "./gate-quorum.ts";
 import { PrincipalId } from "./ids.ts";
 import { JsonObject, JsonValue } from "./json.ts";
 
@@ -51,6 +52,8 @@ export const GateVote = z.object({
   role: z.string(),
   /** The owner of the seat that the vote takes, if it is not the voter's own. */
   on_behalf_of: PrincipalRef.nullable(),
+  /** The role for whose part of the quorum the vote counts; absent at a gate without parts. */
+  part: z.string().optional(),
   advisory: z.boolean(),
   at: z.string(),
   payload_digest: z.string(),
@@ -68,12 +71,14 @@ export const GateVote = z.object({
 export type GateVote = z.infer<typeof GateVote>;
 
 /** A seat that is delegated until an instant. Each delegator has one delegation; the newest counts. */
-export const GateDelegation = z.object({ from: PrincipalRef, to: PrincipalRef, expires_at: z.string() });
+export const GateDelegation = z.object({
+  from: PrincipalRef,
+  to: PrincipalRef,
+  expires_at: z.string(),
+  /** The role for whose part of the quorum the seat votes; absent at a gate without parts. */
+  part: z.string().optional(),
+});
 export type GateDelegation = z.infer<typeof GateDelegation>;
-
-/** The number of counted votes that close a gate, for approval and for rejection. */
-export const GateQuorum = z.object({ approvals: z.int().positive(), rejections: z.int().positive() });
-export type GateQuorum = z.infer<typeof GateQuorum>;
 
 /** Whether the reader may decide at a gate, and in whose seat. No event holds it: it is computed for each reader. */
 export const GateSeat = z.object({
@@ -84,6 +89,10 @@ export const GateSeat = z.object({
   for: PrincipalRef.nullable(),
   /** Their vote is kept and not counted. */
   advisory: z.literal(true).optional(),
+  /** The role for whose part of the quorum their vote counts; absent at a gate without parts. */
+  part: z.string().optional(),
+  /** The approvals of that part are given: another adds nothing. A rejection counts. */
+  spare: z.literal(true).optional(),
   /** The vote that already stands in this seat. */
   voted: z.enum(["approve", "reject"]).optional(),
 });
@@ -94,5 +103,7 @@ export const GateTally = z.object({
   approvals: z.int().nonnegative(),
   rejections: z.int().nonnegative(),
   needed: GateQuorum.nullable(),
+  /** The approvals that are still to come, by role; absent at a gate without parts. */
+  missing: z.array(QuorumPart).readonly().optional(),
 });
 export type GateTally = z.infer<typeof GateTally>;

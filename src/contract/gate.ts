@@ -11,9 +11,10 @@ import { Basis } from "./basis.ts";
 import { kernelError } from "./error-codes.ts";
 import { GateDoubt } from "./gate-doubt.ts";
 import { GateEdit } from "./gate-edit.ts";
+import { GateQuorum, QuorumPart } from "./gate-quorum.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
 import { gateKinds, gateStatuses } from "./gate-status.ts";
-import { GateDelegation, GateQuorum, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
+import { GateDelegation, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, GateId, OutcomeId, RecordedStepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
 import { JsonObject, JsonValue } from "./json.ts";
@@ -50,15 +51,24 @@ export const GateDenial = z.object({ rule: z.string(), reason: z.string(), at: z
 export type GateDenial = z.infer<typeof GateDenial>;
 
 /** One of the principals whose votes decided a gate. */
-export const GateCarrier = z.object({ principal: PrincipalRef, on_behalf_of: PrincipalRef.nullable() });
+export const GateCarrier = z.object({
+  principal: PrincipalRef,
+  on_behalf_of: PrincipalRef.nullable(),
+  /** The role for whose part of the quorum the vote counted; absent at a gate without parts. */
+  part: z.string().optional(),
+});
 export type GateCarrier = z.infer<typeof GateCarrier>;
 
 /** Returns the principals whose votes carried a decision, as text that follows the one who completed it. */
 export const describeCarriers = (carriers: readonly GateCarrier[]): string =>
   carriers.length === 0 ? "" : `, with the votes of ${carriers.map(describeCarrier).join(", ")}`;
 
-const describeCarrier = ({ principal: { type, id }, on_behalf_of: seat }: GateCarrier): string =>
-  `${type} ${id}${seat === null ? "" : ` in the place of ${seat.type} ${seat.id}`}`;
+const describeCarrier = ({ principal: { type, id }, on_behalf_of: seat, part }: GateCarrier): string =>
+  [
+    `${type} ${id}`,
+    ...(seat === null ? [] : [`in the place of ${seat.type} ${seat.id}`]),
+    ...(part === undefined ? [] : [`for ${part}`]),
+  ].join(" ");
 
 /**
  * The part of a gate that a person may edit before approval: an edit gives members that replace those of `value`. At a
@@ -157,6 +167,11 @@ export const Gate = z.object({
   reminder: z.object({ every: z.int().positive(), due_at: z.string() }).optional(),
   /** The number of votes that close the gate; null if one decision does. */
   quorum: GateQuorum.nullable().default(null),
+  /**
+   * The approvals that are still to come, by role; absent at a gate without parts. No event holds it: it is computed
+   * for readers.
+   */
+  missing: z.array(QuorumPart).readonly().optional(),
   /** Only these people; null: not named. */
   approvers: z.array(Approver).nullable().default(null),
   /** Only principals of these types may decide; absent: of any. */

@@ -5,7 +5,7 @@
  * Never: decides. A decision is judged when it is made; votes and policy may have changed by then.
  */
 
-import { type Same, standingVote } from "../../machines/quorum.ts";
+import { isPartFilled, type Same, standingVote } from "../../machines/quorum.ts";
 import { type AuthContext, type Caller, commandScopes } from "../contract/auth-context.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
@@ -59,21 +59,30 @@ interface Reader {
 const describerOf =
   (find: FindSeat, { caller, same }: Reader) =>
   (gate: Gate): GateSeat | null =>
-    isOpenGate(gate) ? { ...orWhyNot(() => tell(find(gate), caller)), ...tellVote(gate, caller, same) } : null;
+    isOpenGate(gate) ? { ...orWhyNot(() => tell(gate, find(gate), caller)), ...tellVote(gate, caller, same) } : null;
 
 /**
- * Returns whether a gate waits for the reader: they have a seat at it, not as an adviser, and that seat has no standing
- * vote.
+ * Returns whether a gate waits for the reader: they have a seat at it, not as an adviser, that seat has no standing
+ * vote, and its part of the quorum lacks approvals.
  */
 const waitsFor = (seat: GateSeat | null): boolean =>
-  seat?.may === true && seat.advisory === undefined && seat.voted === undefined;
+  seat?.may === true && seat.advisory === undefined && seat.voted === undefined && seat.spare === undefined;
 
-const tell = ({ advisory, on_behalf_of }: Seat, { principal }: Caller): GateSeat => ({
-  may: true,
-  reason: advisory ? `${principal.role} advises: the vote is kept and not counted` : null,
-  for: on_behalf_of,
-  ...(advisory && { advisory }),
-});
+function tell(gate: Gate, { advisory, on_behalf_of, part }: Seat, { principal }: Caller): GateSeat {
+  const isSpare = part !== undefined && isPartFilled(gate, part);
+  return {
+    may: true,
+    reason: advisory
+      ? `${principal.role} advises: the vote is kept and not counted`
+      : isSpare
+        ? `the approvals of ${part} are given: another adds nothing, and a rejection counts`
+        : null,
+    for: on_behalf_of,
+    ...(advisory && { advisory }),
+    ...(part !== undefined && { part }),
+    ...(isSpare && { spare: true as const }),
+  };
+}
 
 /**
  * Describes the caller's vote. If it cannot be decided who is the same person, it is left out; a decision is then

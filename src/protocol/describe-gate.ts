@@ -6,6 +6,7 @@
  * outside are unchanged here: a renderer shows them by `showLine` or `quoteText`.
  */
 import type { Gate, GateReason } from "../contract/gate.ts";
+import { describeParts, type GateQuorum } from "../contract/gate-quorum.ts";
 import type { GateVote } from "../contract/gate-vote.ts";
 import { describeChange, describeComment, describeEditor, describeEdits, listExcluded } from "./describe-edits.ts";
 import { doubtWords } from "./doubt-words.ts";
@@ -160,7 +161,8 @@ function whoFacts(gate: Gate): readonly GateFact[] {
   const { roles, approvers, advisors, quorum, signed, delegations } = gate;
   const { added_roles = [], principal_types = [] } = gate;
   const added = added_roles.length === 0 ? [] : [`${added_roles.join(", ")}, since it was escalated`];
-  const takes = quorum === null ? [] : [`${quorum.approvals} to approve, ${quorum.rejections} to reject`];
+  const takes = quorum === null ? [] : [describeQuorum(quorum)];
+  const missing = gate.missing === undefined ? [] : [describeParts(gate.missing)];
   const excluded = listExcluded(gate).map(({ people, why }) => `${people.map(namePrincipal).join(", ")}, ${why}`);
   const lent = delegations.map(
     ({ from, to, expires_at }) => `${namePrincipal(from)} to ${namePrincipal(to)} until ${expires_at}`,
@@ -172,11 +174,15 @@ function whoFacts(gate: Gate): readonly GateFact[] {
     ...each("approvers", listed((approvers ?? []).map(namePrincipal))),
     ...each("advise", listed(advisors)),
     ...each("takes", takes),
+    ...each("missing", missing),
     ...each("not by", excluded),
     ...each("signed", signed ? ["every vote that counts"] : []),
     ...each("lent", lent),
   ];
 }
+
+const describeQuorum = ({ approvals, rejections, of }: GateQuorum): string =>
+  `${approvals} to approve${of === undefined ? "" : ` (${describeParts(of)})`}, ${rejections} to reject`;
 
 function voteFacts({ votes }: Gate): readonly GateFact[] {
   const named = Object.values(namedTargets(votes)).map((targets) => JSON.stringify(targets));
@@ -188,6 +194,7 @@ function describeVote(vote: GateVote): string {
     principal,
     decision,
     on_behalf_of,
+    part,
     advisory,
     signature,
     comment,
@@ -201,6 +208,7 @@ function describeVote(vote: GateVote): string {
     ...(given === undefined ? [] : [`answer ${JSON.stringify(given)}`]),
     ...(apply_targets === undefined ? [] : [`applied to ${JSON.stringify(apply_targets)}`]),
     ...(on_behalf_of === null ? [] : [`in the place of ${namePrincipal(on_behalf_of)}`]),
+    ...(part === undefined ? [] : [`for ${part}`]),
     ...(advisory ? ["advice"] : []),
     ...(signature === null ? [] : ["signed"]),
     ...(comment === null ? [] : [JSON.stringify(comment)]),

@@ -91,6 +91,39 @@ describe("the count", () => {
     );
   });
 
+  it("[GAT-02] of parts is met where each is filled by people of its role, in whichever order they vote", () => {
+    const part = fc.constantFrom("risk", "finance", "legal", "boss");
+    const vote = fc.record({ id: fc.nat(9), part, approves: fc.boolean(), advisory: fc.boolean() });
+    const need = fc.uniqueArray(
+      fc.record({ role: fc.constantFrom("risk", "finance", "legal"), approvals: fc.integer({ min: 1, max: 3 }) }),
+      { selector: ({ role }) => role, minLength: 1 },
+    );
+    const votesOf = fc.uniqueArray(vote, { selector: (v) => v.id, maxLength: 8 });
+    const drawn = votesOf.chain((votes) =>
+      fc.tuple(fc.constant(votes), fc.shuffledSubarray(votes, { minLength: votes.length })),
+    );
+    fc.assert(
+      fc.property(need, drawn, (of, [votes, shuffled]) => {
+        const approvals = of.reduce((sum, one) => sum + one.approvals, 0);
+        const quorum = { approvals, rejections: 99, of };
+        const gateOf = (given: typeof votes) => ({
+          quorum,
+          votes: given.map(({ id, part, approves, advisory }) =>
+            by(String(id), approves ? "approve" : "reject", { part, advisory }),
+          ),
+        });
+        const counted = votes.filter((v) => v.approves && !v.advisory);
+        const named = (role: string) => counted.filter((v) => v.part === role).length;
+        const lack = of.reduce((sum, one) => sum + Math.max(0, one.approvals - named(one.role)), 0);
+        const free = counted.filter((v) => !of.some(({ role }) => role === v.part)).length;
+        expect(verdictOf(gateOf(votes))).toBe(lack <= free ? "approve" : null);
+        expect(tallyOf(gateOf(shuffled))).toEqual(tallyOf(gateOf(votes)));
+        const missing = (tallyOf(gateOf(votes)).missing ?? []).reduce((sum, one) => sum + one.approvals, 0);
+        expect(missing).toBe(Math.max(0, lack - free));
+      }),
+    );
+  });
+
   it("knows a person by type and id, whatever the spelling of the id", () => {
     expect(isSamePrincipal({ type: "user", id: 1 }, { type: "user", id: "1" })).toBe(true);
     expect(isSamePrincipal({ type: "user", id: 1 }, { type: "agent", id: 1 })).toBe(false);

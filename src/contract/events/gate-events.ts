@@ -38,6 +38,8 @@ export interface GateVoted {
   readonly decision: "approve" | "reject";
   readonly principal: Principal;
   readonly on_behalf_of: PrincipalRef | null;
+  /** The role for whose part of the quorum it counts; absent at a gate without parts. */
+  readonly part?: string;
   readonly advisory: boolean;
   readonly payload_digest: string;
   readonly policy_version: string;

@@ -144,6 +144,8 @@ export type DelegationQuestion = AtGate & Pick<ParsedDelegationRequest, "to" | "
 export interface Seat {
   readonly advisory: boolean;
   readonly on_behalf_of: PrincipalRef | null;
+  /** The role for whose part of the quorum the vote counts; absent at a gate without parts. */
+  readonly part?: string;
 }
 
 /** The judgement of a decision: policy on the decision and on the call, seat and signature. */

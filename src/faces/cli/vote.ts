@@ -1,6 +1,7 @@
 /** `withdraw` and `delegate`: the commands at a gate beside deciding it, and the description of votes. */
 import type { Command } from "commander";
 import type { GateResponse } from "../../contract/gate.ts";
+import { describeParts } from "../../contract/gate-quorum.ts";
 import type { GateTally } from "../../contract/gate-vote.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readId, readInstant, type Session } from "./options.ts";
@@ -62,8 +63,10 @@ export function showAnswer({ terminal, options }: Session, { status, tally }: Ga
   terminal.print(describeTally(status, tally));
 }
 
-export function describeTally(status: string, { approvals, rejections, needed }: GateTally): string {
+export function describeTally(status: string, { approvals, rejections, needed, missing = [] }: GateTally): string {
   const of = (count: number, takes: number | undefined): string =>
     takes === undefined ? `${count}` : `${count} of ${takes}`;
-  return `${status}: ${of(approvals, needed?.approvals)} to approve, ${of(rejections, needed?.rejections)} to reject`;
+  const lack = missing.length === 0 ? "" : `; still to come: ${describeParts(missing)}`;
+  const counts = [`${of(approvals, needed?.approvals)} to approve`, `${of(rejections, needed?.rejections)} to reject`];
+  return `${status}: ${counts.join(", ")}${lack}`;
 }

@@ -7,7 +7,8 @@
  */
 import type { Gate, GateReason } from "../../contract/gate.ts";
 import type { GateEdit } from "../../contract/gate-edit.ts";
-import type { GateSpec } from "../../contract/gate-spec.ts";
+import { describeParts } from "../../contract/gate-quorum.ts";
+import { type GateSpec, rolesOf } from "../../contract/gate-spec.ts";
 import { isOpenGate } from "../../contract/gate-status.ts";
 import type { GateVote } from "../../contract/gate-vote.ts";
 import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
@@ -33,16 +34,19 @@ export const linesOfGate = (gate: Gate): readonly string[] => [
   ...linesOfWaiting(gate),
 ];
 
+const describeTakes = ({ approvals = 1, of }: NonNullable<GateSpec["quorum"]>): string =>
+  of === undefined ? `${approvals} approvals` : `approvals: ${describeParts(of)}`;
+
 /** Returns the lines of a gate that a plan declares and that is not open yet. */
 export function linesOfSpec(
   { reason, roles, approvers, quorum, expiry }: Partial<GateSpec>,
   kind: Gate["kind"] = "approval",
 ): readonly string[] {
-  const people = approvers?.map(namePrincipal) ?? roles;
+  const people = approvers?.map(namePrincipal) ?? rolesOf({ roles, quorum });
   return [
     `asks a person${kind === "ask" ? "" : " first"}${reason === undefined ? "" : `: ${reason}`}`,
-    ...(people === undefined ? [] : [`asked: ${people.join(", ")}`]),
-    ...(quorum === undefined ? [] : [`takes ${quorum.approvals} approvals`]),
+    ...(people === null ? [] : [`asked: ${people.join(", ")}`]),
+    ...(quorum === undefined ? [] : [`takes ${describeTakes(quorum)}`]),
     ...(expiry === undefined
       ? []
       : [`if nobody decides within ${tellSpan(expiry.after_ms)}: ${tellExpiry(expiry.action, expiry.role, kind)}`]),
@@ -78,10 +82,12 @@ function linesOfEdit(edit: GateEdit): readonly string[] {
 }
 
 function lineOfVote({ kind }: Gate, vote: GateVote): string {
-  const { principal, role, on_behalf_of, advisory, at, comment } = vote;
+  const { principal, role, on_behalf_of, part, advisory, at, comment } = vote;
   const answer = kind === "in_doubt" ? tellSettled(vote) : vote.decision;
   const seat = on_behalf_of === null ? "" : ` in the place of ${namePrincipal(on_behalf_of)}`;
-  const text = `${namePrincipal(principal)} (${role})${seat} ${advisory ? "advised" : "voted"}: ${answer}, at ${at}`;
+  const lent = on_behalf_of === null || part === undefined ? "" : ` for ${part}`;
+  const how = advisory ? "advised" : "voted";
+  const text = `${namePrincipal(principal)} (${role})${seat}${lent} ${how}: ${answer}, at ${at}`;
   return showLine(`${text}${quoteAnswer(vote)}${quoteComment(comment)}`);
 }
 
@@ -91,12 +97,17 @@ const quoteAnswer = ({ answer }: Pick<GateVote, "answer">): string =>
 const quoteComment = (comment: string | null): string => (comment === null ? "" : `, ${JSON.stringify(comment)}`);
 
 /** Counts the votes that decide, as `tallyOf` of machines/quorum.ts does: an advisor's is none of them. */
-function linesOfQuorum({ quorum, votes }: Gate): readonly string[] {
+function linesOfQuorum(gate: Gate): readonly string[] {
+  const { quorum, votes, missing } = gate;
   if (quorum === null) return [];
   const countOf = (word: GateVote["decision"]): number =>
     votes.filter(({ advisory, decision }) => !advisory && decision === word).length;
-  const [approvals, rejections] = [countOf("approve"), countOf("reject")];
-  return [`approvals: ${approvals} of ${quorum.approvals}, rejections: ${rejections} of ${quorum.rejections}`];
+  const lack = missing?.reduce((sum, { approvals }) => sum + approvals, 0);
+  const approvals = lack === undefined ? countOf("approve") : quorum.approvals - lack;
+  return [
+    `approvals: ${approvals} of ${quorum.approvals}, rejections: ${countOf("reject")} of ${quorum.rejections}`,
+    ...(missing === undefined ? [] : [showLine(`missing: ${describeParts(missing)}`)]),
+  ];
 }
 
 const doneWords = { approve: "approved", reject: "rejected" } as const;

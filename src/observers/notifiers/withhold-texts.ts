@@ -27,6 +27,7 @@ function withoutTexts(gate: Gate): Gate {
     ...{ target, payload_digest, policy_version, consequences, requester, edited },
     ...{ roles, approvers, advisors, quorum, separation, delegation, signed },
     ...{ opened_at, due_at, expiry_action, escalate_to },
+    ...(gate.missing !== undefined && { missing: gate.missing }),
     ...(basis_digest !== undefined && { basis_digest }),
     ...(added_roles !== undefined && { added_roles }),
     ...(principal_types !== undefined && { principal_types }),

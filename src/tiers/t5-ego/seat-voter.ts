@@ -5,7 +5,8 @@
  *     separation of duties, under whatever name) or was delegated by its owner, and has not expired.
  * 2.  A person takes one seat: their own if they have one.
  * 3.  A role that is restricted to other operators, effects or capabilities may not act at the gate.
- * 4.  An adviser's vote never counts, whatever else the gate declares.
+ * 4.  At a gate whose quorum has parts, a vote counts for the part of the role in which the seat's owner was seated.
+ * 5.  An adviser's vote never counts, whatever else the gate declares.
  */
 
 import { isSamePrincipal, isSeatTaken, requestersOf, type Same } from "../../../machines/quorum.ts";
@@ -32,7 +33,7 @@ export interface Voter {
 export function seatVoter(gate: Gate, voter: Voter, same: Same): Seat {
   requireReach(gate, voter, same);
   const why = whyNoSeat(gate, voter, same);
-  if (why === null) return { advisory: false, on_behalf_of: null };
+  if (why === null) return { advisory: false, on_behalf_of: null, ...partOf(gate, voter.auth.role) };
   if (gate.advisors.includes(voter.auth.role)) return { advisory: true, on_behalf_of: null };
   const maySit = !isRequester(gate, voter.principal, same) && whyNotOfType(gate, voter.principal) === null;
   const lent = !maySit ? [] : gate.delegations.filter(({ to }) => isSamePrincipal(to, voter.principal));
@@ -43,9 +44,13 @@ export function seatVoter(gate: Gate, voter: Voter, same: Same): Seat {
       !isSeatTaken(gate, from, same) &&
       !isRequester(gate, from, same),
   );
-  if (valid !== undefined) return { advisory: false, on_behalf_of: valid.from };
+  if (valid !== undefined) return { advisory: false, on_behalf_of: valid.from, ...partOf(gate, valid.part) };
   return forbid(gate, lent.length === 0 ? why : "the seat that was lent has run out or is taken");
 }
+
+/** Returns the part of the quorum that a seat of this role votes for; none at a gate without parts. */
+export const partOf = ({ quorum }: Gate, role: string | undefined): { readonly part?: string } =>
+  quorum?.of === undefined || role === undefined ? {} : { part: role };
 
 /**
  * Checks that a person's role names the operator, effect and capability of the gate, and whose calls in doubt they may

@@ -175,10 +175,11 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
       ? `${who(decided)} approved ${decided.gate_id}, payload ${decided.payload_digest.slice(0, 12)}`
       : `${who(decided)} answered ${decided.gate_id} with ${JSON.stringify(decided.answer)}`,
   USER_REJECTED: (decided) => `${who(decided)} rejected ${decided.gate_id}`,
-  GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, signature, answer }) => {
+  GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, part, signature, answer }) => {
     const place = on_behalf_of === null ? "" : `, in the place of ${on_behalf_of.type} ${on_behalf_of.id}`;
     const given = answer === undefined ? "" : `, with the answer ${JSON.stringify(answer)}`;
-    const how = `${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}${given}`;
+    const counts = part === undefined ? "" : `, for ${part}`;
+    const how = `${counts}${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}${given}`;
     return `${who({ principal })} voted to ${decision} ${gate_id}${place}${how}`;
   },
   GATE_VOTE_WITHDRAWN: ({ gate_id, principal }) =>

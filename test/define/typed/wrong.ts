@@ -58,8 +58,7 @@ export const wrong = defineCapability({
     step({ step_id, name, operator: "Shop.Look", params: { order: "" }, outcome: "Receipt" });
     // says: is not assignable to type 'StepWithOutcome'
     step({ step_id, name, operator: "Shop.Tell", params: { text: "" }, applies: found });
-    // says: 'approval' does not exist in type '{ approvals: number; rejections?: number | undefined; }'. Did you mean
-    // to write 'approvals'?
+    // says: 'approval' does not exist in type '{ approvals?: number | undefined; of?:
     step({ step_id, name, operator: "Shop.Tell", params: { text: "" }, gate: { quorum: { approval: 2 } } });
     // says: 'gates' does not exist in type 'StepDraft<"Shop.Tell", { readonly text: Param<string>; }, undefined,
     // undefined>'. Did you mean to write 'gate'?

@@ -72,6 +72,7 @@ function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
   const carried = countedVotes(gate, decision).map((vote) => ({
     principal: vote.principal,
     on_behalf_of: vote.on_behalf_of,
+    ...(vote.part === undefined ? {} : { part: vote.part }),
   }));
   const decided: GateDecided = {
     gate_id: gate.gate_id,

@@ -65,7 +65,8 @@ export function delegateGate(run: Run, request: ParsedDelegationRequest, auth: A
     refuse("T5_POLICY_DENIED", gate_id, policy.reason || "policy does not let this person lend their seat");
   if (whoDecides(gate) !== asked) refuse("T5_GATE_CONFLICT", gate_id, "it asks others meanwhile");
   requireRoom(run, gate_id, gate.delegations);
-  const lent = { gate_id, from: refOf(principal), to: refOf(to), expires_at };
+  const part = gate.quorum?.of === undefined ? {} : { part: auth.role };
+  const lent = { gate_id, from: refOf(principal), to: refOf(to), expires_at, ...part };
   run.log.noteBy(refOf(principal), draft("GATE_DELEGATED", lent, step_id));
   return respond(run, gate_id, "delegated");
 }

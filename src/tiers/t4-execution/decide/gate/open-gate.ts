@@ -17,7 +17,7 @@ import { KernelErrorException } from "../../../../contract/error.ts";
 import { draft, type EventPayloads } from "../../../../contract/event.ts";
 import { plainGate } from "../../../../contract/events.ts";
 import { doubtGateIdOf, type Gate, type GateReason, gateIdOf, isOpenGate } from "../../../../contract/gate.ts";
-import { completeQuorum, type GateExpiry, type GateSpec } from "../../../../contract/gate-spec.ts";
+import { completeQuorum, type GateExpiry, type GateSpec, rolesOf } from "../../../../contract/gate-spec.ts";
 import { refOf } from "../../../../contract/gate-vote.ts";
 import { instantText } from "../../../../contract/instant.ts";
 import type { Principal } from "../../../../contract/intent.ts";
@@ -114,7 +114,7 @@ function whoDecides(run: Run, spec: Partial<GateSpec>) {
   const { requesters, intent } = run.log.record;
   const seats = seatsOf(spec, requesters, run.settings.same);
   return {
-    roles: spec.roles ?? null,
+    roles: rolesOf(spec),
     quorum: completeQuorum(spec, seats?.length ?? null),
     approvers: spec.approvers ?? null,
     advisors: spec.advisors ?? [],
