@@ -13,6 +13,7 @@ import { MeterInstruments } from "../../src/observers/telemetry/meter-instrument
 import { prometheusMeter, prometheusNameOf } from "../../src/observers/telemetry/prometheus-meter.ts";
 import { llmOperator } from "../../src/packages/operators/llm/index.ts";
 import { createTestKernel, memoryLedger, testCaller } from "../../src/testing/index.ts";
+import { begin, booking, empty, trip } from "../lifecycle/booked-trip.ts";
 import { createWorld, job, minute, step, work } from "../recovery/shared-file.ts";
 import { endpoint, modelThat, says } from "../routing/model-fixture.ts";
 import { readSamples } from "./read-samples.ts";
@@ -153,6 +154,21 @@ describe("measurements", () => {
       measured.record("tokens", 1, { operator: `o${i % 60}`, model: `m${Math.floor(i / 60)}`, direction: "in" });
     const { all } = readSamples(await text(() => undefined));
     expect(all.filter(({ name }) => name === "countersign_tokens_total")).toHaveLength(3_000);
+  });
+
+  it("what was undone is counted by the part that is undone, once for each end", async () => {
+    empty();
+    const observer = createObserver();
+    await using t = await createTestKernel({
+      telemetry: observer,
+      capabilities: [trip([booking("a"), booking("b", ["a"])])],
+    });
+    const { id } = await begin(t);
+    await t.kernel.rollback(id, testCaller);
+    await t.rest(id);
+    const { all } = readSamples(await observer.prometheus());
+    const counted = all.filter(({ name }) => name === "countersign_workflow_compensations_total");
+    expect(counted).toMatchObject([{ value: 1, labels: { compensated: "all", intent: "Trip.Plan" } }]);
   });
 
   it("tokens and cost are counted by operator and model, once", async () => {

@@ -112,6 +112,13 @@ export const instruments = {
       "paused, unpaused, queued, admitted, held, released, cancelling, compensating, rolling_back, cancelled",
     labels: ["transition", "intent"],
   },
+  compensations: {
+    kind: "counter",
+    name: "countersign.workflow.compensations",
+    unit: "1",
+    help: "Workflows that ended after they had undone what they did, by the part that is undone: all, partly, none",
+    labels: ["compensated", "intent"],
+  },
   workflowDuration: {
     kind: "histogram",
     name: "countersign.workflow.duration",

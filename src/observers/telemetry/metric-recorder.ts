@@ -24,6 +24,7 @@ interface MetricOptions {
 const closed: ReadonlySet<string> = new Set([
   "type",
   "transition",
+  "compensated",
   "outcome",
   "kind",
   "stage",
@@ -119,6 +120,11 @@ export class MetricRecorder implements LifeListener {
     if (type === "WORKFLOW_ADMITTED") {
       const { waited_ms } = payloadOf(event, "WORKFLOW_ADMITTED");
       this.record("queueWait", waited_ms / 1000, { intent: record.intent.type }, tenant);
+    }
+    if (type === "WORKFLOW_FAILED" || type === "WORKFLOW_CANCELLED") {
+      const { compensated } = payloadOf(event, type);
+      if (compensated !== undefined)
+        this.record("compensations", 1, { compensated, intent: record.intent.type }, tenant);
     }
     this.#countWork(event, record);
   }
