@@ -206,6 +206,13 @@ describe("orders on a workflow with a list of children", () => {
     await replaysAlike(t, id, ...children);
   });
 
+  it("to make the list anew is refused while a child of it goes on", async () => {
+    await using t = await createTestKernel({ capabilities: [payAll({ concurrency: 3 }), pay] });
+    const { id } = await waiting(t);
+    const anew = t.kernel.retry(id, { ...testCaller, mode: "regenerate", step_ids: ["pay"] });
+    await expect(anew).rejects.toThrow("step pay:0 waits for its child");
+  });
+
   it("that its plan fails cancels every child, and has failed once all of them have ended", async () => {
     const steps = [
       { kind: "each", step_id: "pay", name: "Pay", params: { items: sums as never }, do: asking, concurrency: 2 },

@@ -141,23 +141,30 @@ function regenerate(run: Run, request: Restart): void {
   run.log.note(...queueSteps(record, [...new Set([...rerun, ...added])]));
 }
 
+/** Yields the records of these steps, and of the items and rounds that they have added. */
+function* eachWithAdded(record: WorkflowRecord, ids: ReadonlySet<string>): Iterable<StepRecord> {
+  for (const id of ids) {
+    const step = record.steps.get(id);
+    if (step !== undefined) yield step;
+    yield* addedBy(record, id);
+  }
+}
+
 /**
  * Refuses to redo a step whose lost call a person is asked about: the question concerns that call, which must not be
  * repeated meanwhile.
  */
 function requireNoDoubt(record: WorkflowRecord, affected: ReadonlySet<string>): void {
-  const doubted = [...affected].find((id) => record.steps.get(id)?.phase === "in_doubt");
-  if (doubted !== undefined)
-    conflict(`whether the call of step ${doubted} took effect is asked at its gate: answer that first`, record);
+  for (const { step, phase } of eachWithAdded(record, affected))
+    if (phase === "in_doubt")
+      conflict(`whether the call of step ${step.step_id} took effect is asked at its gate: answer that first`, record);
 }
 
 /** Refuses to redo a step whose child is running, because the child's work would be done twice. */
 function requireNoChild(record: WorkflowRecord, affected: ReadonlySet<string>): void {
-  for (const id of affected) {
-    const step = record.steps.get(id);
-    if (step?.phase === "parked" && step.parked?.source === "workflow")
-      conflict(`step ${id} waits for its child ${step.parked.key}: cancel the child first`, record);
-  }
+  for (const { step, phase, parked } of eachWithAdded(record, affected))
+    if (phase === "parked" && parked?.source === "workflow")
+      conflict(`step ${step.step_id} waits for its child ${parked.key}: cancel the child first`, record);
 }
 
 /**
