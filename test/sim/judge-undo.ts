@@ -1,8 +1,9 @@
 /**
  * Compensation, held against what happened.
  *
- * 1.  What is to be undone is what has succeeded behind the last pivot and has an undo: the last to succeed first, each
- *     call once, and none of another workflow that has not left its work.
+ * 1.  What is to be undone is what has succeeded behind the last pivot and has an undo, or ran a child that has done
+ *     something of that kind: the last to succeed first, each call once, and none of another workflow that has not left
+ *     its work.
  * 2.  An undo begins in that order, one at a time, once the workflow says that it undoes, and never again after it has
  *     succeeded. What comes before it is undone, or a person has said what holds.
  * 3.  A workflow that fails, is refused, or is cancelled with undo leaves nothing that it could undo; its end says how
@@ -23,6 +24,8 @@ interface Before {
   readonly record: WorkflowRecord;
   readonly ended: readonly string[];
 }
+
+type Known = ReadonlyMap<string, Before>;
 
 export function judgeUndo(story: Story, world: OutsideWorld): readonly string[] {
   if (![...story.steps, ...story.childSteps].some(({ undo }) => undo !== undefined)) return [];
@@ -49,22 +52,24 @@ function endedAfter(ended: readonly string[], { event_type, step_id }: LedgerEve
   return [...ended.filter((id) => id !== step_id), step_id];
 }
 
-function judgeEvent(event: LedgerEvent, before: Before, known: ReadonlyMap<string, Before>): string | null {
+function judgeEvent(event: LedgerEvent, before: Before, known: Known): string | null {
   const { record } = before;
   switch (event.event_type) {
     case "WORKFLOW_COMPENSATING": {
       const { steps } = payloadOf(event, "WORKFLOW_COMPENSATING");
-      const expected = undoableIn(before);
+      const expected = undoableIn(before, known);
       return isDeepStrictEqual(steps, expected) ? null : `undo: ${steps} and not ${expected} are to be undone`;
     }
     case "STEP_STARTED":
       return isUndoing(event.step_id ?? "") ? judgeBegin(String(event.step_id), record, known) : null;
     case "WORKFLOW_FAILED":
-      return judgeLeft(before, true) ?? judgeCount(record, payloadOf(event, "WORKFLOW_FAILED").compensated);
+      return (
+        judgeLeft(before, known, true) ?? judgeCount(record, known, payloadOf(event, "WORKFLOW_FAILED").compensated)
+      );
     case "WORKFLOW_CANCELLED": {
       const { error, compensated } = payloadOf(event, "WORKFLOW_CANCELLED");
       const isAsked = error !== null || record.cancelling?.undo === true;
-      return judgeLeft(before, isAsked) ?? judgeCount(record, compensated);
+      return judgeLeft(before, known, isAsked) ?? judgeCount(record, known, compensated);
     }
     default:
       return null;
@@ -72,18 +77,28 @@ function judgeEvent(event: LedgerEvent, before: Before, known: ReadonlyMap<strin
 }
 
 /** Returns what is to be undone, as the steps have ended. */
-function undoableIn({ record: { steps }, ended }: Before): readonly string[] {
+function undoableIn({ record: { steps }, ended }: Before, known: Known): readonly string[] {
   const calls = new Set<string>();
   const found: string[] = [];
   for (const id of ended.toReversed()) {
-    const { step, answered_by, takes_over, action_id } = steps.get(id) as StepRecord;
+    const of = steps.get(id) as StepRecord;
+    const { step, action_id } = of;
     if (step.pivot === true) break;
-    if (step.undo === undefined || (answered_by !== null && !takes_over) || isUndoing(id)) continue;
+    if (isUndoing(id) || !(step.kind === "run" ? hasUndoableChild(of, known) : hasUndo(of))) continue;
     if (action_id !== null && calls.has(action_id)) continue;
     if (action_id !== null) calls.add(action_id);
     found.push(id);
   }
   return found;
+}
+
+const hasUndo = ({ step, answered_by, takes_over }: StepRecord): boolean =>
+  step.undo !== undefined && (answered_by === null || takes_over);
+
+/** Returns whether the child that a step ran has completed, and has done something that can be undone. */
+function hasUndoableChild({ child }: StepRecord, known: Known): boolean {
+  const ended = known.get(child?.end?.workflow_id ?? "");
+  return ended !== undefined && child?.end?.state === "completed" && undoableIn(ended, known).length > 0;
 }
 
 /** Returns what a step's undo has come to: it is undone or stays as a person has said; null if neither is known. */
@@ -101,7 +116,7 @@ function resolutionOf({ steps, gates }: WorkflowRecord, of: string): "undone" | 
   return resolution === "done" ? "undone" : null;
 }
 
-function judgeBegin(id: string, record: WorkflowRecord, known: ReadonlyMap<string, Before>): string | null {
+function judgeBegin(id: string, record: WorkflowRecord, known: Known): string | null {
   const order = record.compensating?.steps;
   if (order === undefined) return "undo: it begins before the workflow says that it undoes";
   const of = undoneBy(id, (one) => order.includes(one));
@@ -120,20 +135,32 @@ function judgeBegin(id: string, record: WorkflowRecord, known: ReadonlyMap<strin
 }
 
 /** Nothing that could be undone is left without a word. */
-function judgeLeft(before: Before, isAsked: boolean): string | null {
+function judgeLeft(before: Before, known: Known, isAsked: boolean): string | null {
   const { compensating } = before.record;
   if (compensating === null) {
-    const left = isAsked ? undoableIn(before) : [];
+    const left = isAsked ? undoableIn(before, known) : [];
     return left.length === 0 ? null : `undo: ${left} are left`;
   }
   const open = compensating.steps.find((id) => resolutionOf(before.record, id) === null);
   return open === undefined ? null : `undo: ${open} is neither undone nor left by a person`;
 }
 
-function judgeCount(record: WorkflowRecord, said: string | undefined): string | null {
+function judgeCount(record: WorkflowRecord, known: Known, said: string | undefined): string | null {
   const { compensating } = record;
   if (compensating === null) return said === undefined ? null : `undo: it says ${said}, and nothing was undone`;
-  const undone = compensating.steps.filter((id) => resolutionOf(record, id) === "undone").length;
-  const told = undone === compensating.steps.length ? "all" : undone === 0 ? "none" : "partly";
-  return told === said ? null : `undo: it says ${said}, and ${undone} of ${compensating.steps.length} are undone`;
+  const parts = compensating.steps.map((id) => partOf(record, known, id));
+  const [first = "all"] = parts;
+  const told = parts.every((part) => part === first) ? first : "partly";
+  return told === said ? null : `undo: it says ${said}, and of ${compensating.steps} are undone: ${parts}`;
+}
+
+/** Returns how much of what a step has done is undone; of one that ran a child, what its child says. */
+function partOf(record: WorkflowRecord, known: Known, id: string): "all" | "partly" | "none" {
+  const { step, child } = record.steps.get(id) as StepRecord;
+  if (resolutionOf(record, id) !== "undone") return "none";
+  const isRolledBack = [...record.steps.values()].some(
+    ({ added, state }) => added?.as === "undo" && added.of === id && state === "succeeded",
+  );
+  const part = known.get(child?.end?.workflow_id ?? "")?.record.compensated;
+  return step.kind === "run" && isRolledBack ? (part ?? "none") : "all";
 }
