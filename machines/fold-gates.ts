@@ -17,13 +17,21 @@ import { editsAfter } from "./gate-edits.ts";
 import { isSamePrincipal, signedPart } from "./quorum.ts";
 import type { ChartEvent } from "./table.ts";
 
-/** Adds a gate with the members that only the fold knows: its round, its requesters, the call it asks about. */
+/** Returns the steps that lead to a workflow, the root's first; nothing if it is a root itself. */
+function pathOf({ parent }: WorkflowRecord): Pick<Gate, "path"> {
+  if (parent === null) return {};
+  const { workflow_id, step_id, above } = parent;
+  return { path: [...above, { workflow_id, step_id }] };
+}
+
+/** Adds a gate with what only the fold knows: its path, its round, its requesters, the call that it asks about. */
 function putGate(record: WorkflowRecord, gate: Gate): void {
   const draft_version = record.steps.get(gate.step_id)?.step.draft_version;
   const round = draft_version === undefined ? {} : { draft_version };
   const asked = record.requesters.length === 0 ? {} : { requesters: [...record.requesters] };
   const doubt = gate.kind === "in_doubt" ? { doubt: doubtOf(record, gate) } : {};
-  const folded = { ...plainGate, ...gate, ...round, ...asked, ...doubt };
+  const path = pathOf(record);
+  const folded = { ...plainGate, ...gate, ...path, ...round, ...asked, ...doubt };
   const editable = editableOf(record, folded);
   record.gates.set(gate.gate_id, editable === null ? folded : { ...folded, editable });
 }

@@ -8,6 +8,7 @@
  */
 import { z } from "zod";
 import { Basis } from "./basis.ts";
+import { RunningStep } from "./child.ts";
 import { kernelError } from "./error-codes.ts";
 import { GateDoubt } from "./gate-doubt.ts";
 import { GateEdit } from "./gate-edit.ts";
@@ -97,6 +98,11 @@ export const Gate = z.object({
   workflow_id: WorkflowId,
   /** The step that waits. */
   step_id: RecordedStepId,
+  /**
+   * The steps that lead to the gate's workflow where it is a child, the root's first; absent at a gate of a root. The
+   * fold adds it.
+   */
+  path: z.array(RunningStep).readonly().optional(),
   /** `approval`: whether a call may be made; `in_doubt`: how a call ended; `ask`: a question that wants an answer. */
   kind: GateKind,
   /** Open, or how it ended. */

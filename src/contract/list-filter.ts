@@ -45,6 +45,8 @@ export type WorkflowFilter = z.input<typeof WorkflowFilter>;
 export const GateFilter = z.strictObject({
   /** The id of the workflow, whole. */
   workflow_id: z.string().optional(),
+  /** Limits the list to the gates of this workflow and of its children at every level. */
+  under: z.string().optional().describe("A workflow: its gates and those of its children at every level."),
   /**
    * Limits the list to gates that wait for the caller: the caller has a seat, by role, by name or by delegation, and
    * has not voted.

@@ -100,6 +100,7 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
       ...(vote.result !== undefined && { result: small(vote.result, null) }),
       ...(vote.answer !== undefined && { answer: small(vote.answer, {}) }),
     })),
+    ...(gate.path !== undefined && { path: some(gate.path) }),
     ...(gate.basis !== undefined && { basis: small(gate.basis, []) }),
     ...(gate.added_roles !== undefined && { added_roles: some(gate.added_roles, phrase) }),
     ...(gate.editable !== undefined && { editable: small(gate.editable, null) }),

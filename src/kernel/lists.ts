@@ -156,7 +156,7 @@ function summaryOf(head: ListedHead): WorkflowSummary {
 
 async function listGates(
   parts: ListParts,
-  { after, before, limit, total, role, mine, due_before, ...rest }: z.output<typeof GateFilter>,
+  { after, before, limit, total, role, mine, under, due_before, ...rest }: z.output<typeof GateFilter>,
   caller: Caller | undefined,
 ): Promise<Listed<ListedGate>> {
   const { store, registry } = parts;
@@ -169,12 +169,13 @@ async function listGates(
     read: (page) =>
       readAll(page, async () => (await store.listGates({ ...selection, ...page })).map((gate) => complete(gate))),
     keeps:
-      role === undefined && waits === null
+      role === undefined && under === undefined && waits === null
         ? null
         : async (listed) => {
             // The part that was cut may be what the filter needs.
             const gate = listed.truncated ? await readWhole(store, listed) : listed;
-            return (role === undefined || asksRole(gate, role)) && (waits === null || waits(gate));
+            const isBelow = under === undefined || isUnder(gate, under);
+            return isBelow && (role === undefined || asksRole(gate, role)) && (waits === null || waits(gate));
           },
     count: () => store.countGates(selection),
     most: parts.runtime.limits.maxListScanned,
@@ -190,6 +191,10 @@ async function listGates(
     return { ...(isOfOne ? wholeGate(shown) : listGate(shown)), checked: true };
   });
 }
+
+/** Returns whether a gate belongs to this workflow, or to one that it runs at any level. */
+const isUnder = ({ workflow_id, path = [] }: Gate, id: string): boolean =>
+  workflow_id === id || path.some((step) => step.workflow_id === id);
 
 const requireCaller = (caller: Caller | undefined): Caller =>
   caller ?? refuse("filter: mine is a caller's; the embedding host has no seat at a gate");

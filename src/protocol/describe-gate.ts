@@ -129,6 +129,10 @@ function editText(gate: Gate): string | null {
 
 function whatFacts(gate: Gate): readonly GateFact[] {
   const { kind, operator, effect, target } = gate;
+  const within = each(
+    "within",
+    (gate.path ?? []).map(({ step_id, workflow_id }) => `step ${step_id} of ${workflow_id}`),
+  );
   const form = formOfGate(gate);
   if (form !== null) {
     const fields = fieldsOf(form);
@@ -136,10 +140,15 @@ function whatFacts(gate: Gate): readonly GateFact[] {
     return [
       fact("asks", `for an answer with ${fields.map(({ name }) => name).join(", ")}`),
       ...each("field", reported),
+      ...within,
     ];
   }
   const final = target === null ? [] : [`${target.type} version ${target.version}, ${target.outcome_id}`];
-  return [fact(kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`), ...each("target", final)];
+  return [
+    fact(kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`),
+    ...each("target", final),
+    ...within,
+  ];
 }
 
 /** Returns the recorded facts of a call in doubt. */

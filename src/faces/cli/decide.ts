@@ -13,6 +13,7 @@ import type { RetryRequest } from "../../contract/retry.ts";
 import { formOfGate } from "../../protocol/form-fields.ts";
 import { readSigningKey } from "./approver-keys.ts";
 import { askForm } from "./ask-form.ts";
+import { describeBelow, listGatesBelow } from "./gates-below.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readJson, readJsonObject, readList, type Session } from "./options.ts";
 import { renderGate } from "./render-gate.ts";
@@ -89,9 +90,10 @@ interface Decision {
   readonly decision: "approve" | "reject";
 }
 
-async function decide({ workflowId, gateId, decision }: Decision, session: Session<DecideOptions>): Promise<void> {
+async function decide({ decision, ...chosen }: Decision, session: Session<DecideOptions>): Promise<void> {
   const named = readPayload(session.options);
   await withKernel(session, async ({ kernel, caller }) => {
+    const { workflowId, gateId } = await findMeant({ kernel, caller }, chosen);
     const before = await kernel.workflow(workflowId, caller);
     const which = gateId === undefined ? {} : { gate_id: gateId };
     const gate = before.gates.find((one) => isOpenGate(one) && (gateId === undefined || one.gate_id === gateId));
@@ -118,6 +120,23 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
     const watched = { kernel, workflowId, after: before.sequence };
     showResult(session, kept ? before : await watchRun(watched, session), { answer });
   });
+}
+
+/**
+ * Finds the gate that a command without a gate id means: the one below the workflow if none of its own is open and one
+ * is open there.
+ */
+async function findMeant(
+  reading: Pick<CommandContext, "kernel" | "caller">,
+  chosen: Omit<Decision, "decision">,
+): Promise<Omit<Decision, "decision">> {
+  if (chosen.gateId !== undefined) return chosen;
+  const state = await reading.kernel.workflow(chosen.workflowId, reading.caller);
+  if (state.gates.some(isOpenGate)) return chosen;
+  const [only, ...others] = await listGatesBelow(reading, state);
+  if (only === undefined) return chosen;
+  if (others.length === 0) return { workflowId: only.workflow_id, gateId: only.gate_id };
+  throw new UsageError(["several gates wait below; name one", ...[only, ...others].map(describeBelow)].join("\n"));
 }
 
 /** Asks a person at the terminal for the answer to a question, if none was given; null where they leave. */

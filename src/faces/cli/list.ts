@@ -11,6 +11,7 @@ import { type WorkflowStateName, workflowStates } from "../../contract/progress.
 import type { WorkflowSummary } from "../../contract/workflow-summary.ts";
 import { GateCursor } from "../../protocol/query-values.ts";
 import { showLine } from "../../protocol/visible-text.ts";
+import { describeBelow, listGatesBelow } from "./gates-below.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readId, readLimit, readTime, type Session } from "./options.ts";
 import { renderGate, renderHidden } from "./render-gate.ts";
@@ -39,6 +40,7 @@ interface ListOptions extends PageOptions {
 
 interface GateOptions extends PageOptions {
   readonly workflow?: string;
+  readonly under?: string;
   readonly mine?: boolean;
   readonly forRole?: string;
   readonly operator?: string;
@@ -68,6 +70,7 @@ export function addLists(program: Command, terminal: Terminal): void {
   addPage(program.command("gates"), gateCursor)
     .description("list the gates that wait for a person, of the newest workflow first")
     .option("--workflow <id>", "only those of this workflow, whole")
+    .option("--under <id>", "only those of this workflow and of its children at every level")
     .option("--mine", "only those that --principal has a seat at, as --role")
     .option("--for-role <role>", "only those that name this role")
     .option("--operator <name>", "only those before a call of this operator")
@@ -146,18 +149,22 @@ const workflowColumns = ({ now }: Terminal): readonly Column<WorkflowSummary>[] 
 
 async function showWorkflow(workflowId: string, options: CommonOptions, terminal: Terminal): Promise<void> {
   const session = { terminal, options };
-  const state = await withKernel(session, ({ kernel, caller }) => kernel.workflow(workflowId, caller));
-  if (options.json) return printJson(session, state);
-  terminal.print(renderWorkflow(state, terminal));
-  for (const gate of openGatesOf(state)) terminal.print(`\n${renderGate(gate, terminal)}`);
+  await withKernel(session, async ({ kernel, caller }) => {
+    const state = await kernel.workflow(workflowId, caller);
+    if (options.json) return printJson(session, state);
+    terminal.print(renderWorkflow(state, terminal));
+    for (const gate of openGatesOf(state)) terminal.print(`\n${renderGate(gate, terminal)}`);
+    for (const gate of await listGatesBelow({ kernel, caller }, state)) terminal.print(showLine(describeBelow(gate)));
+  });
 }
 
 async function listGates(options: GateOptions, terminal: Terminal): Promise<void> {
   const session = { terminal, options };
-  const { workflow, mine, forRole, operator, dueBefore } = options;
+  const { workflow, under, mine, forRole, operator, dueBefore } = options;
   const filter = {
     ...pageOf(options),
     ...(workflow !== undefined && { workflow_id: workflow }),
+    ...(under !== undefined && { under }),
     ...(mine !== undefined && { mine }),
     ...(forRole !== undefined && { role: forRole }),
     ...(operator !== undefined && { operator }),

@@ -37,6 +37,7 @@ import { watchRun } from "./watch-run.ts";
 
 interface ReviewOptions extends CommonOptions {
   readonly workflow?: string;
+  readonly under?: string;
   readonly mine?: boolean;
   readonly forRole?: string;
   readonly operator?: string;
@@ -48,6 +49,7 @@ export function addReview(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("review"))
     .description("take the gates that wait one after another: look, approve, edit, reject")
     .option("--workflow <id>", "only those of this workflow")
+    .option("--under <id>", "only those of this workflow and of its children at every level")
     .option("--mine", "only those that --principal has a seat at, as --role")
     .option("--for-role <role>", "only those that name this role")
     .option("--operator <name>", "only those before a call of this operator")
@@ -77,8 +79,9 @@ function review(session: Session<ReviewOptions>): Promise<void> {
   });
 }
 
-const readFilter = ({ workflow, mine, forRole, operator }: ReviewOptions): GateFilter => ({
+const readFilter = ({ workflow, under, mine, forRole, operator }: ReviewOptions): GateFilter => ({
   ...(workflow !== undefined && { workflow_id: workflow }),
+  ...(under !== undefined && { under }),
   ...(mine !== undefined && { mine }),
   ...(forRole !== undefined && { role: forRole }),
   ...(operator !== undefined && { operator }),

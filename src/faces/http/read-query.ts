@@ -61,6 +61,7 @@ export const workflowQuery = (most: number) =>
 export const gateQuery = (most: number) =>
   z.object({
     workflow_id: WorkflowId.optional().describe("Of one workflow: whole, where lists over many are cut."),
+    under: WorkflowId.optional().describe("Of one workflow and of its children at every level."),
     mine: yes
       .optional()
       .describe("Those that wait for the caller, who has a seat there and has not voted; it takes gate:approve."),

@@ -2,6 +2,7 @@
 import type { WorkflowState } from "../../../src/contract/workflow-state.ts";
 import { gateHref, type RunTab, runHref } from "../route.ts";
 import { tellPerson } from "../words.ts";
+import { GatesBelow } from "./gates-below.tsx";
 import { Ago, State } from "./marks.tsx";
 import { Orders } from "./orders.tsx";
 import { Heading } from "./page.tsx";
@@ -70,6 +71,7 @@ export function RunHead({ run, tab, isPast = false }: RunHeadProps) {
             </a>
           </p>
         ))}
+      {!isPast && <GatesBelow run={run} />}
       <nav class="tabs" aria-label="Views of this run">
         {tabs.map(([name, title]) => (
           <a key={name} href={runHref(workflow_id, name)} aria-current={tab === name ? "page" : undefined}>
