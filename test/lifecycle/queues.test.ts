@@ -170,6 +170,34 @@ describe("a queue", () => {
     expect(began).toEqual(["a", "b"]);
   });
 
+  it("lets one that is rolled back undo its work without a place, also past a gate", async () => {
+    fresh();
+    const undone: string[] = [];
+    const undo = defineOperator({
+      name: "Shop.Undo",
+      input: z.object({ of: z.string() }),
+      run: async ({ input: { of } }) => undone.push(of),
+    });
+    const paying = defineCapability({
+      ...{ intentType: "Shop.Order", version: "1.0", input: Order, operators: [pay, undo], queue: one },
+      plan: ({ input: { of }, step }) => {
+        const back = { operator: "Shop.Undo" as const, params: () => ({ of }), gate: { reason: "look" } };
+        const steps = [step({ step_id: "pay", name: "Pay", operator: "Shop.Pay", params: { of }, undo: back })];
+        return { reasoning: "pay", steps };
+      },
+    });
+    await using t = await createTestKernel({ capabilities: [paying], defaultPolicies: false });
+    const a = await order(t, "a");
+    await end(t, "a");
+    await order(t, "b");
+    await t.kernel.rollback(a, { ...testCaller, reason: "wrong" });
+    await t.clock.settle();
+    await t.approve(a);
+    await t.clock.settle();
+    expect([undone, (await t.kernel.workflow(a)).state, began]).toEqual([["a"], "cancelled", ["a", "b"]]);
+    await end(t, "b");
+  });
+
   it("passes over one that is paused, which is in its old place when it is resumed", async () => {
     fresh();
     await using t = await open();

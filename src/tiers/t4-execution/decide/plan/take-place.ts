@@ -12,8 +12,8 @@ import { ask, type Run } from "../run/run.ts";
 
 /** Takes a place if one is free; returns whether the workflow has one, or needs none. */
 export function takePlace(run: Run): boolean {
-  const { intent, place, state } = run.log.record;
-  if (intent.queue === undefined || state === "compensating") return true;
+  const { intent, place, compensating } = run.log.record;
+  if (intent.queue === undefined || compensating !== null) return true;
   if (place === "taken" && !run.scopes.hasBegun("queue")) return true;
   if (run.scopes.waits("queue")) return false;
   const through = run.scopes.pass("queue", () => {
