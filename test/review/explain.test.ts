@@ -122,12 +122,15 @@ describe("explain", () => {
     });
   });
 
-  it("a rejected step names who rejected it and that nothing ran", async () => {
+  it("a rejected step names who rejected it, in which words, and that nothing ran", async () => {
     const { capability } = gatedSteps(1);
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id: id } = await t.run(intent);
-    await t.reject(id, "gate-s1");
+    const comment = "not before\nit is checked";
+    await t.kernel.decideGate(id, { ...testCaller, gate_id: "gate-s1", decision: "reject", payload: { comment } });
     await t.rest(id);
+    const { why } = await t.kernel.explain(id);
+    expect(why).toContain("s1: user 1 (user) rejected gate-s1: “not before it is checked”");
     expect(of(await chainOf(t, id), "s1")).toMatchObject({
       approval: { decision: "reject", principal: { id: 1 }, same_as_executed: null },
       effect: null,

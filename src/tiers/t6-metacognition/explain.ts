@@ -2,6 +2,7 @@
 
 import type { ParentLink } from "../../contract/child.ts";
 import type { Compensated } from "../../contract/compensation.ts";
+import { cutToLine } from "../../contract/cut-text.ts";
 import { type EventPayloads, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { Explanation, StepExplanation } from "../../contract/explanation.ts";
 import type { ForkOrigin } from "../../contract/fork.ts";
@@ -155,6 +156,11 @@ const describeRevision: NonNullable<EventReaders<string, [WorkflowRecord]>["GATE
 
 const childEnds = { completed: "has completed", failed: "has failed", cancelled: "was cancelled" } as const;
 
+const maxComment = 200;
+
+/** Returns the comment of a person as the end of a line; nothing if there is none. */
+const quoted = (comment: string | null): string => (comment === null ? "" : `: “${cutToLine(comment, maxComment)}”`);
+
 /** The lines about a step, or about the plan as a whole. */
 const stepLines: EventReaders<string, [WorkflowRecord]> = {
   POLICY_DECIDED: (decided) => {
@@ -171,16 +177,16 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
   GATE_REVISED: (payload, event, record) =>
     `${payload.gate.gate_id} was opened again: ${describeRevision(payload, event, record)}`,
   USER_APPROVED: (decided) =>
-    decided.answer === undefined
+    (decided.answer === undefined
       ? `${who(decided)} approved ${decided.gate_id}, payload ${decided.payload_digest.slice(0, 12)}`
-      : `${who(decided)} answered ${decided.gate_id} with ${JSON.stringify(decided.answer)}`,
-  USER_REJECTED: (decided) => `${who(decided)} rejected ${decided.gate_id}`,
-  GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, part, signature, answer }) => {
+      : `${who(decided)} answered ${decided.gate_id} with ${JSON.stringify(decided.answer)}`) + quoted(decided.comment),
+  USER_REJECTED: (decided) => `${who(decided)} rejected ${decided.gate_id}${quoted(decided.comment)}`,
+  GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, part, signature, answer, comment }) => {
     const place = on_behalf_of === null ? "" : `, in the place of ${on_behalf_of.type} ${on_behalf_of.id}`;
     const given = answer === undefined ? "" : `, with the answer ${JSON.stringify(answer)}`;
     const counts = part === undefined ? "" : `, for ${part}`;
     const how = `${counts}${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}${given}`;
-    return `${who({ principal })} voted to ${decision} ${gate_id}${place}${how}`;
+    return `${who({ principal })} voted to ${decision} ${gate_id}${place}${how}${quoted(comment)}`;
   },
   GATE_VOTE_WITHDRAWN: ({ gate_id, principal }) =>
     `the vote of ${principal.type} ${principal.id} on ${gate_id} was withdrawn`,

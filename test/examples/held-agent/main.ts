@@ -57,6 +57,6 @@ await kernel.lift({ ...max, halt_id, reason: "they are fine" });
 const done = await kernel.settled(id);
 console.log(done.state, done.response.text);
 const { why } = await kernel.explain(id);
-const held = why.filter((line) => line.includes("held"));
-console.log(held.map((line) => line.replace(/hlt_\w+/, "a halt")).join("\n"));
+const told = why.filter((line) => /rejected|held/.test(line));
+console.log(told.map((line) => line.replace(/hlt_\w+/, "a halt")).join("\n"));
 console.log("the same from its ledger:", (await kernel.replay(id)).identical);
