@@ -22,7 +22,3 @@ export const GateQuorum = z.object({
   of: z.array(QuorumPart).optional(),
 });
 export type GateQuorum = z.infer<typeof GateQuorum>;
-
-/** Describes parts, as in `1 of risk and 2 of finance`. */
-export const describeParts = (parts: readonly QuorumPart[]): string =>
-  parts.map(({ role, approvals }) => `${approvals} of ${role}`).join(" and ");

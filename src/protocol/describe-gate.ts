@@ -6,9 +6,10 @@
  * outside are unchanged here: a renderer shows them by `showLine` or `quoteText`.
  */
 import type { Gate, GateReason } from "../contract/gate.ts";
-import { describeParts, type GateQuorum } from "../contract/gate-quorum.ts";
+import type { GateQuorum } from "../contract/gate-quorum.ts";
 import type { GateVote } from "../contract/gate-vote.ts";
 import { describeChange, describeComment, describeEditor, describeEdits, listExcluded } from "./describe-edits.ts";
+import { describeParts } from "./describe-parts.ts";
 import { doubtWords } from "./doubt-words.ts";
 import { tellExpiry } from "./expiry-words.ts";
 import { failureLines, hasAnswered } from "./failure-lines.ts";

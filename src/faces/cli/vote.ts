@@ -1,8 +1,8 @@
 /** `withdraw` and `delegate`: the commands at a gate beside deciding it, and the description of votes. */
 import type { Command } from "commander";
 import type { GateResponse } from "../../contract/gate.ts";
-import { describeParts } from "../../contract/gate-quorum.ts";
 import type { GateTally } from "../../contract/gate-vote.ts";
+import { describeParts } from "../../protocol/describe-parts.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readId, readInstant, type Session } from "./options.ts";
 import { showResult } from "./show-result.ts";

@@ -7,11 +7,11 @@
  */
 import type { Gate, GateReason } from "../../contract/gate.ts";
 import type { GateEdit } from "../../contract/gate-edit.ts";
-import { describeParts } from "../../contract/gate-quorum.ts";
 import { type GateSpec, rolesOf } from "../../contract/gate-spec.ts";
 import { isOpenGate } from "../../contract/gate-status.ts";
 import type { GateVote } from "../../contract/gate-vote.ts";
 import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
+import { describeParts } from "../../protocol/describe-parts.ts";
 import { doubtWords, tellSettled } from "../../protocol/doubt-words.ts";
 import { tellExpiry } from "../../protocol/expiry-words.ts";
 import { failureLines } from "../../protocol/failure-lines.ts";
