@@ -156,3 +156,12 @@ export const Intent = z.object({
   queue: QueueTicket.optional(),
 });
 export type Intent = z.infer<typeof Intent>;
+
+/** Returns the parts of an intent that a request for the same work, or for a part of it, has as well. */
+export function requestFrom({ source, scope, constraints, context_refs }: Intent) {
+  const { document_ids = [], ...refs } = context_refs;
+  return {
+    ...{ source, scope, constraints, context_refs: refs },
+    input: { mode: "data" as const, attachments: { document_ids: document_ids as (string | number)[] } },
+  };
+}

@@ -11,6 +11,7 @@
 import { capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { ForkResponse, ParsedForkRequest, TakenRecord, TakenStep } from "../contract/fork.ts";
+import { requestFrom } from "../contract/intent.ts";
 import type { Json } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -27,6 +28,7 @@ import {
   type WorkflowRecord,
 } from "../contract/workflow.ts";
 import type { Registry } from "../engine/actors/registry.ts";
+import { affectedSteps } from "../tiers/t4-execution/decide/plan/restart-workflow.ts";
 import { digestOfWork } from "../tiers/t4-execution/decide/plan/take-over.ts";
 import { recordAt } from "./reads.ts";
 import { type ReachParts, requireReach } from "./require-reach.ts";
@@ -47,19 +49,12 @@ export async function forkFor(parts: ReachParts, workflowId: string, given: unkn
   const record = typeof at === "string" ? now : recordAt(now, await reading.events(workflowId, caller), { at });
   const taken = takeRecord(record, request, registry);
   const { intent, thread_id, requesters } = now;
-  const { document_ids, ...context_refs } = intent.context_refs;
+  const { input, ...terms } = requestFrom(intent);
   const again = {
-    source: intent.source,
+    ...terms,
     ...caller,
     thread_id,
-    scope: intent.scope,
-    constraints: intent.constraints,
-    context_refs,
-    input: {
-      mode: "data" as const,
-      text: intent.text,
-      attachments: { document_ids: (document_ids as (string | number)[] | undefined) ?? [] },
-    },
+    input: { ...input, text: intent.text },
     intent_hint: {
       intent_type: capabilityRef(intent.type, intent.version),
       inputs: request.inputs ?? intent.inputs,
@@ -82,9 +77,10 @@ function takeRecord(
   if (compensating !== null) refuse(`what ${workflow_id} has done is undone; submit the work anew`, { workflow_id });
   if (plan === null) return refuse(`${workflow_id} had no plan yet; submit the work anew`, { workflow_id, sequence });
   const whole = wholePlan(record, plan);
-  const behind = stepsBehind(record, whole, typeof at === "string" ? at : null);
+  const anew = stepsAnew(record, whole, at);
+  const behind = stepsBehind(record, whole, anew);
   const taken = whole.steps.filter(({ step_id }) => !behind.has(step_id));
-  for (const { step_id } of whole.steps) if (behind.has(step_id)) requireLeavable(record, step_id, at);
+  for (const step_id of behind) if (!anew.has(step_id)) requireLeavable(record, step_id, at);
   requireTaken(taken, outputs ?? {});
   return {
     workflow_id,
@@ -111,10 +107,16 @@ function wholePlan(record: WorkflowRecord, plan: Plan): Plan {
   return { ...plan, steps: [...earlier.map(({ step }) => step), ...plan.steps] };
 }
 
-/** Returns the steps that the fork does: those that are not through, the named one, and all that depend on these. */
-function stepsBehind(record: WorkflowRecord, plan: Plan, named: string | null): ReadonlySet<string> {
-  if (named !== null) requireStep(record, named);
-  const behind = new Set<string>(named === null ? [] : [named]);
+/** Returns the step at which the fork is, and all that depend on it; none if the fork is at a sequence. */
+function stepsAnew(record: WorkflowRecord, plan: Plan, at: string | number): ReadonlySet<string> {
+  if (typeof at === "number") return new Set();
+  requireStep(record, at);
+  return affectedSteps(record, plan, [at]);
+}
+
+/** Returns the steps that the fork does: those done anew, those that are not through, and all that depend on these. */
+function stepsBehind(record: WorkflowRecord, plan: Plan, anew: ReadonlySet<string>): ReadonlySet<string> {
+  const behind = new Set(anew);
   for (const { step_id, depends_on } of plan.steps)
     if (!isThrough(record.steps.get(step_id)) || depends_on.some((id) => behind.has(id))) behind.add(step_id);
   return behind;
@@ -131,7 +133,6 @@ function requireStep(record: WorkflowRecord, stepId: string): void {
 /** Requires that no call, child or item of a step is left behind that the fork would make again. */
 function requireLeavable(record: WorkflowRecord, stepId: string, at: string | number): void {
   const step = record.steps.get(stepId) as StepRecord;
-  if (stepId === at || dependsOn(record, stepId, at)) return;
   const detail = { step_id: stepId, at };
   const isUnderWay =
     step.state === "running" && (step.action_id !== null || step.child !== null || hasAdded(record, stepId));
@@ -141,12 +142,6 @@ function requireLeavable(record: WorkflowRecord, stepId: string, at: string | nu
 }
 
 const hasAdded = ({ standing }: WorkflowRecord, stepId: string): boolean => standing.groups.has(stepId);
-
-/** Returns whether a step depends on another one, directly or through others. */
-function dependsOn(record: WorkflowRecord, stepId: string, at: string | number): boolean {
-  const { depends_on = [] } = record.steps.get(stepId)?.step ?? {};
-  return depends_on.some((id) => id === at || dependsOn(record, id, at));
-}
 
 function requireTaken(taken: readonly PlanStep[], outputs: Readonly<Record<string, unknown>>): void {
   for (const step_id of Object.keys(outputs)) {

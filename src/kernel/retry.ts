@@ -6,6 +6,7 @@
 import { capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
+import { requestFrom } from "../contract/intent.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { KeptDraft, KeptDrafts } from "../contract/kept-draft.ts";
 import { raise } from "../contract/kernel-error.ts";
@@ -131,21 +132,14 @@ async function beginAgain(
   { drafts, version, inputs }: Round,
 ): ReturnType<Kernel["retry"]> {
   const { intent, thread_id, correlation_id } = record;
-  const { document_ids, ...context_refs } = intent.context_refs;
   const { feedback, idempotency_key } = request;
+  const { input, ...terms } = requestFrom(intent);
   const again = {
-    source: intent.source,
+    ...terms,
     tenant_id: request.tenant_id,
     principal: request.principal,
     thread_id,
-    scope: intent.scope,
-    constraints: intent.constraints,
-    context_refs,
-    input: {
-      mode: "data" as const,
-      text: intent.text,
-      attachments: { document_ids: (document_ids as (string | number)[] | undefined) ?? [] },
-    },
+    input: { ...input, text: intent.text },
     intent_hint: { intent_type: capabilityRef(intent.type, version), inputs },
     ...(idempotency_key !== undefined && { idempotency_key }),
   };

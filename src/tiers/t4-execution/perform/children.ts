@@ -10,7 +10,7 @@
 import { type ChildEnd, type ChildResult, childKey, type ParentLink, pathTo } from "../../../contract/child.ts";
 import { KernelErrorException, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
-import { submissionKey } from "../../../contract/intent.ts";
+import { requestFrom, submissionKey } from "../../../contract/intent.ts";
 import type { Json } from "../../../contract/json.ts";
 import { t0 } from "../../../contract/messages/t0.ts";
 import { addMoney } from "../../../contract/money.ts";
@@ -214,22 +214,13 @@ function linesOf({ intent: { queue }, parent }: WorkflowRecord): readonly string
 function submitChild(at: Asking, step_id: string, { intent, inputs, detached }: ChildStart) {
   const { run, runtime, parentId } = at;
   const { record } = run.log;
-  const { actor, scope, constraints, context_refs, source } = record.intent;
-  const { document_ids, ...refs } = context_refs;
   const { approval } = stepOf(run, step_id).step;
   const lines = linesOf(record);
   const request = {
-    source,
+    ...requestFrom(record.intent),
     tenant_id: record.tenant_id,
-    principal: actor,
+    principal: record.intent.actor,
     thread_id: record.thread_id,
-    scope,
-    constraints,
-    context_refs: refs,
-    input: {
-      mode: "data" as const,
-      attachments: { document_ids: (document_ids as (string | number)[] | undefined) ?? [] },
-    },
     intent_hint: { intent_type: intent, inputs },
     idempotency_key: keyOf(at, step_id),
   };
