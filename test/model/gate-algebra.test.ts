@@ -88,7 +88,8 @@ function vote(model: Model, who: Name, decision: "approve" | "reject"): Model {
   const seat = seatFor(model, who);
   if (seat === null) return refused(model);
   const standing = model.seats[seat];
-  if (standing !== undefined) return standing.decision === decision ? answered(model) : refused(model);
+  const isOwn = standing?.by === who && standing.decision === decision;
+  if (standing !== undefined) return isOwn ? answered(model) : refused(model);
   const voted = { ...move(model, "GATE_VOTED"), seats: { ...model.seats, [seat]: { decision, by: who } } };
   if (countOf(voted, "reject") >= 1) return move(voted, "USER_REJECTED");
   return countOf(voted, "approve") >= 2 ? move(voted, "USER_APPROVED") : voted;

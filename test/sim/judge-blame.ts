@@ -58,8 +58,9 @@ const refuserOf = ({ payload }: LedgerEvent): string | null => refusedIn(JSON.st
 function blameOf(event: LedgerEvent): readonly string[] {
   if (event.event_type !== "STEP_FAILED" && event.event_type !== "ACTION_FAILED") return [];
   const refused = refuserOf(event);
-  // A step that ran a child fails with what the child failed with.
-  if ((event.payload["error"] as { readonly code?: unknown } | undefined)?.code === "T4_CHILD_FAILED") return [];
+  // A step that ran a child fails with what the child failed with, and a list with what its items failed with.
+  const code = (event.payload["error"] as { readonly code?: unknown } | undefined)?.code;
+  if (code === "T4_CHILD_FAILED" || code === "T4_ITEMS_FAILED") return [];
   return refused === null || ownerOf(refused) === event.step_id || refused === event.step_id
     ? []
     : [`blamed: ${told(event)} is what ${refused} was refused`];

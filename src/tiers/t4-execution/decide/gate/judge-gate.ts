@@ -142,13 +142,18 @@ function requireNewKey({ log: { record } }: Run, { gate_id }: Gate, request: Par
   refuseAt(gate_id, "the decision under this idempotency key does not stand any more; give a new one a key of its own");
 }
 
-/** Answers a decision that repeats a standing vote. A vote with another edit is new, since an edit voids all votes. */
+/**
+ * Answers a decision that repeats the person's own standing vote, and refuses one for a seat that has voted otherwise
+ * or by another person. A vote with another edit is new, since an edit voids all votes.
+ */
 function answerVote(run: Run, gate: Gate, { principal, decision, payload }: ParsedGateRequest): GateResponse | null {
   const isNew = payload.edit !== undefined && !showsEdit(run, gate, payload.edit);
   const vote = isNew ? null : standingVote(gate, principal, run.settings.same);
   if (vote === null) return null;
-  if (vote.decision === decision && saysSame(vote, { payload })) return respond(run, gate.gate_id, decision);
-  const otherwise = vote.decision === decision ? "but otherwise" : "already";
+  const isOwn = run.settings.same(vote.principal, principal);
+  if (isOwn && vote.decision === decision && saysSame(vote, { payload })) return respond(run, gate.gate_id, decision);
+  const { type, id } = vote.principal;
+  const otherwise = !isOwn ? `by ${type} ${id}` : vote.decision === decision ? "but otherwise" : "already";
   const message = `this seat has voted to ${vote.decision} ${otherwise}; withdraw that vote first`;
   return refuseAt(gate.gate_id, message, { detail: { decision: vote.decision } });
 }
@@ -163,7 +168,8 @@ function answerEdit(run: Run, gate: Gate, request: ParsedGateRequest): GateRespo
   if (isForOthers(gate)) return respond(run, gate.gate_id, "revised");
   const { same } = run.settings;
   const vote = standingVote(gate, request.principal, same);
-  if (vote?.decision === request.decision) return respond(run, gate.gate_id, request.decision);
+  if (vote?.decision === request.decision && same(vote.principal, request.principal))
+    return respond(run, gate.gate_id, request.decision);
   const isTheirs = requestersOf(gate).some((one) => same(one, request.principal));
   return isTheirs ? respond(run, gate.gate_id, "revised") : null;
 }
