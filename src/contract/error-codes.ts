@@ -327,6 +327,7 @@ export const errorCodes = Object.freeze({
     "Try again when some of your running workflows have finished, or raise the share named in the message.",
     busy,
   ),
+  T7_QUEUE_FULL: resource("Try again when a workflow of the queue has ended, or raise its maxWaiting.", busy),
   T7_SPAWN_ABANDONED: resource("Submit it again if it is still wanted; nothing of it was begun for this caller.", {
     ...busy,
     http: 503,

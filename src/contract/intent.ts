@@ -96,6 +96,8 @@ export const SubmitResponse = z.object({
   correlation_id: CorrelationId,
   stream: StreamAddresses,
   status: z.literal("accepted"),
+  /** The workflow ran or waited before this request, which begins nothing (a singleton); absent otherwise. */
+  existing: z.literal(true).optional(),
 });
 export type SubmitResponse = z.infer<typeof SubmitResponse>;
 

@@ -11,22 +11,42 @@ const QueueName = z.string().min(1).max(256);
 const QueueKey = z.string().max(512);
 const Concurrency = z.int().min(1).max(100_000);
 const Priority = z.int().min(-1_000_000).max(1_000_000);
+const MaxWaiting = z.int().min(0).max(10_000);
 
 const hole = /\{\{\s*input((?:\.[A-Za-z0-9_-]+)+)\s*\}\}/g;
 
+/**
+ * The answer to a request while another workflow of its queue and key runs: a refusal, or that workflow. Nothing of the
+ * request begins.
+ */
+export const Singleton = z.enum(["refuse", "return_existing"]);
+export type Singleton = z.infer<typeof Singleton>;
+
 /** The queue that a capability names for its workflows. */
-export const QueuePolicy = z.strictObject({
-  /** The name; the intent type by default. Capabilities that name one queue share its places. */
-  name: QueueName.optional(),
-  /** A text with parts of the inputs, such as `{{input.vendor}}`: each value has places of its own. */
-  key: QueueKey.refine((key) => !key.replaceAll(hole, "").includes("{{"), {
-    error: "must name inputs as {{input.vendor}} does",
-  }).default(""),
-  /** The number of workflows that have begun and not ended, at most. */
-  concurrency: Concurrency,
-  /** Those of a higher priority go first; among equals, those who came first. */
-  priority: Priority.default(0),
-});
+export const QueuePolicy = z
+  .strictObject({
+    /** The name; the intent type by default. Capabilities that name one queue share its places. */
+    name: QueueName.optional(),
+    /** A text with parts of the inputs, such as `{{input.vendor}}`: each value has places of its own. */
+    key: QueueKey.refine((key) => !key.replaceAll(hole, "").includes("{{"), {
+      error: "must name inputs as {{input.vendor}} does",
+    }).default(""),
+    /** The number of workflows that have begun and not ended, at most. */
+    concurrency: Concurrency,
+    /** Those of a higher priority go first; among equals, those who came first. */
+    priority: Priority.default(0),
+    /** The number of workflows that may wait for a place: a request beyond it is refused (`T7_QUEUE_FULL`). */
+    maxWaiting: MaxWaiting.optional(),
+    /** The answer to a request while another workflow of its key runs; it takes a `concurrency` of 1. */
+    singleton: Singleton.optional(),
+  })
+  .refine(
+    ({ singleton, concurrency, maxWaiting = 0 }) => singleton === undefined || (concurrency === 1 && maxWaiting === 0),
+    {
+      error: "of a singleton one runs (concurrency: 1) and none waits (maxWaiting: 0)",
+      path: ["singleton"],
+    },
+  );
 export type QueuePolicy = z.infer<typeof QueuePolicy>;
 
 /**
@@ -42,6 +62,8 @@ export const QueueRequest = z.strictObject({
   concurrency: Concurrency.optional(),
   /** Those of a higher priority go first; among equals, those who came first. */
   priority: Priority.optional(),
+  /** The number of workflows that may wait for a place: the request is refused (`T7_QUEUE_FULL`) beyond it. */
+  max_waiting: MaxWaiting.optional(),
 });
 export type QueueRequest = z.infer<typeof QueueRequest>;
 
@@ -55,6 +77,10 @@ export const QueueTicket = z.object({
   concurrency: z.int(),
   /** Those of a higher priority go first. */
   priority: z.int(),
+  /** The number of workflows that may wait for a place; absent if any number may. */
+  max_waiting: z.int().optional(),
+  /** The answer to the request while another workflow of this name and key runs; absent if the request waits. */
+  singleton: Singleton.optional(),
 });
 export type QueueTicket = z.infer<typeof QueueTicket>;
 

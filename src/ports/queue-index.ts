@@ -3,6 +3,7 @@
  * in the transaction of the row that changes it.
  *
  * 1.  A place is taken only while one is free for the workflow: the entry that would take another one is refused.
+ * 2.  A line whose length is bounded holds a workflow from its first row on, so that requests see one another.
  */
 type Id = string | number;
 
@@ -15,6 +16,8 @@ export interface QueueEntry {
   /** Epoch ms. */
   readonly since: number;
   readonly concurrency: number;
+  /** The number that may wait: the append that creates the workflow is refused (`full`) if it were one more. */
+  readonly maxWaiting?: number;
   /** The place is taken by this append, which is refused (`full`) if its writer holds a lease and none is free. */
   readonly begins?: true;
 }
@@ -47,6 +50,8 @@ export const mostCounted = 1000;
 export interface QueueIndex {
   /** Returns how a workflow stands that would wait in this line. */
   queuePlace(tenantId: Id, workflowId: string, entry: QueueEntry): Promise<QueuePlace>;
+  /** Returns the workflow that has a place in a line, or else the first that waits in it; null if none does. */
+  queueHolder(tenantId: Id, line: string): Promise<string | null>;
   /** Returns the lines in which workflows of the tenant run or wait, with their numbers. */
   queueLines(tenantId: Id, page: LinePage): Promise<readonly LineCount[]>;
   /** Returns the number of workflows that wait for a place, over all tenants. */

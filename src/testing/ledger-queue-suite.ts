@@ -3,10 +3,10 @@
  *
  * Never: is registered by itself; ledger-store-suite.ts does.
  */
-import type { AppendIndexes, LedgerStore } from "../ports/ledger-store.ts";
+import type { Append, AppendIndexes, LedgerStore } from "../ports/ledger-store.ts";
 import type { LinePage, QueueEntry } from "../ports/queue-index.ts";
 import { me, putWorkflow, type SuiteParts, ttlMs } from "./ledger-suite-parts.ts";
-import { nextTurn, type TestStream, testStream } from "./ledger-turns.ts";
+import { firstTurn, nextTurn, type TestStream, testStream } from "./ledger-turns.ts";
 
 const waiting = (since: number, more: Partial<QueueEntry> = {}): QueueEntry => ({
   ...{ line: "l", place: "waiting", priority: 0, since, concurrency: 2 },
@@ -30,7 +30,12 @@ async function putAll(store: LedgerStore, entries: Readonly<Record<number, Queue
 
 const idOf = (n: number): string => testStream(n).id;
 
-export function addQueueTests({ test, expect }: SuiteParts): void {
+export function addQueueTests(parts: SuiteParts): void {
+  addPlaceTests(parts);
+  addLineTests(parts);
+}
+
+function addPlaceTests({ test, expect }: SuiteParts): void {
   test("a place is taken only while one is free; entries of one batch see one another", async (store) => {
     const [a, b, c, d] = (await putAll(store, {
       1: waiting(1),
@@ -57,6 +62,25 @@ export function addQueueTests({ test, expect }: SuiteParts): void {
     expect((await take([first.after[0] as TestStream, null], [c, taking(3)])).told).toEqual(["ok", "ok"]);
   });
 
+  test("no more wait in a line than may, also of one batch; one that may begin at once is let in", async (store) => {
+    await store.heartbeat(me, 0, ttlMs);
+    const create = (n: number, maxWaiting: number, tenant_id = "acme") => {
+      const queue = waiting(n, { concurrency: 1, maxWaiting });
+      return firstTurn(testStream(n, { tenant_id }), {}, { claim: me, indexes: { queue } }).entry;
+    };
+    const append = async (...all: readonly Append[]) =>
+      (await store.append(all)).map((one) => (one.ok ? "ok" : one.reason));
+    expect(await append(create(1, 1), create(2, 1), create(3, 1))).toEqual(["ok", "ok", "full"]);
+    expect(await append(create(3, 1))).toEqual(["full"]);
+    expect(await append(create(3, 2))).toEqual(["ok"]);
+    expect(await append(create(4, 0, "umbrella"), create(5, 0, "umbrella"))).toEqual(["ok", "full"]);
+    // A row that is written again by nobody's lease was let in when it was written first.
+    const { claim: _claim, ...again } = create(6, 0);
+    expect(await append(again)).toEqual(["ok"]);
+  });
+}
+
+function addLineTests({ test, expect }: SuiteParts): void {
   test("lines are counted by name and key, a page at a time, and those of another tenant are not", async (store) => {
     const line = (name: string, key: string) => ({ line: JSON.stringify([name, key]) });
     await putAll(store, { 1: taking(1, line("a", "")), 2: waiting(7, line("a", "")), 3: waiting(5, line("a", "")) });
@@ -70,6 +94,9 @@ export function addQueueTests({ test, expect }: SuiteParts): void {
       { ...bx, running: 0, waiting: 1, oldest: 2, concurrency: 1 },
     ];
     expect(await counted()).toEqual(all);
+    expect(await store.queueHolder("acme", a.line)).toEqual(idOf(1));
+    expect(await store.queueHolder("acme", bx.line)).toEqual(idOf(5));
+    expect(await store.queueHolder("umbrella", bx.line)).toEqual(null);
     expect(await counted({ limit: 1, after: a.line })).toEqual([all[1]]);
     expect(await counted({ name: "a" })).toEqual(all.slice(0, 2));
     expect(await counted({ name: "b", after: ax.line })).toEqual([all[2]]);

@@ -37,6 +37,7 @@ const view = {
 const entry = { sequence: 7, event_type: "SCHEDULE_SET", at, by: { type: "user", id: 42 }, detail: { definition } };
 
 const ticket = { name: "payments", key: "acme", concurrency: 2, priority: 5 };
+const bounded = { ...ticket, max_waiting: 9 };
 
 /** A sample with one member of another type. */
 const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ...sample, ...wrong } });
@@ -48,10 +49,10 @@ export const scheduleSamples: Readonly<Record<string, Sample>> = {
   ),
   QueueFilter: fields({ name: "payments", limit: 9 }, { limit: 0 }),
   QueuePage: fields({ queues: [], next: null }, { next: 1 }),
-  QueuePolicy: fields({ ...ticket, key: "{{input.vendor}}" }, { concurrency: 0 }),
-  QueueRequest: fields(ticket, { priority: "high" }),
+  QueuePolicy: fields({ ...ticket, maxWaiting: 9, key: "{{input.vendor}}" }, { concurrency: 0 }),
+  QueueRequest: fields(bounded, { priority: "high" }),
   QueueStanding: fields({ ...ticket, place: "waiting", queued_at: at }, { place: "first" }),
-  QueueTicket: fields(ticket, { concurrency: "2" }),
+  QueueTicket: fields({ ...bounded, singleton: "refuse" }, { concurrency: "2" }),
   ScheduleEntry: fields(entry, { sequence: "7" }),
   ScheduleHistory: fields({ schedule: view, history: [entry], next: 7 }, { next: "7" }),
   ScheduleRequest: fields({ ...named, cron: "0 9 * * *", ...chosen }, { every_ms: 5 }),

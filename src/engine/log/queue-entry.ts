@@ -7,18 +7,24 @@ import type { QueueEntry } from "../../ports/queue-index.ts";
 export function queueEntryOf({ intent: { queue }, ...record }: WorkflowRecord): QueueEntry | null {
   if (queue === undefined) return null;
   const { place, run_began_at, start_at } = record;
-  const { priority, concurrency } = queue;
+  const { priority, concurrency, max_waiting: maxWaiting } = queue;
   const since = Math.max(Date.parse(run_began_at), start_at === null ? 0 : Date.parse(start_at));
-  return { line: lineOf(queue), place: place ?? "waiting", priority, since, concurrency };
+  const entry: QueueEntry = { line: lineOf(queue), place: place ?? "waiting", priority, since, concurrency };
+  return maxWaiting === undefined ? entry : { ...entry, maxWaiting };
 }
 
 /**
  * Returns the entry that the index holds of a workflow. One that waits and that a person or a halt holds back leaves
- * its line, so that it keeps nobody waiting; it comes back to where it was.
+ * its line, so that it keeps nobody waiting; it comes back to where it was. Where the length of the line is bounded, a
+ * workflow is in it from its first row on.
  */
 export function indexedEntryOf(record: WorkflowRecord, begins: boolean): QueueEntry | null {
   const { place, paused, held } = record;
-  const isIn = place === "taken" || (place === "waiting" && paused === null && held === null);
+  const waits = place === "waiting" || (place === null && joinsAtOnce(record));
+  const isIn = place === "taken" || (waits && paused === null && held === null);
   const entry = isIn ? queueEntryOf(record) : null;
   return entry !== null && begins ? { ...entry, begins } : entry;
 }
+
+const joinsAtOnce = ({ intent: { queue }, state, start_at }: WorkflowRecord): boolean =>
+  queue?.max_waiting !== undefined && state === "accepted" && start_at === null;

@@ -16,7 +16,7 @@
 import { acceptsEvent } from "../../../machines/charts.ts";
 import { foldWorkflow } from "../../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
-import { kernelError } from "../../contract/error-codes.ts";
+import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import { type Actor, draft, type EventDraft, type EventPayloads } from "../../contract/event.ts";
 import { neverDue } from "../../contract/instant.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -329,13 +329,13 @@ export class WorkflowLog {
   }
 
   #refused(reason: (AppendReceipt & { readonly ok: false })["reason"]): void {
+    const lose = (code: ErrorCode, why: string) => this.#lose(kernelError(code, why, logRef, { detail: { reason } }));
+    const isFirst = this.#confirmed === 0;
     // A call that another workflow has begun under a shared key is not made here: its end is asked for.
-    if (reason === "taken" && this.#confirmed === 0)
-      return this.#lose(kernelError("T4_WORKFLOW_CONFLICT", "another workflow has this key", logRef));
+    if (reason === "taken" && isFirst) return lose("T4_WORKFLOW_CONFLICT", "another workflow has this key");
+    if (reason === "full" && isFirst) return lose("T7_QUEUE_FULL", "as many workflows wait in the queue as may");
     if (reason === "fenced" || reason === "missing")
-      return this.#lose(
-        kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", logRef, { detail: { reason } }),
-      );
+      return lose("T4_WORKFLOW_LEASED", "another process owns this workflow");
     this.#flushing = true;
     this.#reading = true;
     const { workflow_id } = this.identity;

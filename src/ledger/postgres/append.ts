@@ -19,7 +19,7 @@ import type { Append, AppendReceipt } from "../../ports/ledger-store.ts";
 import { type Columns, idText, payerOf, toCharge } from "../tables/columns.ts";
 import type { StreamHead } from "../tables/decide-append.ts";
 import { type BatchPlan, planBatch, type Standing, workflowColumns } from "../tables/plan-batch.ts";
-import { lineText } from "../tables/queue-lines.ts";
+import { isJudged, lineText, readFor } from "../tables/queue-lines.ts";
 import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";
 import { perBatch } from "./position.ts";
 import { firstOf, type Statement, sendAll, type Value } from "./query.ts";
@@ -136,13 +136,14 @@ function haltsIn(batch: readonly Append[]): readonly (readonly [tenant: string, 
   return [...places].sort((a, b) => compare(a[0], b[0]));
 }
 
-/** Returns the lines in which the batch takes places, and the number of those who wait that is read of each. */
+/** Returns the lines on which the batch is judged, and the number of those who wait that is read of each. */
 function linesIn(batch: readonly Append[]): { readonly names: readonly string[]; readonly most: number } {
-  const taking = batch.flatMap(({ tenant_id, indexes }) =>
-    indexes?.queue?.begins === true ? [{ tenant_id, entry: indexes.queue }] : [],
-  );
-  const most = Math.max(0, ...taking.map(({ entry }) => entry.concurrency)) + batch.length;
-  return { names: taking.map(({ tenant_id, entry }) => lineText(idText(tenant_id), entry.line)), most };
+  const judged = batch.flatMap((one) => {
+    const entry = one.indexes?.queue;
+    return entry != null && isJudged(one) ? [{ tenant_id: one.tenant_id, entry }] : [];
+  });
+  const most = Math.max(0, ...judged.map(({ entry }) => readFor(entry))) + batch.length;
+  return { names: judged.map(({ tenant_id, entry }) => lineText(idText(tenant_id), entry.line)), most };
 }
 
 /** The rows that the first round trip has read and locked. */

@@ -38,10 +38,17 @@ export async function findQueued(on: Runner, limit: number): Promise<readonly st
   return inTurn([...lines.values()].map(firstOf), limit).map(({ workflow_id }) => workflow_id);
 }
 
-export function createQueueReads({ read }: Run): Pick<LedgerStore, "queuePlace" | "queueLines" | "countQueued"> {
+export function createQueueReads({
+  read,
+}: Run): Pick<LedgerStore, "queuePlace" | "queueHolder" | "queueLines" | "countQueued"> {
   return {
     countQueued: () =>
       read("countQueued", async (on) => (await firstRow(on, statement("countQueued")))?.["n"] as number),
+    queueHolder: (tenantId, line) =>
+      read("queueHolder", async (on) => {
+        const row = await firstRow(on, statement("lineHolder", lineText(idText(tenantId), line)));
+        return (row?.["workflow_id"] as string | undefined) ?? null;
+      }),
     queueLines: (tenantId, page) =>
       read("queueLines", async (on) => {
         const tenant = idText(tenantId);

@@ -29,9 +29,16 @@ export function findQueued(connection: Connection, limit: number): readonly stri
   return inTurn(first, limit).map(({ workflow_id }) => workflow_id);
 }
 
-export function createQueueReads(run: Run): Pick<LedgerStore, "queuePlace" | "queueLines" | "countQueued"> {
+export function createQueueReads(
+  run: Run,
+): Pick<LedgerStore, "queuePlace" | "queueHolder" | "queueLines" | "countQueued"> {
   return {
     countQueued: () => run("countQueued", ({ statements }) => statements.countQueued.get()?.["n"] as number),
+    queueHolder: (tenantId, line) =>
+      run("queueHolder", ({ statements }) => {
+        const row = statements.lineHolder.get(lineText(idText(tenantId), line));
+        return (row?.["workflow_id"] as string | undefined) ?? null;
+      }),
     queueLines: (tenantId, page) =>
       run("queueLines", ({ statements }) => {
         const tenant = idText(tenantId);

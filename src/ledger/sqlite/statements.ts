@@ -114,6 +114,7 @@ const texts = {
       since = excluded.since, concurrency = excluded.concurrency`,
   isAnyQueued: "SELECT EXISTS (SELECT 1 FROM queue_entries WHERE place = 'waiting') AS found",
   countQueued: "SELECT count(*) AS n FROM queue_entries WHERE place = 'waiting'",
+  lineHolder: "SELECT workflow_id FROM queue_entries WHERE line = ? ORDER BY place, rank, since, workflow_id LIMIT 1",
   countLines: `
     SELECT line, count(*) FILTER (WHERE place = 'taken') AS running,
       count(*) FILTER (WHERE place = 'waiting') AS waiting, min(since) FILTER (WHERE place = 'waiting') AS oldest,

@@ -4,7 +4,7 @@ import type { QueueEntry } from "../../ports/queue-index.ts";
 import { idText } from "./columns.ts";
 import type { Refusal } from "./decide-append.ts";
 import type { BatchPlan } from "./plan-batch.ts";
-import { inOrder, type Line, lineText, mayTake, waitingOf } from "./queue-lines.ts";
+import { inOrder, isJudged, type Line, lineText, mayJoin, mayTake, readFor, waitingOf } from "./queue-lines.ts";
 
 const full: Refusal = { ok: false, reason: "full" };
 
@@ -17,15 +17,18 @@ export class PlannedQueues {
   readonly #entries = new Map<string, Planned>();
 
   /**
-   * Refuses an entry that takes a place that is not free. A row that is written again by nobody's lease was let in when
-   * it was written first. @param lineOf the line before the batch: with the first `most` of those who wait.
+   * Refuses an entry that takes a place that is not free, and one that would wait in a line that is full. A row that is
+   * written again by nobody's lease was let in when it was written first. @param lineOf the line before the batch: with
+   * the first `most` of those who wait.
    */
-  refuse({ row, indexes, lease, claim }: Append, tenant: string, lineOf: LineReader): Refusal | null {
-    const entry = indexes?.queue ?? null;
-    if (entry?.begins !== true || (lease === undefined && claim === undefined)) return null;
+  refuse(append: Append, tenant: string, lineOf: LineReader): Refusal | null {
+    const entry = append.indexes?.queue ?? null;
+    if (entry === null || !isJudged(append)) return null;
     const name = lineText(tenant, entry.line);
-    const before = lineOf(name, entry.concurrency + this.#entries.size);
-    return mayTake(this.#after(name, before), waitingOf(row.stream, entry)) ? null : full;
+    const line = this.#after(name, lineOf(name, readFor(entry) + this.#entries.size));
+    const own = waitingOf(append.row.stream, entry);
+    const isLet = entry.begins === true ? mayTake(line, own) : mayJoin(line, own, entry.maxWaiting ?? 0);
+    return isLet ? null : full;
   }
 
   /** Returns a line as the entries of the batch so far have left it. */

@@ -4,6 +4,7 @@
  * 1.  Those who wait come by priority, then by time. The first may take a place while fewer are taken than it allows;
  *     one that may not keeps all behind it waiting, so that none overtakes it.
  */
+import type { Append } from "../../ports/ledger-store.ts";
 import type { LineCount, LinePage, QueueEntry } from "../../ports/queue-index.ts";
 import type { Columns } from "./columns.ts";
 
@@ -32,6 +33,21 @@ export function mayTake({ taken, waiting }: Line, one: Waiting): boolean {
   const others = waiting.filter(({ workflow_id }) => workflow_id !== one.workflow_id);
   const line = { taken: taken.filter((id) => id !== one.workflow_id), waiting: [...others, one].sort(inOrder) };
   return firstOf(line).includes(one);
+}
+
+/** Returns whether a workflow may join a line: it may take a place at once, or fewer wait than may. */
+export function mayJoin(line: Line, one: Waiting, maxWaiting: number): boolean {
+  return mayTake(line, one) || line.waiting.length - firstOf(line).length < maxWaiting;
+}
+
+/** Returns the number of those who wait that must be read to judge an entry. */
+export const readFor = ({ concurrency, maxWaiting = 0 }: QueueEntry): number => concurrency + maxWaiting;
+
+/** Returns whether an append is judged on its line: it takes a place, or begins a workflow in a bounded line. */
+export function isJudged({ indexes, lease, claim }: Append): boolean {
+  const { queue = null, create } = indexes ?? {};
+  if (queue === null || (lease === undefined && claim === undefined)) return false;
+  return queue.begins === true || (create !== undefined && queue.maxWaiting !== undefined);
 }
 
 export const inOrder = (a: Waiting, b: Waiting): number =>

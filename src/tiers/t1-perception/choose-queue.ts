@@ -27,22 +27,30 @@ export function chooseQueue(asked: Asked): QueueTicket | undefined {
 
 /** Returns the queue of the capability. A request may give its priority there, and no other limit than its author's. */
 function queueOf({ capability: { intentType, queue }, inputs, wanted = {} }: Asked): QueueTicket {
-  const { name = intentType, key: template = "", concurrency = 1, priority = 0 } = queue ?? {};
+  const { name = intentType, key: template = "", concurrency = 1, priority = 0, singleton } = queue ?? {};
+  const maxWaiting = singleton === undefined ? queue?.maxWaiting : 0;
   const { priority: own = priority, ...others } = wanted;
   const named = Object.keys(others);
   if (named.length > 0)
     refuse(`queue: ${named.join(", ")}: ${intentType} has a queue of its own; only priority may be given`);
   const key = fillKey(template, inputs);
   if (key === null) return refuse(`queue: the key ${template} needs inputs that are short texts, numbers or booleans`);
-  return { name, key, concurrency, priority: own };
+  return {
+    name,
+    key,
+    concurrency,
+    priority: own,
+    ...(maxWaiting !== undefined && { max_waiting: maxWaiting }),
+    ...(singleton !== undefined && { singleton }),
+  };
 }
 
 function ownQueue(wanted: QueueRequest | undefined): QueueTicket | undefined {
   if (wanted === undefined) return undefined;
-  const { name, key = "", concurrency, priority = 0 } = wanted;
+  const { name, key = "", concurrency, priority = 0, max_waiting } = wanted;
   if (name === undefined || concurrency === undefined)
     return refuse("queue: the capability has none, so the request must give its name and its concurrency");
-  return { name, key, concurrency, priority };
+  return { name, key, concurrency, priority, ...(max_waiting !== undefined && { max_waiting }) };
 }
 
 const refuse = (message: string): never =>

@@ -5,6 +5,7 @@
  * Never: decides whether something may happen (T5), what to do (T3), or whether a workflow may exist (T7).
  */
 import { genesisHash } from "../../contract/chain.ts";
+import { KernelErrorException } from "../../contract/error.ts";
 import { refOf } from "../../contract/gate-vote.ts";
 import type { Intake } from "../../contract/intake.ts";
 import { type Activation, type RejectedIntent, t4 } from "../../contract/messages/t4.ts";
@@ -22,7 +23,7 @@ import { sharedOfWorkflow } from "../../engine/log/noted-turn.ts";
 import type { Command, GateCommand, Input } from "./decide/run/input.ts";
 import { oodaRef } from "./decide/run/run.ts";
 import type { Executor } from "./executor.ts";
-import { acceptedOf, recallFirst, type SubmissionStore } from "./perform/recall-submission.ts";
+import { acceptedOf, recallFirst, recallSingleton, type SubmissionStore } from "./perform/recall-submission.ts";
 
 export interface ExecutionTierOptions {
   readonly executor: Executor;
@@ -127,8 +128,11 @@ async function startWorkflow(
     // The first request under this key has the workflow, in whichever process; it may have arrived while this one
     // waited.
     const first = await recallFirst(store, { tenant_id, principal: intent.actor, submission });
-    if (first === null) throw thrown;
-    return answer(visit, "SubmitResponse", first);
+    // A child is not found in another's workflow: its parent asks again.
+    const isFull = thrown instanceof KernelErrorException && thrown.error.code === "T7_QUEUE_FULL" && !isChild;
+    const known = first ?? (isFull ? await recallSingleton(store, tenant_id, intent) : null);
+    if (known === null) throw thrown;
+    return answer(visit, "SubmitResponse", known);
   }
   return answer(visit, "SubmitResponse", acceptedOf(ids));
 }

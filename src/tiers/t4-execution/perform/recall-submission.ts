@@ -9,13 +9,14 @@
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { payloadOf } from "../../../contract/event.ts";
-import { requestKey, type SubmitResponse } from "../../../contract/intent.ts";
+import { type Intent, requestKey, type SubmitResponse } from "../../../contract/intent.ts";
 import type { SubmissionQuery } from "../../../contract/messages/t4.ts";
+import { lineOf } from "../../../contract/queue.ts";
 import { openTurns } from "../../../contract/turn.ts";
 import type { LedgerStore } from "../../../ports/ledger-store.ts";
 import { oodaRef } from "../decide/run/run.ts";
 
-export type SubmissionStore = Pick<LedgerStore, "findKey" | "read">;
+export type SubmissionStore = Pick<LedgerStore, "findKey" | "read" | "queueHolder">;
 
 type Accepted = Omit<SubmitResponse, "stream" | "status">;
 
@@ -51,4 +52,20 @@ export async function recallFirst(
     raise(kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", message, oodaRef("recall"), { detail: { workflow_id } }));
   }
   return acceptedOf({ workflow_id: workflow_id as string, intent_id: intent.intent_id, plan_id, correlation_id });
+}
+
+/** Returns the answer to a request whose queue lets one workflow run, with that workflow; null if there is none now. */
+export async function recallSingleton(
+  store: SubmissionStore,
+  tenantId: string | number,
+  { queue }: Pick<Intent, "queue">,
+): Promise<SubmitResponse | null> {
+  if (queue?.singleton !== "return_existing") return null;
+  const holder = await store.queueHolder(tenantId, lineOf(queue));
+  const [received] = holder === null ? [] : openTurns(await store.read(holder, 0, 1));
+  if (received === undefined) return null;
+  const { intent, plan_id } = payloadOf(received, "INTENT_RECEIVED");
+  const { workflow_id, correlation_id } = received;
+  const ids = { workflow_id: workflow_id as string, intent_id: intent.intent_id, plan_id, correlation_id };
+  return { ...acceptedOf(ids), existing: true };
 }

@@ -1,0 +1,125 @@
+/** Bounds on a queue: how many may wait for a place, and queues of which one workflow runs and none waits. */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineCapability } from "../../src/index.ts";
+import { createTestKernel, testCaller } from "../../src/testing/index.ts";
+import { refusalOf } from "../fixtures.ts";
+import { began, calls, end, fresh, open, order, pay, placeOf, type Queue, shop } from "./queue-shop.ts";
+
+describe("a queue with a bound on who waits", () => {
+  it("refuses a request beyond it, whoever asks at the same moment, and takes one in when one has ended", async () => {
+    fresh();
+    await using t = await open({ concurrency: 1, maxWaiting: 1 });
+    const asked = ["a", "b", "c", "d"].map((of) => t.submit("Shop.Order", { of }));
+    const answers = await Promise.allSettled(asked);
+    await t.clock.settle();
+    const refused = answers.flatMap((one) => (one.status === "rejected" ? [one.reason.error] : []));
+    expect(refused.map(({ code, retry_eligible }) => [code, retry_eligible])).toEqual([
+      ["T7_QUEUE_FULL", true],
+      ["T7_QUEUE_FULL", true],
+    ]);
+    expect(await t.kernel.workflows()).toHaveLength(2);
+    const [first, second] = await t.kernel.workflows();
+    await end(t, "a");
+    const e = await order(t, "e");
+    expect([began, await placeOf(t, e)]).toEqual([["a", "b"], "waiting"]);
+    for (const n of ["b", "e"]) await end(t, n);
+    for (const { workflow_id: id } of [first, second] as { workflow_id: string }[])
+      expect((await t.kernel.replay(id)).identical).toBe(true);
+    expect((await t.kernel.verify()).broken).toEqual([]);
+  });
+
+  it("lets none wait where it says 0, and takes in what joins later: delayed work, and a retry", async () => {
+    fresh();
+    await using t = await open({ concurrency: 1, maxWaiting: 0 });
+    const a = await order(t, "a");
+    expect((await refusalOf(t.submit("Shop.Order", { of: "b" }))).code).toBe("T7_QUEUE_FULL");
+    await order(t, "later", { more: { delay_ms: 1000 } });
+    calls.get("a")?.fail();
+    await t.clock.settle();
+    await order(t, "c");
+    await t.kernel.retry(a, { ...testCaller, mode: "resume_failed_steps" });
+    await t.clock.advance(1000);
+    for (const n of ["c", "a", "later", "a"]) await end(t, n);
+    expect([...began].toSorted()).toEqual(["a", "a", "c", "later"]);
+    expect(await t.kernel.queues({}, testCaller)).toEqual([]);
+  });
+
+  it("is a bound of a request's own queue as well", async () => {
+    fresh();
+    await using t = await createTestKernel({ capabilities: [shop()], defaultPolicies: false });
+    const more = { queue: { name: "mine", concurrency: 1, max_waiting: 0 } };
+    await order(t, "a", { more });
+    expect((await refusalOf(t.submit("Shop.Order", { of: "b" }, more))).code).toBe("T7_QUEUE_FULL");
+    await end(t, "a");
+    await order(t, "b", { more });
+    await end(t, "b");
+    expect(began).toEqual(["a", "b"]);
+  });
+});
+
+describe("a singleton", () => {
+  const vendor = "x";
+  const one = (singleton: "refuse" | "return_existing"): Queue => ({
+    key: "{{input.vendor}}",
+    concurrency: 1,
+    singleton,
+  });
+
+  it("answers a request with the workflow of its key that runs, and begins another once that has ended", async () => {
+    fresh();
+    await using t = await open(one("return_existing"));
+    const submit = (of: string, vendor: string) =>
+      t.kernel.submit({ ...testCaller, intent_hint: { intent_type: "Shop.Order", inputs: { of, vendor } } });
+    const [a, b] = await Promise.all([submit("a", vendor), submit("b", vendor)]);
+    const c = await submit("c", "y");
+    expect([b.workflow_id, b.intent_id, a.existing, b.existing]).toEqual([a.workflow_id, a.intent_id, undefined, true]);
+    expect(c.workflow_id).not.toBe(a.workflow_id);
+    await t.clock.settle();
+    await end(t, "a");
+    const d = await submit("d", vendor);
+    await t.clock.settle();
+    expect([began, d.existing]).toEqual([["a", "c", "d"], undefined]);
+    for (const n of ["c", "d"]) await end(t, n);
+    expect((await t.kernel.replay(d.workflow_id)).identical).toBe(true);
+    expect((await t.kernel.verify()).broken).toEqual([]);
+  });
+
+  it("refuses a request while another workflow of its key runs", async () => {
+    fresh();
+    await using t = await open(one("refuse"));
+    await order(t, "a", { vendor });
+    expect((await refusalOf(t.submit("Shop.Order", { of: "b", vendor }))).code).toBe("T7_QUEUE_FULL");
+    await end(t, "a");
+    await order(t, "b", { vendor });
+    await end(t, "b");
+    expect(began).toEqual(["a", "b"]);
+  });
+
+  it("lets a child of it wait for its turn: a parent is answered with no workflow but its own child", async () => {
+    fresh();
+    const child = shop({ concurrency: 1, singleton: "return_existing" });
+    const parent = defineCapability({
+      intentType: "Shop.Cart",
+      version: "1.0",
+      input: z.looseObject({}),
+      operators: [pay],
+      plan: ({ run }) => ({
+        reasoning: "cart",
+        steps: [run({ step_id: "order", name: "Order", capability: child, input: { of: "b" } })],
+      }),
+    });
+    await using t = await createTestKernel({ capabilities: [child, parent], defaultPolicies: false });
+    await order(t, "a");
+    const id = await t.submit("Shop.Cart");
+    await t.clock.settle();
+    await end(t, "a");
+    await t.clock.advance(60_000);
+    await end(t, "b");
+    expect([began, (await t.kernel.workflow(id)).state]).toEqual([["a", "b"], "completed"]);
+  });
+
+  it.each([{ concurrency: 2 }, { concurrency: 1, maxWaiting: 2 }])("is none with %j", (queue) => {
+    expect(() => shop({ ...queue, singleton: "refuse" })).toThrowError(/singleton/);
+  });
+});
