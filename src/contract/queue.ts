@@ -16,10 +16,11 @@ const MaxWaiting = z.int().min(0).max(10_000);
 const hole = /\{\{\s*input((?:\.[A-Za-z0-9_-]+)+)\s*\}\}/g;
 
 /**
- * The answer to a request while another workflow of its queue and key runs: a refusal, or that workflow. Nothing of the
- * request begins.
+ * The answer to a request while another workflow of its queue and key runs or waits: a refusal, or that workflow, and
+ * nothing of the request begins. With `replace` the request is accepted, the others are cancelled, and its workflow
+ * begins once they have ended.
  */
-export const Singleton = z.enum(["refuse", "return_existing"]);
+export const Singleton = z.enum(["refuse", "return_existing", "replace"]);
 export type Singleton = z.infer<typeof Singleton>;
 
 /** The queue that a capability names for its workflows. */
@@ -41,11 +42,9 @@ export const QueuePolicy = z
     singleton: Singleton.optional(),
   })
   .refine(
-    ({ singleton, concurrency, maxWaiting = 0 }) => singleton === undefined || (concurrency === 1 && maxWaiting === 0),
-    {
-      error: "of a singleton one runs (concurrency: 1) and none waits (maxWaiting: 0)",
-      path: ["singleton"],
-    },
+    ({ singleton, concurrency, maxWaiting }) =>
+      singleton === undefined || (concurrency === 1 && maxWaiting === undefined),
+    { error: "takes a concurrency of 1, and no maxWaiting", path: ["singleton"] },
   );
 export type QueuePolicy = z.infer<typeof QueuePolicy>;
 
@@ -79,7 +78,7 @@ export const QueueTicket = z.object({
   priority: z.int(),
   /** The number of workflows that may wait for a place; absent if any number may. */
   max_waiting: z.int().optional(),
-  /** The answer to the request while another workflow of this name and key runs; absent if the request waits. */
+  /** The answer to the request while another workflow of this name and key runs; absent if it waits its turn. */
   singleton: Singleton.optional(),
 });
 export type QueueTicket = z.infer<typeof QueueTicket>;

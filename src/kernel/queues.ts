@@ -7,7 +7,7 @@ import { type ListedQueue, QueueFilter } from "../contract/queue.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { queueEntryOf } from "../engine/log/queue-entry.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { LineCount, QueuePlace } from "../ports/queue-index.ts";
+import type { LineCount, QueueMember, QueuePlace } from "../ports/queue-index.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
 import type { Kernel } from "./kernel-interface.ts";
 import { tenantFor } from "./tenant-of-read.ts";
@@ -18,6 +18,19 @@ const free: QueuePlace = Object.freeze({ isFree: true, ahead: 0 });
 export async function queuePlace(store: Pick<LedgerStore, "queuePlace">, record: WorkflowRecord): Promise<QueuePlace> {
   const entry = queueEntryOf(record);
   return entry === null ? free : store.queuePlace(record.tenant_id, record.workflow_id, entry);
+}
+
+/** Returns the other workflows in the queue of this one that came before it. */
+export async function queuedBefore(
+  store: Pick<LedgerStore, "queueMembers">,
+  record: WorkflowRecord,
+): Promise<readonly string[]> {
+  const entry = queueEntryOf(record);
+  if (entry === null) return [];
+  const isBefore = ({ since, workflow_id }: QueueMember): boolean =>
+    since < entry.since || (since === entry.since && workflow_id < record.workflow_id);
+  const members = await store.queueMembers(record.tenant_id, entry.line);
+  return members.filter(isBefore).map(({ workflow_id }) => workflow_id);
 }
 
 const listRef = moduleRef(0, "gateway", "list");

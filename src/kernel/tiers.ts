@@ -36,7 +36,7 @@ import type { Places } from "../tiers/t7-orchestration/places.ts";
 import { createOrchestrationTier } from "../tiers/t7-orchestration/tier.ts";
 import type { ReadOptions, Resolved } from "./options.ts";
 import { findEvent } from "./outside-events.ts";
-import { queuePlace } from "./queues.ts";
+import { queuedBefore, queuePlace } from "./queues.ts";
 import { findSharedKey } from "./shared-keys.ts";
 
 export function createSettings(resolved: Resolved, registry: Registry, halts: Pick<HaltRegistry, "of">): Settings {
@@ -73,11 +73,12 @@ interface ServiceParts {
   readonly timers: Services["timers"];
 }
 
-export function createServices(parts: ServiceParts): Omit<Services, "children"> {
+export function createServices(parts: ServiceParts): Omit<Services, "children" | "command"> {
   const { resolved, store, reading, timers } = parts;
   return {
     findEvent: (search) => findEvent({ store, now: resolved.clock.now }, search),
     queuePlace: (record) => queuePlace(store, record),
+    queuedBefore: (record) => queuedBefore(store, record),
     security: resolved.security,
     timers,
     ensureInitialized: createInitializer(resolved),

@@ -44,14 +44,17 @@ export interface LinePage {
   readonly limit: number;
 }
 
+/** A workflow in a line. */
+export type QueueMember = Pick<QueueEntry, "since"> & { readonly workflow_id: string };
+
 export const mostCounted = 1000;
 
 /** The index of queues, as a store keeps it. */
 export interface QueueIndex {
   /** Returns how a workflow stands that would wait in this line. */
   queuePlace(tenantId: Id, workflowId: string, entry: QueueEntry): Promise<QueuePlace>;
-  /** Returns the workflow that has a place in a line, or else the first that waits in it; null if none does. */
-  queueHolder(tenantId: Id, line: string): Promise<string | null>;
+  /** Returns those who have a place in a line, then those who wait in it, in their order: `mostCounted` at most. */
+  queueMembers(tenantId: Id, line: string): Promise<readonly QueueMember[]>;
   /** Returns the lines in which workflows of the tenant run or wait, with their numbers. */
   queueLines(tenantId: Id, page: LinePage): Promise<readonly LineCount[]>;
   /** Returns the number of workflows that wait for a place, over all tenants. */

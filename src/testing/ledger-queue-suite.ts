@@ -94,9 +94,13 @@ function addLineTests({ test, expect }: SuiteParts): void {
       { ...bx, running: 0, waiting: 1, oldest: 2, concurrency: 1 },
     ];
     expect(await counted()).toEqual(all);
-    expect(await store.queueHolder("acme", a.line)).toEqual(idOf(1));
-    expect(await store.queueHolder("acme", bx.line)).toEqual(idOf(5));
-    expect(await store.queueHolder("umbrella", bx.line)).toEqual(null);
+    const members = (await store.queueMembers("acme", a.line)).map(({ workflow_id, since }) => [workflow_id, since]);
+    expect(members).toEqual([
+      [idOf(1), 1],
+      [idOf(3), 5],
+      [idOf(2), 7],
+    ]);
+    expect(await store.queueMembers("umbrella", bx.line)).toEqual([]);
     expect(await counted({ limit: 1, after: a.line })).toEqual([all[1]]);
     expect(await counted({ name: "a" })).toEqual(all.slice(0, 2));
     expect(await counted({ name: "b", after: ax.line })).toEqual([all[2]]);

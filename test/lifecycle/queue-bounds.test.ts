@@ -60,7 +60,7 @@ describe("a queue with a bound on who waits", () => {
 
 describe("a singleton", () => {
   const vendor = "x";
-  const one = (singleton: "refuse" | "return_existing"): Queue => ({
+  const one = (singleton: NonNullable<Queue["singleton"]>): Queue => ({
     key: "{{input.vendor}}",
     concurrency: 1,
     singleton,
@@ -96,6 +96,30 @@ describe("a singleton", () => {
     expect(began).toEqual(["a", "b"]);
   });
 
+  it("is replaced by the newest request: the others end as cancelled, which name it, before it begins", async () => {
+    fresh();
+    await using t = await open(one("replace"));
+    const a = await order(t, "a", { vendor });
+    const [b, c] = await Promise.all(["b", "c"].map((of) => t.submit("Shop.Order", { of, vendor })));
+    await t.clock.settle();
+    const other = await order(t, "d", { vendor: "y" });
+    const [first, second, last] = [a, b, c] as [string, string, string];
+    for (const [id, by] of [
+      [first, second],
+      [second, last],
+    ] as const) {
+      expect(await t.kernel.workflow(id)).toMatchObject({ state: "cancelled", queue: { place: null } });
+      expect((await t.kernel.explain(id)).why.join("\n")).toContain(`cancelled: replaced by ${by}`);
+      expect((await t.kernel.replay(id)).identical).toBe(true);
+    }
+    expect([began, await placeOf(t, last), await placeOf(t, other)]).toEqual([["a", "c", "d"], "taken", "taken"]);
+    expect((await t.kernel.explain(last)).why.join("\n")).toContain(`${second} was cancelled to make way for it`);
+    for (const n of ["c", "d"]) await end(t, n);
+    expect((await t.kernel.workflow(last)).state).toBe("completed");
+    expect((await t.kernel.replay(last)).identical).toBe(true);
+    expect((await t.kernel.verify()).broken).toEqual([]);
+  });
+
   it("lets a child of it wait for its turn: a parent is answered with no workflow but its own child", async () => {
     fresh();
     const child = shop({ concurrency: 1, singleton: "return_existing" });
@@ -119,7 +143,7 @@ describe("a singleton", () => {
     expect([began, (await t.kernel.workflow(id)).state]).toEqual([["a", "b"], "completed"]);
   });
 
-  it.each([{ concurrency: 2 }, { concurrency: 1, maxWaiting: 2 }])("is none with %j", (queue) => {
+  it.each([{ concurrency: 2 }, { concurrency: 1, maxWaiting: 0 }])("is none with %j", (queue) => {
     expect(() => shop({ ...queue, singleton: "refuse" })).toThrowError(/singleton/);
   });
 });

@@ -97,6 +97,8 @@ export interface WorkHeld {
 /** A workflow that waits in its queue, and how many waited before it then: at most 1000 are counted. */
 export interface WorkflowQueued {
   readonly ahead: number;
+  /** The workflows that were cancelled to make way for it (a singleton); absent if none was. */
+  readonly replaces?: readonly string[];
 }
 
 export const workflowEvents = {

@@ -15,8 +15,8 @@ export function queueEntryOf({ intent: { queue }, ...record }: WorkflowRecord): 
 
 /**
  * Returns the entry that the index holds of a workflow. One that waits and that a person or a halt holds back leaves
- * its line, so that it keeps nobody waiting; it comes back to where it was. Where the length of the line is bounded, a
- * workflow is in it from its first row on.
+ * its line, so that it keeps nobody waiting; it comes back to where it was. Where the length of the line is bounded, or
+ * a request replaces those before it, a workflow is in the line from its first row on.
  */
 export function indexedEntryOf(record: WorkflowRecord, begins: boolean): QueueEntry | null {
   const { place, paused, held } = record;
@@ -27,4 +27,4 @@ export function indexedEntryOf(record: WorkflowRecord, begins: boolean): QueueEn
 }
 
 const joinsAtOnce = ({ intent: { queue }, state, start_at }: WorkflowRecord): boolean =>
-  queue?.max_waiting !== undefined && state === "accepted" && start_at === null;
+  (queue?.max_waiting !== undefined || queue?.singleton === "replace") && state === "accepted" && start_at === null;

@@ -30,8 +30,9 @@ export const queueStatements = (insert: Insert) =>
         since = excluded.since, concurrency = excluded.concurrency`,
     ),
     deleteQueueEntries: "DELETE FROM queue_entries WHERE workflow_id = ANY($1)",
-    lineHolder:
-      "SELECT workflow_id FROM queue_entries WHERE line = $1 ORDER BY place, rank, since, workflow_id LIMIT 1",
+    lineMembers: `
+      SELECT workflow_id, since FROM queue_entries WHERE line = $1
+      ORDER BY place, rank, since, workflow_id LIMIT $2`,
     countLines: `
       SELECT line, count(*) FILTER (WHERE place = 'taken') AS running,
         count(*) FILTER (WHERE place = 'waiting') AS waiting, min(since) FILTER (WHERE place = 'waiting') AS oldest,

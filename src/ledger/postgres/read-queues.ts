@@ -1,6 +1,6 @@
 /** Reads the queues: lines, a place in one, and the workflows that may take a place. */
 import type { LedgerStore } from "../../ports/ledger-store.ts";
-import { mostCounted } from "../../ports/queue-index.ts";
+import { mostCounted, type QueueMember } from "../../ports/queue-index.ts";
 import { type Columns, idText } from "../tables/columns.ts";
 import {
   firstOf,
@@ -40,14 +40,14 @@ export async function findQueued(on: Runner, limit: number): Promise<readonly st
 
 export function createQueueReads({
   read,
-}: Run): Pick<LedgerStore, "queuePlace" | "queueHolder" | "queueLines" | "countQueued"> {
+}: Run): Pick<LedgerStore, "queuePlace" | "queueMembers" | "queueLines" | "countQueued"> {
   return {
     countQueued: () =>
       read("countQueued", async (on) => (await firstRow(on, statement("countQueued")))?.["n"] as number),
-    queueHolder: (tenantId, line) =>
-      read("queueHolder", async (on) => {
-        const row = await firstRow(on, statement("lineHolder", lineText(idText(tenantId), line)));
-        return (row?.["workflow_id"] as string | undefined) ?? null;
+    queueMembers: (tenantId, line) =>
+      read("queueMembers", async (on) => {
+        const asked = statement("lineMembers", lineText(idText(tenantId), line), mostCounted);
+        return (await rowsOf(on, asked)) as unknown as readonly QueueMember[];
       }),
     queueLines: (tenantId, page) =>
       read("queueLines", async (on) => {

@@ -1,6 +1,6 @@
 /** Reads the queues: a line, a place in it, and the workflows that may take a place. */
 import type { LedgerStore } from "../../ports/ledger-store.ts";
-import { mostCounted } from "../../ports/queue-index.ts";
+import { mostCounted, type QueueMember } from "../../ports/queue-index.ts";
 import { idText } from "../tables/columns.ts";
 import {
   firstOf,
@@ -31,13 +31,13 @@ export function findQueued(connection: Connection, limit: number): readonly stri
 
 export function createQueueReads(
   run: Run,
-): Pick<LedgerStore, "queuePlace" | "queueHolder" | "queueLines" | "countQueued"> {
+): Pick<LedgerStore, "queuePlace" | "queueMembers" | "queueLines" | "countQueued"> {
   return {
     countQueued: () => run("countQueued", ({ statements }) => statements.countQueued.get()?.["n"] as number),
-    queueHolder: (tenantId, line) =>
-      run("queueHolder", ({ statements }) => {
-        const row = statements.lineHolder.get(lineText(idText(tenantId), line));
-        return (row?.["workflow_id"] as string | undefined) ?? null;
+    queueMembers: (tenantId, line) =>
+      run("queueMembers", ({ statements }) => {
+        const rows = statements.lineMembers.all(lineText(idText(tenantId), line), mostCounted);
+        return rows.map((row) => ({ ...row }) as unknown as QueueMember);
       }),
     queueLines: (tenantId, page) =>
       run("queueLines", ({ statements }) => {

@@ -114,7 +114,8 @@ const texts = {
       since = excluded.since, concurrency = excluded.concurrency`,
   isAnyQueued: "SELECT EXISTS (SELECT 1 FROM queue_entries WHERE place = 'waiting') AS found",
   countQueued: "SELECT count(*) AS n FROM queue_entries WHERE place = 'waiting'",
-  lineHolder: "SELECT workflow_id FROM queue_entries WHERE line = ? ORDER BY place, rank, since, workflow_id LIMIT 1",
+  lineMembers: `
+    SELECT workflow_id, since FROM queue_entries WHERE line = ? ORDER BY place, rank, since, workflow_id LIMIT ?`,
   countLines: `
     SELECT line, count(*) FILTER (WHERE place = 'taken') AS running,
       count(*) FILTER (WHERE place = 'waiting') AS waiting, min(since) FILTER (WHERE place = 'waiting') AS oldest,

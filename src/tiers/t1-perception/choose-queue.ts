@@ -28,7 +28,7 @@ export function chooseQueue(asked: Asked): QueueTicket | undefined {
 /** Returns the queue of the capability. A request may give its priority there, and no other limit than its author's. */
 function queueOf({ capability: { intentType, queue }, inputs, wanted = {} }: Asked): QueueTicket {
   const { name = intentType, key: template = "", concurrency = 1, priority = 0, singleton } = queue ?? {};
-  const maxWaiting = singleton === undefined ? queue?.maxWaiting : 0;
+  const maxWaiting = singleton === undefined || singleton === "replace" ? queue?.maxWaiting : 0;
   const { priority: own = priority, ...others } = wanted;
   const named = Object.keys(others);
   if (named.length > 0)

@@ -37,7 +37,7 @@ export interface ExecutorOptions {
   readonly writer: LedgerWriter;
   readonly runtime: Runtime;
   readonly settings: Settings;
-  readonly services: Omit<Services, "children">;
+  readonly services: Omit<Services, "children" | "command">;
   /** Reads the committed record of a workflow. */
   readonly readRecord: (workflowId: string) => Promise<WorkflowRecord>;
   readonly lifecycles: LifecycleHost;
@@ -74,16 +74,13 @@ export class Executor {
     this.#options = options;
     const { runtime, settings, services, store, writer, registration, halts } = options;
     this.#resting = new RestingLogs(runtime.limits.maxRestingEvents);
-    this.#children = new Children({
-      store,
-      runtime,
-      read: options.readRecord,
-      command: (workflowId, make) => outside(() => this.command(workflowId, null, make)),
-    });
+    const command: Services["command"] = (workflowId, given) =>
+      outside(() => this.command(workflowId, null, (re) => ({ type: "commanded", command: given, re })));
+    this.#children = new Children({ store, runtime, read: options.readRecord, command });
     this.#host = {
       runtime,
       settings,
-      services: { ...services, children: this.#children },
+      services: { ...services, command, children: this.#children },
       isStopping: () => this.#isStopping,
       onOver: (mailbox) => this.#tellOver(mailbox),
       onRest: (mailbox) => this.#rest(mailbox),

@@ -105,8 +105,9 @@ const lines: EventReaders<string> = {
   WORKFLOW_PAUSED: ({ reason, principal: { type, id } }) =>
     `${type} ${id} paused the workflow: ${reason}; nothing begins until it is resumed`,
   WORKFLOW_UNPAUSED: ({ reason, principal: { type, id } }) => `${type} ${id} resumed the workflow: ${reason}`,
-  WORKFLOW_QUEUED: ({ ahead }) =>
-    `no place was free in its queue, in which ${ahead} waited before it: nothing began until it had one`,
+  WORKFLOW_QUEUED: ({ ahead, replaces = [] }) =>
+    `no place was free in its queue, in which ${ahead} waited before it: nothing began until it had one` +
+    (replaces.length === 0 ? "" : `; ${listed(replaces)} was cancelled to make way for it`),
   WORKFLOW_ADMITTED: ({ waited_ms }) =>
     `it took a place in its queue${waited_ms === 0 ? " at once" : `, after it had waited ${waited_ms / 1000} s`}`,
   WORK_HELD: ({ halt_ids }, { step_id }) =>

@@ -22,6 +22,7 @@ import { type Answered, answered, failed } from "../decide/run/input.ts";
 import type { HostQuestion, HostQuestions, Question, TierQuestion, TypedQuestion } from "../decide/run/intention.ts";
 import { operatorContext } from "../decide/run/operator-context.ts";
 import { oodaRef, stepOf } from "../decide/run/run.ts";
+import { replaceOthers } from "./replace-others.ts";
 import { screenOutput } from "./screen-output.ts";
 import { type Asking, callHost } from "./services.ts";
 
@@ -127,6 +128,7 @@ const hostAnswers: HostAnswers = {
   find_child: ({ step_id }, at) => at.services.children.find(at, step_id),
   child_end: ({ child }, { services }) => services.children.endOf(child),
   queue_place: (_of, { run, services }) => services.queuePlace(run.log.record),
+  replace_others: (_of, at) => replaceOthers(at),
   has_no_parent: (_of, { run, services }) =>
     run.log.record.parent === null ? false : services.children.hasNoParent(run.log.record.parent),
 };

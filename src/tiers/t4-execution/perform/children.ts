@@ -20,7 +20,7 @@ import { askTier } from "../../../engine/actors/ask-tier.ts";
 import type { Runtime } from "../../../engine/actors/runtime.ts";
 import type { LedgerStore } from "../../../ports/ledger-store.ts";
 import { stepsToUndo } from "../decide/plan/compensate.ts";
-import type { Command, Input } from "../decide/run/input.ts";
+import type { Command } from "../decide/run/input.ts";
 import type { HostQuestions, IntentionOf, OrderedChildren } from "../decide/run/intention.ts";
 import { oodaRef, stepOf } from "../decide/run/run.ts";
 import type { Asking } from "./services.ts";
@@ -31,7 +31,7 @@ export interface ChildrenParts {
   /** Reads the record of a workflow as it is committed. */
   readonly read: (workflowId: string) => Promise<WorkflowRecord>;
   /** Hands a workflow a command, in whichever process it is driven. */
-  readonly command: (workflowId: string, make: (re: number) => Input) => Promise<unknown>;
+  readonly command: (workflowId: string, command: Command) => Promise<unknown>;
 }
 
 type Begun = HostQuestions["begin_child"]["answer"];
@@ -92,11 +92,9 @@ export class Children {
   order({ run }: Pick<Asking, "run">, { child, kind, reason, principal, undo }: IntentionOf<"order_child">): void {
     const command: Command = { kind, reason, principal, undo, auth: run.log.record.auth };
     this.#attempt(child, async () => {
-      await this.#parts
-        .command(child, (re) => ({ type: "commanded", command, re }))
-        .catch((thrown: unknown) => {
-          if (!isConflict(thrown)) throw thrown;
-        });
+      await this.#parts.command(child, command).catch((thrown: unknown) => {
+        if (!isConflict(thrown)) throw thrown;
+      });
       const record = await this.#parts.read(child);
       if (isTerminal(record.state)) await this.#handOver(record);
     });
@@ -109,13 +107,13 @@ export class Children {
     const { sequence, step_id, reason } = fork;
     const by = { fork: workflow_id, sequence, step_id, reason, principal: intent.actor };
     const command: Command = { kind: "forked", by };
-    await untilAnswered(at, () => this.#parts.command(fork.workflow_id, (re) => ({ type: "commanded", command, re })));
+    await untilAnswered(at, () => this.#parts.command(fork.workflow_id, command));
   }
 
   /** Has a child that has ended roll back; resolves once it has committed the order. @throws what refuses it. */
   async rollBack(at: Asking, { child, reason, principal }: HostQuestions["roll_back_child"]["of"]): Promise<void> {
     const command: Command = { kind: "rollback", reason, principal, auth: at.run.log.record.auth };
-    await untilAnswered(at, () => this.#parts.command(child, (re) => ({ type: "commanded", command, re })));
+    await untilAnswered(at, () => this.#parts.command(child, command));
   }
 
   /** Gives an order to children, and to those that steps are beginning. @throws what refuses it, but for an end. */
@@ -126,11 +124,9 @@ export class Children {
     const command: Command = { kind, reason, principal, auth: at.run.log.record.auth };
     await Promise.all(
       children.map((child) =>
-        this.#parts
-          .command(child, (re) => ({ type: "commanded", command, re }))
-          .catch((thrown: unknown) => {
-            if (!isConflict(thrown)) throw thrown;
-          }),
+        this.#parts.command(child, command).catch((thrown: unknown) => {
+          if (!isConflict(thrown)) throw thrown;
+        }),
       ),
     );
     return { children, steps };
@@ -144,7 +140,7 @@ export class Children {
     const head = await this.#parts.store.head(workflow_id);
     if (head === null || isTerminal(head.state)) return;
     const command: Command = { kind: "child_ended", step_id, ...ended };
-    await this.#parts.command(workflow_id, (re) => ({ type: "commanded", command, re }));
+    await this.#parts.command(workflow_id, command);
   }
 
   #attempt(child: string, work: () => Promise<void>): void {
@@ -174,7 +170,7 @@ export class Children {
       auth,
     };
     try {
-      await untilAnswered(at, () => this.#parts.command(workflow_id, (re) => ({ type: "commanded", command, re })));
+      await untilAnswered(at, () => this.#parts.command(workflow_id, command));
       return true;
     } catch (thrown) {
       if (isConflict(thrown)) return false;
@@ -186,11 +182,12 @@ export class Children {
 const keyOf = ({ run }: Pick<Asking, "run">, step_id: string): string =>
   childKey({ workflow_id: run.log.identity.workflow_id, step_id }, stepOf(run, step_id).run);
 
-const isConflict = (thrown: unknown): boolean =>
+/** Returns whether a workflow refuses a command because it has ended, or is ending. */
+export const isConflict = (thrown: unknown): boolean =>
   thrown instanceof KernelErrorException && thrown.error.code === "T4_WORKFLOW_CONFLICT";
 
 /** Tries again what another attempt may answer, for as long as the workflow goes on here. */
-async function untilAnswered<T>({ runtime, services, signal }: Asking, work: () => Promise<T>): Promise<T> {
+export async function untilAnswered<T>({ runtime, services, signal }: Asking, work: () => Promise<T>): Promise<T> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, runtime.limits.foldAgainMs)) {
     try {
       return await work();
@@ -200,7 +197,7 @@ async function untilAnswered<T>({ runtime, services, signal }: Asking, work: () 
     }
     await services.timers.until(runtime.clock.now() + pauseMs, signal);
     if (signal.aborted)
-      raise(kernelError("T4_WORKFLOW_CONFLICT", "the workflow ended before its child began", childRef));
+      raise(kernelError("T4_WORKFLOW_CONFLICT", "the workflow ended before it was answered", childRef));
   }
 }
 

@@ -16,7 +16,7 @@ import { openTurns } from "../../../contract/turn.ts";
 import type { LedgerStore } from "../../../ports/ledger-store.ts";
 import { oodaRef } from "../decide/run/run.ts";
 
-export type SubmissionStore = Pick<LedgerStore, "findKey" | "read" | "queueHolder">;
+export type SubmissionStore = Pick<LedgerStore, "findKey" | "read" | "queueMembers">;
 
 type Accepted = Omit<SubmitResponse, "stream" | "status">;
 
@@ -61,8 +61,8 @@ export async function recallSingleton(
   { queue }: Pick<Intent, "queue">,
 ): Promise<SubmitResponse | null> {
   if (queue?.singleton !== "return_existing") return null;
-  const holder = await store.queueHolder(tenantId, lineOf(queue));
-  const [received] = holder === null ? [] : openTurns(await store.read(holder, 0, 1));
+  const [holder] = await store.queueMembers(tenantId, lineOf(queue));
+  const [received] = holder === undefined ? [] : openTurns(await store.read(holder.workflow_id, 0, 1));
   if (received === undefined) return null;
   const { intent, plan_id } = payloadOf(received, "INTENT_RECEIVED");
   const { workflow_id, correlation_id } = received;

@@ -7,6 +7,7 @@ import type { Runtime } from "../../../engine/actors/runtime.ts";
 import type { Timers } from "../../../engine/actors/timers.ts";
 import { callWithin } from "../../../engine/actors/within.ts";
 import type { Security } from "../../../ports/perception.ts";
+import type { Command } from "../decide/run/input.ts";
 import type { FoundEvent, HostQuestions, QueuePlace, SharedKey } from "../decide/run/intention.ts";
 import { oodaRef, type Run } from "../decide/run/run.ts";
 import type { Children } from "./children.ts";
@@ -36,6 +37,10 @@ export interface Services {
   readonly findEvent: (question: EventSearch) => Promise<FoundEvent>;
   /** Returns how a workflow stands in its queue. */
   readonly queuePlace: (record: WorkflowRecord) => Promise<QueuePlace>;
+  /** Returns the other workflows that are in the queue of this one and came before it. */
+  readonly queuedBefore: (record: WorkflowRecord) => Promise<readonly string[]>;
+  /** Gives a workflow a command, in whichever process it is driven. @throws KernelErrorException its refusal. */
+  readonly command: (workflowId: string, command: Command) => Promise<unknown>;
   /** The connections between children and their parents. */
   readonly children: Children;
   /** Returns the newest draft that a step made in the workflow whose work is done again. */

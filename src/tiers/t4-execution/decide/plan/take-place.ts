@@ -4,7 +4,8 @@
  * 1.  A place is on disk before anything else is decided: a row that finds none free is refused, and nothing was asked
  *     or called for it.
  * 2.  What waits is woken when its turn has come, and asks again.
- * 3.  A workflow that undoes what it did needs no place: it began in one.
+ * 3.  One that replaces others cancels those that came before it, before it waits for their end.
+ * 4.  A workflow that undoes what it did needs no place: it began in one.
  */
 import { draft } from "../../../../contract/event.ts";
 import { toHost } from "../run/intention.ts";
@@ -25,8 +26,10 @@ export function takePlace(run: Run): boolean {
 
 function askForPlace(run: Run): void {
   const { isFree, ahead } = ask(run, "place", toHost("queue_place", {}));
-  const { place, queued_at } = run.log.record;
+  const { place, queued_at, intent } = run.log.record;
   const waited_ms = queued_at === null ? 0 : run.now - Date.parse(queued_at);
-  if (isFree) run.log.note(draft("WORKFLOW_ADMITTED", { waited_ms }));
-  else if (place === null) run.log.note(draft("WORKFLOW_QUEUED", { ahead }));
+  if (isFree) return run.log.note(draft("WORKFLOW_ADMITTED", { waited_ms }));
+  if (place !== null) return;
+  const replaces = intent.queue?.singleton === "replace" ? ask(run, "replace", toHost("replace_others", {})) : [];
+  run.log.note(draft("WORKFLOW_QUEUED", { ahead, ...(replaces.length > 0 && { replaces }) }));
 }

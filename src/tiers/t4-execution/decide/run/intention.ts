@@ -137,6 +137,11 @@ export interface HostQuestions {
   };
   /** Whether a place is free in the workflow's queue, and how many wait before it. */
   readonly queue_place: { readonly of: object; readonly answer: QueuePlace };
+  /**
+   * The cancellation of the workflows that came before this one in its queue. The answer comes once each has committed
+   * the order; it names them, without those that were ending already.
+   */
+  readonly replace_others: { readonly of: object; readonly answer: readonly string[] };
   /** The child that a step has started, or null; the question starts none. */
   readonly find_child: {
     readonly of: { readonly step_id: string };

@@ -1,0 +1,26 @@
+/**
+ * Cancels the workflows that came before one in its queue, which replaces them.
+ *
+ * 1.  To cancel one again changes nothing; one that has ended, or is ending, is left as it is.
+ */
+import type { Command } from "../decide/run/input.ts";
+import { isConflict, untilAnswered } from "./children.ts";
+import type { Asking } from "./services.ts";
+
+/** Returns the workflows that took the order. @throws KernelErrorException what else refuses it. */
+export async function replaceOthers(at: Asking): Promise<readonly string[]> {
+  const { record } = at.run.log;
+  const { auth, intent, workflow_id } = record;
+  const command: Command = { kind: "cancel", reason: `replaced by ${workflow_id}`, principal: intent.actor, auth };
+  const cancel = async (other: string): Promise<readonly string[]> => {
+    try {
+      await untilAnswered(at, () => at.services.command(other, command));
+      return [other];
+    } catch (thrown) {
+      if (isConflict(thrown)) return [];
+      throw thrown;
+    }
+  };
+  const others = await at.services.queuedBefore(record);
+  return (await Promise.all(others.map(cancel))).flat();
+}
