@@ -13,6 +13,19 @@ const Concurrency = z.int().min(1).max(100_000);
 const Priority = z.int().min(-1_000_000).max(1_000_000);
 const MaxWaiting = z.int().min(0).max(10_000);
 
+const RateLimit = z.int().min(1).max(1000);
+const maxPerMs = 31 * 86_400_000;
+const PerMs = z.int().min(1).max(maxPerMs);
+
+/** A bound on how many workflows of a queue and key begin within a time. */
+export const QueueRate = z.strictObject({
+  /** The number of workflows that take places within the time, at most. */
+  limit: RateLimit,
+  /** The length of the time in milliseconds: of any such span, wherever it begins. */
+  per_ms: PerMs,
+});
+export type QueueRate = z.infer<typeof QueueRate>;
+
 const hole = /\{\{\s*input((?:\.[A-Za-z0-9_-]+)+)\s*\}\}/g;
 
 /**
@@ -34,6 +47,8 @@ export const QueuePolicy = z
     }).default(""),
     /** The number of workflows that have begun and not ended, at most. */
     concurrency: Concurrency,
+    /** The number of workflows that begin within `perMs` milliseconds, at most; without it any number may. */
+    rate: z.strictObject({ limit: RateLimit, perMs: PerMs }).optional(),
     /** Those of a higher priority go first; among equals, those who came first. */
     priority: Priority.default(0),
     /** The number of workflows that may wait for a place: a request beyond it is refused (`T7_QUEUE_FULL`). */
@@ -59,6 +74,8 @@ export const QueueRequest = z.strictObject({
   key: QueueKey.optional(),
   /** The number of workflows that have begun and not ended, at most. */
   concurrency: Concurrency.optional(),
+  /** The bound on how many workflows begin within a time; without it any number may. */
+  rate: QueueRate.optional(),
   /** Those of a higher priority go first; among equals, those who came first. */
   priority: Priority.optional(),
   /** The number of workflows that may wait for a place: the request is refused (`T7_QUEUE_FULL`) beyond it. */
@@ -74,6 +91,8 @@ export const QueueTicket = z.object({
   key: z.string(),
   /** The number of workflows of this name and key that have begun and not ended, at most. */
   concurrency: z.int(),
+  /** The bound on how many workflows of this name and key begin within a time; absent if any number may. */
+  rate: QueueRate.optional(),
   /** Those of a higher priority go first. */
   priority: z.int(),
   /** The number of workflows that may wait for a place; absent if any number may. */

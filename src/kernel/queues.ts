@@ -15,9 +15,12 @@ import { tenantFor } from "./tenant-of-read.ts";
 const free: QueuePlace = Object.freeze({ isFree: true, ahead: 0 });
 
 /** Returns whether a workflow may take a place in its queue now, and how many wait before it. */
-export async function queuePlace(store: Pick<LedgerStore, "queuePlace">, record: WorkflowRecord): Promise<QueuePlace> {
+export async function queuePlace(
+  { store, now }: { readonly store: Pick<LedgerStore, "queuePlace">; readonly now: () => number },
+  record: WorkflowRecord,
+): Promise<QueuePlace> {
   const entry = queueEntryOf(record);
-  return entry === null ? free : store.queuePlace(record.tenant_id, record.workflow_id, entry);
+  return entry === null ? free : store.queuePlace(record.tenant_id, record.workflow_id, entry, now());
 }
 
 /** Returns the other workflows in the queue of this one that came before it. */

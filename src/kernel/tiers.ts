@@ -77,7 +77,7 @@ export function createServices(parts: ServiceParts): Omit<Services, "children" |
   const { resolved, store, reading, timers } = parts;
   return {
     findEvent: (search) => findEvent({ store, now: resolved.clock.now }, search),
-    queuePlace: (record) => queuePlace(store, record),
+    queuePlace: (record) => queuePlace({ store, now: resolved.clock.now }, record),
     queuedBefore: (record) => queuedBefore(store, record),
     security: resolved.security,
     timers,

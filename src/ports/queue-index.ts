@@ -4,7 +4,10 @@
  *
  * 1.  A place is taken only while one is free for the workflow: the entry that would take another one is refused.
  * 2.  A line whose length is bounded holds a workflow from its first row on, so that requests see one another.
+ * 3.  Where a rate bounds a line, the instants at which places were taken are kept for as long as they count.
  */
+import type { QueueRate } from "../contract/queue.ts";
+
 type Id = string | number;
 
 /** The entry of a workflow in its line. Those of a higher priority come first, then those of an earlier `since`. */
@@ -16,6 +19,8 @@ export interface QueueEntry {
   /** Epoch ms. */
   readonly since: number;
   readonly concurrency: number;
+  /** The bound on how many places are taken within a time; absent if any number may be. */
+  readonly rate?: QueueRate;
   /** The number that may wait: the append that creates the workflow is refused (`full`) if it were one more. */
   readonly maxWaiting?: number;
   /** The place is taken by this append, which is refused (`full`) if its writer holds a lease and none is free. */
@@ -51,8 +56,10 @@ export const mostCounted = 1000;
 
 /** The index of queues, as a store keeps it. */
 export interface QueueIndex {
-  /** Returns how a workflow stands that would wait in this line. */
-  queuePlace(tenantId: Id, workflowId: string, entry: QueueEntry): Promise<QueuePlace>;
+  /** Returns how a workflow stands now that would wait in this line. */
+  queuePlace(tenantId: Id, workflowId: string, entry: QueueEntry, now: number): Promise<QueuePlace>;
+  /** Returns the next instant at which a rate lets one begin who waits now; epoch ms, null if there is none. */
+  nextAdmission(now: number): Promise<number | null>;
   /** Returns those who have a place in a line, then those who wait in it, in their order: `mostCounted` at most. */
   queueMembers(tenantId: Id, line: string): Promise<readonly QueueMember[]>;
   /** Returns the lines in which workflows of the tenant run or wait, with their numbers. */

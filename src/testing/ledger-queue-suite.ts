@@ -32,6 +32,7 @@ const idOf = (n: number): string => testStream(n).id;
 
 export function addQueueTests(parts: SuiteParts): void {
   addPlaceTests(parts);
+  addRateTests(parts);
   addLineTests(parts);
 }
 
@@ -49,10 +50,10 @@ function addPlaceTests({ test, expect }: SuiteParts): void {
       return { told: receipts.map((one) => (one.ok ? "ok" : one.reason)), after: entries.map(({ after }) => after) };
     };
     await store.heartbeat(me, 0, ttlMs);
-    expect(await store.queuePlace("acme", a.id, waiting(1))).toEqual({ isFree: true, ahead: 0 });
-    expect(await store.queuePlace("acme", c.id, waiting(3))).toEqual({ isFree: false, ahead: 2 });
-    expect(await store.queuePlace("acme", c.id, waiting(3, { priority: 1 }))).toEqual({ isFree: true, ahead: 0 });
-    expect(await store.queuePlace("umbrella", c.id, waiting(3))).toEqual({ isFree: true, ahead: 0 });
+    expect(await store.queuePlace("acme", a.id, waiting(1), 0)).toEqual({ isFree: true, ahead: 0 });
+    expect(await store.queuePlace("acme", c.id, waiting(3), 0)).toEqual({ isFree: false, ahead: 2 });
+    expect(await store.queuePlace("acme", c.id, waiting(3, { priority: 1 }), 0)).toEqual({ isFree: true, ahead: 0 });
+    expect(await store.queuePlace("umbrella", c.id, waiting(3), 0)).toEqual({ isFree: true, ahead: 0 });
     // The third is not before those ahead of it; the places of the first two are kept for them.
     expect((await take([c, taking(3)])).told).toEqual(["full"]);
     const first = await take([a, taking(1)], [b, taking(2)], [c, taking(3)]);
@@ -60,6 +61,38 @@ function addPlaceTests({ test, expect }: SuiteParts): void {
     expect((await take([d, taking(4, { line: "other" })])).told).toEqual(["ok"]);
     // The end of one and the start of the next share a batch.
     expect((await take([first.after[0] as TestStream, null], [c, taking(3)])).told).toEqual(["ok", "ok"]);
+  });
+}
+
+function addRateTests({ test, expect }: SuiteParts): void {
+  test("no more places are taken within a time than a rate allows, also of one batch", async (store) => {
+    await store.heartbeat(me, 0, ttlMs);
+    const rate = { limit: 2, per_ms: 100 };
+    const [a, b, c, d] = (await putAll(store, {
+      1: waiting(1, { rate, concurrency: 9 }),
+      2: waiting(2, { rate, concurrency: 9 }),
+      3: waiting(3, { rate, concurrency: 9 }),
+      4: waiting(4, { rate, concurrency: 9 }),
+    })) as never as [TestStream, TestStream, TestStream, TestStream];
+    const take = async (now: number, ...all: readonly (readonly [TestStream, number])[]) => {
+      const entries = all.map(([stream, since]) => {
+        const indexes = { queue: taking(since, { rate, concurrency: 9 }) };
+        return { ...nextTurn(stream, { claim: me, indexes }).entry, now };
+      });
+      return (await store.append(entries)).map((one) => (one.ok ? "ok" : one.reason));
+    };
+    expect(await take(10, [a, 1])).toEqual(["ok"]);
+    expect(await take(50, [b, 2], [c, 3])).toEqual(["ok", "full"]);
+    expect(await store.nextAdmission(50)).toEqual(110);
+    expect(await take(109, [c, 3])).toEqual(["full"]);
+    expect((await store.takeUp("queued", me, 109, 9)).length).toEqual(0);
+    const queued = waiting(3, { rate, concurrency: 9 });
+    expect(await store.queuePlace("acme", c.id, queued, 109)).toEqual({ isFree: false, ahead: 0 });
+    expect(await store.queuePlace("acme", c.id, queued, 110)).toEqual({ isFree: true, ahead: 0 });
+    expect(await take(110, [c, 3], [d, 4])).toEqual(["ok", "full"]);
+    expect(await store.nextAdmission(110)).toEqual(150);
+    expect(await store.nextAdmission(150)).toEqual(null);
+    expect(await take(150, [d, 4])).toEqual(["ok"]);
   });
 
   test("no more wait in a line than may, also of one batch; one that may begin at once is let in", async (store) => {

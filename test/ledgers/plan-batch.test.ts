@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { noCharge } from "../../src/contract/budget.ts";
 import { planBatch, type Standing, workflowColumns } from "../../src/ledger/tables/plan-batch.ts";
+import { emptyLine } from "../../src/ledger/tables/queue-lines.ts";
 import type { Append } from "../../src/ports/ledger-store.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 
@@ -10,7 +11,7 @@ const nothing: Standing = {
   headOf: () => undefined,
   holderOf: () => undefined,
   haltsAt: () => 0,
-  lineOf: () => ({ taken: [], waiting: [] }),
+  lineOf: () => emptyLine,
   totalOf: () => noCharge,
 };
 

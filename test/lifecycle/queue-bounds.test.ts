@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineCapability } from "../../src/index.ts";
-import { createTestKernel, testCaller } from "../../src/testing/index.ts";
+import { createTestKernel, createVirtualClock, memoryLedger, testCaller } from "../../src/testing/index.ts";
 import { refusalOf } from "../fixtures.ts";
 import { began, calls, end, fresh, open, order, pay, placeOf, type Queue, shop } from "./queue-shop.ts";
 
@@ -55,6 +55,43 @@ describe("a queue with a bound on who waits", () => {
     await order(t, "b", { more });
     await end(t, "b");
     expect(began).toEqual(["a", "b"]);
+  });
+});
+
+describe("a queue with a rate", () => {
+  it("lets no more begin within any time than it says, also after the process that took places is gone", async () => {
+    fresh();
+    const [ledger, clock] = [memoryLedger(), createVirtualClock()];
+    const queue: Queue = { concurrency: 9, rate: { limit: 2, perMs: 1000 } };
+    const parts = { capabilities: [shop(queue)], defaultPolicies: false, ledger, clock } as const;
+    const ids: string[] = [];
+    {
+      await using t = await createTestKernel(parts);
+      for (const n of ["a", "b", "c", "d", "e"]) {
+        ids.push(await order(t, n));
+        await clock.advance(100);
+      }
+      for (const n of ["a", "b"]) await end(t, n);
+      expect(began).toEqual(["a", "b"]);
+    }
+    await using t = await createTestKernel(parts);
+    await clock.advance(499);
+    expect(began).toEqual(["a", "b"]);
+    await clock.advance(1);
+    expect(began).toEqual(["a", "b", "c"]);
+    await clock.advance(100);
+    expect(began).toEqual(["a", "b", "c", "d"]);
+    await clock.advance(899);
+    expect(began).toHaveLength(4);
+    await clock.advance(1);
+    expect(began).toHaveLength(5);
+    for (const n of ["c", "d", "e"]) await end(t, n);
+    expect(await t.kernel.workflow(ids[4] as string)).toMatchObject({
+      state: "completed",
+      queue: { rate: { limit: 2, per_ms: 1000 } },
+    });
+    expect((await t.kernel.replay(ids[4] as string)).identical).toBe(true);
+    expect((await t.kernel.verify()).broken).toEqual([]);
   });
 });
 

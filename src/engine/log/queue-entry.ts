@@ -7,10 +7,10 @@ import type { QueueEntry } from "../../ports/queue-index.ts";
 export function queueEntryOf({ intent: { queue }, ...record }: WorkflowRecord): QueueEntry | null {
   if (queue === undefined) return null;
   const { place, run_began_at, start_at } = record;
-  const { priority, concurrency, max_waiting: maxWaiting } = queue;
+  const { priority, concurrency, rate, max_waiting: maxWaiting } = queue;
   const since = Math.max(Date.parse(run_began_at), start_at === null ? 0 : Date.parse(start_at));
   const entry: QueueEntry = { line: lineOf(queue), place: place ?? "waiting", priority, since, concurrency };
-  return maxWaiting === undefined ? entry : { ...entry, maxWaiting };
+  return { ...entry, ...(rate !== undefined && { rate }), ...(maxWaiting !== undefined && { maxWaiting }) };
 }
 
 /**

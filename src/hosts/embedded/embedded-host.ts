@@ -61,9 +61,17 @@ export class EmbeddedHost implements Host {
         seen = this.#looks;
         await this.#takeUp("queued");
       }
+      this.#armQueues(await this.#work.store.nextAdmission(this.#work.clock.now()));
     } finally {
       this.#looks = 0;
     }
+  }
+
+  /** Arms the look at the queues for the instant at which the rate of one lets the next workflow begin. */
+  #armQueues(at: number | null): void {
+    if (this.#stopped) return;
+    const look = this.#attempt(() => this.#serveQueues(), "queues could not be served");
+    this.#work.alarm("queues", at, look, false);
   }
 
   /** Keeps the due time of a parked workflow, and folds a failed one again. */

@@ -70,7 +70,7 @@ export class RestateHost implements Host {
 
   stop(): void {
     this.#stopped = true;
-    this.#work.alarm("sweep", null, () => undefined);
+    for (const alarm of ["sweep", "queues"]) this.#work.alarm(alarm, null, () => undefined);
     this.#server?.stop();
   }
 
@@ -101,7 +101,8 @@ export class RestateHost implements Host {
   async #sweep(): Promise<void> {
     if (this.#pauseMs !== null) this.#pauseMs = Math.min(2 * this.#pauseMs, this.#options.sweepMs);
     this.#armSweep(this.#pauseMs ?? this.#options.sweepMs);
-    for (const kind of ["abandoned", "due", "freed", "queued"] as const) await this.#post(kind);
+    for (const kind of ["abandoned", "due", "freed"] as const) await this.#post(kind);
+    this.#serveQueues();
   }
 
   async #post(kind: TakeUpKind): Promise<void> {
@@ -112,7 +113,11 @@ export class RestateHost implements Host {
   /** Asks for a drive of each workflow whose turn has come in a queue. */
   #serveQueues(): void {
     const failed = (error: unknown): void => this.#work.logger.error({ error }, "queues could not be served");
-    this.#post("queued").catch(failed);
+    const arm = async (): Promise<void> => {
+      const at = await this.#work.store.nextAdmission(this.#work.clock.now());
+      if (!this.#stopped) this.#work.alarm("queues", at, () => this.#serveQueues());
+    };
+    this.#post("queued").then(arm).catch(failed);
   }
 
   #armSweep(inMs: number): void {

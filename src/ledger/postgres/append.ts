@@ -19,7 +19,7 @@ import type { Append, AppendReceipt } from "../../ports/ledger-store.ts";
 import { type Columns, idText, payerOf, toCharge } from "../tables/columns.ts";
 import type { StreamHead } from "../tables/decide-append.ts";
 import { type BatchPlan, planBatch, type Standing, workflowColumns } from "../tables/plan-batch.ts";
-import { isJudged, lineText, readFor } from "../tables/queue-lines.ts";
+import { emptyLine, isJudged, lineText, readFor } from "../tables/queue-lines.ts";
 import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";
 import { perBatch } from "./position.ts";
 import { firstOf, type Statement, sendAll, type Value } from "./query.ts";
@@ -175,7 +175,7 @@ function toStanding({ position, streams, workflows, keys, counters, halts, lines
     position,
     headOf: (stream) => heads.get(stream),
     holderOf: (tenant, key) => holders.get(`${tenant}\n${key}`),
-    lineOf: (line) => byName.get(line) ?? { taken: [], waiting: [] },
+    lineOf: (line) => byName.get(line) ?? emptyLine,
     haltsAt: (tenant) => changes.get(tenant) ?? 0,
     totalOf: (payer, counter) => totals.get(`${payer}\n${counter}`) ?? noCharge,
   };
@@ -256,6 +256,7 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
     ["liftHalts", plan.lifted],
     ["insertHolds", plan.holds.flatMap(({ rows }) => rows)],
     ["upsertQueueEntries", plan.queueEntries],
+    ["insertAdmissions", plan.admissions],
     ["upsertGates", plan.gates],
     ["deleteGates", plan.closedGates],
     [
@@ -289,6 +290,7 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
   return [
     ...(plan.endedEntries.length === 0 ? [] : [statement("deleteQueueEntries", plan.endedEntries)]),
     ...(held.length === 0 ? [] : [statement("deleteHolds", held)]),
+    ...(plan.admissions.length === 0 ? [] : [statement("dropAdmissions", plan.admissions[0]?.[1] ?? null)]),
     ...writes.filter(([, rows]) => rows.length > 0).map(([name, rows]) => over(name, rows)),
   ];
 }

@@ -76,7 +76,7 @@ export function createOwners({ read, write }: Run, entered: () => Entered): Owni
         await freeGone(on, putRight(now), entered());
         const take =
           kind === "queued"
-            ? statement("takeQueued", owner, await findQueued(on, limit))
+            ? statement("takeQueued", owner, await findQueued(on, limit, now))
             : statement(takes[kind], owner, now, limit);
         const rows = await rowsOf(on, take);
         return rows

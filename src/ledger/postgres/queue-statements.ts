@@ -1,18 +1,28 @@
 /** The statements on queues. */
+import { mostAdmitted } from "../tables/queue-lines.ts";
 
 /** Makes an insert of rows that are given as one array a column (statements.ts). */
 type Insert = (table: string, columns: string, conflict: string) => string;
 
 const columns =
-  "workflow_id text, tenant_id text, line text, place text, rank bigint, since float8, concurrency bigint";
+  "workflow_id text, tenant_id text, line text, place text, rank bigint, since float8, concurrency bigint, " +
+  "rate_limit bigint, rate_per float8";
 
-/** Returns the query of lines: those with a place, and the first $1 of those who wait, in their order. */
+const read = "t.workflow_id, t.place, t.rank, t.since, t.concurrency, t.rate_limit, t.rate_per";
+
+/**
+ * Returns the query of lines: those with a place, the first $1 of those who wait, in their order, and the places that
+ * were taken where a rate counts them ('admitted'), newest first.
+ */
 const rowsOf = (lines: string): string => `
-  SELECT l.line, e.workflow_id, e.place, e.rank, e.since, e.concurrency FROM ${lines} AS l CROSS JOIN LATERAL (
-    (SELECT * FROM queue_entries AS t WHERE t.line = l.line AND t.place = 'taken')
+  SELECT l.line, e.* FROM ${lines} AS l CROSS JOIN LATERAL (
+    (SELECT ${read} FROM queue_entries AS t WHERE t.line = l.line AND t.place = 'taken')
     UNION ALL
-    (SELECT * FROM queue_entries AS t WHERE t.line = l.line AND t.place = 'waiting'
-      ORDER BY t.rank, t.since, t.workflow_id LIMIT $1)) AS e
+    (SELECT ${read} FROM queue_entries AS t WHERE t.line = l.line AND t.place = 'waiting'
+      ORDER BY t.rank, t.since, t.workflow_id LIMIT $1)
+    UNION ALL
+    (SELECT a.workflow_id, 'admitted', 0, a.at, 0, NULL, NULL FROM queue_admissions AS a WHERE a.line = l.line
+      ORDER BY a.at DESC LIMIT ${mostAdmitted})) AS e
   ORDER BY l.line, e.place, e.rank, e.since, e.workflow_id`;
 
 export const queueStatements = (insert: Insert) =>
@@ -22,13 +32,23 @@ export const queueStatements = (insert: Insert) =>
       SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' queue ' || line, 0))
       FROM (SELECT DISTINCT line FROM unnest($1::text[]) AS given (line) ORDER BY line) AS places`,
     readLines: rowsOf("(SELECT DISTINCT line FROM unnest($2::text[]) AS given (line))"),
+    ratedLines: rowsOf("(SELECT DISTINCT line FROM queue_entries WHERE place = 'waiting' AND rate_limit IS NOT NULL)"),
     waitingLines: rowsOf("(SELECT DISTINCT line FROM queue_entries WHERE place = 'waiting')"),
     upsertQueueEntries: insert(
       "queue_entries",
       columns,
       `ON CONFLICT (workflow_id) DO UPDATE SET line = excluded.line, place = excluded.place, rank = excluded.rank,
-        since = excluded.since, concurrency = excluded.concurrency`,
+        since = excluded.since, concurrency = excluded.concurrency, rate_limit = excluded.rate_limit,
+        rate_per = excluded.rate_per`,
     ),
+    insertAdmissions: insert(
+      "queue_admissions",
+      "line text, at float8, until float8, workflow_id text",
+      "ON CONFLICT DO NOTHING",
+    ),
+    dropAdmissions: `
+      DELETE FROM queue_admissions WHERE (line, at, workflow_id) IN (
+        SELECT line, at, workflow_id FROM queue_admissions WHERE until <= $1 FOR UPDATE SKIP LOCKED)`,
     deleteQueueEntries: "DELETE FROM queue_entries WHERE workflow_id = ANY($1)",
     lineMembers: `
       SELECT workflow_id, since FROM queue_entries WHERE line = $1

@@ -3,12 +3,16 @@ import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { mostCounted, type QueueMember } from "../../ports/queue-index.ts";
 import { type Columns, idText } from "../tables/columns.ts";
 import {
+  earliestOf,
+  emptyLine,
   firstOf,
   inTurn,
   type Line,
   lineRange,
   lineText,
   mayTake,
+  mostAdmitted,
+  nextInLine,
   toLineCount,
   toWaiting,
   type Waiting,
@@ -18,29 +22,29 @@ import { firstOf as firstRow, type Runner, rowsOf } from "./query.ts";
 import { statement } from "./statements.ts";
 import type { Run } from "./store.ts";
 
-const empty: Line = { taken: [], waiting: [] };
-
 /** Returns the lines of rows, by their names. */
 export function linesOf(rows: readonly Columns[]): ReadonlyMap<string, Line> {
-  const lines = new Map<string, { readonly taken: string[]; readonly waiting: Waiting[] }>();
+  const lines = new Map<string, { taken: string[]; waiting: Waiting[]; admitted: number[] }>();
   for (const row of rows) {
-    const line = lines.get(row["line"] as string) ?? { taken: [], waiting: [] };
+    const line = lines.get(row["line"] as string) ?? { taken: [], waiting: [], admitted: [] };
     lines.set(row["line"] as string, line);
-    if (row["place"] === "taken") line.taken.push(row["workflow_id"] as string);
+    if (row["place"] === "admitted") line.admitted.unshift(row["since"] as number);
+    else if (row["place"] === "taken") line.taken.push(row["workflow_id"] as string);
     else line.waiting.push(toWaiting(row));
   }
   return lines;
 }
 
 /** Returns the ids of workflows that may take a place, of each line in turn. */
-export async function findQueued(on: Runner, limit: number): Promise<readonly string[]> {
+export async function findQueued(on: Runner, limit: number, now: number): Promise<readonly string[]> {
   const lines = linesOf(await rowsOf(on, statement("waitingLines", limit)));
-  return inTurn([...lines.values()].map(firstOf), limit).map(({ workflow_id }) => workflow_id);
+  const first = [...lines.values()].map((line) => firstOf(line, now));
+  return inTurn(first, limit).map(({ workflow_id }) => workflow_id);
 }
 
 export function createQueueReads({
   read,
-}: Run): Pick<LedgerStore, "queuePlace" | "queueMembers" | "queueLines" | "countQueued"> {
+}: Run): Pick<LedgerStore, "queuePlace" | "nextAdmission" | "queueMembers" | "queueLines" | "countQueued"> {
   return {
     countQueued: () =>
       read("countQueued", async (on) => (await firstRow(on, statement("countQueued")))?.["n"] as number),
@@ -55,14 +59,19 @@ export function createQueueReads({
         const rows = await rowsOf(on, statement("countLines", ...lineRange(tenant, page), page.limit));
         return rows.map(toLineCount(tenant));
       }),
-    queuePlace: (tenantId, workflowId, entry) =>
+    nextAdmission: (now) =>
+      read("nextAdmission", async (on) => {
+        const lines = linesOf(await rowsOf(on, statement("ratedLines", mostAdmitted + 1)));
+        return earliestOf([...lines.values()].map((line) => nextInLine(line, now)));
+      }),
+    queuePlace: (tenantId, workflowId, entry, now) =>
       read("queuePlace", async (on) => {
         const line = lineText(idText(tenantId), entry.line);
         const own = waitingOf(workflowId, entry);
         const lines = linesOf(await rowsOf(on, statement("readLines", entry.concurrency + 1, [line])));
         const asked = statement("lineAhead", line, own.rank, own.since, workflowId, mostCounted);
         const ahead = (await firstRow(on, asked))?.["n"] as number;
-        return { isFree: mayTake(lines.get(line) ?? empty, own), ahead };
+        return { isFree: mayTake(lines.get(line) ?? emptyLine, own, now), ahead };
       }),
   };
 }

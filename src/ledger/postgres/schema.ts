@@ -16,7 +16,7 @@ import { columnOf, scalar } from "./query.ts";
 const id = 'text COLLATE "C"';
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 12;
+export const schemaVersion = 13;
 
 // Queries in statements.ts repeat the expressions and conditions of indexes word for word, or Postgres would not use
 // them. Tables whose rows are changed often leave room for it on a page.
@@ -126,9 +126,22 @@ const tables = `
     place ${id} NOT NULL,
     rank bigint NOT NULL,
     since float8 NOT NULL,
-    concurrency bigint NOT NULL
+    concurrency bigint NOT NULL,
+    rate_limit bigint,
+    rate_per float8
   ) WITH (fillfactor = 60);
   CREATE INDEX queue_lines ON queue_entries (line, place, rank, since, workflow_id);
+  CREATE INDEX queue_rated ON queue_entries (line) WHERE place = 'waiting' AND rate_limit IS NOT NULL;
+
+  -- The places that were taken in lines with a rate, until their time is over.
+  CREATE TABLE queue_admissions (
+    line ${id} NOT NULL,
+    at float8 NOT NULL,
+    until float8 NOT NULL,
+    workflow_id ${id} NOT NULL,
+    PRIMARY KEY (line, at, workflow_id)
+  );
+  CREATE INDEX queue_admissions_over ON queue_admissions (until);
 
   CREATE TABLE keys (
     tenant_id ${id} NOT NULL,

@@ -72,8 +72,8 @@ const takes: Readonly<Record<TakeUpKind, Taking>> = {
   due: taking("takeDue"),
   abandoned: taking("takeAbandoned"),
   freed: taking("takeFreed"),
-  queued: (connection, { owner, limit }) =>
-    connection.statements.takeQueued.all(owner, JSON.stringify(findQueued(connection, limit))),
+  queued: (connection, { owner, now, limit }) =>
+    connection.statements.takeQueued.all(owner, JSON.stringify(findQueued(connection, limit, now))),
 };
 
 const isAnyQueued = ({ statements }: Connection): boolean => statements.isAnyQueued.get()?.["found"] === 1;

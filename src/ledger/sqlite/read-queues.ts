@@ -3,12 +3,15 @@ import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { mostCounted, type QueueMember } from "../../ports/queue-index.ts";
 import { idText } from "../tables/columns.ts";
 import {
+  earliestOf,
   firstOf,
   inTurn,
   type Line,
   lineRange,
   lineText,
   mayTake,
+  mostAdmitted,
+  nextInLine,
   toLineCount,
   toWaiting,
   waitingOf,
@@ -20,18 +23,24 @@ import type { Connection } from "./transaction.ts";
 export const readLine = ({ statements }: Connection, line: string, most: number): Line => ({
   taken: statements.lineTaken.all(line).map((row) => row["workflow_id"] as string),
   waiting: statements.lineWaiting.all(line, most).map(toWaiting),
+  admitted: statements.lineAdmitted.all(line, mostAdmitted).map(({ at }) => at as number),
 });
 
+const ratedLines = ({ statements }: Connection): readonly string[] =>
+  statements.ratedLines.all().map(({ line }) => line as string);
+
+const waitingLines = ({ statements }: Connection): readonly string[] =>
+  statements.queueLines.all().map(({ line }) => line as string);
+
 /** Returns the ids of workflows that may take a place, of each line in turn. */
-export function findQueued(connection: Connection, limit: number): readonly string[] {
-  const lines = connection.statements.queueLines.all().map(({ line }) => line as string);
-  const first = lines.map((line) => firstOf(readLine(connection, line, limit)));
+export function findQueued(connection: Connection, limit: number, now: number): readonly string[] {
+  const first = waitingLines(connection).map((line) => firstOf(readLine(connection, line, limit), now));
   return inTurn(first, limit).map(({ workflow_id }) => workflow_id);
 }
 
 export function createQueueReads(
   run: Run,
-): Pick<LedgerStore, "queuePlace" | "queueMembers" | "queueLines" | "countQueued"> {
+): Pick<LedgerStore, "queuePlace" | "nextAdmission" | "queueMembers" | "queueLines" | "countQueued"> {
   return {
     countQueued: () => run("countQueued", ({ statements }) => statements.countQueued.get()?.["n"] as number),
     queueMembers: (tenantId, line) =>
@@ -44,13 +53,17 @@ export function createQueueReads(
         const tenant = idText(tenantId);
         return statements.countLines.all(...lineRange(tenant, page), page.limit).map(toLineCount(tenant));
       }),
-    queuePlace: (tenantId, workflowId, entry) =>
+    nextAdmission: (now) =>
+      run("nextAdmission", (connection) =>
+        earliestOf(ratedLines(connection).map((line) => nextInLine(readLine(connection, line, mostAdmitted + 1), now))),
+      ),
+    queuePlace: (tenantId, workflowId, entry, now) =>
       run("queuePlace", (connection) => {
         const line = lineText(idText(tenantId), entry.line);
         const own = waitingOf(workflowId, entry);
         const place = [own.rank, own.since, workflowId] as const;
         const ahead = connection.statements.lineAhead.get(line, ...place, mostCounted)?.["n"] as number;
-        return { isFree: mayTake(readLine(connection, line, entry.concurrency + 1), own), ahead };
+        return { isFree: mayTake(readLine(connection, line, entry.concurrency + 1), own, now), ahead };
       }),
   };
 }

@@ -14,7 +14,7 @@ import { type FailurePlace, ledgerFailure } from "./failure.ts";
 export const applicationId = 0x4353474e;
 
 /** The version of the schema below. Earlier versions held rows of formats that are no longer read. */
-export const schemaVersion = 12;
+export const schemaVersion = 13;
 
 // Times are REAL so that an injected clock may have fractions of a millisecond. Queries in statements.ts repeat the
 // expressions and conditions of indexes word for word, or SQLite would not use them.
@@ -125,9 +125,22 @@ const tables = `
     place TEXT NOT NULL,
     rank INTEGER NOT NULL,
     since REAL NOT NULL,
-    concurrency INTEGER NOT NULL
+    concurrency INTEGER NOT NULL,
+    rate_limit INTEGER,
+    rate_per REAL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX queue_lines ON queue_entries (line, place, rank, since, workflow_id);
+  CREATE INDEX queue_rated ON queue_entries (line) WHERE place = 'waiting' AND rate_limit IS NOT NULL;
+
+  -- The places that were taken in lines with a rate, until their time is over.
+  CREATE TABLE queue_admissions (
+    line TEXT NOT NULL,
+    at REAL NOT NULL,
+    until REAL NOT NULL,
+    workflow_id TEXT NOT NULL,
+    PRIMARY KEY (line, at, workflow_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX queue_admissions_over ON queue_admissions (until);
 
   CREATE TABLE keys (
     tenant_id TEXT NOT NULL,

@@ -108,10 +108,15 @@ const texts = {
   insertHold: "INSERT INTO holds (workflow_id, step_id, holder, tenant_id) VALUES (?, ?, ?, ?)",
 
   upsertQueueEntry: `
-    INSERT INTO queue_entries (workflow_id, tenant_id, line, place, rank, since, concurrency)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO queue_entries
+      (workflow_id, tenant_id, line, place, rank, since, concurrency, rate_limit, rate_per)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET line = excluded.line, place = excluded.place, rank = excluded.rank,
-      since = excluded.since, concurrency = excluded.concurrency`,
+      since = excluded.since, concurrency = excluded.concurrency, rate_limit = excluded.rate_limit,
+      rate_per = excluded.rate_per`,
+  insertAdmission: "INSERT OR IGNORE INTO queue_admissions (line, at, until, workflow_id) VALUES (?, ?, ?, ?)",
+  dropAdmissions: "DELETE FROM queue_admissions WHERE until <= ?",
+  lineAdmitted: "SELECT at FROM queue_admissions WHERE line = ? ORDER BY at DESC LIMIT ?",
   isAnyQueued: "SELECT EXISTS (SELECT 1 FROM queue_entries WHERE place = 'waiting') AS found",
   countQueued: "SELECT count(*) AS n FROM queue_entries WHERE place = 'waiting'",
   lineMembers: `
@@ -129,10 +134,11 @@ const texts = {
       UNION ALL SELECT (SELECT min(line) FROM queue_entries WHERE place = 'waiting' AND line > found.line)
       FROM found WHERE found.line IS NOT NULL)
     SELECT line FROM found WHERE line IS NOT NULL`,
+  ratedLines: "SELECT DISTINCT line FROM queue_entries WHERE place = 'waiting' AND rate_limit IS NOT NULL",
   lineTaken: "SELECT workflow_id FROM queue_entries WHERE line = ? AND place = 'taken'",
   lineWaiting: `
-    SELECT workflow_id, rank, since, concurrency FROM queue_entries WHERE line = ? AND place = 'waiting'
-    ORDER BY rank, since, workflow_id LIMIT ?`,
+    SELECT workflow_id, rank, since, concurrency, rate_limit, rate_per FROM queue_entries
+    WHERE line = ? AND place = 'waiting' ORDER BY rank, since, workflow_id LIMIT ?`,
   lineAhead: `
     SELECT count(*) AS n FROM (
       SELECT 1 FROM queue_entries WHERE line = ? AND place = 'waiting' AND (rank, since, workflow_id) < (?, ?, ?)

@@ -68,8 +68,10 @@ export interface BatchPlan {
   readonly gates: readonly Row[];
   /** The workflows whose holds are written anew, with the columns workflow_id, step_id, holder, tenant_id. */
   readonly holds: readonly { readonly workflow_id: string; readonly rows: readonly Row[] }[];
-  /** workflow_id, tenant_id, line, place, rank, since, concurrency */
+  /** workflow_id, tenant_id, line, place, rank, since, concurrency, rate_limit, rate_per */
   readonly queueEntries: readonly Row[];
+  /** line, at, until, workflow_id: places that were taken in lines with a rate, each counted until then. */
+  readonly admissions: readonly Row[];
   /** The workflows that leave their queues. */
   readonly endedEntries: readonly string[];
   /** workflow_id, gate_id */

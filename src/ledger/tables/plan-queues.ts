@@ -3,8 +3,18 @@ import type { Append } from "../../ports/ledger-store.ts";
 import type { QueueEntry } from "../../ports/queue-index.ts";
 import { idText } from "./columns.ts";
 import type { Refusal } from "./decide-append.ts";
-import type { BatchPlan } from "./plan-batch.ts";
-import { inOrder, isJudged, type Line, lineText, mayJoin, mayTake, readFor, waitingOf } from "./queue-lines.ts";
+import type { BatchPlan, Row } from "./plan-batch.ts";
+import {
+  inOrder,
+  isJudged,
+  type Line,
+  lineText,
+  mayJoin,
+  mayTake,
+  readFor,
+  type Waiting,
+  waitingOf,
+} from "./queue-lines.ts";
 
 const full: Refusal = { ok: false, reason: "full" };
 
@@ -15,6 +25,9 @@ interface Planned {
 
 export class PlannedQueues {
   readonly #entries = new Map<string, Planned>();
+  /** The places that the batch has taken in lines with a rate. */
+  readonly #admitted: { readonly line: string; readonly at: number; readonly until: number; readonly id: string }[] =
+    [];
 
   /**
    * Refuses an entry that takes a place that is not free, and one that would wait in a line that is full. A row that is
@@ -27,12 +40,13 @@ export class PlannedQueues {
     const name = lineText(tenant, entry.line);
     const line = this.#after(name, lineOf(name, readFor(entry) + this.#entries.size));
     const own = waitingOf(append.row.stream, entry);
-    const isLet = entry.begins === true ? mayTake(line, own) : mayJoin(line, own, entry.maxWaiting ?? 0);
+    const { now } = append;
+    const isLet = entry.begins === true ? mayTake(line, own, now) : mayJoin(line, own, entry.maxWaiting ?? 0, now);
     return isLet ? null : full;
   }
 
   /** Returns a line as the entries of the batch so far have left it. */
-  #after(name: string, { taken, waiting }: Line): Line {
+  #after(name: string, { taken, waiting, admitted }: Line): Line {
     const isLeft = (id: string): boolean => !this.#entries.has(id);
     const own = [...this.#entries].flatMap(([id, { tenant, entry }]) =>
       entry !== null && lineText(tenant, entry.line) === name ? [{ id, entry }] : [],
@@ -41,26 +55,42 @@ export class PlannedQueues {
     return {
       taken: [...taken.filter(isLeft), ...own.filter(({ entry }) => entry.place === "taken").map(({ id }) => id)],
       waiting: [...waiting.filter(({ workflow_id }) => isLeft(workflow_id)), ...waits].sort(inOrder),
+      admitted: [...this.#admitted.filter(({ line }) => line === name).map(({ at }) => at), ...admitted].sort(
+        descending,
+      ),
     };
   }
 
-  take({ row, indexes, tenant_id }: Append): void {
-    if (indexes?.queue !== undefined)
-      this.#entries.set(row.stream, { tenant: idText(tenant_id), entry: indexes.queue });
+  take({ row, indexes, tenant_id, now }: Append): void {
+    const entry = indexes?.queue;
+    if (entry === undefined) return;
+    const tenant = idText(tenant_id);
+    this.#entries.set(row.stream, { tenant, entry });
+    if (entry?.begins !== true || entry.rate === undefined) return;
+    const { line, rate } = entry;
+    this.#admitted.push({ line: lineText(tenant, line), at: now, until: now + rate.per_ms, id: row.stream });
   }
 
-  rows(): Pick<BatchPlan, "queueEntries" | "endedEntries"> {
+  rows(): Pick<BatchPlan, "queueEntries" | "endedEntries" | "admissions"> {
     const planned = [...this.#entries].sort(([a], [b]) => (a < b ? -1 : 1));
     return {
       queueEntries: planned.flatMap(([id, { tenant, entry }]) =>
         entry === null
           ? []
-          : [[id, tenant, lineText(tenant, entry.line), entry.place, -entry.priority, entry.since, entry.concurrency]],
+          : [entryRow(tenant, lineText(tenant, entry.line), { ...waitingOf(id, entry), place: entry.place })],
       ),
+      admissions: this.#admitted.map(({ line, at, until, id }) => [line, at, until, id]),
       endedEntries: planned.flatMap(([id, { entry }]) => (entry === null ? [id] : [])),
     };
   }
 }
+
+const descending = (a: number, b: number): number => b - a;
+
+const entryRow = (tenant: string, line: string, one: Waiting & Pick<QueueEntry, "place">): Row => [
+  ...[one.workflow_id, tenant, line, one.place, one.rank, one.since, one.concurrency],
+  ...[one.rate_limit, one.rate_per],
+];
 
 /** Reads a line as the tables have it. */
 export type LineReader = (line: string, most: number) => Line;

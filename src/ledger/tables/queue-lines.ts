@@ -3,6 +3,7 @@
  *
  * 1.  Those who wait come by priority, then by time. The first may take a place while fewer are taken than it allows;
  *     one that may not keeps all behind it waiting, so that none overtakes it.
+ * 2.  The same holds of its rate, if it has one: fewer were taken within the time before than it allows.
  */
 import type { Append } from "../../ports/ledger-store.ts";
 import type { LineCount, LinePage, QueueEntry } from "../../ports/queue-index.ts";
@@ -14,30 +15,68 @@ export interface Waiting {
   readonly rank: number;
   readonly since: number;
   readonly concurrency: number;
+  /** The number of places that are taken within `rate_per` milliseconds, at most; null if any number may be. */
+  readonly rate_limit: number | null;
+  readonly rate_per: number | null;
 }
 
 /** A line: who has a place, and the first of those who wait, in their order. */
 export interface Line {
   readonly taken: readonly string[];
   readonly waiting: readonly Waiting[];
+  /** The instants at which places were taken, newest first; epoch ms. Kept where a rate counts them. */
+  readonly admitted: readonly number[];
 }
 
+export const emptyLine: Line = Object.freeze({ taken: [], waiting: [], admitted: [] });
+
+/** The number of instants that is read of a line, which no rate exceeds. */
+export const mostAdmitted = 1000;
+
 /** Returns those who may take a place now, in their order. */
-export function firstOf({ taken, waiting }: Line): readonly Waiting[] {
-  const blocked = waiting.findIndex(({ concurrency }, ahead) => taken.length + ahead >= concurrency);
+export function firstOf(line: Line, now: number): readonly Waiting[] {
+  const { taken, waiting } = line;
+  const blocked = waiting.findIndex(
+    (one, ahead) => taken.length + ahead >= one.concurrency || rateAllowsAt(line, one, ahead) > now,
+  );
   return blocked === -1 ? waiting : waiting.slice(0, blocked);
 }
 
+/** Returns the instant from which the rate of one who waits behind so many others lets it take a place. */
+function rateAllowsAt({ admitted }: Line, { rate_limit, rate_per }: Waiting, ahead: number): number {
+  if (rate_limit === null || rate_per === null) return Number.NEGATIVE_INFINITY;
+  if (ahead >= rate_limit) return Number.POSITIVE_INFINITY;
+  const counted = admitted[rate_limit - 1 - ahead];
+  return counted === undefined ? Number.NEGATIVE_INFINITY : counted + rate_per;
+}
+
+/**
+ * Returns the next instant at which its rate lets one begin who waits in a line, once those before it who may begin
+ * have begun; null if nobody waits whom a rate alone holds back.
+ */
+export function nextInLine(line: Line, now: number): number | null {
+  const ahead = firstOf(line, now).length;
+  const next = line.waiting[ahead];
+  if (next === undefined || line.taken.length + ahead >= next.concurrency) return null;
+  return Math.min(rateAllowsAt(line, next, ahead), now + (next.rate_per ?? 0));
+}
+
+/** Returns the earliest of some instants; null if there is none. */
+export const earliestOf = (instants: readonly (number | null)[]): number | null => {
+  const known = instants.filter((at) => at !== null);
+  return known.length === 0 ? null : Math.min(...known);
+};
+
 /** Returns whether this workflow may take a place now, whether or not the line holds it already. */
-export function mayTake({ taken, waiting }: Line, one: Waiting): boolean {
+export function mayTake({ taken, waiting, admitted }: Line, one: Waiting, now: number): boolean {
   const others = waiting.filter(({ workflow_id }) => workflow_id !== one.workflow_id);
-  const line = { taken: taken.filter((id) => id !== one.workflow_id), waiting: [...others, one].sort(inOrder) };
-  return firstOf(line).includes(one);
+  const left = taken.filter((id) => id !== one.workflow_id);
+  return firstOf({ taken: left, waiting: [...others, one].sort(inOrder), admitted }, now).includes(one);
 }
 
 /** Returns whether a workflow may join a line: it may take a place at once, or fewer wait than may. */
-export function mayJoin(line: Line, one: Waiting, maxWaiting: number): boolean {
-  return mayTake(line, one) || line.waiting.length - firstOf(line).length < maxWaiting;
+export function mayJoin(line: Line, one: Waiting, maxWaiting: number, now: number): boolean {
+  return mayTake(line, one, now) || line.waiting.length - firstOf(line, now).length < maxWaiting;
 }
 
 /** Returns the number of those who wait that must be read to judge an entry. */
@@ -54,11 +93,13 @@ export const inOrder = (a: Waiting, b: Waiting): number =>
   a.rank - b.rank || a.since - b.since || (a.workflow_id < b.workflow_id ? -1 : 1);
 
 /** Returns the place of an entry among those who wait. */
-export const waitingOf = (workflow_id: string, { priority, since, concurrency }: QueueEntry): Waiting => ({
+export const waitingOf = (workflow_id: string, { priority, since, concurrency, rate }: QueueEntry): Waiting => ({
   workflow_id,
   rank: -priority,
   since,
   concurrency,
+  rate_limit: rate?.limit ?? null,
+  rate_per: rate?.per_ms ?? null,
 });
 
 /** Returns the text of a line among those of all tenants. */

@@ -27,7 +27,7 @@ export function chooseQueue(asked: Asked): QueueTicket | undefined {
 
 /** Returns the queue of the capability. A request may give its priority there, and no other limit than its author's. */
 function queueOf({ capability: { intentType, queue }, inputs, wanted = {} }: Asked): QueueTicket {
-  const { name = intentType, key: template = "", concurrency = 1, priority = 0, singleton } = queue ?? {};
+  const { name = intentType, key: template = "", concurrency = 1, priority = 0, rate, singleton } = queue ?? {};
   const maxWaiting = singleton === undefined || singleton === "replace" ? queue?.maxWaiting : 0;
   const { priority: own = priority, ...others } = wanted;
   const named = Object.keys(others);
@@ -39,6 +39,7 @@ function queueOf({ capability: { intentType, queue }, inputs, wanted = {} }: Ask
     name,
     key,
     concurrency,
+    ...(rate !== undefined && { rate: { limit: rate.limit, per_ms: rate.perMs } }),
     priority: own,
     ...(maxWaiting !== undefined && { max_waiting: maxWaiting }),
     ...(singleton !== undefined && { singleton }),
@@ -47,10 +48,11 @@ function queueOf({ capability: { intentType, queue }, inputs, wanted = {} }: Ask
 
 function ownQueue(wanted: QueueRequest | undefined): QueueTicket | undefined {
   if (wanted === undefined) return undefined;
-  const { name, key = "", concurrency, priority = 0, max_waiting } = wanted;
+  const { name, key = "", concurrency, rate, priority = 0, max_waiting } = wanted;
   if (name === undefined || concurrency === undefined)
     return refuse("queue: the capability has none, so the request must give its name and its concurrency");
-  return { name, key, concurrency, priority, ...(max_waiting !== undefined && { max_waiting }) };
+  const bounds = { ...(rate !== undefined && { rate }), ...(max_waiting !== undefined && { max_waiting }) };
+  return { name, key, concurrency, priority, ...bounds };
 }
 
 const refuse = (message: string): never =>
