@@ -157,7 +157,7 @@ const spend = ({ spent_signatures }: Gate, signature: GateSignature | null): str
   signature === null ? spent_signatures : [...spent_signatures, signedPart(signature.jws)];
 
 function voteOf(payload: EventPayloads["GATE_VOTED"], { at }: Folded): GateVote {
-  const { decision, principal, on_behalf_of, part, advisory, payload_digest, signature, comment } = payload;
+  const { decision, principal, on_behalf_of, part, stage, advisory, payload_digest, signature, comment } = payload;
   const { apply_targets, resolution, result, answer } = payload;
   const { type, id, role } = principal;
   return {
@@ -166,6 +166,7 @@ function voteOf(payload: EventPayloads["GATE_VOTED"], { at }: Folded): GateVote 
     role,
     on_behalf_of,
     ...(part !== undefined && { part }),
+    ...(stage !== undefined && { stage }),
     advisory,
     at,
     payload_digest,
@@ -244,6 +245,12 @@ export const gateHandlers = {
       spent_signatures: spend(gate, signature),
     }));
     keepKey(record, gate_id, payload);
+  },
+  GATE_STAGE_FILLED(record, { gate_id, stage }) {
+    changeGate(record, gate_id, ({ stages }) => {
+      const next = stages?.[stage];
+      return next === undefined ? {} : { ...next, stage: stage + 1, delegations: [] };
+    });
   },
   GATE_VOTE_WITHDRAWN(record, { gate_id, principal }) {
     changeGate(record, gate_id, ({ votes }) => ({ votes: withoutVoteOf(votes, principal) }));

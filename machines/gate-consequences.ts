@@ -51,22 +51,25 @@ function voteOf(gate: Gate, word: Verdict): string {
   if (word === "approve" && gate.seat?.spare === true)
     return `It adds nothing: the approvals of ${gate.seat.part} are given, and others are still to come.`;
   const decides = gate.consequences[word];
+  if (given + 1 >= needed && word === "approve" && fillsStage(gate))
+    return `It fills stage ${gate.stage} of ${gate.stages?.length}; ${waitsFor(gate, "the last stage")}.`;
   if (given + 1 >= needed) return needed === 1 ? decides : `With the last of ${needed} ${reported[word]}: ${decides}`;
-  const waits =
-    gate.kind === "ask"
-      ? "the answer counts with the last of them"
-      : `${gate.operator} does not run before the last of them`;
-  const rest = word === "approve" ? waits : "the gate stays open";
+  const rest = word === "approve" ? waitsFor(gate, "the last of them") : "the gate stays open";
   return `One vote: ${given + 1} of ${needed} ${reported[word]} are then given, and ${rest}.`;
 }
+
+const fillsStage = ({ stage = 1, stages = [] }: Gate): boolean => stage < stages.length;
+
+const waitsFor = ({ kind, operator }: Gate, last: string): string =>
+  kind === "ask" ? `the answer counts with ${last}` : `${operator} does not run before ${last}`;
 
 const whileDenied = ({ rule, reason, at }: GateDenial): string =>
   `Refused for as long as policy denies the call, as rule “${rule}” did at ${at}${reason && `: ${reason}`}. ` +
   "It is asked anew; a rejection is taken.";
 
-function countOf({ quorum, votes }: Gate, word: Verdict): { readonly needed: number; readonly given: number } {
+function countOf(gate: Gate, word: Verdict): { readonly needed: number; readonly given: number } {
   const name = reported[word];
-  return { needed: quorum?.[name] ?? 1, given: tallyOf({ quorum, votes })[name] };
+  return { needed: gate.quorum?.[name] ?? 1, given: tallyOf(gate)[name] };
 }
 
 function standing(gate: Gate): string {
@@ -79,19 +82,20 @@ function standing(gate: Gate): string {
 
 /** Returns the consequence of an edit, and its cost for the editor. */
 function editOf(gate: Gate): string {
-  const { separation, signed, quorum, consequences } = gate;
+  const { consequences } = gate;
   if (gate.editable == null) return consequences.edit;
   const voids = gate.votes.length === 0 ? "" : " All votes that are given are void.";
-  return `${consequences.edit}${voids} ${costOf({ separation, signed, quorum })}`;
+  return `${consequences.edit}${voids} ${costOf(gate)}`;
 }
 
-function costOf({ separation, signed, quorum }: Pick<Gate, "separation" | "signed" | "quorum">): string {
+function costOf({ separation, signed, quorum, stages }: Gate): string {
   if (separation)
     return (
       "Who edits then counts as one who asked for the work: they lose their seat here, and others " +
       "decide on the edit."
     );
   if (signed) return "The edit is no vote: it is shown anew, and needs signed votes.";
+  if (stages !== undefined) return "The edit is no vote: it is shown anew, to the first stage.";
   const { approvals = 1 } = quorum ?? {};
   return approvals > 1
     ? `The edit counts as the first of ${approvals} approvals of what it makes.`

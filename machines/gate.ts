@@ -9,8 +9,8 @@
  *     version.
  * 3.  Expiry does what the gate declares: deny ends it, allow approves it, suspend parks it until a person decides,
  *     escalate keeps it open for another role as well, or instead of those who were asked.
- * 4.  Votes, their withdrawal, delegations and reminders move nothing: a decision is an event of its own (the count is
- *     in quorum.ts).
+ * 4.  Votes, filled stages, withdrawals, delegations and reminders move nothing: a decision is an event of its own (the
+ *     count is in quorum.ts).
  * 5.  A gate whose step fails otherwise (policy denies what it now shows), or is skipped, is void.
  */
 import { setup } from "xstate";
@@ -25,6 +25,7 @@ export type GateEvent =
   | { readonly type: "GATE_REMINDED" }
   | { readonly type: "GATE_SUSPENDED" }
   | { readonly type: "GATE_VOTED" }
+  | { readonly type: "GATE_STAGE_FILLED" }
   | { readonly type: "GATE_VOTE_WITHDRAWN" }
   | { readonly type: "GATE_DELEGATED" }
   | { readonly type: "USER_APPROVED" }
@@ -36,7 +37,13 @@ export type GateEvent =
 
 const decisions = { USER_APPROVED: "approved", USER_REJECTED: "rejected" } as const;
 /** The events of an undecided gate; the decision follows the last vote of a quorum. */
-const votes = { GATE_VOTED: {}, GATE_VOTE_WITHDRAWN: {}, GATE_DELEGATED: {}, GATE_REMINDED: {} } as const;
+const votes = {
+  GATE_VOTED: {},
+  GATE_STAGE_FILLED: {},
+  GATE_VOTE_WITHDRAWN: {},
+  GATE_DELEGATED: {},
+  GATE_REMINDED: {},
+} as const;
 const stepEnds = { STEP_FAILED: "voided", STEP_SKIPPED: "voided" } as const;
 const ends = { WORKFLOW_CANCELLED: "voided", WORKFLOW_FAILED: "voided" } as const;
 

@@ -15,6 +15,8 @@
  * 6.  With parts, a vote counts for that of the role in which it was given, and approvals of a part beyond those that
  *     it takes add nothing. A role that an escalation asks is no part: its approvals count for whichever part lacks
  *     some. The count does not depend on the order of the votes.
+ * 7.  With stages, a vote counts in the stage in which it was given. A stage is filled once, by people who have no vote
+ *     in an earlier one, and the votes of a filled stage stand; the last stage decides.
  */
 import type { EventDraft, GateVoted } from "../src/contract/event.ts";
 import type { Gate } from "../src/contract/gate.ts";
@@ -106,12 +108,16 @@ export const agreesWithVotes = (
   vote: Pick<GateVoted, "decision" | "apply_targets" | "answer">,
 ): boolean => vote.decision === "reject" || countedVotes(gate, "approve").every((other) => hasSameContent(other, vote));
 
-type Votes = Pick<Gate, "votes" | "quorum">;
+type Votes = Pick<Gate, "votes" | "quorum" | "stage">;
+
+/** Returns the counted votes of the present stage; all of them at a gate without stages. */
+const votesOfStage = (gate: Pick<Gate, "votes" | "stage">, decision: GateVote["decision"]): readonly GateVote[] =>
+  countedVotes(gate, decision).filter(({ stage }) => stage === gate.stage);
 
 /** Returns the approvals that a gate still lacks, by the role that gives them; none at a gate without parts. */
 export function missingParts(gate: Votes): readonly QuorumPart[] {
   const parts = gate.quorum?.of ?? [];
-  const given = countedVotes(gate, "approve");
+  const given = votesOfStage(gate, "approve");
   let free = given.filter(({ part }) => !parts.some(({ role }) => role === part)).length;
   return parts.flatMap(({ role, approvals }) => {
     const lacks = Math.max(0, approvals - given.filter(({ part }) => part === role).length);
@@ -124,7 +130,7 @@ export function missingParts(gate: Votes): readonly QuorumPart[] {
 /** Returns the number of approvals that count at a gate. */
 function countApprovals(gate: Votes): number {
   const { quorum } = gate;
-  if (quorum?.of === undefined) return countedVotes(gate, "approve").length;
+  if (quorum?.of === undefined) return votesOfStage(gate, "approve").length;
   return quorum.approvals - missingParts(gate).reduce((sum, { approvals }) => sum + approvals, 0);
 }
 
@@ -134,20 +140,32 @@ export function isPartFilled(gate: Votes, part: string): boolean {
   return isPart && !missingParts(gate).some(({ role }) => role === part);
 }
 
-export const tallyOf = (gate: Pick<Gate, "votes" | "quorum">): GateTally => ({
+export const tallyOf = (gate: Votes): GateTally => ({
   approvals: countApprovals(gate),
-  rejections: countedVotes(gate, "reject").length,
+  rejections: votesOfStage(gate, "reject").length,
   needed: gate.quorum,
   ...(gate.quorum?.of === undefined ? {} : { missing: missingParts(gate) }),
+  ...(gate.stage === undefined ? {} : { stage: gate.stage }),
 });
 
+/** Returns whether a gate asks another stage once its present one is filled. */
+const hasNextStage = ({ stages = [], stage = 1 }: Pick<Gate, "stages" | "stage">): boolean => stage < stages.length;
+
 /** Returns the decision of the votes; null while there is none, and at a gate without a quorum. */
-export function verdictOf(gate: Pick<Gate, "votes" | "quorum">): GateVote["decision"] | null {
+export function verdictOf(gate: Votes & Pick<Gate, "stages">): GateVote["decision"] | null {
   if (gate.quorum === null) return null;
   const { approvals, rejections } = tallyOf(gate);
   if (rejections >= gate.quorum.rejections) return "reject";
-  return approvals >= gate.quorum.approvals ? "approve" : null;
+  return approvals >= gate.quorum.approvals && !hasNextStage(gate) ? "approve" : null;
 }
+
+/** Returns whether the votes fill a stage that another one follows. */
+export const isStageFilled = (gate: Votes & Pick<Gate, "stages">): boolean =>
+  gate.quorum !== null && hasNextStage(gate) && tallyOf(gate).approvals >= gate.quorum.approvals;
+
+/** Returns whether a vote belongs to a stage that is filled, so that it stands. */
+export const isOfFilledStage = ({ stage = 1 }: Pick<Gate, "stage">, vote: GateVote): boolean =>
+  vote.stage !== undefined && vote.stage < stage;
 
 /** Returns the signed part of a JWS: its header and claims. The rest of a JWS can be written in more than one way. */
 export const signedPart = (jws: string): string => jws.slice(0, jws.lastIndexOf("."));
@@ -167,11 +185,15 @@ export function fitsGate(gate: Gate, draft: EventDraft): boolean {
       if (!advisory && apart_from !== undefined && !isHeldAgainstAll(gate, apart_from)) return false;
       const isFree =
         standingVote(gate, principal) === null && !(on_behalf_of !== null && isSeatTaken(gate, on_behalf_of));
-      const agrees = advisory || agreesWithVotes(gate, draft.payload);
+      const agrees = advisory || (agreesWithVotes(gate, draft.payload) && draft.payload.stage === gate.stage);
       return isFree && agrees && isBoundTo(gate, draft.payload) && !isUsed(gate, signature);
     }
     case "GATE_VOTE_WITHDRAWN":
-      return gate.votes.some((vote) => isSamePrincipal(vote.principal, draft.payload.principal));
+      return gate.votes.some(
+        (vote) => isSamePrincipal(vote.principal, draft.payload.principal) && !isOfFilledStage(gate, vote),
+      );
+    case "GATE_STAGE_FILLED":
+      return draft.payload.stage === gate.stage && isStageFilled(gate);
     case "USER_APPROVED":
     case "USER_REJECTED": {
       const decision = draft.type === "USER_APPROVED" ? "approve" : "reject";

@@ -21,7 +21,7 @@ import { digest } from "../contract/digest.ts";
 import type { GateDecided, LedgerEvent } from "../contract/event.ts";
 import { payloadOf } from "../contract/event.ts";
 import type { Gate } from "../contract/gate.ts";
-import type { GateQuorum } from "../contract/gate-quorum.ts";
+import type { GateQuorum, GateStage } from "../contract/gate-quorum.ts";
 import { type GateSignature, type GateVote, type PrincipalRef, readKeys, refOf } from "../contract/gate-vote.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
 import { jwsVerifier } from "./jws-verifier.ts";
@@ -50,8 +50,9 @@ export async function verifySignatures(
 interface SeenGate {
   readonly signed: boolean;
   readonly quorum: GateQuorum | null;
+  readonly stages: readonly GateStage[];
   /** The counted votes on what the gate shows, by voter; an invalid one is reported at its own event. */
-  readonly votes: Map<string, Pick<GateVote, "decision" | "advisory" | "part">>;
+  readonly votes: Map<string, Pick<GateVote, "decision" | "advisory" | "part" | "stage">>;
   readonly bound: Bound;
 }
 
@@ -74,10 +75,10 @@ async function checkEvent(event: LedgerEvent, seen: Seen, check: SignatureCheck)
     case "GATE_OPENED":
     case "GATE_REVISED": {
       const { gate } = payloadOf(event, "GATE_OPENED");
-      const { gate_id, kind, quorum = null } = gate;
+      const { gate_id, kind, quorum = null, stages = [] } = gate;
       // A revision does not cancel the gate's requirement.
       const signed = gate.signed === true || seen.gates.get(gate_id)?.signed === true;
-      seen.gates.set(gate_id, { signed, quorum, votes: new Map(), bound: boundBy(gate) });
+      seen.gates.set(gate_id, { signed, quorum, stages, votes: new Map(), bound: boundBy(gate) });
       if (signed) (kind === "in_doubt" ? seen.doubts : seen.approved).set(event.step_id, null);
       return true;
     }
@@ -136,10 +137,10 @@ const nameOf = ({ type, id }: PrincipalRef): string => JSON.stringify([type, Str
 
 async function checkVote(event: LedgerEvent, seen: Seen, check: SignatureCheck): Promise<boolean> {
   const vote = payloadOf(event, "GATE_VOTED");
-  const { gate_id, advisory, decision, principal, part, signature } = vote;
+  const { gate_id, advisory, decision, principal, part, stage, signature } = vote;
   const gate = seen.gates.get(gate_id);
   if (gate === undefined) return false;
-  if (!advisory) gate.votes.set(nameOf(principal), { decision, advisory, part });
+  if (!advisory) gate.votes.set(nameOf(principal), { decision, advisory, part, stage });
   if (signature === null) return advisory || !gate.signed;
   return isBound(vote, gate) && isSound(event, seen, check);
 }
@@ -157,8 +158,8 @@ async function checkVerdict(event: LedgerEvent, seen: Seen, check: SignatureChec
   return signature === null ? isCarried(event, gate) : isSound(event, seen, check);
 }
 
-/** Returns whether as many standing votes as the gate takes, of each part, carry the decision. */
-function isCarried(event: LedgerEvent, { quorum, votes }: SeenGate): boolean {
+/** Returns whether as many standing votes as the gate takes, of each part in each stage, carry the decision. */
+function isCarried(event: LedgerEvent, { quorum, stages, votes }: SeenGate): boolean {
   const { carried_by } = payloadOf(event, "USER_APPROVED");
   if (quorum === null || carried_by === undefined) return false;
   const carriers = new Set(carried_by.map((carrier) => nameOf(carrier.principal)));
@@ -166,7 +167,16 @@ function isCarried(event: LedgerEvent, { quorum, votes }: SeenGate): boolean {
   const decision = event.event_type === "USER_APPROVED" ? "approve" : "reject";
   if (carrying.length < carriers.size || carrying.some((vote) => vote.decision !== decision)) return false;
   if (decision === "reject") return carrying.length >= quorum.rejections;
-  const { of = [], approvals } = quorum;
+  if (stages.length === 0) return isFilled(quorum, carrying);
+  return stages.every((one, at) =>
+    isFilled(
+      one.quorum,
+      carrying.filter(({ stage }) => stage === at + 1),
+    ),
+  );
+}
+
+function isFilled({ of = [], approvals }: GateQuorum, carrying: readonly Pick<GateVote, "part">[]): boolean {
   const inPart = (role: string): number => carrying.filter(({ part }) => part === role).length;
   const spare = of.reduce((sum, part) => sum + Math.max(0, inPart(part.role) - part.approvals), 0);
   return carrying.length - spare >= approvals;

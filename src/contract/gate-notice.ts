@@ -1,5 +1,6 @@
 /**
- * Notices about a gate: it was opened, shows something else, is due soon, was escalated, still waits or was decided.
+ * Notices about a gate: it was opened, shows something else, is due soon, was escalated, still waits,
+ * asks its next stage, or was decided.
  *
  * 1.  `notice_id` is derived from the content: a notice that is repeated after a crash has the same id.
  */
@@ -9,7 +10,7 @@ import { TenantId, WorkflowId } from "./ids.ts";
 import { Principal } from "./intent.ts";
 
 /** The kinds of notices. */
-export const noticeKinds = ["opened", "revised", "due_soon", "escalated", "reminded", "decided"] as const;
+export const noticeKinds = ["opened", "revised", "due_soon", "escalated", "reminded", "next_stage", "decided"] as const;
 /** The kind of a notice. */
 export const NoticeKind = z.enum(noticeKinds);
 export type NoticeKind = (typeof noticeKinds)[number];

@@ -6,9 +6,10 @@
  * 2.  Without a quorum one decision closes the gate. With one, approval takes `approvals` votes and rejection
  *     `rejections`: by default as many as leave too few approvers, or one if the approvers are not named.
  * 3.  A quorum of parts takes the approvals of each role that it names, and one rejection unless it says more.
+ * 4.  Stages take the place of roles, quorum and approvers: each has its own, and one rejection ends the gate in any.
  */
 import { z } from "zod";
-import { type GateQuorum, QuorumPart } from "./gate-quorum.ts";
+import { type GateQuorum, type GateStage, QuorumPart, StageSpec } from "./gate-quorum.ts";
 import { PrincipalId } from "./ids.ts";
 
 const hundredYears = 100 * 365.25 * 86_400_000;
@@ -89,6 +90,8 @@ export const GateSpec = z
         rejections: z.int().positive().max(100).optional(),
       })
       .optional(),
+    /** In place of `roles` and `quorum`: the groups that decide one after another on what the gate shows. */
+    stages: z.array(StageSpec).min(2).max(8).optional(),
     /** Only these people may decide, each with one seat. */
     approvers: z.array(Approver).min(1).max(100).optional(),
     /**
@@ -112,16 +115,9 @@ export const GateSpec = z
     const { approvers, advisors = [] } = spec;
     if (approvers?.some((one, at) => approvers.slice(0, at).some((other) => overlap(one, other))))
       refuse("approvers", "an approver is named twice");
-    const { approvals, of } = spec.quorum ?? {};
-    if (spec.quorum !== undefined && (approvals === undefined) === (of === undefined))
-      refuse("quorum", "it says either approvals, or the approvals of each role as of");
-    if (of !== undefined && new Set(of.map(({ role }) => role)).size < of.length)
-      refuse("quorum", "a role is named twice in of");
-    if (of !== undefined && spec.roles !== undefined)
-      refuse("roles", "the quorum names the roles that decide; leave roles out");
+    for (const [path, why] of whyUncounted(spec)) refuse(path, why);
     const counted = [
-      ...(spec.roles ?? []),
-      ...(of ?? []).map(({ role }) => role),
+      ...[spec, ...(spec.stages ?? [])].flatMap((one) => rolesOf(one) ?? []),
       ...(spec.escalation ?? []).map((rung) => rung.role),
     ];
     if (spec.expiry?.action === "escalate") counted.push(spec.expiry.role ?? defaultEscalation);
@@ -139,6 +135,42 @@ export const GateSpec = z
   });
 export type GateSpec = z.infer<typeof GateSpec>;
 
+interface Asked {
+  readonly roles?: readonly string[] | undefined;
+  readonly quorum?:
+    | { readonly approvals?: number | undefined; readonly of?: readonly QuorumPart[] | undefined }
+    | undefined;
+}
+
+/** Returns why votes could not be counted by the roles, the quorum and the stages of a gate, by its member. */
+function whyUncounted(spec: z.infer<typeof GateSpec>): readonly (readonly [keyof GateSpec, string])[] {
+  const { stages, quorum, roles, approvers, expiry, escalation = [] } = spec;
+  const own = quorum === undefined && roles === undefined ? [] : whyUncountedBy(spec);
+  if (stages === undefined) return own;
+  const replaced = [expiry?.replace, ...escalation.map(({ replace }) => replace)].includes(true);
+  return [
+    ...stages.flatMap((stage) => whyUncountedBy(stage).map(([, why]) => ["stages", why] as const)),
+    ...(quorum === undefined ? [] : [["quorum", "each stage has a quorum of its own; leave this one out"] as const]),
+    ...(roles === undefined ? [] : [["roles", "the stages name the roles that decide; leave roles out"] as const]),
+    ...(approvers === undefined ? [] : [["approvers", "a stage asks roles; leave approvers out"] as const]),
+    ...(replaced ? [["escalation", "the roles of stages are not replaced; leave replace out"] as const] : []),
+  ];
+}
+
+function whyUncountedBy({ quorum, roles }: Asked): readonly (readonly ["quorum" | "roles", string])[] {
+  const { approvals, of } = quorum ?? {};
+  const isTwice = of !== undefined && new Set(of.map(({ role }) => role)).size < of.length;
+  return [
+    ...(quorum !== undefined && (approvals === undefined) === (of === undefined)
+      ? [["quorum", "it says either approvals, or the approvals of each role as of"] as const]
+      : []),
+    ...(isTwice ? [["quorum", "a role is named twice in of"] as const] : []),
+    ...(of !== undefined && roles !== undefined
+      ? [["roles", "the quorum names the roles that decide; leave roles out"] as const]
+      : []),
+  ];
+}
+
 /** Returns the first escalation that does not fall due before the gate's expiry; null if there is none. */
 function firstUnreached({ escalation = [], expiry }: Pick<GateSpec, "escalation" | "expiry">): number | null {
   if (expiry === undefined) return null;
@@ -155,13 +187,23 @@ const overlap = (a: Approver, b: Approver): boolean =>
 
 type Quorum = Pick<GateSpec, "quorum">;
 
-/** Returns the number of approvals that a gate takes. */
-const approvalsOf = ({ quorum: { approvals = 1, of } = {} }: Quorum): number =>
+/** Returns the number of approvals that a gate takes, or one of its stages. */
+const approvalsOf = ({ quorum: { approvals = 1, of } = {} }: Asked): number =>
   of === undefined ? approvals : of.reduce((sum, part) => sum + part.approvals, 0);
 
-/** Returns the roles that may decide a gate; null if any may. */
-export const rolesOf = ({ roles, quorum }: Pick<Partial<GateSpec>, "roles" | "quorum">): string[] | null =>
-  roles ?? quorum?.of?.map(({ role }) => role) ?? null;
+/** Returns the roles that may decide a gate, or one of its stages; null if any may. */
+export const rolesOf = ({ roles, quorum }: Asked): string[] | null =>
+  (roles && [...roles]) ?? quorum?.of?.map(({ role }) => role) ?? null;
+
+/** Returns the stages of a gate with their defaults filled in; nothing if it has none. */
+export const stagesOf = ({ stages = [] }: Pick<Partial<GateSpec>, "stages">): GateStage[] =>
+  stages.map((stage) => ({
+    roles: rolesOf(stage),
+    quorum: {
+      ...{ approvals: approvalsOf(stage), rejections: 1 },
+      ...(stage.quorum?.of === undefined ? {} : { of: [...stage.quorum.of] }),
+    },
+  }));
 
 /** Returns why so many seats (null: not named, hence not counted) can never decide this gate; null when they can. */
 export function whyUnsatisfiable(spec: Quorum, seats: number | null): string | null {

@@ -54,6 +54,8 @@ export const GateVote = z.object({
   on_behalf_of: PrincipalRef.nullable(),
   /** The role for whose part of the quorum the vote counts; absent at a gate without parts. */
   part: z.string().optional(),
+  /** The number of the stage in which it was given, from 1; absent at a gate without stages, and of advice. */
+  stage: z.int().positive().optional(),
   advisory: z.boolean(),
   at: z.string(),
   payload_digest: z.string(),
@@ -91,6 +93,8 @@ export const GateSeat = z.object({
   advisory: z.literal(true).optional(),
   /** The role for whose part of the quorum their vote counts; absent at a gate without parts. */
   part: z.string().optional(),
+  /** The number of the stage in which their vote counts; absent at a gate without stages. */
+  stage: z.int().positive().optional(),
   /** The approvals of that part are given: another adds nothing. A rejection counts. */
   spare: z.literal(true).optional(),
   /** The vote that already stands in this seat. */
@@ -98,12 +102,14 @@ export const GateSeat = z.object({
 });
 export type GateSeat = z.infer<typeof GateSeat>;
 
-/** The count of the votes; `needed` is null at a gate that one decision closes. */
+/** The count of the votes, at a gate with stages of its present one; `needed` is null if one decision closes it. */
 export const GateTally = z.object({
   approvals: z.int().nonnegative(),
   rejections: z.int().nonnegative(),
   needed: GateQuorum.nullable(),
   /** The approvals that are still to come, by role; absent at a gate without parts. */
   missing: z.array(QuorumPart).readonly().optional(),
+  /** The number of the stage that the gate is in; absent at a gate without stages. */
+  stage: z.int().positive().optional(),
 });
 export type GateTally = z.infer<typeof GateTally>;

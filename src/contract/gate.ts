@@ -12,7 +12,7 @@ import { RunningStep } from "./child.ts";
 import { kernelError } from "./error-codes.ts";
 import { GateDoubt } from "./gate-doubt.ts";
 import { GateEdit } from "./gate-edit.ts";
-import { GateQuorum, QuorumPart } from "./gate-quorum.ts";
+import { GateQuorum, GateStage, QuorumPart } from "./gate-quorum.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
 import { gateKinds, gateStatuses } from "./gate-status.ts";
 import { GateDelegation, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
@@ -57,6 +57,8 @@ export const GateCarrier = z.object({
   on_behalf_of: PrincipalRef.nullable(),
   /** The role for whose part of the quorum the vote counted; absent at a gate without parts. */
   part: z.string().optional(),
+  /** The number of the stage that the vote helped to fill; absent at a gate without stages. */
+  stage: z.int().positive().optional(),
 });
 export type GateCarrier = z.infer<typeof GateCarrier>;
 
@@ -64,11 +66,12 @@ export type GateCarrier = z.infer<typeof GateCarrier>;
 export const describeCarriers = (carriers: readonly GateCarrier[]): string =>
   carriers.length === 0 ? "" : `, with the votes of ${carriers.map(describeCarrier).join(", ")}`;
 
-const describeCarrier = ({ principal: { type, id }, on_behalf_of: seat, part }: GateCarrier): string =>
+const describeCarrier = ({ principal: { type, id }, on_behalf_of: seat, part, stage }: GateCarrier): string =>
   [
     `${type} ${id}`,
     ...(seat === null ? [] : [`in the place of ${seat.type} ${seat.id}`]),
     ...(part === undefined ? [] : [`for ${part}`]),
+    ...(stage === undefined ? [] : [`in stage ${stage}`]),
   ].join(" ");
 
 /**
@@ -153,7 +156,7 @@ export const Gate = z.object({
   consequences: z.object({ approve: z.string(), reject: z.string(), edit: z.string() }),
   /** Buttons for the host's interface. */
   ui_actions: z.array(UiAction),
-  /** Only these roles may decide; null: any that may approve. */
+  /** Only these roles may decide, at a gate with stages those of the present one; null: any that may approve. */
   roles: z.array(z.string()).nullable(),
   /** The instant at which it was opened. */
   opened_at: z.string(),
@@ -171,7 +174,11 @@ export const Gate = z.object({
   added_roles: z.array(z.string()).optional(),
   /** The reminders while nobody decides: the interval in milliseconds, and the instant of the next. */
   reminder: z.object({ every: z.int().positive(), due_at: z.string() }).optional(),
-  /** The number of votes that close the gate; null if one decision does. */
+  /** The stages that are filled one after another, in order; absent if all people are asked at once. */
+  stages: z.array(GateStage).optional(),
+  /** The number of the present stage, from 1; of a decided gate, of the stage in which it was decided. */
+  stage: z.int().positive().optional(),
+  /** The number of votes that close the gate, or fill its present stage; null if one decision does. */
   quorum: GateQuorum.nullable().default(null),
   /**
    * The approvals that are still to come, by role; absent at a gate without parts. No event holds it: it is computed

@@ -101,6 +101,7 @@ function cutGate(gate: Gate | CutGate, most: number): CutGate {
       ...(vote.answer !== undefined && { answer: small(vote.answer, {}) }),
     })),
     ...(gate.path !== undefined && { path: some(gate.path) }),
+    ...(gate.stages !== undefined && { stages: small(gate.stages, []) }),
     ...(gate.basis !== undefined && { basis: small(gate.basis, []) }),
     ...(gate.added_roles !== undefined && { added_roles: some(gate.added_roles, phrase) }),
     ...(gate.editable !== undefined && { editable: small(gate.editable, null) }),

@@ -68,7 +68,7 @@ const describerOf =
 const waitsFor = (seat: GateSeat | null): boolean =>
   seat?.may === true && seat.advisory === undefined && seat.voted === undefined && seat.spare === undefined;
 
-function tell(gate: Gate, { advisory, on_behalf_of, part }: Seat, { principal }: Caller): GateSeat {
+function tell(gate: Gate, { advisory, on_behalf_of, part, stage }: Seat, { principal }: Caller): GateSeat {
   const isSpare = part !== undefined && isPartFilled(gate, part);
   return {
     may: true,
@@ -80,6 +80,7 @@ function tell(gate: Gate, { advisory, on_behalf_of, part }: Seat, { principal }:
     for: on_behalf_of,
     ...(advisory && { advisory }),
     ...(part !== undefined && { part }),
+    ...(stage !== undefined && { stage }),
     ...(isSpare && { spare: true as const }),
   };
 }

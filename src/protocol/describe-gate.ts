@@ -9,7 +9,7 @@ import type { Gate, GateReason } from "../contract/gate.ts";
 import type { GateQuorum } from "../contract/gate-quorum.ts";
 import type { GateVote } from "../contract/gate-vote.ts";
 import { describeChange, describeComment, describeEditor, describeEdits, listExcluded } from "./describe-edits.ts";
-import { describeParts } from "./describe-parts.ts";
+import { describeParts, describeStages } from "./describe-parts.ts";
 import { doubtWords } from "./doubt-words.ts";
 import { tellExpiry } from "./expiry-words.ts";
 import { failureLines, hasAnswered } from "./failure-lines.ts";
@@ -183,6 +183,7 @@ function whoFacts(gate: Gate): readonly GateFact[] {
     ...each("only", listed(principal_types)),
     ...each("approvers", listed((approvers ?? []).map(namePrincipal))),
     ...each("advise", listed(advisors)),
+    ...each("stage", describeStages(gate)),
     ...each("takes", takes),
     ...each("missing", missing),
     ...each("not by", excluded),
@@ -205,6 +206,7 @@ function describeVote(vote: GateVote): string {
     decision,
     on_behalf_of,
     part,
+    stage,
     advisory,
     signature,
     comment,
@@ -219,6 +221,7 @@ function describeVote(vote: GateVote): string {
     ...(apply_targets === undefined ? [] : [`applied to ${JSON.stringify(apply_targets)}`]),
     ...(on_behalf_of === null ? [] : [`in the place of ${namePrincipal(on_behalf_of)}`]),
     ...(part === undefined ? [] : [`for ${part}`]),
+    ...(stage === undefined ? [] : [`in stage ${stage}`]),
     ...(advisory ? ["advice"] : []),
     ...(signature === null ? [] : ["signed"]),
     ...(comment === null ? [] : [JSON.stringify(comment)]),

@@ -31,8 +31,10 @@ function expiryFor(route: readonly ChartEvent[]): Expiry | undefined {
 function planFor(route: readonly ChartEvent[]): readonly PlanStepDraft[] {
   const expiry = expiryFor(route);
   const votes = route.some(({ type }) => /VOTE/.test(type)) ? { quorum: { approvals: 2 } } : {};
+  const one = { quorum: { approvals: 1 } };
+  const stages = route.some(({ type }) => type === "GATE_STAGE_FILLED") ? { stages: [one, one] } : {};
   const remind = route.some(({ type }) => type === "GATE_REMINDED") ? { remind: { every: 2 * hour } } : {};
-  const gate = { ...votes, ...remind, ...(expiry === undefined ? {} : { expiry }) };
+  const gate = { ...votes, ...stages, ...remind, ...(expiry === undefined ? {} : { expiry }) };
   const first = [step("first", "Model.Read"), step("asked", "Model.Read", { depends_on: ["first"], gate })];
   const busy = route.some(({ cause }) => cause === "basis")
     ? [step("busy", "Model.Slow", { depends_on: ["first"] })]
@@ -103,6 +105,7 @@ const acts: Readonly<Record<string, Act>> = {
   GATE_SUSPENDED: waitAnHour,
   GATE_EXPIRED: waitAnHour,
   GATE_REMINDED: (subject) => subject.t.clock.advance(2 * hour),
+  GATE_STAGE_FILLED: (subject) => subject.decide("approve", gateId),
   GATE_VOTED: (subject) => subject.decide("approve", gateId),
   async GATE_VOTE_WITHDRAWN(subject) {
     await subject.decide("approve", gateId);

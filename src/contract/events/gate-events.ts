@@ -40,6 +40,8 @@ export interface GateVoted {
   readonly on_behalf_of: PrincipalRef | null;
   /** The role for whose part of the quorum it counts; absent at a gate without parts. */
   readonly part?: string;
+  /** The number of the stage in which it counts; absent at a gate without stages, and of advice. */
+  readonly stage?: number;
   readonly advisory: boolean;
   readonly payload_digest: string;
   readonly policy_version: string;
@@ -91,6 +93,13 @@ export interface GateExpired {
   readonly action: "deny" | "allow";
   /** The answer of a question that nobody answered in time; only with `allow`. */
   readonly answer?: JsonObject;
+}
+
+/** A stage that has its approvals; the gate asks the people of the next one. */
+export interface GateStageFilled {
+  readonly gate_id: string;
+  /** The number of the stage that is filled, from 1. */
+  readonly stage: number;
 }
 
 /** A gate that is passed on to a role. */
@@ -186,6 +195,12 @@ export const gateEvents = {
   }),
   GATE_DECISION_KEPT: event<GateDecisionKept>({ from: "person", to: "gate", charts: ["gate", "step"] }),
   GATE_VOTED: event<GateVoted>({ from: "person", to: "gate", charts: ["gate", "step"] }),
+  GATE_STAGE_FILLED: event<GateStageFilled>({
+    from: "t4",
+    to: "gate",
+    charts: ["gate", "step"],
+    notice: "next_stage",
+  }),
   GATE_VOTE_WITHDRAWN: event<{ readonly gate_id: string; readonly principal: PrincipalRef }>({
     from: "person",
     to: "gate",

@@ -146,6 +146,8 @@ export interface Seat {
   readonly on_behalf_of: PrincipalRef | null;
   /** The role for whose part of the quorum the vote counts; absent at a gate without parts. */
   readonly part?: string;
+  /** The number of the stage that the gate was in; absent at a gate without stages, and of advice. */
+  readonly stage?: number;
 }
 
 /** The judgement of a decision: policy on the decision and on the call, seat and signature. */

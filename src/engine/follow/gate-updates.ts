@@ -44,7 +44,7 @@ export function gateUpdates(
     new Set(
       events.filter((event) => factsOf(event.event_type).notice === notice).map(({ payload }) => payload["gate_id"]),
     );
-  const happened = { escalated: named("escalated"), reminded: named("reminded") };
+  const happened = { escalated: named("escalated"), reminded: named("reminded"), next_stage: named("next_stage") };
   return [...record.gates.values()].flatMap((gate) => {
     const was = before.get(gate.gate_id);
     if (gate === was) return [];
@@ -69,15 +69,16 @@ const updatesOf = (
   drafts: drafts.filter(({ kind }) => kinds.includes(kind)),
 });
 
-type Happened = Readonly<Record<"escalated" | "reminded", ReadonlySet<unknown>>>;
+type Happened = Readonly<Record<"escalated" | "reminded" | "next_stage", ReadonlySet<unknown>>>;
 
-function kindOf(gate: Gate, was: Gate | undefined, { escalated, reminded }: Happened): NoticeKind | null {
+function kindOf(gate: Gate, was: Gate | undefined, { escalated, reminded, next_stage }: Happened): NoticeKind | null {
   const wasOpen = was !== undefined && isOpenGate(was);
   if (!isOpenGate(gate)) return wasOpen || was === undefined ? "decided" : null;
   if (!wasOpen) return "opened";
   if (escalated.has(gate.gate_id)) return "escalated";
   const isSame = gate.payload_digest === was.payload_digest && gate.basis_digest === was.basis_digest;
   if (!isSame) return "revised";
+  if (next_stage.has(gate.gate_id)) return "next_stage";
   return reminded.has(gate.gate_id) ? "reminded" : null;
 }
 
@@ -103,6 +104,7 @@ function draftOf(gate: Gate, kind: NoticeKind, { sequence, at }: Instant): Deliv
     revised: sequence,
     escalated: sequence,
     reminded: sequence,
+    next_stage: sequence,
   };
   const name = JSON.stringify([workflow_id, gate_id, kind, which[kind]]);
   return { delivery_id: `ntc_${sha256(name).slice(0, 32)}`, tenant_id, workflow_id, gate_id, kind, sequence, at };

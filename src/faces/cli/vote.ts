@@ -63,10 +63,12 @@ export function showAnswer({ terminal, options }: Session, { status, tally }: Ga
   terminal.print(describeTally(status, tally));
 }
 
-export function describeTally(status: string, { approvals, rejections, needed, missing = [] }: GateTally): string {
+export function describeTally(status: string, tally: GateTally): string {
+  const { approvals, rejections, needed, missing = [], stage } = tally;
   const of = (count: number, takes: number | undefined): string =>
     takes === undefined ? `${count}` : `${count} of ${takes}`;
   const lack = missing.length === 0 ? "" : `; still to come: ${describeParts(missing)}`;
   const counts = [`${of(approvals, needed?.approvals)} to approve`, `${of(rejections, needed?.rejections)} to reject`];
-  return `${status}: ${counts.join(", ")}${lack}`;
+  const within = stage === undefined ? "" : `stage ${stage}, `;
+  return `${status}: ${within}${counts.join(", ")}${lack}`;
 }

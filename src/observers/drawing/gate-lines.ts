@@ -7,11 +7,11 @@
  */
 import type { Gate, GateReason } from "../../contract/gate.ts";
 import type { GateEdit } from "../../contract/gate-edit.ts";
-import { type GateSpec, rolesOf } from "../../contract/gate-spec.ts";
+import { type GateSpec, rolesOf, stagesOf } from "../../contract/gate-spec.ts";
 import { isOpenGate } from "../../contract/gate-status.ts";
 import type { GateVote } from "../../contract/gate-vote.ts";
 import { describeChange, describeComment, describeEditor } from "../../protocol/describe-edits.ts";
-import { describeParts } from "../../protocol/describe-parts.ts";
+import { describeParts, describeStage, describeStages } from "../../protocol/describe-parts.ts";
 import { doubtWords, tellSettled } from "../../protocol/doubt-words.ts";
 import { tellExpiry } from "../../protocol/expiry-words.ts";
 import { failureLines } from "../../protocol/failure-lines.ts";
@@ -39,13 +39,14 @@ const describeTakes = ({ approvals = 1, of }: NonNullable<GateSpec["quorum"]>): 
 
 /** Returns the lines of a gate that a plan declares and that is not open yet. */
 export function linesOfSpec(
-  { reason, roles, approvers, quorum, expiry }: Partial<GateSpec>,
+  { reason, roles, approvers, quorum, stages, expiry }: Partial<GateSpec>,
   kind: Gate["kind"] = "approval",
 ): readonly string[] {
   const people = approvers?.map(namePrincipal) ?? rolesOf({ roles, quorum });
   return [
     `asks a person${kind === "ask" ? "" : " first"}${reason === undefined ? "" : `: ${reason}`}`,
     ...(people === null ? [] : [`asked: ${people.join(", ")}`]),
+    ...stagesOf({ stages }).map((stage, at) => `stage ${at + 1}: ${describeStage(stage)}`),
     ...(quorum === undefined ? [] : [`takes ${describeTakes(quorum)}`]),
     ...(expiry === undefined
       ? []
@@ -98,13 +99,14 @@ const quoteComment = (comment: string | null): string => (comment === null ? "" 
 
 /** Counts the votes that decide, as `tallyOf` of machines/quorum.ts does: an advisor's is none of them. */
 function linesOfQuorum(gate: Gate): readonly string[] {
-  const { quorum, votes, missing } = gate;
+  const { quorum, votes, missing, stage: present } = gate;
   if (quorum === null) return [];
   const countOf = (word: GateVote["decision"]): number =>
-    votes.filter(({ advisory, decision }) => !advisory && decision === word).length;
+    votes.filter(({ advisory, decision, stage }) => !advisory && decision === word && stage === present).length;
   const lack = missing?.reduce((sum, { approvals }) => sum + approvals, 0);
   const approvals = lack === undefined ? countOf("approve") : quorum.approvals - lack;
   return [
+    ...describeStages(gate).map((text) => showLine(`stage ${text}`)),
     `approvals: ${approvals} of ${quorum.approvals}, rejections: ${countOf("reject")} of ${quorum.rejections}`,
     ...(missing === undefined ? [] : [showLine(`missing: ${describeParts(missing)}`)]),
   ];

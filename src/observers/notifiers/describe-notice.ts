@@ -47,6 +47,7 @@ const openings = {
   due_soon: "Due soon",
   escalated: "Escalated",
   reminded: "Still to be decided",
+  next_stage: "Decision wanted: the stage before is filled",
 } as const satisfies Record<Exclude<NoticeKind, "decided">, string>;
 
 const ends: { readonly [S in Gate["status"]]?: string } = {

@@ -28,6 +28,7 @@ function withoutTexts(gate: Gate): Gate {
     ...{ roles, approvers, advisors, quorum, separation, delegation, signed },
     ...{ opened_at, due_at, expiry_action, escalate_to },
     ...(gate.missing !== undefined && { missing: gate.missing }),
+    ...(gate.stages !== undefined && { stages: gate.stages, stage: gate.stage }),
     ...(gate.path !== undefined && { path: gate.path }),
     ...(basis_digest !== undefined && { basis_digest }),
     ...(added_roles !== undefined && { added_roles }),

@@ -6,7 +6,8 @@
  * 2.  A person takes one seat: their own if they have one.
  * 3.  A role that is restricted to other operators, effects or capabilities may not act at the gate.
  * 4.  At a gate whose quorum has parts, a vote counts for the part of the role in which the seat's owner was seated.
- * 5.  An adviser's vote never counts, whatever else the gate declares.
+ * 5.  At a gate with stages, a vote counts in the present stage, and only the people of that stage have a seat.
+ * 6.  An adviser's vote never counts, whatever else the gate declares.
  */
 
 import { isSamePrincipal, isSeatTaken, requestersOf, type Same } from "../../../machines/quorum.ts";
@@ -33,7 +34,7 @@ export interface Voter {
 export function seatVoter(gate: Gate, voter: Voter, same: Same): Seat {
   requireReach(gate, voter, same);
   const why = whyNoSeat(gate, voter, same);
-  if (why === null) return { advisory: false, on_behalf_of: null, ...partOf(gate, voter.auth.role) };
+  if (why === null) return { advisory: false, on_behalf_of: null, ...partOf(gate, voter.auth.role), ...stageOf(gate) };
   if (gate.advisors.includes(voter.auth.role)) return { advisory: true, on_behalf_of: null };
   const maySit = !isRequester(gate, voter.principal, same) && whyNotOfType(gate, voter.principal) === null;
   const lent = !maySit ? [] : gate.delegations.filter(({ to }) => isSamePrincipal(to, voter.principal));
@@ -44,13 +45,17 @@ export function seatVoter(gate: Gate, voter: Voter, same: Same): Seat {
       !isSeatTaken(gate, from, same) &&
       !isRequester(gate, from, same),
   );
-  if (valid !== undefined) return { advisory: false, on_behalf_of: valid.from, ...partOf(gate, valid.part) };
+  if (valid !== undefined)
+    return { advisory: false, on_behalf_of: valid.from, ...partOf(gate, valid.part), ...stageOf(gate) };
   return forbid(gate, lent.length === 0 ? why : "the seat that was lent has run out or is taken");
 }
 
 /** Returns the part of the quorum that a seat of this role votes for; none at a gate without parts. */
 export const partOf = ({ quorum }: Gate, role: string | undefined): { readonly part?: string } =>
   quorum?.of === undefined || role === undefined ? {} : { part: role };
+
+/** Returns the stage in which a vote counts now; none at a gate without stages. */
+const stageOf = ({ stage }: Gate): { readonly stage?: number } => (stage === undefined ? {} : { stage });
 
 /**
  * Checks that a person's role names the operator, effect and capability of the gate, and whose calls in doubt they may
@@ -76,11 +81,14 @@ export function whyNoSeat(gate: Gate, { principal, auth: { role } }: Voter, same
   if (otherwise !== null) return otherwise;
   if (gate.added_roles?.includes(role) === true) return null;
   if (gate.roles !== null && !gate.roles.includes(role))
-    return `it is for ${rolesAsked(gate)?.join(" or ")}, not for ${role}`;
+    return `${whatAsks(gate)} is for ${rolesAsked(gate)?.join(" or ")}, not for ${role}`;
   if (gate.approvers !== null && !gate.approvers.some((one) => isSamePrincipal(one, principal)))
     return `${principal.type} ${principal.id} is none of its approvers`;
   return null;
 }
+
+const whatAsks = ({ stage, stages = [] }: Gate): string =>
+  stage === undefined ? "it" : `stage ${stage} of ${stages.length}`;
 
 /** Returns the refusal of a requester. A submitter is refused as such, also if they edited the payload. */
 function whyNotOfRequester({ edits = [], requester }: Gate, person: PrincipalRef, same: Same): string {

@@ -182,13 +182,15 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
       ? `${who(decided)} approved ${decided.gate_id}, payload ${decided.payload_digest.slice(0, 12)}`
       : `${who(decided)} answered ${decided.gate_id} with ${JSON.stringify(decided.answer)}`) + quoted(decided.comment),
   USER_REJECTED: (decided) => `${who(decided)} rejected ${decided.gate_id}${quoted(decided.comment)}`,
-  GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, part, signature, answer, comment }) => {
+  GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, part, stage, signature, answer, comment }) => {
     const place = on_behalf_of === null ? "" : `, in the place of ${on_behalf_of.type} ${on_behalf_of.id}`;
     const given = answer === undefined ? "" : `, with the answer ${JSON.stringify(answer)}`;
-    const counts = part === undefined ? "" : `, for ${part}`;
+    const counts = `${part === undefined ? "" : `, for ${part}`}${stage === undefined ? "" : `, in stage ${stage}`}`;
     const how = `${counts}${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}${given}`;
     return `${who({ principal })} voted to ${decision} ${gate_id}${place}${how}${quoted(comment)}`;
   },
+  GATE_STAGE_FILLED: ({ gate_id, stage }) =>
+    `stage ${stage} of ${gate_id} was filled, and stage ${stage + 1} was asked`,
   GATE_VOTE_WITHDRAWN: ({ gate_id, principal }) =>
     `the vote of ${principal.type} ${principal.id} on ${gate_id} was withdrawn`,
   GATE_DELEGATED: ({ gate_id, from, to, expires_at }) =>

@@ -246,7 +246,7 @@ interface CardProps {
 }
 
 function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
-  const votes = gate.votes.filter(({ advisory }) => !advisory).length;
+  const votes = gate.votes.filter(({ advisory, stage }) => !advisory && stage === gate.stage).length;
   return (
     <article class="card item">
       {joins || isChosen ? (
@@ -293,6 +293,7 @@ function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
         {gate.quorum !== null && (
           <span>
             {votes} of {gate.quorum.approvals} votes
+            {gate.stage !== undefined && <> in stage {gate.stage}</>}
           </span>
         )}
         {gate.due_at === null ? (

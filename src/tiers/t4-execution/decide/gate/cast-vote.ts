@@ -3,10 +3,11 @@
  * it is a separate event, and the vote that completes the quorum is followed by the decision in the same row.
  *
  * 1.  The decision names the voters who carried it; an adviser's vote never leads to one.
- * 2.  The decision is in the row of the last vote that it needs: no open gate has votes that decide it.
+ * 2.  The row of the vote that fills a stage names the stage as filled, and the gate then asks the next one.
+ * 3.  The decision is in the row of the last vote that it needs: no open gate has votes that decide it.
  */
 
-import { apartFrom, countedVotes, verdictOf } from "../../../../../machines/quorum.ts";
+import { apartFrom, countedVotes, isStageFilled, verdictOf } from "../../../../../machines/quorum.ts";
 import { resultOf } from "../../../../contract/approval-claims.ts";
 import { digest } from "../../../../contract/digest.ts";
 import { draft, type GateDecided } from "../../../../contract/event.ts";
@@ -52,6 +53,8 @@ export function castVote(run: Run, gate: Gate, ballot: Ballot): void {
   const vote = { gate_id, decision, principal, ...ballot.seat, ...given, ...apart };
   run.log.noteBy(refOf(principal), draft("GATE_VOTED", vote, gate.step_id));
   const voted = gateNow(run, gate_id);
+  if (isStageFilled(voted))
+    run.log.note(draft("GATE_STAGE_FILLED", { gate_id, stage: voted.stage ?? 1 }, gate.step_id));
   if (verdictOf(voted) === decision) noteVerdict(run, voted, ballot);
 }
 
@@ -73,6 +76,7 @@ function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
     principal: vote.principal,
     on_behalf_of: vote.on_behalf_of,
     ...(vote.part === undefined ? {} : { part: vote.part }),
+    ...(vote.stage === undefined ? {} : { stage: vote.stage }),
   }));
   const decided: GateDecided = {
     gate_id: gate.gate_id,

@@ -5,7 +5,7 @@
  * 2.  The owner of a seat may withdraw the vote that was given in their place.
  */
 
-import { isSamePrincipal, standingVote } from "../../../../../machines/quorum.ts";
+import { isOfFilledStage, isSamePrincipal, standingVote } from "../../../../../machines/quorum.ts";
 import type { AuthContext } from "../../../../contract/auth-context.ts";
 import type { ErrorCode } from "../../../../contract/error-codes.ts";
 import { draft } from "../../../../contract/event.ts";
@@ -43,6 +43,8 @@ export function withdrawVote(run: Run, { principal, gate_id }: WithdrawalRequest
   const vote =
     standingVote(gate, principal, run.settings.same) ??
     refuse("T5_GATE_CONFLICT", gate.gate_id, "there is no vote of yours to take back");
+  if (isOfFilledStage(gate, vote))
+    refuse("T5_GATE_CONFLICT", gate.gate_id, `stage ${vote.stage} is filled, and its votes stand`);
   if (vote.signature !== null) requireRoom(run, gate.gate_id, gate.spent_signatures);
   const withdrawn = { gate_id: gate.gate_id, principal: vote.principal };
   run.log.noteBy(refOf(principal), draft("GATE_VOTE_WITHDRAWN", withdrawn, gate.step_id));

@@ -158,8 +158,11 @@ function answerVote(run: Run, gate: Gate, { principal, decision, payload }: Pars
   return refuseAt(gate.gate_id, message, { detail: { decision: vote.decision } });
 }
 
-/** Returns whether an edited version still has to be signed, or approved by another person than its editor. */
-const isForOthers = ({ signed, separation }: Gate): boolean => signed || separation;
+/**
+ * Returns whether an edit decides nothing: its version has to be signed, approved by another person than its editor, or
+ * shown to the first stage.
+ */
+const isForOthers = ({ signed, separation, stages }: Gate): boolean => signed || separation || stages !== undefined;
 
 /** Answers a repeated edit that made what the gate shows; the request names the version that it was made on. */
 function answerEdit(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
@@ -196,8 +199,10 @@ function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: Judge
 }
 
 /** Returns the people that a gate asks, with its remaining escalations, as a text for comparison. */
-export const whoDecides = ({ roles, approvers, added_roles = [], ladder, delegations, requesters }: Gate): string =>
-  JSON.stringify([roles, approvers, added_roles, ladder.length, delegations, requesters]);
+export const whoDecides = (gate: Gate): string => {
+  const { roles, approvers, added_roles = [], ladder, delegations, requesters, stage } = gate;
+  return JSON.stringify([roles, approvers, added_roles, ladder.length, delegations, requesters, stage]);
+};
 
 /** Returns whether a decision concerns the decided payload: as it was shown, or with the same edit. */
 function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {

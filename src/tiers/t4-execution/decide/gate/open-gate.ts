@@ -17,7 +17,7 @@ import { KernelErrorException } from "../../../../contract/error.ts";
 import { draft, type EventPayloads } from "../../../../contract/event.ts";
 import { plainGate } from "../../../../contract/events.ts";
 import { doubtGateIdOf, type Gate, type GateReason, gateIdOf, isOpenGate } from "../../../../contract/gate.ts";
-import { completeQuorum, type GateExpiry, type GateSpec, rolesOf } from "../../../../contract/gate-spec.ts";
+import { completeQuorum, type GateExpiry, type GateSpec, rolesOf, stagesOf } from "../../../../contract/gate-spec.ts";
 import { refOf } from "../../../../contract/gate-vote.ts";
 import { instantText } from "../../../../contract/instant.ts";
 import type { Principal } from "../../../../contract/intent.ts";
@@ -113,9 +113,10 @@ export function describeQuestion(run: Run, step: PlanStep, payload: AskParams): 
 function whoDecides(run: Run, spec: Partial<GateSpec>) {
   const { requesters, intent } = run.log.record;
   const seats = seatsOf(spec, requesters, run.settings.same);
+  const stages = stagesOf(spec);
+  const asked = { roles: rolesOf(spec), quorum: completeQuorum(spec, seats?.length ?? null) };
   return {
-    roles: rolesOf(spec),
-    quorum: completeQuorum(spec, seats?.length ?? null),
+    ...(stages[0] === undefined ? asked : { ...stages[0], stages, stage: 1 }),
     approvers: spec.approvers ?? null,
     advisors: spec.advisors ?? [],
     separation: spec.separation ?? false,
@@ -157,10 +158,14 @@ export function climb(ladder: readonly GateExpiry[], from: number, expiresAt: st
 
 const dueAfter = (from: number, { after_ms }: GateExpiry): string => instantText(from + after_ms);
 
-/** Returns a gate on a new version. Its deciders and times stay; votes on the version before are void. */
+/**
+ * Returns a gate on a new version. Its deciders and times stay; votes on the version before are void. A gate with
+ * stages goes back to its first.
+ */
 export function reviseGate(standing: Gate, shown: Gate): Gate {
   const { expires_at: _expires, reminder: _reminder, ...rest } = shown;
-  const { roles, approvers, ladder, due_at, expiry_action, escalate_to } = standing;
+  const { roles } = shown.stages === undefined ? standing : shown;
+  const { approvers, ladder, due_at, expiry_action, escalate_to } = standing;
   const { delegations, spent_signatures, opened_at, edited, expires_at, added_roles, reminder } = standing;
   return {
     ...rest,
@@ -270,7 +275,8 @@ export function openGate(run: Run, shown: Gate): boolean {
  */
 function isStillFree(run: Run, gateId: string, ballot: Ballot): boolean {
   const gate = gateNow(run, gateId);
-  const agrees = ballot.seat.advisory || agreesWithVotes(gate, ballot);
+  const { advisory, stage } = ballot.seat;
+  const agrees = advisory || (agreesWithVotes(gate, ballot) && stage === gate.stage);
   return isOpenGate(gate) && agrees && isNobodys(run, gate, ballot.principal);
 }
 
@@ -332,7 +338,9 @@ function whoMayKnow(run: Run, step: PlanStep) {
   const named = findKnownOperator(run, step)?.doubt?.roles;
   if (named !== undefined)
     return { ...kept, roles: [...named], approvers: null, advisors: advisors.filter((role) => !named.includes(role)) };
-  const { roles, approvers, added_roles = [] } = { ...plainGate, ...asked };
+  const { approvers, added_roles = [] } = { ...plainGate, ...asked };
+  const groups = asked.stages?.map((stage) => stage.roles) ?? [asked.roles ?? null];
+  const roles = groups.includes(null) ? null : [...new Set(groups.flatMap((group) => group ?? []))];
   return { ...kept, roles, approvers, advisors, ...(added_roles.length === 0 ? {} : { added_roles }) };
 }
 
