@@ -313,7 +313,7 @@ export type { Middleware, SkillExecutionContext } from "./ports/middleware.ts";
 export type { NoticeCall, Notifier } from "./ports/notifier.ts";
 export type { Classifier, Scorers, Security, Verdict } from "./ports/perception.ts";
 export type { Planner, PlannerAnswer } from "./ports/planner.ts";
-export type { LineCount, LinePage, QueueEntry, QueueIndex, QueuePlace } from "./ports/queue-index.ts";
+export type { LineCount, LinePage, QueueEntry, QueueIndex, QueueMember, QueuePlace } from "./ports/queue-index.ts";
 export type { Random } from "./ports/random.ts";
 export type { SamePerson } from "./ports/same-person.ts";
 export type { SessionRecord, SessionStore } from "./ports/session-store.ts";
