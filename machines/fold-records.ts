@@ -132,6 +132,7 @@ export function newStep(step: StepRecord["step"], planId: string, added: Added |
     parked: null,
     resumed: null,
     passed: [],
+    answer: null,
     child: null,
     output: null,
     output_text: "",

@@ -237,6 +237,10 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     step.resumed = payload;
     if (payload.by === "workflow" && payload.end !== null) chargeChild(record, step, payload.end);
   },
+  WAIT_ANSWERED(record, { payload }, meta) {
+    const step = record.steps.get(meta.step_id ?? "");
+    if (step !== undefined) step.answer = { payload };
+  },
   EVENT_PASSED_OVER(record, { event_id }, meta) {
     record.steps.get(meta.step_id ?? "")?.passed.push(event_id);
   },

@@ -35,6 +35,7 @@ import { ScheduleDriver } from "./kernel/schedules/schedule-driver.ts";
 import { createScheduleReads } from "./kernel/schedules/schedule-reads.ts";
 import { refuseStopped, tellStopped } from "./kernel/tell-stopped.ts";
 import { createTokenView } from "./kernel/token-view.ts";
+import { answerWait, readTokenUrl } from "./kernel/wait-answers.ts";
 import { replayTurns } from "./replay/replay.ts";
 import { whatIf } from "./replay/whatif.ts";
 import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
@@ -139,6 +140,8 @@ class RunningKernel {
     | "pause"
     | "resume"
     | "emit"
+    | "tokenUrl"
+    | "answerWait"
     | "halt"
     | "lift"
     | "halts"
@@ -152,6 +155,7 @@ class RunningKernel {
     const gateway = this.#gateway;
     const { reading, registry } = this.#parts;
     const reach = { gateway, reading, registry, same: this.#parts.resolved.same };
+    const answering = { ...this.#parts, gateway, tokens: this.#parts.resolved.waitTokens };
     const halts = createHalts({ ...this.#parts, store: this.#parts.reported, gateway, halts: this.#parts.halts });
     const queues = createQueueReads({ store: this.#parts.reported, gateway });
     const retry = (workflowId: string, request: RetryRequest) => retryOrBeginAgain({ ...reach, workflowId, request });
@@ -173,6 +177,8 @@ class RunningKernel {
           const parts = { ...this.#parts, starts, submit: (one: SubmitRequest) => gateway.submit(one) };
           return emitEvent(parts, await gateway.admitEvent(request));
         }),
+      tokenUrl: (workflowId, request) => this.#serve(() => readTokenUrl(answering, workflowId, request)),
+      answerWait: (answer) => this.#serve(() => answerWait(answering, answer)),
       halt: (request) => this.#serve(() => halts.halt(request)),
       lift: (request) => this.#serve(() => halts.lift(request)),
       halts: (tenantId, caller) => halts.halts(tenantId, caller),

@@ -36,6 +36,7 @@ export const operations: Declared<Kernel> = {
   attachReport: promised({ ...named, report: own, caller }),
   deliveries: promised({}),
   redeliver: promised({ notifier: z.string() }),
+  answerWait: promised({ answer: own }),
   ready: promised({}),
   lag: promised({}),
   holds: promised({}),

@@ -12,6 +12,7 @@ import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent
 import { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../contract/pause.ts";
 import { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
+import { TokenUrlRequest, TokenUrlResponse } from "../contract/wait-token.ts";
 import type { Kernel } from "../kernel/kernel-interface.ts";
 import { type Command, type KernelCommand, promised, type Table, type WorkflowCommand } from "./operation.ts";
 import { scheduleCommands } from "./schedules.ts";
@@ -108,7 +109,8 @@ type CommandName =
   | "cancel"
   | "rollback"
   | "pause"
-  | "resume";
+  | "resume"
+  | "tokenUrl";
 
 /** The members that a declaration adds. The schemas are of the types that the method has. */
 interface Declaring<N extends CommandName> extends Omit<WorkflowCommand, "takes" | "answers" | "run"> {
@@ -230,6 +232,16 @@ export const workflowCommands: Readonly<Record<CommandName, WorkflowCommand>> = 
     request: ResumeRequest,
     answer: ResumeResponse,
     example: { reason: "the supplier is checked" },
+    isIdempotent: true,
+  }),
+  tokenUrl: command("tokenUrl", {
+    id: "readTokenUrl",
+    word: "token-url",
+    summary: "The one-time address of a wait, at which a sender without credentials can answer it",
+    scope: commandScopes.emit,
+    request: TokenUrlRequest,
+    answer: TokenUrlResponse,
+    example: { step_id: "sign" },
     isIdempotent: true,
   }),
 };

@@ -161,19 +161,13 @@ export const errorCodes = Object.freeze({
   ),
 
   // T2: cognition
-  T2_DECOMPOSE_CYCLE_DETECTED: processing(
-    "Break the circle that the message names: of steps in depends_on, or of goals.",
-  ),
+  T2_DECOMPOSE_CYCLE_DETECTED: processing("Break the circle in the message: of steps in depends_on, or of goals."),
   T2_CONTEXT_UNAVAILABLE: external("Check the context sources of this tenant, then retry."),
 
   // T3: planning
-  T3_DAG_COMPILE_UNRESOLVED_DEPS: processing(
-    "Correct depends_on and applies in the plan: each names another step of it.",
-  ),
+  T3_DAG_COMPILE_UNRESOLVED_DEPS: processing("Correct depends_on and applies: each names another step of the plan."),
   T3_PLAN_EMPTY: processing("Rephrase the request; the planner found nothing to do."),
-  T3_PLAN_INVALID: processing(
-    "Correct the plan function, or the planner; the detail says what is wrong with its plan.",
-  ),
+  T3_PLAN_INVALID: processing("Correct the plan function, or the planner; the detail says what is wrong."),
   T3_PLAN_TOO_LONG: resource("Raise the limit maxSteps, or let the plan do its work in rounds (continues: true)."),
   T3_PLAN_TRUNCATED: resource(
     "Read which steps were left out; raise the limit maxSteps, or let the planner plan in rounds (continues: true).",
@@ -210,6 +204,10 @@ export const errorCodes = Object.freeze({
   T4_WAIT_EXPIRED: external("Have the event sent, then retry the workflow: its step waits once more."),
   T4_EVENT_INVALID: input("Send the payload in the form that the detail names; the wait goes on.", { http: 422 }),
   T4_EVENT_ID_REUSED: input("Give another event an id of its own, or send the first one again.", { http: 422 }),
+  T4_WAIT_TOKEN_UNKNOWN: input("Check that the address is complete, or ask who sent it for another.", { http: 404 }),
+  T4_WAIT_TOKEN_USED: input("Ask who sent the address: its wait has another answer already.", { http: 409 }),
+  T4_WAIT_TOKEN_OVER: input("Ask who sent the address: its wait is over, and takes no answer.", { http: 410 }),
+  T4_WAIT_TOKEN_NONE: input("Write token: true on the wait, and give createKernel the option waitTokens."),
   T4_PLAN_FAILED: processing("Read the code in the detail and the message: the plan chose to end the workflow so."),
   T4_CHILD_FAILED: processing(
     "Read the cause, and the child in the detail; retry the workflow (resume_failed_steps) once the cause is removed.",
@@ -264,9 +262,7 @@ export const errorCodes = Object.freeze({
   T5_BUDGET_EXHAUSTED: resource("Raise the budget named in the detail, then retry the workflow."),
   T5_CAPABILITY_NOT_FOUND: policy("Register the capability named in the detail, or use another."),
   T5_IDENTITY_VIOLATION: policy("Ask as yourself, for your own tenant."),
-  T5_AUTHZ_FORBIDDEN: policy(
-    "Let somebody do it who may, or ask an administrator for the scope that the message names.",
-  ),
+  T5_AUTHZ_FORBIDDEN: policy("Let somebody do it who may, or ask an administrator for the scope in the message."),
   T5_AUTHN_FAILED: policy("Sign in again with valid credentials, or have the role added to those of the kernel.", {
     http: 401,
   }),

@@ -129,6 +129,11 @@ export interface OperatorCall<I = unknown> {
   /** Returns the usage of this operator's calls in this workflow, this one included. */
   readonly capabilityUsage: () => CapabilityUsage;
   /**
+   * Returns the one-time address of a wait of this workflow, to be sent to whoever answers it. It is a secret: a result
+   * that holds it writes it to the ledger. @throws KernelErrorException T4_WAIT_TOKEN_NONE if the step has none.
+   */
+  readonly waitUrl: (stepId: string) => string;
+  /**
    * Asks which model endpoint to call; the decision is in the ledger when this resolves. Report the usage of the call
    * as `usage({ tokens, cost, model: endpoint.name })`. Rejects with the KernelErrorException of a refusal.
    */

@@ -28,6 +28,8 @@ const fixed = {
   schema: Form.optional(),
   /** The end of the step when its time is over: `fail` by default, `skip`, or a value that it gives. */
   otherwise: Otherwise.optional(),
+  /** Whether the wait has a one-time address, at which a sender without credentials can answer it. */
+  token: z.literal(true).optional(),
 } as const;
 
 /** The params of a step that waits, when it begins. A key that is a number stands for its digits. */

@@ -53,6 +53,8 @@ export interface StepRecord {
   resumed: StepResumed | null;
   /** The events from outside that it did not take, because their payloads have another form than it asks. */
   passed: string[];
+  /** The answer to this run's wait at its one-time address; null if there is none. */
+  answer: { readonly payload: Json } | null;
   /** The child workflow of its last run, and its end if that is known; null if there is none. */
   child: { readonly workflow_id: string; readonly end: ChildEnd | null } | null;
   output: Json;
@@ -370,6 +372,10 @@ export function effectiveSteps({ steps, standing }: Pick<WorkflowRecord, "steps"
     (step) => step.state === "succeeded" || standing.places.has(step.step.step_id),
   );
 }
+
+/** Returns whether a step is a wait with a one-time address. */
+export const hasToken = ({ step }: Pick<StepRecord, "step">): boolean =>
+  step.kind === "wait" && step.params["token"] === true;
 
 /** Returns when the work of an accepted workflow may begin, epoch ms; null if it has begun or may begin at once. */
 export const startOf = ({ state, start_at }: Pick<WorkflowRecord, "state" | "start_at">): number | null =>

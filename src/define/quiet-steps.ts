@@ -100,6 +100,11 @@ export interface WaitDraft<S extends z.ZodType, E extends Otherwise | undefined>
   readonly within?: Duration;
   /** The end of the step then: `fail` by default, `skip`, or a value that it gives. */
   readonly otherwise?: E;
+  /**
+   * Whether the wait has a one-time address, at which a sender without credentials can answer it: `call.waitUrl` of an
+   * operator returns it.
+   */
+  readonly token?: true;
 }
 
 /** A step that waits; `output` refers to the payload, or to the value that stands in for it. */
@@ -142,12 +147,13 @@ export const quietBuilders: QuietBuilders = {
   run: buildRun as RunBuilder,
   sleep: ({ ms, until, ...common }) =>
     finishStep({ ...common, kind: "sleep", params: ms === undefined ? { until } : { ms } }),
-  wait: ({ event, key, schema, within, otherwise, ...common }) => {
+  wait: ({ event, key, schema, within, otherwise, token, ...common }) => {
     const params = {
       ...{ event, key },
       ...(schema !== undefined && { schema: formOf(schema) }),
       ...(within !== undefined && { within_ms: msOf(within) }),
       ...(otherwise !== undefined && { otherwise }),
+      ...(token !== undefined && { token }),
     };
     return finishStep({ ...common, kind: "wait", params });
   },

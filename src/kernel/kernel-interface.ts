@@ -51,6 +51,7 @@ import type { Signal } from "../contract/signal.ts";
 import type { CapabilityEntry, GovernorUsage, TokenEvent } from "../contract/token.ts";
 import type { RequestTrace } from "../contract/trace.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import type { TokenUrlRequest, TokenUrlResponse, WaitAnswer, WaitAnswered } from "../contract/wait-token.ts";
 import type { WhatIfFinding, WhatIfReport } from "../contract/whatif-report.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
@@ -61,6 +62,7 @@ import type { Numbered } from "../engine/follow/workflow-tails.ts";
 import type { DeliveryCounts } from "../ports/delivery-store.ts";
 import type { LedgerLag } from "../ports/ledger-store.ts";
 import type { CapabilityClient } from "./capability-client.ts";
+import type { HeldCounts } from "./count-held.ts";
 import type { WhatIf } from "./policies.ts";
 
 /** The three streams of a workflow, with the type of their items. */
@@ -133,6 +135,13 @@ export interface Kernel extends AsyncDisposable {
    * `limits.eventTtlMs`. The same event again gets the same answer. @throws T4_EVENT_INVALID, T4_EVENT_ID_REUSED.
    */
   emit(request: EmitRequest): Promise<EmitResponse>;
+  /** Returns the one-time address of a wait with `token: true`. @throws T4_WAIT_TOKEN_NONE. */
+  tokenUrl(workflowId: string, request: TokenUrlRequest): Promise<TokenUrlResponse>;
+  /**
+   * Answers a wait at its one-time address, for a sender who is not known here; the same answer is received again.
+   * @throws T4_WAIT_TOKEN_UNKNOWN, T4_WAIT_TOKEN_USED, T4_WAIT_TOKEN_OVER, T4_EVENT_INVALID.
+   */
+  answerWait(answer: WaitAnswer): Promise<WaitAnswered>;
   /**
    * Begins a workflow that takes over what another one has done, up to a step or an event, and goes on from there: no
    * call before the fork is made again, and the calls behind it have new keys. @throws T4_FORK_INVALID for a point that
@@ -352,18 +361,7 @@ export interface Kernel extends AsyncDisposable {
   /** Returns how far streams and feeds are behind the ledger; zeros if commits show at once. */
   lag(): Promise<LedgerLag>;
   /** Returns how much of the ledger begins nothing: by an order of a person, or for want of a place in a queue. */
-  holds(): Promise<{
-    /** Workflows that wait for a place in a queue. */
-    readonly queued: number;
-    /** Paused workflows. */
-    readonly paused: number;
-    /** Halts that hold. */
-    readonly halts: number;
-    /** Workflows that halts hold as a whole. */
-    readonly workflows: number;
-    /** Single steps that halts hold. */
-    readonly steps: number;
-  }>;
+  holds(): Promise<HeldCounts>;
   /** Returns live counts, for hosts that watch their process. */
   vitals(): {
     readonly workflows: number;

@@ -12,6 +12,7 @@ import { guardLogger, guardTelemetry, quietLogger, quietTelemetry } from "../ada
 import { Roles, roleAuthenticator } from "../adapters/role-authenticator.ts";
 import { machineRandom } from "../adapters/seeded-random.ts";
 import { templatePlanner } from "../adapters/template-planner.ts";
+import { createWaitTokens, WaitTokenOptions, type WaitTokens } from "../adapters/wait-tokens.ts";
 import { wallClock } from "../adapters/wall-clock.ts";
 import { matchWords } from "../adapters/word-matcher.ts";
 import { Budgets } from "../contract/budget.ts";
@@ -218,6 +219,8 @@ const Options = z
      * `{{event.output.payload.order}}` refers to the event. The sender of the event is the requester.
      */
     on: z.array(EventStart).readonly().default([]),
+    /** The one-time addresses of waits that have `token: true`, and the secrets that they are made with. */
+    waitTokens: WaitTokenOptions.optional(),
     /** Names this process in leases. */
     owner: z.string().min(1).optional(),
     /** Makes the host that drives workflows; by default this process drives them. */
@@ -261,6 +264,8 @@ export interface Resolved
   readonly artifacts: ArtifactStore;
   readonly retryPolicies: Readonly<Record<string, number>>;
   readonly same: Same;
+  /** Null without the option of that name. */
+  readonly waitTokens: WaitTokens | null;
 }
 
 /**
@@ -293,5 +298,6 @@ export function resolveOptions(given: KernelOptions): Resolved {
     artifacts: options.artifacts ?? memoryArtifacts(),
     retryPolicies: { ...retryPolicies, ...options.retryPolicies },
     same: guardSamePerson(options.samePerson),
+    waitTokens: options.waitTokens === undefined ? null : createWaitTokens(options.waitTokens),
   };
 }

@@ -38,6 +38,7 @@ import type { ReadOptions, Resolved } from "./options.ts";
 import { findEvent } from "./outside-events.ts";
 import { queuedBefore, queuePlace } from "./queues.ts";
 import { findSharedKey } from "./shared-keys.ts";
+import { tokenUrlOf } from "./wait-answers.ts";
 
 export function createSettings(resolved: Resolved, registry: Registry, halts: Pick<HaltRegistry, "of">): Settings {
   const { options, budgets, retryPolicies, engine, limits } = resolved;
@@ -77,6 +78,7 @@ export function createServices(parts: ServiceParts): Omit<Services, "children" |
   const { resolved, store, reading, timers } = parts;
   return {
     findEvent: (search) => findEvent({ store, now: resolved.clock.now }, search),
+    waitUrl: (record, stepId) => tokenUrlOf(resolved.waitTokens, record, stepId),
     queuePlace: (record) => queuePlace({ store, now: resolved.clock.now }, record),
     queuedBefore: (record) => queuedBefore(store, record),
     security: resolved.security,

@@ -93,6 +93,7 @@ export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialR
     checkpoint: (state) => records.push({ label: null, detail: { state } }),
     restored: trial.restored ?? null,
     capabilityUsage: () => ({ invocations: 1, tokens: 0 }),
+    waitUrl: (stepId) => `https://trial.example/v1/waits/${stepId}`,
     route: trial.route ?? refuseRoute,
   };
   const output = operator.output.parse(await operator.run(call as OperatorCall<never>));

@@ -39,5 +39,9 @@ export const orderSamples: Readonly<Record<string, Sample>> = {
     { compensated: "half" },
   ),
   ResumeRequest: fields({ ...claim, reason: "go on" }, { principal: 5 }),
+  TokenUrlRequest: fields({ ...claim, step_id: "sign" }, { step_id: "" }),
+  TokenUrlResponse: fields({ workflow_id: wf, step_id: "sign", url: "https://work.example/v1/waits/t" }, { url: 5 }),
+  WaitAnswer: fields({ token: "t", payload: { by: "ada" } }, { token: "" }),
+  WaitAnswered: fields({ status: "received", duplicate: false }, { status: "kept" }),
   ResumeResponse: fields({ workflow_id: wf, status: "resumed", correlation_id: cor }, { workflow_id: 7 }),
 };

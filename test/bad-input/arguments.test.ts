@@ -55,6 +55,8 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   rollback: () => [unknownWorkflow, who],
   pause: () => [unknownWorkflow, who],
   resume: () => [unknownWorkflow, who],
+  tokenUrl: () => [unknownWorkflow, { ...who, step_id: "s1" }],
+  answerWait: () => [{ token: "t", payload: {} }],
   holds: () => [],
   emit: () => [{ ...who, name: "order.paid", key: "o-1", payload: {} }],
   halt: () => [{ ...who, reason: "stop" }],

@@ -83,6 +83,8 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   rollback: () => [unknownWorkflow, { ...who, reason: "no" }],
   pause: () => [unknownWorkflow, { ...who, reason: "no" }],
   resume: () => [unknownWorkflow, { ...who, reason: "no" }],
+  tokenUrl: () => [unknownWorkflow, { ...who, step_id: "s1" }],
+  answerWait: () => [{ token: "t", payload: free({}) }],
   holds: () => [],
   emit: () => [{ ...who, name: "order.paid", key: "o-1", payload: free({}), event_id: "e-1", broadcast: false }],
   halt: () => [{ ...who, of: { operator: "Test.Act" }, reason: "stop" }],

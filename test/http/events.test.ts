@@ -1,6 +1,6 @@
 /** Events from outside over HTTP: what a sender is answered, and what is refused before anything is kept. */
 import { describe, expect, it } from "vitest";
-import type { EmitResponse } from "../../src/index.ts";
+import type { EmitResponse, TokenUrlResponse } from "../../src/index.ts";
 import { closing, signed as event } from "../lifecycle/closing-deal.ts";
 import { codeOf, type EdgeUnderTest, openEdge } from "./edge-fixture.ts";
 
@@ -86,5 +86,53 @@ describe("an event over HTTP", () => {
     expect([400, 403]).toContain(refused.status);
     expect(codeOf(refused)).toMatch(/^T[05]_/);
     expect((await emit(edge, event)).body).toMatchObject({ duplicate: false });
+  });
+});
+
+describe("the one-time address of a wait over HTTP", () => {
+  const waitTokens = { secrets: ["a key that is long enough for this."], url: "http://edge.test/v1/waits/" };
+  const openWaits = async () => {
+    const limits = { maxFailedCallsPerSecond: 1, maxFailedCallBurst: 3 };
+    const edge = await openEdge({ capabilities: [closing], waitTokens }, { limits });
+    const id = await begin(edge);
+    const { body } = await edge.post<TokenUrlResponse>(`/v1/kernel/workflows/${id}/token-url`, { step_id: "sign" });
+    return { edge, id, path: new URL(body.url).pathname };
+  };
+  const answer = (edge: EdgeUnderTest, path: string, body: unknown) => edge.ask(path, { body, as: null });
+
+  it("takes the payload from a sender without credentials, once; nothing but POST changes anything", async () => {
+    const { edge, id, path } = await openWaits();
+    await using _ = edge;
+    for (const method of ["GET", "HEAD", "OPTIONS", "DELETE"]) await edge.fetch(path, { method, as: null });
+    expect((await edge.t.kernel.workflow(id)).state).toBe("waiting");
+    const invalid = await answer(edge, path, { by: 7 });
+    expect([invalid.status, codeOf(invalid)]).toEqual([422, "T4_EVENT_INVALID"]);
+    const first = await answer(edge, path, { by: "ada" });
+    expect([first.status, first.body]).toEqual([200, { status: "received", duplicate: false }]);
+    expect((await edge.t.rest(id)).state).toBe("completed");
+    expect((await answer(edge, path, { by: "ada" })).body).toEqual({ status: "received", duplicate: true });
+    const other = await answer(edge, path, { by: "bo" });
+    expect([other.status, codeOf(other)]).toEqual([409, "T4_WAIT_TOKEN_USED"]);
+    const form = await edge.ask(path, { body: "by=ada", as: null, headers: { "content-type": "text/plain" } });
+    expect(form.status).toBe(415);
+  });
+
+  it("is refused with 404 if it is unknown, and with 429 once too many were", async () => {
+    const { edge, path } = await openWaits();
+    await using _ = edge;
+    const unknown = await answer(edge, `${path}x`, null);
+    expect([unknown.status, codeOf(unknown)]).toEqual([404, "T4_WAIT_TOKEN_UNKNOWN"]);
+    const statuses = new Set<number>();
+    for (let tried = 0; tried < 9 && !statuses.has(429); tried += 1)
+      statuses.add((await answer(edge, `${path}x${tried}`, null)).status);
+    expect([...statuses]).toEqual([404, 429]);
+    expect((await answer(edge, path, { by: "ada" })).status).toBe(200);
+  });
+
+  it.each(["reader", "foreign"])("is not told to %s", async (as) => {
+    const { edge, id } = await openWaits();
+    await using _ = edge;
+    const refused = await edge.post(`/v1/kernel/workflows/${id}/token-url`, { step_id: "sign" }, as);
+    expect(refused.status).toBe(as === "foreign" ? 404 : 403);
   });
 });

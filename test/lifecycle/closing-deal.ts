@@ -16,6 +16,7 @@ export const closing = defineCapability({
         name: "Signed",
         event: "contract.signed",
         key: "c-1",
+        token: true,
         schema: z.object({ by: z.string() }),
       }),
     ],

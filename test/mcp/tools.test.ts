@@ -18,6 +18,7 @@ const deciding = [
   "decide-gate",
   "decide-gates",
   "emit-event",
+  "read-token-url",
   "retry-workflow",
   "fork-workflow",
   "cancel-workflow",

@@ -50,12 +50,14 @@ export interface TakenEvent {
 }
 
 /**
- * The end of the wait of a step: its time was over, the event that it waited for arrived, the last of the steps that it
- * added has ended, or its child has ended; `end` is null if the step does not wait for its child.
+ * The end of the wait of a step: its time was over, the event that it waited for arrived, it was answered by its token,
+ * the last of the steps that it added has ended, or its child has ended; `end` is null if the step does not wait for
+ * its child.
  */
 export type StepResumed =
   | { readonly by: "time" }
   | { readonly by: "items" }
+  | { readonly by: "token" }
   | { readonly by: "event"; readonly event: TakenEvent }
   | { readonly by: "workflow"; readonly end: ChildEnd | null };
 
@@ -63,6 +65,11 @@ export type StepResumed =
 export interface EventPassedOver {
   readonly event_id: string;
   readonly problem: string;
+}
+
+/** The answer to a wait at its one-time address, which may come before the wait has begun. */
+export interface WaitAnswered {
+  readonly payload: Json;
 }
 
 /** The steps that a step of the plan adds: one for each item, from the template that stands in the plan. */
@@ -126,6 +133,7 @@ export const stepEvents = {
   STEP_PARKED: event<StepParked>({ from: "workflow", to: "step", charts: ["step"], progress: true }),
   STEP_RESUMED: event<StepResumed>({ from: "workflow", to: "step", charts: ["step"], progress: true }),
   EVENT_PASSED_OVER: event<EventPassedOver>({ from: "t4", to: "step" }),
+  WAIT_ANSWERED: event<WaitAnswered>({ from: "t4", to: "step" }),
   STEPS_ADDED: event<StepsAdded>({ from: "workflow", to: "step", creates: "steps", progress: true }),
   STEP_STREAMED: event<StepStreamed>({ from: "operator", to: "step", progress: true }),
   OUTCOME_DRAFTED: event<OutcomeRecorded>({ from: "step", to: "workflow" }),

@@ -5,8 +5,10 @@ import type { KernelError } from "../error.ts";
 import type { GateResponse, ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../gate.ts";
 import type { Intake } from "../intake.ts";
 import type { Principal, ScheduleOrigin, Submission, SubmitResponse } from "../intent.ts";
+import type { Json } from "../json.ts";
 import type { PauseResponse, ResumeResponse } from "../pause.ts";
 import type { CancelResponse, RetryResponse } from "../retry.ts";
+import type { WaitAnswered } from "../wait-token.ts";
 import { messagesOf } from "./message.ts";
 
 const { data, relay, command, relayCommand } = messagesOf(4);
@@ -50,6 +52,13 @@ export interface DeliverCommand {
   readonly event: { readonly name: string; readonly key: string; readonly event_id: string };
 }
 
+/** Answers a wait of a workflow at its one-time address. */
+export interface AnswerWaitCommand {
+  readonly workflow_id: string;
+  readonly step_id: string;
+  readonly payload: Json;
+}
+
 /** The steps of the workflow that took the event. */
 export interface DeliverAnswer {
   readonly workflow_id: string;
@@ -90,6 +99,7 @@ export const t4 = {
   ),
   sleep: command<{ readonly workflow_id: string }, unknown>("sleep", "Asleep", loop("sleep")),
   deliver: data<DeliverCommand, DeliverAnswer>("EventDelivery", "EventDelivered", loop("deliver")),
+  answerWait: data<AnswerWaitCommand, WaitAnswered>("WaitAnswer", "WaitAnswered", loop("answer_wait")),
   recallSubmission: data<SubmissionQuery, { readonly first: SubmitResponse | null }>(
     "SubmissionQuery",
     "SubmissionAnswer",

@@ -1,6 +1,6 @@
 /**
  * `emit`: hands an event from outside to the steps that wait for it. Each workflow that it resumes then runs here to
- * its next rest, unless another process runs it already.
+ * its next rest, unless another process runs it already. `token-url` prints the one-time address of a wait.
  */
 import type { Command } from "commander";
 import type { Json } from "../../contract/json.ts";
@@ -35,6 +35,20 @@ export function addEmit(program: Command, terminal: Terminal): void {
     .option("--broadcast", "end every wait for it, not only the one that has lasted longest")
     .action((name: string, key: string, payload: unknown, options: EmitOptions) =>
       emit({ name, key, payload }, { options, terminal }),
+    );
+}
+
+export function addTokenUrl(program: Command, terminal: Terminal): void {
+  addCommonOptions(program.command("token-url"))
+    .description("print the one-time address of a wait; whoever has it can answer the wait")
+    .argument("<workflow_id>", "a workflow")
+    .argument("<step_id>", "its step that waits, or will wait")
+    .action((workflowId: string, stepId: string, options: CommonOptions) =>
+      withKernel({ options, terminal }, async ({ kernel, caller }) => {
+        const answer = await kernel.tokenUrl(workflowId, { ...caller, step_id: stepId });
+        if (options.json) printJson({ options, terminal }, answer);
+        else terminal.print(answer.url);
+      }),
     );
 }
 

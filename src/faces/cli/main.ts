@@ -15,7 +15,7 @@ import { addDecisionsAtOnce } from "./decide-several.ts";
 import { addDemo } from "./demo.ts";
 import { addDoctor } from "./doctor.ts";
 import { addDraw } from "./draw.ts";
-import { addEmit } from "./emit.ts";
+import { addEmit, addTokenUrl } from "./emit.ts";
 import { addStreams } from "./events.ts";
 import { addExplanations } from "./explain.ts";
 import { addHalts } from "./halt.ts";
@@ -89,7 +89,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     addBackup,
     addRoles,
   ];
-  const begins = [addDemo, addCreate, addRun, addLists, addSchedules, addQueues, addEmit];
+  const begins = [addDemo, addCreate, addRun, addLists, addSchedules, addQueues, addEmit, addTokenUrl];
   for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion, addCompleteIds]) {
     add(program, terminal);
   }

@@ -52,6 +52,7 @@ import { addRpc } from "./routes/rpc.ts";
 import { addSchedules } from "./routes/schedules.ts";
 import { addLogin, addSession, type Door, doorOf, loginPath } from "./routes/session.ts";
 import { addStreams } from "./routes/streams.ts";
+import { addWaits } from "./routes/waits.ts";
 import { addWhatIf } from "./routes/what-if.ts";
 import { createStreamPlaces } from "./stream-places.ts";
 import { createUnreadAnswers } from "./unread-answers.ts";
@@ -120,6 +121,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   if (edge.options.console) addConsole(edge);
   if (door !== null) addLogin(edge, door);
   addCallbacks(edge, admission);
+  addWaits(edge, admission);
   addAdmission(app, admission);
   addSession(edge, door);
   addCommands(edge);

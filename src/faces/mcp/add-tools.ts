@@ -23,7 +23,7 @@ import { capabilityTools } from "./tools/capability-tools.ts";
 import { queueTools } from "./tools/queue-tools.ts";
 import { scheduleTools } from "./tools/schedule-tools.ts";
 import { type McpTool, refusal, type ToolAnswer } from "./tools/tool.ts";
-import { decideGate, decideGates, emitEvent, workflowTools } from "./tools/workflow-tools.ts";
+import { decideGate, decideGates, emitEvent, readTokenUrl, workflowTools } from "./tools/workflow-tools.ts";
 
 const toolsRef = moduleRef(0, "mcp", "tools");
 
@@ -35,7 +35,7 @@ export const listTools = async (context: McpContext): Promise<readonly McpTool[]
 async function ownTools(context: McpContext): Promise<readonly McpTool[]> {
   const withheld = new Set([
     ...(answersGates(context) ? [] : [decideGate, decideGates]),
-    ...((await isGranted(context, commandScopes.emit)) ? [] : [emitEvent]),
+    ...((await isGranted(context, commandScopes.emit)) ? [] : [emitEvent, readTokenUrl]),
   ]);
   return [...workflowTools.filter((tool) => !withheld.has(tool)), ...queueTools, ...scheduleTools];
 }

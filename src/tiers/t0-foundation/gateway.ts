@@ -50,6 +50,7 @@ import {
   RetryRequest,
   type RetryResponse,
 } from "../../contract/retry.ts";
+import { TokenUrlRequest, WaitAnswer } from "../../contract/wait-token.ts";
 import { workflowNotFound } from "../../contract/workflow.ts";
 import { askTier, finalOf, sendQuestion } from "../../engine/actors/ask-tier.ts";
 import { dataOf, type Runtime } from "../../engine/actors/runtime.ts";
@@ -81,6 +82,10 @@ export interface Gateway {
   readonly admitFork: (request: unknown) => Promise<ParsedForkRequest>;
   /** Reads an event from outside. @throws KernelErrorException as submit; T5_AUTHZ_FORBIDDEN without the scope. */
   readonly admitEvent: (request: unknown) => Promise<ParsedEmitRequest>;
+  /** Reads a request for the one-time address of a wait. @throws KernelErrorException as submit. */
+  readonly admitTokenUrl: (request: unknown) => Promise<z.output<typeof TokenUrlRequest>>;
+  /** Reads an answer to a wait, which comes from nobody who is known here. @throws KernelErrorException as submit. */
+  readonly admitWaitAnswer: (request: unknown) => Promise<z.output<typeof WaitAnswer>>;
   /** Changes of other replicas for a tenant's memory; the embedding host itself names no caller. */
   readonly sync: (request: unknown, caller?: Caller) => Promise<FederatedSyncReport>;
   /** Rejects a caller who lacks the scope; the embedding host itself, which names no caller, has all scopes (null). */
@@ -126,6 +131,8 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
     rollback: ordering(RollbackRequest, t5.rollback),
     pause: ordering(PauseRequest, t5.pause),
     resume: ordering(ResumeRequest, t5.resume),
+    admitTokenUrl: async (raw) => admit(runtime, TokenUrlRequest, raw),
+    admitWaitAnswer: async (raw) => admit(runtime, WaitAnswer, raw),
     admitFork: async (raw) => admit(runtime, ForkRequest, raw),
     async admitEvent(raw) {
       const request = admit(runtime, EmitRequest, raw);

@@ -51,6 +51,8 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
       pivot: ({ workflow_id, objective }, visit) =>
         commanding(workflow_id, visit, { kind: "pivot", objective: String(objective) }),
       deliver: ({ workflow_id, event }, visit) => commanding(workflow_id, visit, { kind: "deliver", event }),
+      answerWait: ({ workflow_id, step_id, payload }, visit) =>
+        commanding(workflow_id, visit, { kind: "answer_wait", step_id, payload }),
       sleep: ({ workflow_id }, visit) => commanding(workflow_id, visit, { kind: "sleep" }),
       recallSubmission: async (query) => ({ first: await recallFirst(store, query) }),
       rejectIntent: (rejected, visit) => rejectIntent(writer, rejected, visit),
@@ -64,6 +66,7 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
       retry: { check: needsWorkflow },
       pivot: { check: needsWorkflow },
       deliver: { check: needsData },
+      answerWait: { check: needsData },
       sleep: { check: needsWorkflow },
       rejectIntent: { check: needsData },
     },

@@ -221,6 +221,7 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
   STEP_RESUMED: (resumed) => {
     if (resumed.by === "time") return "its time had come, and it went on";
     if (resumed.by === "items") return "the last of its own steps had ended, and it went on";
+    if (resumed.by === "token") return "it was answered by its token, and it went on";
     if (resumed.by === "event") return `the event ${resumed.event.event_id} arrived, and it went on`;
     if (resumed.end === null) return "its child goes on by itself";
     const { workflow_id, state, error } = resumed.end;
@@ -231,6 +232,7 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
     if (as === "round") return `begins round ${items[0]?.key}`;
     return as === "undo" ? `is undone (call ${items[0]?.key})` : "did not undo it, so people are asked";
   },
+  WAIT_ANSWERED: () => "an answer arrived at its one-time address",
   EVENT_PASSED_OVER: ({ event_id, problem }) => `did not take the event ${event_id}: ${problem}`,
   STEP_SKIPPED: ({ reason }) => `skipped: ${skipWords[reason]}`,
   ROUTE_DECIDED: ({ decision, refusal, request }) => {

@@ -26,6 +26,7 @@ export const inputNames: Names = {
   RollbackRequest: commandBodies.rollback,
   PauseRequest: commandBodies.pause,
   ResumeRequest: commandBodies.resume,
+  TokenUrlRequest: commandBodies.tokenUrl,
   ScheduleRequest: commandBodies.setSchedule,
   SchedulePause: commandBodies.pauseSchedule,
   ScheduleBackfill: commandBodies.backfillSchedule,

@@ -293,6 +293,13 @@ export const emitEvent = kernelTool(kernelCommands.emit, {
     "it to all that wait. event_id is the source's own id: the same event again is ignored, so it is safe to repeat.",
 });
 
+/** The tool of such callers that returns the address at which a wait can be answered. */
+export const readTokenUrl = commandTool(workflowCommands.tokenUrl, {
+  title: "Read the address of a wait",
+  description:
+    "The one-time address at which anybody who has it answers the wait. It is a secret: show it to nobody else.",
+});
+
 const retryWorkflow = commandTool(workflowCommands.retry, {
   title: "Run a workflow again",
   description:
@@ -365,6 +372,7 @@ export const workflowTools: readonly McpTool[] = [
   decideGate,
   decideGates,
   emitEvent,
+  readTokenUrl,
   retryWorkflow,
   forkWorkflow,
   cancelWorkflow,

@@ -132,6 +132,7 @@ function start(made: Made, step: PlanStep): Outcome | Promise<Outcome> {
     emit: (label: string, detail?: JsonObject) => records.emit(label, detail),
     checkpoint: (state: unknown) => records.checkpoint(state),
     capabilityUsage: () => records.capabilityUsage(),
+    waitUrl: (stepId: string) => at.services.waitUrl(at.run.log.record, stepId),
     route: (asking?: RouteQuestion) => routes.route(asking),
     usage: (reported: Usage) => {
       made.used = addUsage(made.used, readUsage(reported, operator));

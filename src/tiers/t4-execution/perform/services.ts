@@ -35,6 +35,8 @@ export interface Services {
   }) => Promise<SharedKey>;
   /** Finds an event from outside that a step may take, among those that the tenant received. */
   readonly findEvent: (question: EventSearch) => Promise<FoundEvent>;
+  /** Returns the one-time address of a wait. @throws KernelErrorException T4_WAIT_TOKEN_NONE. */
+  readonly waitUrl: (record: WorkflowRecord, stepId: string) => string;
   /** Returns how a workflow stands in its queue. */
   readonly queuePlace: (record: WorkflowRecord) => Promise<QueuePlace>;
   /** Returns the other workflows that are in the queue of this one and came before it. */

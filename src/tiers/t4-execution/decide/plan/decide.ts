@@ -25,7 +25,7 @@ import { toHost } from "../run/intention.ts";
 import { ask, type Commanding, oodaRef, type Run } from "../run/run.ts";
 import { meetHalts } from "../step/meet-halts.ts";
 import { takeChildEnd } from "../step/run-step.ts";
-import { deliverEvent } from "../step/wait-step.ts";
+import { answerWait, deliverEvent } from "../step/wait-step.ts";
 import { beginCancelling, goOnCancelling, stateOfCancel } from "./cancel-workflow.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { pauseWorkflow, resumeWorkflow } from "./pause-workflow.ts";
@@ -133,6 +133,8 @@ function obey(run: Run, command: Command): unknown {
       return { workflow_id, status: "restarted", correlation_id };
     case "deliver":
       return { workflow_id, resumed: deliverEvent(run, command.event) };
+    case "answer_wait":
+      return answerWait(run, command);
     case "child_ended":
       takeChildEnd(run, command);
       return { workflow_id };

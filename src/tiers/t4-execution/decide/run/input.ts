@@ -94,6 +94,8 @@ export type Command =
       readonly kind: "deliver";
       readonly event: { readonly name: string; readonly key: string; readonly event_id: string };
     }
+  /** An answer to a wait at its one-time address. */
+  | { readonly kind: "answer_wait"; readonly step_id: string; readonly payload: Json }
   /** A child has ended. The result is null unless the child has completed. */
   | { readonly kind: "child_ended"; readonly step_id: string; readonly end: ChildEnd; readonly result: Json }
   /** Another workflow takes over its record. */

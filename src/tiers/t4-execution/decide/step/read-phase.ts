@@ -55,11 +55,13 @@ function phaseOfWait(run: Run, step: StepRecord): Phase {
   return source === "time" || source === "items" || run.looked.has(step.step.step_id) ? "parked" : "looking";
 }
 
-/** Returns whether what a step was parked for has come: its time, or the end of the steps that it has added. */
+/**
+ * Returns whether what a step was parked for has come: its time, its answer, or the end of the steps that it has added.
+ */
 const isOver = (run: Run, step: StepRecord): boolean =>
   step.parked?.source === "items"
     ? hasAddedAll(run.log.record, step)
-    : step.parked?.due_at != null && Date.parse(step.parked.due_at) <= run.now;
+    : step.answer !== null || (step.parked?.due_at != null && Date.parse(step.parked.due_at) <= run.now);
 
 /**
  * Returns the phase of a step at a gate. A gate that was rejected as it opened ends its step after the chain has run

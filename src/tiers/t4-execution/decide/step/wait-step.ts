@@ -7,13 +7,19 @@
  * 2.  The row in which a step takes an event claims the event's key: each event ends one wait, unless it is broadcast.
  *     Where another workflow has claimed it first, the row is refused, and the step looks again.
  * 3.  A wait whose time is over looks once more: an event that came in time is not lost to the end of the wait.
+ * 4.  An answer at the wait's one-time address is an event of this workflow, so that it may come before the wait. The
+ *     first answer counts; the same again is received again, and another is refused.
  */
 
+import { digest } from "../../../../contract/digest.ts";
+import { raise } from "../../../../contract/error.ts";
 import { kernelError } from "../../../../contract/error-codes.ts";
 import { draft } from "../../../../contract/event.ts";
 import type { TakenEvent } from "../../../../contract/events/step-events.ts";
 import { instantText } from "../../../../contract/instant.ts";
+import type { Json } from "../../../../contract/json.ts";
 import { WaitParams } from "../../../../contract/wait-step.ts";
+import type { WaitAnswered } from "../../../../contract/wait-token.ts";
 import { isCancelled, isTerminal, parkedSteps, type StepRecord } from "../../../../contract/workflow.ts";
 import { failStep } from "../run/end-step.ts";
 import { type FoundEvent, toHost } from "../run/intention.ts";
@@ -49,6 +55,7 @@ function park(run: Run, stepId: string): void {
 
 /** Asks whether the event is there; where it is not, the step goes on waiting until its time is over. */
 function look(run: Run, stepId: string): void {
+  if (stepOf(run, stepId).answer !== null) return resumeParked(run, stepId, { by: "token" });
   ask(run, "saved", toHost("saved", {}));
   const isOver = phaseOf(run, stepOf(run, stepId)) === "waking";
   const isTaken = take(run, stepOf(run, stepId), findEvent(run, stepOf(run, stepId), { name: "event" }));
@@ -93,7 +100,8 @@ function take(run: Run, { step: { step_id } }: StepRecord, { event, passed }: Fo
 
 /** Gives what the wait ended with. */
 function finish(run: Run, stepId: string): void {
-  const { resumed, parked } = stepOf(run, stepId);
+  const { resumed, parked, answer } = stepOf(run, stepId);
+  if (resumed?.by === "token") return succeedQuietly(run, stepId, answer?.payload ?? null);
   if (resumed?.by === "event") return succeedQuietly(run, stepId, resumed.event.payload);
   const { event, key, otherwise = "fail" } = readQuietParams(run, stepId, WaitParams);
   if (otherwise === "skip") return run.log.note(draft("STEP_SKIPPED", { reason: "expired", because: null }, stepId));
@@ -119,7 +127,7 @@ export function deliverEvent(run: Run, { name, key, event_id }: DeliveredEvent):
   const resumed: string[] = [];
   for (const step of parkedSteps(record)) {
     const { parked } = step;
-    if (parked?.source !== "event" || parked.name !== name || parked.key !== key) continue;
+    if (parked?.source !== "event" || parked.name !== name || parked.key !== key || step.answer !== null) continue;
     const { step_id } = step.step;
     const found = findEvent(run, step, { name: `event:${step_id}`, event_id });
     if (!take(run, step, found)) continue;
@@ -128,3 +136,35 @@ export function deliverEvent(run: Run, { name, key, event_id }: DeliveredEvent):
   }
   return resumed;
 }
+
+/** An answer to a wait at its one-time address. */
+export interface GivenAnswer {
+  readonly step_id: string;
+  readonly payload: Json;
+}
+
+/**
+ * Receives an answer to a wait. @throws KernelErrorException T4_WAIT_TOKEN_USED if it has another one already,
+ * T4_WAIT_TOKEN_OVER if it takes none any more.
+ */
+export function answerWait(run: Run, { step_id, payload }: GivenAnswer): WaitAnswered {
+  const { record } = run.log;
+  const step = record.steps.get(step_id);
+  const earlier = step?.answer ?? null;
+  if (earlier !== null && digest(earlier.payload) === digest(payload)) return { status: "received", duplicate: true };
+  if (earlier !== null) refuseAnswer("T4_WAIT_TOKEN_USED", "the wait was answered already");
+  const isGone = isTerminal(record.state) || isCancelled(record.state);
+  if (isGone || step === undefined || !takesAnswer(run, step)) refuseAnswer("T4_WAIT_TOKEN_OVER", "the wait is over");
+  run.log.note(draft("WAIT_ANSWERED", { payload }, step_id));
+  return { status: "received", duplicate: false };
+}
+
+/** Returns whether a wait has not begun yet, or goes on. */
+function takesAnswer(run: Run, { state, phase, parked }: StepRecord): boolean {
+  if (state !== "running") return state === "queued";
+  if (phase !== "parked") return phase === "judging";
+  return parked?.due_at == null || Date.parse(parked.due_at) > run.now;
+}
+
+const refuseAnswer = (code: "T4_WAIT_TOKEN_USED" | "T4_WAIT_TOKEN_OVER", message: string): never =>
+  raise(kernelError(code, message, oodaRef("answer_wait")));
