@@ -241,6 +241,10 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     const step = record.steps.get(meta.step_id ?? "");
     if (step !== undefined) step.answer = { payload };
   },
+  WAIT_REMINDED(record, { reminder }, meta) {
+    const step = record.steps.get(meta.step_id ?? "");
+    if (step?.parked?.source === "event") step.parked = { ...step.parked, reminder };
+  },
   EVENT_PASSED_OVER(record, { event_id }, meta) {
     record.steps.get(meta.step_id ?? "")?.passed.push(event_id);
   },

@@ -218,6 +218,7 @@ export { type SnapshotBreak, TokenCapture, TokenSnapshot, verifySnapshots } from
 export { type ToolCallContext, ToolCallRequest, type ToolClient, ToolResult } from "./contract/tool.ts";
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
 export { openTurn, openTurns, type TurnRow } from "./contract/turn.ts";
+export { WaitNotice } from "./contract/wait-notice.ts";
 export { TokenUrlRequest, TokenUrlResponse, WaitAnswer, WaitAnswered } from "./contract/wait-token.ts";
 export { WhatIfFinding, WhatIfReport } from "./contract/whatif-report.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";

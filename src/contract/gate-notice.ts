@@ -9,8 +9,19 @@ import { Gate } from "./gate.ts";
 import { TenantId, WorkflowId } from "./ids.ts";
 import { Principal } from "./intent.ts";
 
-/** The kinds of notices. */
-export const noticeKinds = ["opened", "revised", "due_soon", "escalated", "reminded", "next_stage", "decided"] as const;
+/** The kinds of notices about a gate. */
+export const gateNoticeKinds = [
+  "opened",
+  "revised",
+  "due_soon",
+  "escalated",
+  "reminded",
+  "next_stage",
+  "decided",
+] as const;
+export type GateNoticeKind = (typeof gateNoticeKinds)[number];
+/** The kinds of notices: those about a gate, and the reminder of an event that has not arrived. */
+export const noticeKinds = [...gateNoticeKinds, "wait_reminded"] as const;
 /** The kind of a notice. */
 export const NoticeKind = z.enum(noticeKinds);
 export type NoticeKind = (typeof noticeKinds)[number];
@@ -18,7 +29,7 @@ export type NoticeKind = (typeof noticeKinds)[number];
 /** A notice about one gate. */
 export const GateNotice = z.object({
   notice_id: z.string(),
-  kind: NoticeKind,
+  kind: z.enum(gateNoticeKinds),
   /** The instant of the change. */
   at: z.iso.datetime(),
   tenant_id: TenantId,

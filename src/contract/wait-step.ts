@@ -21,6 +21,17 @@ export const Otherwise = z.union([
 ]);
 export type Otherwise = z.output<typeof Otherwise>;
 
+/** The reminders of people while the event has not arrived. */
+export const WaitReminders = z.strictObject({
+  /** The time between two reminders in ms, 1,000 at least. */
+  every_ms: z.int().min(1_000).max(maxSleepMs),
+  /** The role that notifiers remind. */
+  role: z.string().min(1).max(64),
+  /** The greatest number of reminders; by default there is none. */
+  at_most: z.int().min(1).max(1_000).optional(),
+});
+export type WaitReminders = z.output<typeof WaitReminders>;
+
 const fixed = {
   /** The kind of event, such as `contract.signed`. */
   event: EventName,
@@ -30,6 +41,8 @@ const fixed = {
   otherwise: Otherwise.optional(),
   /** Whether the wait has a one-time address, at which a sender without credentials can answer it. */
   token: z.literal(true).optional(),
+  /** The reminders while the event has not arrived: the role, and how often. */
+  remind: WaitReminders.optional(),
 } as const;
 
 /** The params of a step that waits, when it begins. A key that is a number stands for its digits. */

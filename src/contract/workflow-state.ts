@@ -57,6 +57,10 @@ export const SkipReason = z.enum([
 ]);
 export type SkipReason = z.infer<typeof SkipReason>;
 
+/** The reminders of a wait: how many there were, and the ISO instant of the next; null if none follows. */
+export const WaitReminder = z.object({ sent: z.int().nonnegative(), due_at: z.string().nullable() }).readonly();
+export type WaitReminder = z.infer<typeof WaitReminder>;
+
 /**
  * The wait of a parked step: for a time, for the steps that it has added (`items`), for an event from outside (its name
  * and its key), or for the end of another workflow (the name of its capability, and its id as key). `due_at` is the ISO
@@ -70,6 +74,7 @@ export const ParkedFor = z
       name: z.string(),
       key: z.string(),
       due_at: z.string().nullable(),
+      reminder: WaitReminder.optional(),
     }),
   ])
   .readonly();

@@ -377,6 +377,12 @@ export function effectiveSteps({ steps, standing }: Pick<WorkflowRecord, "steps"
 export const hasToken = ({ step }: Pick<StepRecord, "step">): boolean =>
   step.kind === "wait" && step.params["token"] === true;
 
+/** Returns when people are reminded of a step's wait next, epoch ms; infinity for never. */
+export function waitRemindedAt({ phase, parked }: Pick<StepRecord, "phase" | "parked">): number {
+  const due = phase === "parked" && parked !== null && "reminder" in parked ? parked.reminder?.due_at : null;
+  return due == null ? Number.POSITIVE_INFINITY : Date.parse(due);
+}
+
 /** Returns when the work of an accepted workflow may begin, epoch ms; null if it has begun or may begin at once. */
 export const startOf = ({ state, start_at }: Pick<WorkflowRecord, "state" | "start_at">): number | null =>
   state === "accepted" && start_at !== null ? Date.parse(start_at) : null;

@@ -105,6 +105,8 @@ export interface WaitDraft<S extends z.ZodType, E extends Otherwise | undefined>
    * operator returns it.
    */
   readonly token?: true;
+  /** The reminders while the event has not arrived: of a role, every so long, and at most so many times. */
+  readonly remind?: { readonly every: Duration; readonly role: string; readonly at_most?: number };
 }
 
 /** A step that waits; `output` refers to the payload, or to the value that stands in for it. */
@@ -147,13 +149,14 @@ export const quietBuilders: QuietBuilders = {
   run: buildRun as RunBuilder,
   sleep: ({ ms, until, ...common }) =>
     finishStep({ ...common, kind: "sleep", params: ms === undefined ? { until } : { ms } }),
-  wait: ({ event, key, schema, within, otherwise, token, ...common }) => {
+  wait: ({ event, key, schema, within, otherwise, token, remind, ...common }) => {
     const params = {
       ...{ event, key },
       ...(schema !== undefined && { schema: formOf(schema) }),
       ...(within !== undefined && { within_ms: msOf(within) }),
       ...(otherwise !== undefined && { otherwise }),
       ...(token !== undefined && { token }),
+      ...(remind !== undefined && { remind: remindersOf(remind) }),
     };
     return finishStep({ ...common, kind: "wait", params });
   },
@@ -178,6 +181,11 @@ function buildRun({ capability, input, detached, ...common }: AnyRunDraft | AnyC
 }
 type AnyRunDraft = RunDraft<CapabilityDefinition>;
 type AnyChildDraft = ChildDraft<CapabilityDefinition>;
+
+const remindersOf = ({ every, ...more }: NonNullable<WaitDraft<z.ZodType, undefined>["remind"]>) => ({
+  every_ms: msOf(every),
+  ...more,
+});
 
 const msOf = ({ days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0 }: Duration): number =>
   (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms;

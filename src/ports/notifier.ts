@@ -1,5 +1,5 @@
 /**
- * The port of notifiers, which inform people of gates. A notice decides nothing.
+ * The port of notifiers, which inform people of gates, and of events that have not arrived. A notice decides nothing.
  *
  * 1.  `deliver` resolves once the notice was accepted for delivery, and rejects otherwise: it is then called again,
  *     after a pause, with the same `notice_id`. Notices of one gate come in their order.
@@ -9,6 +9,7 @@
  */
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
 import type { NoticeTaken } from "../contract/notice-taken.ts";
+import type { WaitNotice } from "../contract/wait-notice.ts";
 
 /** The call of a notifier beside the notice. */
 export interface NoticeCall {
@@ -26,4 +27,6 @@ export interface Notifier {
   readonly kinds?: readonly NoticeKind[];
   /** Passes a notice on. */
   readonly deliver: (notice: GateNotice, call: NoticeCall) => Promise<NoticeTaken | undefined>;
+  /** Passes on a reminder of an event that has not arrived; without it the notifier receives none. */
+  readonly remind?: (notice: WaitNotice, call: NoticeCall) => Promise<NoticeTaken | undefined>;
 }

@@ -90,6 +90,20 @@ export const gateSamples: Readonly<Record<string, Sample>> = {
     },
     { kind: "closed" },
   ),
+  WaitNotice: fields(
+    {
+      ...{
+        notice_id: "msg_2",
+        kind: "wait_reminded",
+        at,
+        tenant_id: "acme",
+        workflow_id: wf,
+        intent_type: "Deal.Close",
+      },
+      ...{ step_id: "sign", title: "Signed", event: "signed", key: "c-1", role: "sales", sent: 1, due_at: null },
+    },
+    { sent: 0 },
+  ),
   NoticeTaken: fields({ remark: "one recipient is unknown", receipt: "C01 1700000000.1" }, { receipt: 7 }),
   GateRequest: fields(
     {

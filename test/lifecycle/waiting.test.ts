@@ -277,6 +277,10 @@ describe("plans with waits", () => {
     ["no name", { event: "no name", key: "k" }],
     ["no key", { event: "e" }],
     ["no form", { event: "e", key: "k", schema: { type: "shape" } }],
+    ["reminders of less than a second", { event: "e", key: "k", remind: { every_ms: 999, role: "sales" } }],
+    ["reminders of nobody", { event: "e", key: "k", remind: { every_ms: 1_000 } }],
+    ["no reminder at all", { event: "e", key: "k", remind: { every_ms: 1_000, role: "sales", at_most: 0 } }],
+    ["a token that is no token", { event: "e", key: "k", token: "yes" }],
     ["an unknown end", { event: "e", key: "k", otherwise: "wait" }],
   ])("are refused with %s", async (_what, params) => {
     const capability = deal(() => ({

@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 import { type MailOptions, mailNotifier } from "../../src/observers/notifiers/index.ts";
 import { nameForbidden } from "../../src/protocol/visible-text.ts";
 import { refusalOf } from "../fixtures.ts";
-import { callWith, hostile, notice } from "./notices.ts";
+import { callWith, hostile, notice, reminder } from "./notices.ts";
 import { type MailReceived, receiveMail } from "./receivers.ts";
 
 const base = { from: "gates@countersign.test", consoleUrl: "https://gates.test" } as const;
@@ -48,6 +48,19 @@ describe("a mail", () => {
       `<a href="${link}">`,
     ])
       expect(mail.html).toContain(said);
+  });
+
+  it("reminds the addresses of the role, in a thread of its wait, and nobody else", async () => {
+    await using server = await receiveMail();
+    await at(server.port).remind?.({ ...reminder, role: "admin", title: "Signed\r\nBcc: eve@x" }, callWith());
+    const [got] = await server.inbox.count(1);
+    const { mail, to } = got as MailReceived;
+    expect([to, mail.subject?.startsWith("Still waited for: Signed")]).toEqual([["boss@example.test"], true]);
+    expect(mail.text).toContain("waits for the event contract.signed of c-1");
+    const nobody = await refusalOf(
+      at(server.port).remind?.({ ...reminder, role: "sales" }, callWith()) as Promise<unknown>,
+    );
+    expect(nobody.code).toBe("T6_NOTICE_NOBODY");
   });
 
   it.each(hostile)("holds hostile text as text that is seen: %j", async (text) => {

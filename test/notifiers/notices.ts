@@ -1,6 +1,7 @@
 /** Notices to tell, as a kernel makes them, with whatever a gate may hold. */
 import type { Gate } from "../../src/contract/gate.ts";
 import type { GateNotice } from "../../src/contract/gate-notice.ts";
+import type { WaitNotice } from "../../src/contract/wait-notice.ts";
 import { testGate, testStream } from "../../src/testing/ledger-turns.ts";
 
 const plain = testGate(testStream(1), "a");
@@ -18,6 +19,12 @@ export const notice = (gate: Partial<Gate> = {}, more: Partial<GateNotice> = {})
   cancelled: null,
   ...more,
 });
+
+export const reminder: WaitNotice = {
+  ...{ notice_id: "ntc_1123456789abcdef0123456789abcdef", kind: "wait_reminded", at: "2026-01-02T03:04:05.000Z" },
+  ...{ tenant_id: 1, workflow_id: "wf_00000000000000000000000001", intent_type: "Deal.Close", step_id: "sign" },
+  ...{ title: "Contract signed", event: "contract.signed", key: "c-1", role: "sales", sent: 1, due_at: null },
+};
 
 /** What somebody may try to hide, to break out of a line with, or to have run. */
 export const hostile = [

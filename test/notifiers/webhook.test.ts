@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type WebhookOptions, webhookNotifier } from "../../src/observers/notifiers/index.ts";
 import { isPrivate } from "../../src/observers/notifiers/post-text.ts";
 import { refusalOf } from "../fixtures.ts";
-import { callWith, hostile, notice } from "./notices.ts";
+import { callWith, hostile, notice, reminder } from "./notices.ts";
 import { receiveHttp } from "./receivers.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
@@ -13,6 +13,8 @@ const older = `whsec_${Buffer.alloc(24, 9).toString("base64")}`;
 
 const at = (port: number, more: Partial<WebhookOptions> = {}) =>
   webhookNotifier({ url: `http://127.0.0.1:${port}/in?token=hidden`, secret, allowPrivate: true, ...more });
+
+const { at: _at, kind: _kind, ...shown } = reminder;
 
 const deliver = (notifier: ReturnType<typeof at>, signal = callWith().signal) =>
   notifier.deliver(notice(), { signal, receipts: [] });
@@ -43,6 +45,16 @@ describe("a webhook", () => {
       });
     }
     expect(() => new Webhook(secret).verify(`${body} `, headers as Record<string, string>)).toThrow();
+  });
+
+  it("of a reminder says what is waited for, and withholds the plan's words with linkOnly", async () => {
+    await using receiver = await receiveHttp();
+    for (const linkOnly of [false, true])
+      await at(receiver.port, { linkOnly, consoleUrl: "https://gates.test" }).remind?.(reminder, callWith());
+    const [whole, withheld] = (await receiver.inbox.count(2)).map(({ body }) => JSON.parse(body));
+    const link = `https://gates.test/#/w/${reminder.workflow_id}`;
+    expect(whole).toMatchObject({ type: "wait.reminded", timestamp: reminder.at, data: { ...shown, link } });
+    expect(withheld).toMatchObject({ data: { ...shown, title: "", key: "" } });
   });
 
   it("of a gate of a megabyte is cut, and says so", async () => {

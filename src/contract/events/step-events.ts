@@ -6,7 +6,7 @@ import type { Outcome } from "../outcome.ts";
 import type { StepTemplate } from "../plan.ts";
 import type { StepStatus } from "../step.ts";
 import type { AddedAs } from "../step-group.ts";
-import type { ParkedFor, SkipReason } from "../workflow-state.ts";
+import type { ParkedFor, SkipReason, WaitReminder } from "../workflow-state.ts";
 import { event } from "./event-row.ts";
 
 /** The result of a step. */
@@ -72,6 +72,12 @@ export interface WaitAnswered {
   readonly payload: Json;
 }
 
+/** A reminder of people, because the event that a step waits for has not arrived. */
+export interface WaitReminded {
+  readonly role: string;
+  readonly reminder: WaitReminder;
+}
+
 /** The steps that a step of the plan adds: one for each item, from the template that stands in the plan. */
 export interface StepsAdded {
   /** The step of the plan that adds them. */
@@ -134,6 +140,7 @@ export const stepEvents = {
   STEP_RESUMED: event<StepResumed>({ from: "workflow", to: "step", charts: ["step"], progress: true }),
   EVENT_PASSED_OVER: event<EventPassedOver>({ from: "t4", to: "step" }),
   WAIT_ANSWERED: event<WaitAnswered>({ from: "t4", to: "step" }),
+  WAIT_REMINDED: event<WaitReminded>({ from: "t4", to: "step", notice: "wait_reminded" }),
   STEPS_ADDED: event<StepsAdded>({ from: "workflow", to: "step", creates: "steps", progress: true }),
   STEP_STREAMED: event<StepStreamed>({ from: "operator", to: "step", progress: true }),
   OUTCOME_DRAFTED: event<OutcomeRecorded>({ from: "step", to: "workflow" }),

@@ -9,7 +9,8 @@ import { sha256 } from "../../contract/digest.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import { type EventFacts, factsOf, touchesGate, typesWhere } from "../../contract/events.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
-import type { NoticeKind } from "../../contract/gate-notice.ts";
+import type { GateNoticeKind, NoticeKind } from "../../contract/gate-notice.ts";
+import { waitNoticesId } from "../../contract/wait-notice.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { DeliveryDraft, GateUpdates } from "../../ports/delivery-store.ts";
 
@@ -22,7 +23,7 @@ export interface UpdateOptions {
   readonly dueSoonMs: number;
 }
 
-const touching = typesWhere(touchesGate);
+const touching = typesWhere((facts) => touchesGate(facts) || facts.notice === "wait_reminded");
 
 /** Returns whether an event may have changed a gate. */
 export const touchesGates = ({ event_type: type }: LedgerEvent): boolean => touching.has(type);
@@ -45,7 +46,7 @@ export function gateUpdates(
       events.filter((event) => factsOf(event.event_type).notice === notice).map(({ payload }) => payload["gate_id"]),
     );
   const happened = { escalated: named("escalated"), reminded: named("reminded"), next_stage: named("next_stage") };
-  return [...record.gates.values()].flatMap((gate) => {
+  const ofGates = [...record.gates.values()].flatMap((gate) => {
     const was = before.get(gate.gate_id);
     if (gate === was) return [];
     const kind = kindOf(gate, was, happened);
@@ -53,6 +54,17 @@ export function gateUpdates(
       kind === null ? [] : [draftOf(gate, kind, { sequence: last.sequence, at: Date.parse(last.timestamp) })];
     return [updatesOf(gate, [...reported, ...remindersOf(gate, Date.parse(last.timestamp), options)], options)];
   });
+  return [...ofGates, ...events.flatMap((event) => reminderOf(event, options))];
+}
+
+/** Returns the notice of an event that reminds of a wait. */
+function reminderOf(event: LedgerEvent, { kinds }: UpdateOptions): readonly GateUpdates[] {
+  if (factsOf(event.event_type).notice !== "wait_reminded" || !kinds.includes("wait_reminded")) return [];
+  const { tenant_id, sequence } = event;
+  const workflow_id = String(event.workflow_id);
+  const gate = { tenant_id, workflow_id, gate_id: waitNoticesId(String(event.step_id)) };
+  const draft = draftNamed(gate, { kind: "wait_reminded", which: sequence, sequence, at: Date.parse(event.timestamp) });
+  return [{ workflow_id, gate_id: gate.gate_id, drafts: [draft] }];
 }
 
 /** Returns the notices of a gate that was open before its notifier was there. */
@@ -71,7 +83,11 @@ const updatesOf = (
 
 type Happened = Readonly<Record<"escalated" | "reminded" | "next_stage", ReadonlySet<unknown>>>;
 
-function kindOf(gate: Gate, was: Gate | undefined, { escalated, reminded, next_stage }: Happened): NoticeKind | null {
+function kindOf(
+  gate: Gate,
+  was: Gate | undefined,
+  { escalated, reminded, next_stage }: Happened,
+): GateNoticeKind | null {
   const wasOpen = was !== undefined && isOpenGate(was);
   if (!isOpenGate(gate)) return wasOpen || was === undefined ? "decided" : null;
   if (!wasOpen) return "opened";
@@ -95,8 +111,7 @@ interface Instant {
   readonly at: number;
 }
 
-function draftOf(gate: Gate, kind: NoticeKind, { sequence, at }: Instant): DeliveryDraft {
-  const { tenant_id, workflow_id, gate_id } = gate;
+function draftOf(gate: Gate, kind: GateNoticeKind, { sequence, at }: Instant): DeliveryDraft {
   const which = {
     opened: gate.opened_at,
     decided: gate.opened_at,
@@ -106,6 +121,19 @@ function draftOf(gate: Gate, kind: NoticeKind, { sequence, at }: Instant): Deliv
     reminded: sequence,
     next_stage: sequence,
   };
-  const name = JSON.stringify([workflow_id, gate_id, kind, which[kind]]);
+  return draftNamed(gate, { kind, which: which[kind], sequence, at });
+}
+
+interface NamedDraft extends Instant {
+  readonly kind: NoticeKind;
+  /** The part of the content that distinguishes it from other notices of this kind. */
+  readonly which: string | number | null;
+}
+
+function draftNamed(
+  { tenant_id, workflow_id, gate_id }: Pick<Gate, "tenant_id" | "workflow_id" | "gate_id">,
+  { kind, which, sequence, at }: NamedDraft,
+): DeliveryDraft {
+  const name = JSON.stringify([workflow_id, gate_id, kind, which]);
   return { delivery_id: `ntc_${sha256(name).slice(0, 32)}`, tenant_id, workflow_id, gate_id, kind, sequence, at };
 }

@@ -18,12 +18,12 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { NoticeTaken } from "../../contract/notice-taken.ts";
 import type { Delivery, DeliveryStore, Settlement } from "../../ports/delivery-store.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
-import type { Notifier } from "../../ports/notifier.ts";
+import type { NoticeCall, Notifier } from "../../ports/notifier.ts";
 import { outside } from "../actors/async-context.ts";
 import type { Runtime } from "../actors/runtime.ts";
 import type { Timers } from "../actors/timers.ts";
 import { callWithin, errorOf } from "../actors/within.ts";
-import { readNotice } from "../follow/read-notice.ts";
+import { readNotice, readWaitNotice } from "../follow/read-notice.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { NoticeCollector } from "./notice-collector.ts";
 
@@ -67,6 +67,12 @@ export function createNoticeDelivery(notifiers: readonly Notifier[], parts: Deli
   };
 }
 
+/** A delivery under way: the call that passes it on, and its notice if it is about a gate. */
+interface Work {
+  readonly notice: GateNotice | null;
+  readonly pass: (call: NoticeCall) => unknown;
+}
+
 class NotifierLoop {
   readonly #notifier: Notifier;
   readonly #parts: DeliveryParts;
@@ -80,7 +86,9 @@ class NotifierLoop {
     this.#notifier = notifier;
     this.#parts = parts;
     const { clock, limits } = parts.runtime;
-    const updates = { kinds: notifier.kinds ?? noticeKinds, dueSoonMs: limits.dueSoonMs };
+    const given = notifier.kinds ?? noticeKinds;
+    const kinds = notifier.remind === undefined ? given.filter((kind) => kind !== "wait_reminded") : given;
+    const updates = { kinds, dueSoonMs: limits.dueSoonMs };
     this.#collector = new NoticeCollector({ ...parts, notifier: notifier.name, clock, updates });
   }
 
@@ -159,17 +167,28 @@ class NotifierLoop {
     const { workflow_id, gate_id, kind } = delivery;
     const about = { notifier: name, workflow_id, gate_id, kind };
     try {
-      const notice = await readNotice(this.#parts.store, delivery);
-      if (notice === null) return { state: "dropped" };
+      const work = await this.#workOf(delivery);
+      if (work === null) return { state: "dropped" };
       const receipts = await this.#parts.deliveries.receipts(name, delivery);
-      const taken = this.#readTaken(await this.#deliver(notice, receipts), about);
+      const taken = this.#readTaken(await this.#deliver(work, receipts), about);
       const { remark } = taken;
       if (remark !== undefined) runtime.logger.warn({ ...about, remark }, "a notice did not reach everybody");
       runtime.telemetry.mark?.("notice", { ...about, outcome: "delivered" });
-      return { state: "delivered", receipt: this.#receiptToKeep(taken, notice) };
+      return { state: "delivered", receipt: this.#receiptToKeep(taken, work.notice) };
     } catch (thrown) {
       return this.#putBack(delivery, thrown);
     }
+  }
+
+  /** Returns the notice of a delivery, and the call that passes it on; null if there is nothing to report any more. */
+  async #workOf(delivery: Delivery): Promise<Work | null> {
+    const { store } = this.#parts;
+    if (delivery.kind === "wait_reminded") {
+      const reminder = await readWaitNotice(store, delivery);
+      return reminder && { notice: null, pass: async (call) => this.#notifier.remind?.(reminder, call) };
+    }
+    const notice = await readNotice(store, delivery);
+    return notice && { notice, pass: (call) => this.#notifier.deliver(notice, call) };
   }
 
   #putBack(delivery: Delivery, thrown: unknown): Settlement {
@@ -189,7 +208,7 @@ class NotifierLoop {
     return { state, attempts, next_at, error: error.message };
   }
 
-  async #deliver(notice: GateNotice, receipts: readonly string[]): Promise<unknown> {
+  async #deliver({ pass }: Work, receipts: readonly string[]): Promise<unknown> {
     const { clock, limits } = this.#parts.runtime;
     const stopping = this.#abort.signal;
     const cut = new AbortController();
@@ -198,7 +217,7 @@ class NotifierLoop {
     stopping.addEventListener("abort", stop);
     try {
       const signal = AbortSignal.any([cut.signal, stopping]);
-      const delivered = this.#notifier.deliver(notice, { signal, receipts });
+      const delivered = pass({ signal, receipts });
       // A notifier that ignores the abort signal is not waited for any longer.
       return await callWithin(() => Promise.race([delivered, stopped.promise]), {
         clock,
@@ -227,7 +246,9 @@ class NotifierLoop {
    * Returns the receipt to keep. A receipt is used until the decision is reported; a notifier that receives no
    * decisions would keep it for ever.
    */
-  #receiptToKeep({ receipt }: NoticeTaken, { kind, gate_now }: GateNotice): string | null {
+  #receiptToKeep({ receipt }: NoticeTaken, notice: GateNotice | null): string | null {
+    if (notice === null) return null;
+    const { kind, gate_now } = notice;
     const hearsOfDecisions = this.#notifier.kinds?.includes("decided") ?? true;
     return hearsOfDecisions && kind !== "decided" && isOpenGate(gate_now) ? (receipt ?? null) : null;
   }

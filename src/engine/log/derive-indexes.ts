@@ -25,6 +25,7 @@ import {
   type StepRecord,
   startOf,
   type WorkflowRecord,
+  waitRemindedAt,
 } from "../../contract/workflow.ts";
 import { isWorking } from "../../contract/workflow-state.ts";
 import { titleOf } from "../../contract/workflow-summary.ts";
@@ -190,9 +191,11 @@ export function dueOf(record: WorkflowRecord): number | null {
   return isLate ? Date.parse(record.updated_at) : earliest([...timesOf(open), ...parked.flatMap(timeOf)]);
 }
 
-/** Returns when the wait of a parked step is over, epoch ms; nothing if it has no end of its own. */
-const timeOf = ({ parked }: StepRecord): readonly number[] =>
-  parked?.due_at == null ? [] : [Date.parse(parked.due_at)];
+/** Returns when the wait of a parked step is over, and when people are reminded of it, epoch ms, if they are known. */
+function timeOf(step: StepRecord): readonly number[] {
+  const { due_at = null } = step.parked ?? {};
+  return [...(due_at === null ? [] : [Date.parse(due_at)]), waitRemindedAt(step)].filter(Number.isFinite);
+}
 
 /** Steps back off, and none runs: what is ready besides waits for a place that one of them holds. */
 function dueAfterPause(record: WorkflowRecord): number | null {

@@ -7,7 +7,7 @@
  * 3.  A notice after the decision, or after a change of the gate, states that first and asks for nothing.
  */
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
-import type { GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
+import type { GateNotice, GateNoticeKind } from "../../contract/gate-notice.ts";
 import {
   describeGate,
   factsWithout,
@@ -48,7 +48,7 @@ const openings = {
   escalated: "Escalated",
   reminded: "Still to be decided",
   next_stage: "Decision wanted: the stage before is filled",
-} as const satisfies Record<Exclude<NoticeKind, "decided">, string>;
+} as const satisfies Record<Exclude<GateNoticeKind, "decided">, string>;
 
 const ends: { readonly [S in Gate["status"]]?: string } = {
   approved: "Approved",

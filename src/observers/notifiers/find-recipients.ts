@@ -13,6 +13,7 @@ import type { GateNotice } from "../../contract/gate-notice.ts";
 import { hostFunction } from "../../contract/host-object.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import type { WaitNotice } from "../../contract/wait-notice.ts";
 
 /** One plain address: no name, no list, nothing that a header could be broken with. */
 export const MailAddress = z
@@ -43,6 +44,14 @@ export async function findRecipients(notice: GateNotice, options: RecipientOptio
   const people = approvers?.map(({ id }) => String(id));
   const names = people === undefined ? (rolesAsked(notice.gate) ?? ["anybody"]) : [...people, ...added_roles];
   const message = `there is no address for ${names.join(", ")}`;
+  return raise(kernelError("T6_NOTICE_NOBODY", message, moduleRef(6, "notifiers", "find_recipients")));
+}
+
+/** Returns the addresses of the role that a wait reminds. @throws KernelErrorException T6_NOTICE_NOBODY. */
+export function findReminded({ role }: WaitNotice, { roles = {} }: RecipientOptions): readonly string[] {
+  const found = Object.hasOwn(roles, role) ? (roles[role] as readonly string[]) : [];
+  if (found.length > 0) return [...new Set(found)];
+  const message = `there is no address for the role ${role}`;
   return raise(kernelError("T6_NOTICE_NOBODY", message, moduleRef(6, "notifiers", "find_recipients")));
 }
 

@@ -13,11 +13,13 @@ import type { GateNotice } from "../../contract/gate-notice.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { Notifier } from "../../index.ts";
+import { type WaitNotice, waitNoticesId } from "../../contract/wait-notice.ts";
+import type { NoticeTaken, Notifier } from "../../index.ts";
 import { loadPeers } from "../../protocol/load-peers.ts";
 import { type DescribedNotice, describeCut, describeNotice } from "./describe-notice.ts";
-import { findRecipients, MailAddress, Recipients } from "./find-recipients.ts";
-import { ConsoleUrl, linkTo, notifierOptions } from "./notifier-options.ts";
+import { describeWait } from "./describe-wait.ts";
+import { findRecipients, findReminded, MailAddress, Recipients } from "./find-recipients.ts";
+import { ConsoleUrl, linkTo, linkToRun, notifierOptions } from "./notifier-options.ts";
 
 const Smtp = z.strictObject({
   /** Its name or address. */
@@ -68,18 +70,18 @@ const mailRef = moduleRef(6, "notifiers", "mailNotifier");
 export function mailNotifier(given: MailOptions): Notifier {
   const options = readStrictly(Options, given, { what: "mailNotifier", source: mailRef });
   const { name, kinds } = options;
+  const send = async (to: readonly string[], letter: Letter): Promise<NoticeTaken | undefined> => {
+    const wrong = to.filter((address) => !MailAddress.safeParse(address).success);
+    const right = to.filter((address) => !wrong.includes(address));
+    if (right.length === 0) refuseAddresses(wrong);
+    const missed = [...wrong, ...(await sendMail(options, letter, right))];
+    return missed.length === 0 ? undefined : { remark: `not reached: ${missed.join(", ")}` };
+  };
   return {
     name,
     ...(kinds !== undefined && { kinds }),
-    async deliver(notice) {
-      const to = await findRecipients(notice, options);
-      const wrong = to.filter((address) => !MailAddress.safeParse(address).success);
-      const right = to.filter((address) => !wrong.includes(address));
-      if (right.length === 0) refuseAddresses(wrong);
-      const rejected = await sendMail(options, notice, right);
-      const missed = [...wrong, ...rejected];
-      return missed.length === 0 ? undefined : { remark: `not reached: ${missed.join(", ")}` };
-    },
+    deliver: async (notice) => send(await findRecipients(notice, options), compose(notice, options)),
+    remind: async (notice) => send(findReminded(notice, options), composeReminder(notice, options)),
   };
 }
 
@@ -87,7 +89,7 @@ const refuseAddresses = (wrong: readonly string[]): never =>
   raise(kernelError("T6_NOTICE_NOBODY", `these are no mail addresses: ${wrong.join(", ")}`, mailRef));
 
 /** Returns the recipients that the server refused; throws if it refused all. */
-async function sendMail(options: Read, notice: GateNotice, to: readonly string[]): Promise<readonly string[]> {
+async function sendMail(options: Read, letter: Letter, to: readonly string[]): Promise<readonly string[]> {
   // The mailer is loaded late, so that it is needed only for sending.
   const mailer = { user: "mailNotifier", packages: ["nodemailer@10"] };
   const { createTransport } = await loadPeers(mailer, () => import("nodemailer"));
@@ -96,7 +98,7 @@ async function sendMail(options: Read, notice: GateNotice, to: readonly string[]
   const guards = { disableFileAccess: true, disableUrlAccess: true };
   const transport = createTransport({ ...smtp, ...timeouts, ...guards } as Parameters<typeof createTransport>[0]);
   try {
-    const { rejected } = await transport.sendMail({ from, to: [...to], ...compose(notice, options) });
+    const { rejected } = await transport.sendMail({ from, to: [...to], ...letter });
     return (rejected as readonly (string | { readonly address: string })[]).map((one) =>
       typeof one === "string" ? one : one.address,
     );
@@ -107,33 +109,59 @@ async function sendMail(options: Read, notice: GateNotice, to: readonly string[]
 
 const limits = { maxSubject: 160, maxPreview: 10_000, maxPayload: 20_000 } as const;
 
-function compose(notice: GateNotice, { from, consoleUrl, linkOnly }: Read) {
-  const reported = describeNotice(notice, { ...limits, linkOnly });
-  const link = linkTo(consoleUrl, notice);
+/** A mail without its sender and its recipients. */
+type Letter = ReturnType<typeof write>;
+
+function compose(notice: GateNotice, options: Read): Letter {
+  const reported = describeNotice(notice, { ...limits, linkOnly: options.linkOnly });
+  const link = { words: "Open the gate", more: " (that decides nothing)", url: linkTo(options.consoleUrl, notice) };
+  return write(options, { ...notice, thread: notice.gate.gate_id }, { reported, link });
+}
+
+function composeReminder(notice: WaitNotice, options: Read): Letter {
+  const reported = { ...describeWait(notice, options.linkOnly), parts: [], cut: [], isWhole: true };
+  const link = { words: "Open the workflow", more: "", url: linkToRun(options.consoleUrl, notice) };
+  return write(options, { ...notice, thread: waitNoticesId(notice.step_id) }, { reported, link });
+}
+
+interface Link {
+  readonly words: string;
+  readonly more: string;
+  readonly url: string;
+}
+
+interface Heading extends Pick<GateNotice, "notice_id" | "workflow_id" | "at"> {
+  /** The mails of one gate, or of one wait, have one. */
+  readonly thread: string;
+}
+
+function write(
+  { from }: Read,
+  { notice_id, workflow_id, at, thread: of }: Heading,
+  { reported, link }: { readonly reported: DescribedNotice; readonly link: Link },
+) {
   const domain = from.slice(from.lastIndexOf("@") + 1);
-  const thread = sha256(`${notice.workflow_id}/${notice.gate.gate_id}`).slice(0, 32);
+  const thread = sha256(`${workflow_id}/${of}`).slice(0, 32);
   return {
-    messageId: `<${notice.notice_id}@${domain}>`,
+    messageId: `<${notice_id}@${domain}>`,
     references: [`<${thread}@${domain}>`],
     headers: { "Auto-Submitted": "auto-generated" },
-    date: new Date(notice.at),
+    date: new Date(at),
     subject: reported.subject,
     text: toText(reported, link),
     html: toHtml(reported, link),
   };
 }
 
-const opening = "Open the gate (that decides nothing): ";
-
-function toText({ subject, facts, parts, cut }: DescribedNotice, link: string): string {
+function toText({ subject, facts, parts, cut }: DescribedNotice, { words, more, url }: Link): string {
   const lines = facts.map(([name, value]) => `${name.padEnd(9)} ${value}`);
   const shown = parts.map(([name, text]) => `${name}\n${text}`);
   const notWhole = describeCut(cut);
-  const end = [...(notWhole === null ? [] : [notWhole]), `${opening}${link}`];
+  const end = [...(notWhole === null ? [] : [notWhole]), `${words}${more}: ${url}`];
   return `${[subject, lines.join("\n"), ...shown, ...end].join("\n\n")}\n`;
 }
 
-function toHtml({ subject, facts, parts, cut }: DescribedNotice, link: string): string {
+function toHtml({ subject, facts, parts, cut }: DescribedNotice, { words, more, url }: Link): string {
   const rows = facts.map(
     ([name, value]) => `<tr><th align="left">${toMarkup(name)}</th><td>${toMarkup(value)}</td></tr>`,
   );
@@ -146,7 +174,7 @@ function toHtml({ subject, facts, parts, cut }: DescribedNotice, link: string): 
 <table>
 ${rows.join("\n")}
 </table>
-${shown.join("")}${cutLine}<p><a href="${toMarkup(link)}">Open the gate</a> (that decides nothing)</p>
+${shown.join("")}${cutLine}<p><a href="${toMarkup(url)}">${words}</a>${more}</p>
 </body></html>
 `;
 }

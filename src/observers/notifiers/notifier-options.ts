@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import { type GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
+import type { WaitNotice } from "../../contract/wait-notice.ts";
 
 /** Returns the schema of what every notifier may be told; `name` is the one that it has by default. */
 export const notifierOptions = (name: string) =>
@@ -48,3 +49,7 @@ export const isHttpsWhereNeeded = (url: URL | undefined, allowPrivate: boolean):
 /** Returns the address at which the gate is decided, after signing in. Opening it decides nothing. */
 export const linkTo = (consoleUrl: string, { workflow_id, gate }: GateNotice): string =>
   `${consoleUrl}#/w/${encodeURIComponent(workflow_id)}/g/${encodeURIComponent(gate.gate_id)}`;
+
+/** Returns the address of the page of a workflow that waits. */
+export const linkToRun = (consoleUrl: string, { workflow_id }: WaitNotice): string =>
+  `${consoleUrl}#/w/${encodeURIComponent(workflow_id)}`;

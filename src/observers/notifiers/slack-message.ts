@@ -9,8 +9,10 @@
  */
 import { isOpenGate } from "../../contract/gate.ts";
 import type { GateNotice } from "../../contract/gate-notice.ts";
+import type { WaitNotice } from "../../contract/wait-notice.ts";
 import { cut, type DescribedNotice, describeCut, describeNotice, isStanding } from "./describe-notice.ts";
-import { linkTo } from "./notifier-options.ts";
+import { describeWait } from "./describe-wait.ts";
+import { linkTo, linkToRun } from "./notifier-options.ts";
 
 export interface MessageOptions {
   readonly consoleUrl: string;
@@ -46,6 +48,19 @@ export function composeMessage(notice: GateNotice, options: MessageOptions) {
     ...(areFactsCut || !options.hasButtons ? [] : buttonsOf(notice, reported)),
   ];
   return { text: toMrkdwn(reported.subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
+}
+
+/** Returns the message that reminds of an event that has not arrived. */
+export function composeReminder(notice: WaitNotice, { consoleUrl, linkOnly }: MessageOptions) {
+  const { subject, facts } = describeWait(notice, linkOnly);
+  const told = facts.map(([name, value]) => `${name}: ${value}`).join("\n");
+  const link = `<${toMrkdwn(linkToRun(consoleUrl, notice))}|Open the workflow>`;
+  const blocks = [
+    { type: "header", text: plain(cut(subject, limits.maxSubject)) },
+    section(cut(told, maxFacts)),
+    { type: "section", text: { type: "mrkdwn", text: link } },
+  ];
+  return { text: toMrkdwn(subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
 }
 
 /** Returns the replacement of an earlier message about the gate of a notice: its present state, without buttons. */

@@ -17,7 +17,7 @@ import { ConsoleUrl, isHttpsWhereNeeded, needsHttps, notifierOptions, PostUrl } 
 import { postText } from "./post-text.ts";
 import { openChannel, type SlackChannel } from "./slack-channel.ts";
 import { answerInteractions, type Decider, type PrincipalOf } from "./slack-interactions.ts";
-import { composeMessage, composeReplacement, type MessageOptions } from "./slack-message.ts";
+import { composeMessage, composeReminder, composeReplacement, type MessageOptions } from "./slack-message.ts";
 
 /** A notifier whose messages have buttons; `callback` answers their requests. */
 export interface SlackNotifier extends Notifier {
@@ -99,6 +99,7 @@ export function slackNotifier(given: SlackOptions): SlackNotifier {
     name,
     ...(kinds !== undefined && { kinds: [...new Set([...kinds, ...way.kinds])] }),
     deliver: way.deliver,
+    remind: way.remind,
     callback: (kernel) => answerInteractions(kernel, parts),
   };
 }
@@ -108,19 +109,21 @@ interface Way {
   /** The kinds of notices that it receives in any case. */
   readonly kinds: readonly NoticeKind[];
   readonly deliver: Notifier["deliver"];
+  readonly remind: NonNullable<Notifier["remind"]>;
   /** The origins of Slack's addresses for an answer to a button. */
   readonly answersAt: readonly string[];
 }
 
 function byWebhook({ url: given, allowPrivate }: Read, messages: MessageOptions): Way {
   const url = given as URL;
+  const post = async (message: object, signal: AbortSignal): Promise<undefined> => {
+    const headers = { "content-type": "application/json" };
+    await postText({ url, allowPrivate }, { headers, body: JSON.stringify(message), signal });
+  };
   return {
     kinds: [],
-    async deliver(notice, { signal }) {
-      const body = JSON.stringify(composeMessage(notice, messages));
-      await postText({ url, allowPrivate }, { headers: { "content-type": "application/json" }, body, signal });
-      return undefined;
-    },
+    deliver: (notice, { signal }) => post(composeMessage(notice, messages), signal),
+    remind: (notice, { signal }) => post(composeReminder(notice, messages), signal),
     answersAt: [url.origin],
   };
 }
@@ -135,6 +138,10 @@ function byToken(options: Read, messages: MessageOptions): Way {
     kinds: ["revised", "decided"],
     deliver: (notice, call) =>
       tellChannel(channel, { notice, call, isAsked: kinds?.includes(notice.kind) ?? true }, messages),
+    async remind(notice, { signal }) {
+      await channel.post(composeReminder(notice, messages), signal);
+      return undefined;
+    },
     answersAt: [apiUrl.origin, `${apiUrl.protocol}//hooks.${apiUrl.host}`],
   };
 }

@@ -16,8 +16,18 @@ import { objectWith } from "../../contract/host-object.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import type { WaitNotice } from "../../contract/wait-notice.ts";
 import { type Clock, type Notifier, wallClock } from "../../index.ts";
-import { ConsoleUrl, isHttpsWhereNeeded, linkTo, needsHttps, notifierOptions, PostUrl } from "./notifier-options.ts";
+import { withholdWait } from "./describe-wait.ts";
+import {
+  ConsoleUrl,
+  isHttpsWhereNeeded,
+  linkTo,
+  linkToRun,
+  needsHttps,
+  notifierOptions,
+  PostUrl,
+} from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
 
@@ -68,24 +78,31 @@ export function webhookNotifier(given: WebhookOptions): Notifier {
   const source = moduleRef(6, "notifiers", "webhookNotifier");
   const options = readStrictly(Options, given, { what: "webhookNotifier", source });
   const { name, kinds, secret: secrets, headers, clock = wallClock, ...address } = options;
+  const post = async (id: string, content: object, signal: AbortSignal): Promise<undefined> => {
+    const body = JSON.stringify(content);
+    const timestamp = String(Math.floor(clock.now() / 1000));
+    const signed = `${id}.${timestamp}.${body}`;
+    const signature = secrets.map((secret) => `v1,${createHmac("sha256", secret).update(signed).digest("base64")}`);
+    const own = {
+      "content-type": "application/json",
+      "webhook-id": id,
+      "webhook-timestamp": timestamp,
+      "webhook-signature": signature.join(" "),
+    };
+    await postText(address, { headers: { ...headers, ...own }, body, signal });
+  };
   return {
     name,
     ...(kinds !== undefined && { kinds }),
-    async deliver(notice, { signal }) {
-      const body = JSON.stringify(tell(notice, options));
-      const timestamp = String(Math.floor(clock.now() / 1000));
-      const signed = `${notice.notice_id}.${timestamp}.${body}`;
-      const signature = secrets.map((secret) => `v1,${createHmac("sha256", secret).update(signed).digest("base64")}`);
-      const own = {
-        "content-type": "application/json",
-        "webhook-id": notice.notice_id,
-        "webhook-timestamp": timestamp,
-        "webhook-signature": signature.join(" "),
-      };
-      await postText(address, { headers: { ...headers, ...own }, body, signal });
-      return undefined;
-    },
+    deliver: (notice, { signal }) => post(notice.notice_id, tell(notice, options), signal),
+    remind: (notice, { signal }) => post(notice.notice_id, tellWait(notice, options), signal),
   };
+}
+
+function tellWait(notice: WaitNotice, { consoleUrl, linkOnly }: z.output<typeof Options>) {
+  const { kind, at, ...rest } = linkOnly ? withholdWait(notice) : notice;
+  const link = consoleUrl === undefined ? null : linkToRun(consoleUrl, notice);
+  return { type: "wait.reminded", timestamp: at, data: { ...rest, kind, link } };
 }
 
 function tell(notice: GateNotice, { consoleUrl, linkOnly }: z.output<typeof Options>) {

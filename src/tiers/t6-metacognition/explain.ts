@@ -232,6 +232,7 @@ const stepLines: EventReaders<string, [WorkflowRecord]> = {
     if (as === "round") return `begins round ${items[0]?.key}`;
     return as === "undo" ? `is undone (call ${items[0]?.key})` : "did not undo it, so people are asked";
   },
+  WAIT_REMINDED: ({ role, reminder }) => `the role ${role} was reminded of it (reminder ${reminder.sent})`,
   WAIT_ANSWERED: () => "an answer arrived at its one-time address",
   EVENT_PASSED_OVER: ({ event_id, problem }) => `did not take the event ${event_id}: ${problem}`,
   STEP_SKIPPED: ({ reason }) => `skipped: ${skipWords[reason]}`,

@@ -9,7 +9,7 @@ import { defaultEscalation } from "../../../../contract/gate-spec.ts";
 import { instantText } from "../../../../contract/instant.ts";
 import type { JsonObject } from "../../../../contract/json.ts";
 import type { AskParams } from "../../../../contract/step-kinds.ts";
-import { isHeld, isHeldBack, startOf, type WorkflowRecord } from "../../../../contract/workflow.ts";
+import { isHeld, isHeldBack, startOf, type WorkflowRecord, waitRemindedAt } from "../../../../contract/workflow.ts";
 import { failStep, gateDenied } from "../run/end-step.ts";
 import { isOutdated, type Run, scopeOf } from "../run/run.ts";
 import { climb } from "./open-gate.ts";
@@ -44,7 +44,8 @@ export function nextDue(run: Run): number {
     if (step === undefined || isHeld(step)) continue;
     const { phase, retry_due, parked } = step;
     const due = phase === "backing_off" ? retry_due : phase === "parked" ? (parked?.due_at ?? null) : null;
-    if (due !== null && !run.scopes.waits(scopeOf(id))) next = Math.min(next, Date.parse(due));
+    if (run.scopes.waits(scopeOf(id))) continue;
+    next = Math.min(next, due === null ? next : Date.parse(due), waitRemindedAt(step));
   }
   return next;
 }
@@ -55,6 +56,7 @@ export function waitsForTime(record: WorkflowRecord): boolean {
   for (const id of record.standing.running) {
     const { phase, parked = null } = record.steps.get(id) ?? {};
     if (phase === "backing_off" || (phase === "parked" && parked?.due_at != null)) return true;
+    if (Number.isFinite(waitRemindedAt({ phase: phase ?? null, parked }))) return true;
   }
   return false;
 }

@@ -28,6 +28,7 @@ const moving: ReadonlySet<Phase> = new Set([
   "finishing",
   "settling",
   "looking",
+  "reminding",
   "waking",
 ]);
 

@@ -4,13 +4,13 @@
  * Never: appends an event, nor puts a question.
  */
 import { type Gate, gateIdOf } from "../../../../contract/gate.ts";
-import { hasAddedAll, type StepRecord, unmetOf } from "../../../../contract/workflow.ts";
+import { hasAddedAll, type StepRecord, unmetOf, waitRemindedAt } from "../../../../contract/workflow.ts";
 import { type Run, showsNewest } from "../run/run.ts";
 
 /**
  * The next action of a running step; `waiting` before it has begun, `over` once it has ended. A parked step is
  * `waking` once its wait is over, and `looking` until this process has asked whether what it waits for is
- * there already.
+ * there already. It is `reminding` when people are to be reminded of its wait.
  */
 export type Phase =
   | "waiting"
@@ -24,6 +24,7 @@ export type Phase =
   | "backing_off"
   | "parked"
   | "looking"
+  | "reminding"
   | "waking"
   | "over";
 
@@ -51,6 +52,7 @@ const isDue = (run: Run, { retry_due }: StepRecord): boolean => retry_due === nu
 
 function phaseOfWait(run: Run, step: StepRecord): Phase {
   if (isOver(run, step)) return "waking";
+  if (waitRemindedAt(step) <= run.now) return "reminding";
   const { source } = step.parked ?? {};
   return source === "time" || source === "items" || run.looked.has(step.step.step_id) ? "parked" : "looking";
 }

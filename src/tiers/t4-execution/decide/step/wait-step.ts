@@ -7,7 +7,9 @@
  * 2.  The row in which a step takes an event claims the event's key: each event ends one wait, unless it is broadcast.
  *     Where another workflow has claimed it first, the row is refused, and the step looks again.
  * 3.  A wait whose time is over looks once more: an event that came in time is not lost to the end of the wait.
- * 4.  An answer at the wait's one-time address is an event of this workflow, so that it may come before the wait. The
+ * 4.  People are reminded once, however many reminders were missed; the next one falls due at a multiple of the
+ *     interval after the beginning of the wait.
+ * 5.  An answer at the wait's one-time address is an event of this workflow, so that it may come before the wait. The
  *     first answer counts; the same again is received again, and another is refused.
  */
 
@@ -20,7 +22,13 @@ import { instantText } from "../../../../contract/instant.ts";
 import type { Json } from "../../../../contract/json.ts";
 import { WaitParams } from "../../../../contract/wait-step.ts";
 import type { WaitAnswered } from "../../../../contract/wait-token.ts";
-import { isCancelled, isTerminal, parkedSteps, type StepRecord } from "../../../../contract/workflow.ts";
+import {
+  isCancelled,
+  isTerminal,
+  parkedSteps,
+  type StepRecord,
+  waitRemindedAt,
+} from "../../../../contract/workflow.ts";
 import { failStep } from "../run/end-step.ts";
 import { type FoundEvent, toHost } from "../run/intention.ts";
 import { ask, oodaRef, type Run, stepOf } from "../run/run.ts";
@@ -37,6 +45,8 @@ export const waitStep: StepKindRow = {
       case "judging":
         park(run, stepId);
         return look(run, stepId);
+      case "reminding":
+        return remind(run, stepId);
       case "looking":
       case "waking":
         return look(run, stepId);
@@ -47,10 +57,25 @@ export const waitStep: StepKindRow = {
 };
 
 function park(run: Run, stepId: string): void {
-  const { event: name, key, within_ms } = readQuietParams(run, stepId, WaitParams);
+  const { event: name, key, within_ms, remind: reminders } = readQuietParams(run, stepId, WaitParams);
   const due_at = within_ms === undefined ? null : instantText(run.now + within_ms);
   run.looked.delete(stepId);
-  run.log.note(draft("STEP_PARKED", { source: "event", name, key, due_at }, stepId));
+  const reminder = reminders && { sent: 0, due_at: instantText(run.now + reminders.every_ms) };
+  const parked = { source: "event", name, key, due_at, ...(reminder && { reminder }) } as const;
+  run.log.note(draft("STEP_PARKED", parked, stepId));
+}
+
+/** Notes a reminder that is due, and the time of the next one. */
+function remind(run: Run, stepId: string): void {
+  const step = stepOf(run, stepId);
+  const { remind: reminders } = readQuietParams(run, stepId, WaitParams);
+  if (reminders === undefined || step.parked?.source !== "event") return;
+  const { every_ms, role, at_most = Number.POSITIVE_INFINITY } = reminders;
+  const sent = (step.parked.reminder?.sent ?? 0) + 1;
+  const due = waitRemindedAt(step);
+  const next = due + (Math.floor((run.now - due) / every_ms) + 1) * every_ms;
+  const reminder = { sent, due_at: sent < at_most ? instantText(next) : null };
+  run.log.note(draft("WAIT_REMINDED", { role, reminder }, stepId));
 }
 
 /** Asks whether the event is there; where it is not, the step goes on waiting until its time is over. */
