@@ -66,6 +66,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     bundle: null,
     plan: null,
     plans: [],
+    inputs: [],
     round: 0,
     run: 1,
     draft_version: p.draft_version ?? 1,

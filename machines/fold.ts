@@ -39,6 +39,7 @@ import {
   scheduleToken,
   startToken,
 } from "./fold-usage.ts";
+import { placeInputs, waitHandlers } from "./fold-waits.ts";
 import type { ChartEvent } from "./table.ts";
 
 /** The members that records of schema version 1.0 may lack (SCH-06): the schemas' defaults, without their parsing. */
@@ -102,6 +103,7 @@ function planned(record: WorkflowRecord): void {
 const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   ...gateHandlers,
   ...endHandlers,
+  ...waitHandlers,
   CONTEXT_BUILT(record, { bundle }) {
     scheduleToken(record);
     record.bundle = bundle;
@@ -113,6 +115,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     record.plans.push(plan);
     record.plan_id = plan.plan_id;
     record.round = plan.round;
+    placeInputs(record, plan.steps.at(-1)?.step_id ?? null);
     record.spent = addCost(record.spent, planner_cost);
     for (const step of plan.steps)
       if (!record.steps.has(step.step_id)) record.steps.set(step.step_id, newStep(step, plan.plan_id));
@@ -236,17 +239,6 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     if (step === null) return;
     step.resumed = payload;
     if (payload.by === "workflow" && payload.end !== null) chargeChild(record, step, payload.end);
-  },
-  WAIT_ANSWERED(record, { payload }, meta) {
-    const step = record.steps.get(meta.step_id ?? "");
-    if (step !== undefined) step.answer = { payload };
-  },
-  WAIT_REMINDED(record, { reminder }, meta) {
-    const step = record.steps.get(meta.step_id ?? "");
-    if (step?.parked?.source === "event") step.parked = { ...step.parked, reminder };
-  },
-  EVENT_PASSED_OVER(record, { event_id }, meta) {
-    record.steps.get(meta.step_id ?? "")?.passed.push(event_id);
   },
   POLICY_DECIDED(record, payload, meta) {
     const step = record.steps.get(meta.step_id ?? "");

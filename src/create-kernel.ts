@@ -12,6 +12,7 @@ import { checkArguments, checkClientArguments } from "./api/check-arguments.ts";
 import type { SubmitRequest } from "./contract/intent.ts";
 import type { RetryRequest } from "./contract/retry.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
+import { addInputFor } from "./kernel/add-input.ts";
 import { awaitSettled } from "./kernel/await-settled.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
 import { countHeld } from "./kernel/count-held.ts";
@@ -140,6 +141,7 @@ class RunningKernel {
     | "pause"
     | "resume"
     | "emit"
+    | "addInput"
     | "tokenUrl"
     | "answerWait"
     | "halt"
@@ -177,6 +179,7 @@ class RunningKernel {
           const parts = { ...this.#parts, starts, submit: (one: SubmitRequest) => gateway.submit(one) };
           return emitEvent(parts, await gateway.admitEvent(request));
         }),
+      addInput: (workflowId, request) => this.#serve(() => addInputFor(reach, workflowId, request)),
       tokenUrl: (workflowId, request) => this.#serve(() => readTokenUrl(answering, workflowId, request)),
       answerWait: (answer) => this.#serve(() => answerWait(answering, answer)),
       halt: (request) => this.#serve(() => halts.halt(request)),

@@ -9,6 +9,7 @@ export { seededRandom } from "./adapters/seeded-random.ts";
 export { type SignatureCheck, verifySignatures } from "./adapters/verify-signatures.ts";
 export { wallClock } from "./adapters/wall-clock.ts";
 export { ActionRecord, type OperatorResult, Usage } from "./contract/action.ts";
+export { type AddedInput, InputRequest, InputResponse } from "./contract/added-input.ts";
 export type {
   Admission,
   AdmissionRefusal,
@@ -89,7 +90,7 @@ export {
   NamedDecision,
 } from "./contract/gate-decisions.ts";
 export { GateDoubt } from "./contract/gate-doubt.ts";
-export { GateNotice, NoticeKind, noticeKinds } from "./contract/gate-notice.ts";
+export { GateNotice, NoticeKind, noticeKinds, WaitNotice } from "./contract/gate-notice.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
 export {
   GateDelegation,
@@ -218,7 +219,6 @@ export { type SnapshotBreak, TokenCapture, TokenSnapshot, verifySnapshots } from
 export { type ToolCallContext, ToolCallRequest, type ToolClient, ToolResult } from "./contract/tool.ts";
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
 export { openTurn, openTurns, type TurnRow } from "./contract/turn.ts";
-export { WaitNotice } from "./contract/wait-notice.ts";
 export { TokenUrlRequest, TokenUrlResponse, WaitAnswer, WaitAnswered } from "./contract/wait-token.ts";
 export { WhatIfFinding, WhatIfReport } from "./contract/whatif-report.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";

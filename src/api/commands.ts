@@ -2,6 +2,7 @@
  * The commands: operations that change something on behalf of a caller. Each request names its tenant and principal.
  */
 import { z } from "zod";
+import { InputRequest, InputResponse } from "../contract/added-input.ts";
 import { commandScopes } from "../contract/auth-context.ts";
 import { RollbackRequest, RollbackResponse } from "../contract/compensation.ts";
 import { ForkRequest, ForkResponse } from "../contract/fork.ts";
@@ -110,6 +111,7 @@ type CommandName =
   | "rollback"
   | "pause"
   | "resume"
+  | "addInput"
   | "tokenUrl";
 
 /** The members that a declaration adds. The schemas are of the types that the method has. */
@@ -233,6 +235,16 @@ export const workflowCommands: Readonly<Record<CommandName, WorkflowCommand>> = 
     answer: ResumeResponse,
     example: { reason: "the supplier is checked" },
     isIdempotent: true,
+  }),
+  addInput: command("addInput", {
+    id: "addInput",
+    word: "message",
+    summary: "Adds a message to a workflow that takes them, such as an agent",
+    description: "The next plan is made with it; an agent's model reads it at its next turn. It decides no gate.",
+    scope: commandScopes.retry,
+    request: InputRequest,
+    answer: InputResponse,
+    example: { text: "Look at the second order as well." },
   }),
   tokenUrl: command("tokenUrl", {
     id: "readTokenUrl",

@@ -3,6 +3,7 @@
  * applies them and does not interpret them.
  */
 import { z } from "zod";
+import type { AddedInput } from "./added-input.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import { UiAction } from "./gate.ts";
@@ -55,6 +56,8 @@ export const CapabilityPackage = z.strictObject({
   limits: PackageLimits.prefault({}),
   /** The limit of workflows of this intent, or of one key, that run at a time; absent if there is none. */
   queue: QueuePolicy.optional(),
+  /** Whether people may add messages to its workflows, which the plan function finds in `situation.inputs`. */
+  takesInput: z.boolean().optional(),
 });
 export type CapabilityPackage = z.infer<typeof CapabilityPackage>;
 
@@ -97,6 +100,8 @@ export interface PlanningSituation {
   }[];
   /** The objective where a pivot replaced the intent's own. */
   readonly objective: string | null;
+  /** Messages that people added to the workflow, oldest first; of a capability that takes input. */
+  readonly inputs?: readonly AddedInput[];
   /**
    * Steps that the plan may have (`limits.maxSteps`): a longer plan of a package is refused. Absent outside a kernel.
    */
@@ -159,4 +164,6 @@ export interface CapabilityDefinition<
   readonly limits: PackageLimits;
   /** The limit of workflows of this intent, or of one key, that run at a time; absent if there is none. */
   readonly queue?: QueuePolicy | undefined;
+  /** Whether people may add messages to its workflows. */
+  readonly takesInput?: boolean | undefined;
 }

@@ -208,6 +208,7 @@ export const errorCodes = Object.freeze({
   T4_WAIT_TOKEN_USED: input("Ask who sent the address: its wait has another answer already.", { http: 409 }),
   T4_WAIT_TOKEN_OVER: input("Ask who sent the address: its wait is over, and takes no answer.", { http: 410 }),
   T4_WAIT_TOKEN_NONE: input("Write token: true on the wait, and give createKernel the option waitTokens."),
+  T4_INPUT_NOT_TAKEN: input("Submit it as a request: this workflow takes no message, or none any more.", { http: 409 }),
   T4_PLAN_FAILED: processing("Read the code in the detail and the message: the plan chose to end the workflow so."),
   T4_CHILD_FAILED: processing(
     "Read the cause, and the child in the detail; retry the workflow (resume_failed_steps) once the cause is removed.",

@@ -2,6 +2,7 @@
  * Orders on a workflow: running again and ending early.
  */
 import { z } from "zod";
+import type { InputRequest } from "./added-input.ts";
 import { CapabilityVersion } from "./capability.ts";
 import type { RollbackRequest } from "./compensation.ts";
 import { CorrelationId, StepId, TenantId, WorkflowId } from "./ids.ts";
@@ -59,7 +60,7 @@ export const CancelResponse = z.object({
 });
 export type CancelResponse = z.infer<typeof CancelResponse>;
 
-/** An order on a workflow as it was read: cancel, roll back, pause or resume. */
+/** An order on a workflow as it was read: cancel, roll back, pause, resume, or a message. */
 export type ParsedOrderRequest = z.output<
-  typeof CancelRequest | typeof RollbackRequest | typeof PauseRequest | typeof ResumeRequest
+  typeof CancelRequest | typeof RollbackRequest | typeof PauseRequest | typeof ResumeRequest | typeof InputRequest
 >;

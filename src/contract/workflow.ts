@@ -6,6 +6,7 @@
  * 1.  Everything here can be rebuilt from the workflow's events alone.
  */
 import type { ActionRecord } from "./action.ts";
+import type { AddedInput } from "./added-input.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ChildEnd, ParentLink } from "./child.ts";
 import type { Compensated } from "./compensation.ts";
@@ -174,6 +175,8 @@ export interface WorkflowRecord {
   plan: Plan | null;
   plans: Plan[];
   round: number;
+  /** Messages that were added, oldest first; without `follows` until the plan is there that was being made. */
+  inputs: readonly (Omit<AddedInput, "follows"> & { readonly follows?: string | null | undefined })[];
   run: number;
   draft_version: number;
   steps: Map<string, StepRecord>;

@@ -70,6 +70,8 @@ export interface CapabilityOptions<
    * `{{input.vendor}}`. The others are accepted and wait: by `priority`, then in the order of their requests.
    */
   readonly queue?: z.input<typeof QueuePolicy>;
+  /** Whether people may add messages to its workflows, which the plan function finds in `situation.inputs`. */
+  readonly takesInput?: boolean;
 }
 
 /** A plan, or a function that makes one: of steps that `step` builds, or of plain ones. */

@@ -1,22 +1,11 @@
 /** The count of what begins nothing: by an order of a person, or for want of a place. */
 import { heldByPause, type LedgerStore } from "../ports/ledger-store.ts";
-
-/** The counts of what begins nothing. */
-export interface HeldCounts {
-  /** Workflows that wait for a place in a queue. */
-  readonly queued: number;
-  /** Paused workflows. */
-  readonly paused: number;
-  /** Halts that hold. */
-  readonly halts: number;
-  /** Workflows that halts hold as a whole. */
-  readonly workflows: number;
-  /** Single steps that halts hold. */
-  readonly steps: number;
-}
+import type { Kernel } from "./kernel-interface.ts";
 
 /** Counts over all tenants. */
-export async function countHeld(store: Pick<LedgerStore, "countHolds" | "halts" | "countQueued">): Promise<HeldCounts> {
+export async function countHeld(
+  store: Pick<LedgerStore, "countHolds" | "halts" | "countQueued">,
+): ReturnType<Kernel["holds"]> {
   const [holds, halts, queued] = await Promise.all([store.countHolds(), store.halts(), store.countQueued()]);
   const held = holds.filter(({ holder }) => holder !== heldByPause);
   const sum = (of: "workflows" | "steps") => held.reduce((all, one) => all + one[of], 0);

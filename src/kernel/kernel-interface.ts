@@ -3,6 +3,7 @@ import type { Observable } from "rxjs";
 import type { MachineDefinition } from "../../machines/definitions.ts";
 import type { SignatureCheck } from "../adapters/verify-signatures.ts";
 import type { ActionRecord } from "../contract/action.ts";
+import type { InputRequest, InputResponse } from "../contract/added-input.ts";
 import type { AssistantDelta } from "../contract/assistant-delta.ts";
 import type { AuditEntry } from "../contract/audit.ts";
 import type { Caller } from "../contract/auth-context.ts";
@@ -62,7 +63,6 @@ import type { Numbered } from "../engine/follow/workflow-tails.ts";
 import type { DeliveryCounts } from "../ports/delivery-store.ts";
 import type { LedgerLag } from "../ports/ledger-store.ts";
 import type { CapabilityClient } from "./capability-client.ts";
-import type { HeldCounts } from "./count-held.ts";
 import type { WhatIf } from "./policies.ts";
 
 /** The three streams of a workflow, with the type of their items. */
@@ -135,6 +135,8 @@ export interface Kernel extends AsyncDisposable {
    * `limits.eventTtlMs`. The same event again gets the same answer. @throws T4_EVENT_INVALID, T4_EVENT_ID_REUSED.
    */
   emit(request: EmitRequest): Promise<EmitResponse>;
+  /** Adds a message to a workflow that takes them, as agents do. @throws T4_INPUT_NOT_TAKEN, T4_WORKFLOW_CONFLICT. */
+  addInput(workflowId: string, request: InputRequest): Promise<InputResponse>;
   /** Returns the one-time address of a wait with `token: true`. @throws T4_WAIT_TOKEN_NONE. */
   tokenUrl(workflowId: string, request: TokenUrlRequest): Promise<TokenUrlResponse>;
   /**
@@ -360,8 +362,11 @@ export interface Kernel extends AsyncDisposable {
   ready(): Promise<void>;
   /** Returns how far streams and feeds are behind the ledger; zeros if commits show at once. */
   lag(): Promise<LedgerLag>;
-  /** Returns how much of the ledger begins nothing: by an order of a person, or for want of a place in a queue. */
-  holds(): Promise<HeldCounts>;
+  /**
+   * Returns how much of the ledger begins nothing: workflows that wait for a place in a queue (`queued`), paused ones,
+   * the halts that hold, and the workflows and single steps that these hold.
+   */
+  holds(): Promise<Readonly<Record<"queued" | "paused" | "halts" | "workflows" | "steps", number>>>;
   /** Returns live counts, for hosts that watch their process. */
   vitals(): {
     readonly workflows: number;

@@ -7,9 +7,8 @@
  * 3.  The receipts of a gate's notices are given with each later notice of that gate, after a restart too, until its
  *     decision was delivered. They are kept only for a notifier that receives decisions.
  */
-import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
+import type { GateNotice, NoticeKind, WaitNotice } from "../contract/gate-notice.ts";
 import type { NoticeTaken } from "../contract/notice-taken.ts";
-import type { WaitNotice } from "../contract/wait-notice.ts";
 
 /** The call of a notifier beside the notice. */
 export interface NoticeCall {

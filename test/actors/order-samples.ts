@@ -29,6 +29,8 @@ export const orderSamples: Readonly<Record<string, Sample>> = {
   HaltRequest: fields({ ...claim, of: { operator: "Bank.Pay" }, reason: "stop" }, { reason: "" }),
   HaltResponse: fields({ halt_id: halt.halt_id, status: "halted" }, { status: "lifted" }),
   HaltStanding: fields({ ...halt, held: { workflows: 1, steps: 2 } }, { held: null }),
+  InputRequest: fields({ ...claim, text: "look at B-8 as well" }, { text: "" }),
+  InputResponse: fields({ workflow_id: wf, status: "received", correlation_id: cor }, { status: "read" }),
   LiftRequest: fields({ ...claim, halt_id: halt.halt_id, reason: "go on" }, { halt_id: 5 }),
   LiftResponse: fields({ halt_id: halt.halt_id, status: "lifted" }, { halt_id: "wf_1" }),
   PauseRequest: fields({ ...claim, reason: "wait" }, { reason: 5 }),

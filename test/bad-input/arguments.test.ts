@@ -55,6 +55,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   rollback: () => [unknownWorkflow, who],
   pause: () => [unknownWorkflow, who],
   resume: () => [unknownWorkflow, who],
+  addInput: () => [unknownWorkflow, { ...who, text: "look" }],
   tokenUrl: () => [unknownWorkflow, { ...who, step_id: "s1" }],
   answerWait: () => [{ token: "t", payload: {} }],
   holds: () => [],

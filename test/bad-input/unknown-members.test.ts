@@ -83,6 +83,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   rollback: () => [unknownWorkflow, { ...who, reason: "no" }],
   pause: () => [unknownWorkflow, { ...who, reason: "no" }],
   resume: () => [unknownWorkflow, { ...who, reason: "no" }],
+  addInput: () => [unknownWorkflow, { ...who, text: "look" }],
   tokenUrl: () => [unknownWorkflow, { ...who, step_id: "s1" }],
   answerWait: () => [{ token: "t", payload: free({}) }],
   holds: () => [],

@@ -21,6 +21,7 @@ const deciding = [
   "read-token-url",
   "retry-workflow",
   "fork-workflow",
+  "add-input",
   "cancel-workflow",
   "rollback-workflow",
   "pause-workflow",

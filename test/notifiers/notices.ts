@@ -1,7 +1,6 @@
 /** Notices to tell, as a kernel makes them, with whatever a gate may hold. */
 import type { Gate } from "../../src/contract/gate.ts";
-import type { GateNotice } from "../../src/contract/gate-notice.ts";
-import type { WaitNotice } from "../../src/contract/wait-notice.ts";
+import type { GateNotice, WaitNotice } from "../../src/contract/gate-notice.ts";
 import { testGate, testStream } from "../../src/testing/ledger-turns.ts";
 
 const plain = testGate(testStream(1), "a");

@@ -101,6 +101,13 @@ export interface WorkflowQueued {
   readonly replaces?: readonly string[];
 }
 
+/** A message to the workflow; `follows` is the last step that was planned, absent while a plan is being made. */
+export interface InputAdded {
+  readonly text: string;
+  readonly principal: Principal;
+  readonly follows?: string | null;
+}
+
 export const workflowEvents = {
   WORKFLOW_STARTED: event<{ readonly round: number }>({
     from: "t4",
@@ -204,6 +211,8 @@ export const workflowEvents = {
   WORK_HELD: event<WorkHeld>({ from: "t4", to: "workflow", progress: true, transition: "held" }),
   /** No halt holds it back any more. */
   WORK_RELEASED: event<object>({ from: "t4", to: "workflow", progress: true, transition: "released" }),
+  /** A person adds a message, which the next plan is made with. */
+  INPUT_ADDED: event<InputAdded>({ from: "person", to: "workflow" }),
   /** A person has begun another workflow that takes over its record. */
   WORKFLOW_FORKED: event<WorkflowForked>({ from: "person", to: "workflow" }),
   ERROR_ESCALATED: event<{ readonly tier: number; readonly error: KernelError }>({ from: "t4", to: "workflow" }),

@@ -1,4 +1,5 @@
 /** The messages that T4, execution, answers. */
+import type { InputResponse } from "../added-input.ts";
 import type { AuthContext } from "../auth-context.ts";
 import type { RollbackResponse } from "../compensation.ts";
 import type { KernelError } from "../error.ts";
@@ -46,6 +47,14 @@ export interface RetryCommand {
   readonly feedback?: string;
 }
 
+/** Adds a message of a person to a workflow. */
+export interface InputCommand {
+  readonly workflow_id: string;
+  readonly auth: AuthContext;
+  readonly principal: Principal;
+  readonly text: string;
+}
+
 /** Hands an event from outside to a workflow that may wait for it. */
 export interface DeliverCommand {
   readonly workflow_id: string;
@@ -91,6 +100,7 @@ export const t4 = {
   rollback: command<OrderCommand, RollbackResponse>("rollback", "RollbackResponse", loop("rollback")),
   pause: command<OrderCommand, PauseResponse>("pause", "PauseResponse", loop("pause")),
   resume: command<OrderCommand, ResumeResponse>("resume", "ResumeResponse", loop("resume")),
+  addInput: command<InputCommand, InputResponse>("add_input", "InputResponse", loop("add_input")),
   retry: command<RetryCommand, RetryResponse>("retry", "RetryResponse", loop("retry")),
   pivot: command<{ readonly workflow_id: string; readonly objective: unknown }, unknown>(
     "pivot",

@@ -1,4 +1,5 @@
 /** The messages that T5, ego, answers. */
+import type { InputResponse } from "../added-input.ts";
 import type { Signing } from "../approval-claims.ts";
 import type { AuthContext, Caller } from "../auth-context.ts";
 import type { BoundReservation, Charge } from "../budget.ts";
@@ -192,6 +193,7 @@ export const t5 = {
   rollback: relay<WorkflowRequest, RollbackResponse>("RollbackRequest", lifecycle("rollback", 4)),
   pause: relay<WorkflowRequest, PauseResponse>("PauseRequest", lifecycle("pause", 4)),
   resume: relay<WorkflowRequest, ResumeResponse>("ResumeRequest", lifecycle("resume", 4)),
+  addInput: relay<WorkflowRequest, InputResponse>("InputRequest", lifecycle("add_input", 4)),
   checkPlanningBudget: data<PlanningBudgetQuestion, { readonly left: number | null }>("BudgetCheck", "BudgetLeft", {
     module: "budget",
     function: "check_budget",

@@ -10,7 +10,7 @@ import type { LedgerEvent } from "../../contract/event.ts";
 import { type EventFacts, factsOf, touchesGate, typesWhere } from "../../contract/events.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import type { GateNoticeKind, NoticeKind } from "../../contract/gate-notice.ts";
-import { waitNoticesId } from "../../contract/wait-notice.ts";
+import { waitNoticesId } from "../../contract/gate-notice.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { DeliveryDraft, GateUpdates } from "../../ports/delivery-store.ts";
 

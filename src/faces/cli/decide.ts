@@ -1,6 +1,6 @@
 /**
- * `approve`, `reject`, `retry`, `fork`, `pause`, `cancel` and `rollback`: a person's command on one workflow, which
- * then runs here to its next rest unless another process already runs it.
+ * `approve`, `reject`, `retry`, `fork`, `pause`, `message`, `cancel` and `rollback`: a person's command on one
+ * workflow, which then runs here to its next rest unless another process already runs it.
  *
  * 1.  No other unfinished work of the ledger is taken up.
  * 2.  `--digest` binds a decision to the payload that was looked at; a payload that has changed since is refused. A
@@ -223,6 +223,13 @@ export function addRestarts(program: Command, terminal: Terminal): void {
     .argument("<workflow>", "its id")
     .option("--reason <text>", "kept with the pause")
     .action((workflowId: string, options: OrderOptions) => order("pause", workflowId, { options, terminal }));
+  addCommonOptions(program.command("message"))
+    .description("send a message to a workflow that takes them, such as an agent, which reads it at its next turn")
+    .argument("<workflow>", "its id")
+    .argument("<text>", "the message")
+    .action((workflowId: string, text: string, options: CommonOptions) =>
+      moveOn({ options, terminal }, ({ kernel, caller }) => kernel.addInput(workflowId, { ...caller, text })),
+    );
 }
 
 function retry(workflowId: string, session: Session<RetryOptions>): Promise<void> {

@@ -2,7 +2,7 @@
  * A reminder of an event that has not arrived, as text. Text of the plan is made visible on one line; it is withheld
  * where a channel may not carry the content of work.
  */
-import type { WaitNotice } from "../../contract/wait-notice.ts";
+import type { WaitNotice } from "../../contract/gate-notice.ts";
 import { showLine } from "../../protocol/visible-text.ts";
 import type { DescribedNotice } from "./describe-notice.ts";
 

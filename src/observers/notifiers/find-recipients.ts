@@ -9,11 +9,10 @@
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type Gate, rolesAsked } from "../../contract/gate.ts";
-import type { GateNotice } from "../../contract/gate-notice.ts";
+import type { GateNotice, WaitNotice } from "../../contract/gate-notice.ts";
 import { hostFunction } from "../../contract/host-object.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { WaitNotice } from "../../contract/wait-notice.ts";
 
 /** One plain address: no name, no list, nothing that a header could be broken with. */
 export const MailAddress = z

@@ -2,8 +2,8 @@
  * The options of all notifiers: name, kinds, the console's address. Owns: the check of these, and the link to a gate.
  */
 import { z } from "zod";
+import type { WaitNotice } from "../../contract/gate-notice.ts";
 import { type GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
-import type { WaitNotice } from "../../contract/wait-notice.ts";
 
 /** Returns the schema of what every notifier may be told; `name` is the one that it has by default. */
 export const notifierOptions = (name: string) =>

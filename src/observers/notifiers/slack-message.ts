@@ -8,8 +8,7 @@
  * 3.  A message about a gate that is decided, or that shows something else by now, has no buttons.
  */
 import { isOpenGate } from "../../contract/gate.ts";
-import type { GateNotice } from "../../contract/gate-notice.ts";
-import type { WaitNotice } from "../../contract/wait-notice.ts";
+import type { GateNotice, WaitNotice } from "../../contract/gate-notice.ts";
 import { cut, type DescribedNotice, describeCut, describeNotice, isStanding } from "./describe-notice.ts";
 import { describeWait } from "./describe-wait.ts";
 import { linkTo, linkToRun } from "./notifier-options.ts";

@@ -11,12 +11,11 @@
 import { createHmac } from "node:crypto";
 import { z } from "zod";
 import type { Gate } from "../../contract/gate.ts";
-import type { GateNotice } from "../../contract/gate-notice.ts";
+import type { GateNotice, WaitNotice } from "../../contract/gate-notice.ts";
 import { objectWith } from "../../contract/host-object.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { WaitNotice } from "../../contract/wait-notice.ts";
 import { type Clock, type Notifier, wallClock } from "../../index.ts";
 import { withholdWait } from "./describe-wait.ts";
 import {

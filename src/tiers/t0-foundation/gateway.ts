@@ -9,6 +9,7 @@
  */
 
 import type { z } from "zod";
+import { InputRequest, type InputResponse } from "../../contract/added-input.ts";
 import { type AuthContext, type Caller, commandScopes, tenantOf } from "../../contract/auth-context.ts";
 import { RollbackRequest, type RollbackResponse } from "../../contract/compensation.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
@@ -78,6 +79,7 @@ export interface Gateway {
   readonly rollback: (workflowId: string, request: unknown) => Promise<RollbackResponse>;
   readonly pause: (workflowId: string, request: unknown) => Promise<PauseResponse>;
   readonly resume: (workflowId: string, request: unknown) => Promise<ResumeResponse>;
+  readonly addInput: (workflowId: string, request: unknown) => Promise<InputResponse>;
   /** Reads an order to fork a workflow. @throws KernelErrorException as submit. */
   readonly admitFork: (request: unknown) => Promise<ParsedForkRequest>;
   /** Reads an event from outside. @throws KernelErrorException as submit; T5_AUTHZ_FORBIDDEN without the scope. */
@@ -131,6 +133,7 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
     rollback: ordering(RollbackRequest, t5.rollback),
     pause: ordering(PauseRequest, t5.pause),
     resume: ordering(ResumeRequest, t5.resume),
+    addInput: ordering(InputRequest, t5.addInput),
     admitTokenUrl: async (raw) => admit(runtime, TokenUrlRequest, raw),
     admitWaitAnswer: async (raw) => admit(runtime, WaitAnswer, raw),
     admitFork: async (raw) => admit(runtime, ForkRequest, raw),

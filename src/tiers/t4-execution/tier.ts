@@ -46,6 +46,8 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
         commanding(workflow_id, visit, { kind: "pause", auth, principal, reason: String(reason) }),
       resume: ({ workflow_id, auth, principal, reason = "resumed by request" }, visit) =>
         commanding(workflow_id, visit, { kind: "resume", auth, principal, reason: String(reason) }),
+      addInput: ({ workflow_id, auth, principal, text }, visit) =>
+        commanding(workflow_id, visit, { kind: "input", auth, principal, text }),
       retry: ({ workflow_id, auth, principal, mode, step_ids, feedback }, visit) =>
         commanding(workflow_id, visit, { kind: "retry", auth, principal, mode, step_ids, feedback }),
       pivot: ({ workflow_id, objective }, visit) =>
@@ -63,6 +65,7 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
       rollback: { check: needsWorkflow },
       pause: { check: needsWorkflow },
       resume: { check: needsWorkflow },
+      addInput: { check: needsWorkflow },
       retry: { check: needsWorkflow },
       pivot: { check: needsWorkflow },
       deliver: { check: needsData },

@@ -81,6 +81,7 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
     rollback: commanding(commandScopes.cancel, "rollback"),
     pause: commanding(commandScopes.pause, "pause"),
     resume: commanding(commandScopes.pause, "resume"),
+    addInput: commanding(commandScopes.retry, "add_input"),
     checkPlanningBudget: (question, { runtime }) => checkPlanning(question, runtime, options),
     admitStep: (question) => admitStep(question, options),
     admitCall: (question) => answerCall(question, options),
@@ -112,7 +113,7 @@ function admitActivation(intake: Pick<Intake, "auth" | "intent"> | undefined, si
 interface Command {
   readonly authenticator: Authenticator;
   readonly needs: string;
-  readonly action: "activate" | "retry" | "abort" | "rollback" | "pause" | "resume";
+  readonly action: "activate" | "retry" | "abort" | "rollback" | "pause" | "resume" | "add_input";
   /** The field of the COMMAND that carries the request onward. */
   readonly about: "decision" | "withdrawal" | "delegation" | null;
 }

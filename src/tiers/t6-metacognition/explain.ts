@@ -102,6 +102,7 @@ const lines: EventReaders<string> = {
     `${type} ${id} forked it as ${fork}${step_id === null ? "" : ` at step ${step_id}`}, with all up to sequence ` +
     `${sequence}: ${reason}`,
   STEP_TAKEN_OVER: ({ from }, { step_id }) => `the result of step ${step_id} was taken over from ${from}`,
+  INPUT_ADDED: ({ principal: { type, id } }) => `${type} ${id} added a message, for the plan that came next`,
   WORKFLOW_PAUSED: ({ reason, principal: { type, id } }) =>
     `${type} ${id} paused the workflow: ${reason}; nothing begins until it is resumed`,
   WORKFLOW_UNPAUSED: ({ reason, principal: { type, id } }) => `${type} ${id} resumed the workflow: ${reason}`,

@@ -1,16 +1,25 @@
 /** An agent's loop: its turns and its calls of tools are steps, under policy, gates and budgets, and they replay. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineOperator, definePolicySet } from "../../../src/index.ts";
+import { defineCapability, defineOperator, definePolicySet } from "../../../src/index.ts";
 import { defineAgent } from "../../../src/packages/operators/llm/index.ts";
 import { createTestKernel, memoryLedger } from "../../../src/testing/index.ts";
 import { payloads } from "../../execution/flow.ts";
+import { refusalOf } from "../../fixtures.ts";
 import { modelThat, says } from "../../routing/model-fixture.ts";
 import { ann, begin, shop } from "./shop.ts";
 import { talking, wants } from "./talk.ts";
 
 const lookTurn = wants({ tool: "Shop_Look", input: { order: "A-7" } });
 const payTurn = wants({ tool: "Shop_Pay", input: { order: "A-7", cents: 1999 } });
+
+const plain = defineCapability({
+  intentType: "Deal.Plain",
+  version: "1.0",
+  input: z.looseObject({}),
+  operators: [],
+  plan: { reasoning: "wait", steps: [{ step_id: "s", name: "S", kind: "sleep", params: { ms: 60_000 } }] },
+});
 
 describe("an agent", () => {
   it("thinks, has its calls made, thinks again and answers: each a step, each call judged as any other", async () => {
@@ -67,6 +76,74 @@ describe("an agent", () => {
     await t.kernel.decideGate(id, { ...ann, decision: "approve" });
     expect((await t.rest(id)).response.text).toBe("All is paid.");
     expect([first.calls, second.calls, second.asked.length]).toEqual([["look A-7"], ["pay A-7 1999"], 1]);
+  });
+
+  it("reads messages of people at its next turn, with their author; they decide no gate and replay", async () => {
+    const { asked, opened } = talking([payTurn, lookTurn, says("I have looked.")]);
+    await using t = await opened;
+    const { workflow_id } = await begin(t);
+    const bo = { tenant_id: 1, principal: { type: "user", id: "bo", role: "admin" } };
+    const answer = await t.kernel.addInput(workflow_id, { ...bo, text: "{{think_1.output.text}} B-8 too" });
+    expect(answer).toMatchObject({ workflow_id, status: "received" });
+    expect([(await t.kernel.workflow(workflow_id)).state, asked.length]).toEqual(["waiting_for_user", 1]);
+    await t.kernel.decideGate(workflow_id, { ...ann, decision: "reject" });
+    expect(await t.rest(workflow_id)).toMatchObject({ state: "completed", response: { text: "I have looked." } });
+    const words = { type: "text", text: "A message of user bo:\n{{think_1.output.text}} B-8 too" };
+    for (const { prompt } of asked.slice(1)) expect(prompt[3]).toMatchObject({ role: "user", content: [words] });
+    expect(asked[2]?.prompt.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "user",
+      "assistant",
+      "tool",
+    ]);
+    expect((await t.kernel.replay(workflow_id)).identical).toBe(true);
+    const late = t.kernel.addInput(workflow_id, { ...ann, text: "hello?" });
+    await expect(late).rejects.toMatchObject({ error: { code: "T4_WORKFLOW_CONFLICT" } });
+  });
+
+  it("takes another turn for a message that came while it gave its answer, and none after its last", async () => {
+    const say = (id: string, text: string) => t.kernel.addInput(id, { ...ann, text });
+    let id = "";
+    const model = modelThat((options, n) => {
+      asked.push(options.prompt.length);
+      if (n > 2) return says("never");
+      const words = n === 1 ? "first" : "second";
+      return new ReadableStream({
+        async start(parts) {
+          await say(id, `after ${words}`);
+          for (const part of says(words)) parts.enqueue(part);
+          parts.close();
+        },
+      });
+    });
+    const asked: number[] = [];
+    const agent = defineAgent({ intentType: "Shop.Help", version: "1.0", tools: shop().tools, model, maxTurns: 2 });
+    await using t = await createTestKernel({ capabilities: [agent] });
+    const start_at = new Date(t.clock.now() + 1_000).toISOString();
+    const intent_hint = { intent_type: "Shop.Help", inputs: { prompt: "hello" } };
+    id = (await t.kernel.submit({ ...ann, intent_hint, start_at })).workflow_id;
+    await say(id, "before the plan");
+    await t.clock.advance(1_000);
+    expect((await t.rest(id)).response.text).toBe("second");
+    expect(asked).toEqual([2, 4]);
+    expect((await t.kernel.replay(id)).identical).toBe(true);
+  });
+
+  it("a message is refused where no agent reads it, of strangers, and without words", async () => {
+    const { opened } = talking([payTurn]);
+    await using t = await opened;
+    const { workflow_id } = await begin(t);
+    const say = (more: object) => t.kernel.addInput(workflow_id, { ...ann, text: "more", ...more } as never);
+    const refused = async (made: Promise<unknown>) => (await refusalOf(made)).code;
+    expect(await refused(say({ text: "" }))).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
+    expect(await refused(say({ tenant_id: 2 }))).toBe("T4_WORKFLOW_NOT_FOUND");
+    expect(await refused(say({ principal: { type: "user", id: "x", role: "viewer" } }))).toBe("T5_AUTHN_FAILED");
+    await using u = await createTestKernel({ capabilities: [plain] });
+    const id = await u.submit("Deal.Plain");
+    await u.clock.settle();
+    expect(await refused(u.kernel.addInput(id, { ...ann, text: "more" }))).toBe("T4_INPUT_NOT_TAKEN");
   });
 
   it("a call that a person rejects is reported to the model with the comment, and the model goes on", async () => {

@@ -26,6 +26,7 @@ export const inputNames: Names = {
   RollbackRequest: commandBodies.rollback,
   PauseRequest: commandBodies.pause,
   ResumeRequest: commandBodies.resume,
+  InputRequest: commandBodies.addInput,
   TokenUrlRequest: commandBodies.tokenUrl,
   ScheduleRequest: commandBodies.setSchedule,
   SchedulePause: commandBodies.pauseSchedule,

@@ -314,6 +314,11 @@ const forkWorkflow = commandTool(workflowCommands.fork, {
     "there with other inputs or outputs if they are given. No call before the fork is made again.",
 });
 
+const addInput = commandTool(workflowCommands.addInput, {
+  title: "Send an agent a message",
+  description: "Adds a message to a workflow that takes them, such as an agent, which reads it at its next turn.",
+});
+
 const cancelWorkflow = commandTool(workflowCommands.cancel, {
   title: "Cancel a workflow",
   description: "Ends a workflow early. What has run stays done, or is undone first (undo).",
@@ -375,6 +380,7 @@ export const workflowTools: readonly McpTool[] = [
   readTokenUrl,
   retryWorkflow,
   forkWorkflow,
+  addInput,
   cancelWorkflow,
   rollBackWorkflow,
   pauseWorkflow,

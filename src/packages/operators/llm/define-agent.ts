@@ -9,7 +9,9 @@
  * 3.  A call that fails is reported to the model, while limits.maxReplans allows. So is a call that a person rejects,
  *     with the comment, unless `onRejected` is `end`. A denial of policy ends the work.
  * 4.  Text that a model writes is literal, whatever braces it holds.
- * 5.  A call that a person or a rule has changed is reported to the model as it was made, with the comment or the
+ * 5.  A message that a person adds is given to the model at its next turn, with its author; an answer that came before
+ *     the model has read it is a turn like others.
+ * 6.  A call that a person or a rule has changed is reported to the model as it was made, with the comment or the
  *     reason.
  */
 
@@ -76,10 +78,18 @@ export function defineAgent<const N extends string>(
     keywords,
     limits,
     input: AgentInput,
+    takesInput: true,
     operators,
     plan: ({ input, situation, step }) =>
       planNext({
-        ...{ prompt: input.prompt, gone: readGone(situation), step, think: think.metadata.name, maxTurns },
+        ...{
+          prompt: input.prompt,
+          gone: readGone(situation),
+          inputs: readInputs(situation),
+          step,
+          think: think.metadata.name,
+          maxTurns,
+        },
         maxSteps: situation.max_steps,
         on_reject: onRejected === "tell" ? "continue" : "end",
       }),
@@ -104,6 +114,7 @@ const Options = z.strictObject({
 interface Loop {
   readonly prompt: string;
   readonly gone: Gone;
+  readonly inputs: readonly InputOfTurn[];
   readonly step: StepBuilder<readonly Operator[]>;
   readonly think: string;
   readonly maxTurns: number;
@@ -124,15 +135,33 @@ const readGone = ({ completed, failed }: PlanningSituation): Gone => ({
   failures: new Map(failed.map((one) => [plannedAs(one.step_id), one])),
 });
 
+/** A message that was added, and the turn after which it is read; 0 before the first. */
+interface InputOfTurn {
+  readonly turn: number;
+  readonly message: JsonObject;
+}
+
+const readInputs = ({ inputs = [] }: PlanningSituation): readonly InputOfTurn[] =>
+  inputs.map(({ text: value, author: { type, id }, follows }) => ({
+    turn: Number(/^(?:think|call)_(\d+)/.exec(follows ?? "")?.[1] ?? 0),
+    message: { role: "user", text: text`A message of ${type} ${String(id)}:\n${value}` },
+  }));
+
+/** Returns the messages that are read after a turn. */
+const readAfter = ({ inputs }: Loop, turn: number): readonly JsonObject[] =>
+  inputs.filter((one) => one.turn === turn).map(({ message }) => message);
+
 /** Goes through the conversation to where it stands; what comes next is the plan. */
 function planNext(loop: Loop): ExecutionPlan {
   const { prompt, gone } = loop;
-  const messages: JsonObject[] = [{ role: "user", text: text`${prompt}` }];
+  const messages: JsonObject[] = [{ role: "user", text: text`${prompt}` }, ...readAfter(loop, 0)];
   for (let turn = 1; ; turn += 1) {
     const thought = gone.outputs.get(`think_${turn}`);
     if (thought === undefined) return planThought(loop, turn, messages);
     const { text: value, calls } = Thought.parse(thought.output);
-    if (calls.length === 0) return { reasoning: `turn ${turn} is the answer`, steps: [], direct_response: value };
+    const added = readAfter(loop, turn);
+    const isAnswer = calls.length === 0 && (added.length === 0 || turn >= loop.maxTurns);
+    if (isAnswer) return { reasoning: `turn ${turn} is the answer`, steps: [], direct_response: value };
     const open = calls.flatMap((call, i) => planCall(loop, call, callId(turn, i)));
     // Calls beyond the room of one plan are planned in the next round.
     const steps = open.slice(0, loop.maxSteps);
@@ -140,6 +169,7 @@ function planNext(loop: Loop): ExecutionPlan {
     const at = `${thought.step_id}.output`;
     messages.push({ role: "assistant", text: ref(`${at}.text`), calls: ref(`${at}.calls`) });
     messages.push(...calls.map((call, i) => describeCall(loop.gone, call, callId(turn, i))));
+    messages.push(...added);
   }
 }
 

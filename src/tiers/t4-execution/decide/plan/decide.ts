@@ -26,6 +26,7 @@ import { ask, type Commanding, oodaRef, type Run } from "../run/run.ts";
 import { meetHalts } from "../step/meet-halts.ts";
 import { takeChildEnd } from "../step/run-step.ts";
 import { answerWait, deliverEvent } from "../step/wait-step.ts";
+import { addInput } from "./add-input.ts";
 import { beginCancelling, goOnCancelling, stateOfCancel } from "./cancel-workflow.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { pauseWorkflow, resumeWorkflow } from "./pause-workflow.ts";
@@ -128,6 +129,9 @@ function obey(run: Run, command: Command): unknown {
     case "resume":
       resumeWorkflow(run, command);
       return { workflow_id, status: "resumed", correlation_id };
+    case "input":
+      addInput(run, command);
+      return { workflow_id, status: "received", correlation_id };
     case "retry":
       restartWorkflow(run, command);
       return { workflow_id, status: "restarted", correlation_id };

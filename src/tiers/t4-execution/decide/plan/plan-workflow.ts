@@ -6,6 +6,7 @@
  * 3.  Steps of a planner's plan beyond the limit are dropped with an event each, and the state warns of it.
  */
 
+import type { AddedInput } from "../../../../contract/added-input.ts";
 import type { ChangedCall } from "../../../../contract/capability.ts";
 import { digest } from "../../../../contract/digest.ts";
 import { type KernelError, KernelErrorException } from "../../../../contract/error.ts";
@@ -113,8 +114,12 @@ function situationOf(record: WorkflowRecord, round: number, objective: string | 
       .filter((s) => s.state === "failed" || s.skip_reason === "declined")
       .map((s) => ({ step_id: s.step.step_id, ...failureOf(record, s), ...changeOf(record, s) })),
     objective,
+    ...(record.inputs.length > 0 && { inputs: record.inputs.filter(isPlaced) }),
   };
 }
+
+/** Returns whether the place of a message is known: no plan was being made when it came, or that plan is there. */
+const isPlaced = (one: WorkflowRecord["inputs"][number]): one is AddedInput => one.follows !== undefined;
 
 /** Returns the code and the message of a step that failed or was rejected, with the comment of the person. */
 function failureOf({ gates }: WorkflowRecord, { step, error, output }: StepRecord) {

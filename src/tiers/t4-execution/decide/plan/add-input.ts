@@ -1,0 +1,39 @@
+/**
+ * Messages to a workflow under way: each is an event, which the next plan is made with.
+ *
+ * 1.  A message ends no wait and decides no gate: the plan function is given it when the next plan is made.
+ * 2.  One that comes while a plan is made stands behind that plan, which does not know it.
+ */
+import { raise } from "../../../../contract/error.ts";
+import { kernelError } from "../../../../contract/error-codes.ts";
+import { draft } from "../../../../contract/event.ts";
+import type { Principal } from "../../../../contract/intent.ts";
+import { isCancelled, isTerminal } from "../../../../contract/workflow.ts";
+import { oodaRef, type Run } from "../run/run.ts";
+
+/** The messages that one workflow takes. */
+const maxInputs = 100;
+
+/**
+ * Notes a message. @throws KernelErrorException T4_WORKFLOW_CONFLICT for a workflow that has ended, or is ending;
+ * T4_INPUT_NOT_TAKEN for one that has made its last plan, or has taken as many as it may.
+ */
+export function addInput(
+  run: Run,
+  { text, principal }: { readonly text: string; readonly principal: Principal },
+): void {
+  const { record } = run.log;
+  const { state, plan, inputs, compensating } = record;
+  if (isTerminal(state) || isCancelled(state) || compensating !== null)
+    raise(kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow takes no message`, inputRef, { detail: { state } }));
+  if (plan !== null && plan.direct_response !== null) refuse("it has given its answer");
+  if (inputs.length >= maxInputs) refuse(`it has taken ${maxInputs} messages`);
+  const isPlanning = run.scopes.hasBegun("plan");
+  const follows = isPlanning ? {} : { follows: [...record.standing.planned].at(-1) ?? null };
+  run.log.note(draft("INPUT_ADDED", { text, principal, ...follows }));
+}
+
+const inputRef = oodaRef("add_input");
+
+const refuse = (why: string): never =>
+  raise(kernelError("T4_INPUT_NOT_TAKEN", `the workflow takes no message any more: ${why}`, inputRef));
