@@ -80,7 +80,8 @@ async function readDocument() {
 
 const { routes, components, paths } = await readDocument();
 const bodied = routes
-  .filter(({ body, path }) => body !== undefined && path !== "/rpc")
+  // The body of an answer to a wait is the payload as it is.
+  .filter(({ body, path }) => body !== undefined && path !== "/rpc" && path !== "/v1/waits/:token")
   .map(({ method, path }) => {
     const template = path.replace(/:id/g, "{workflow_id}");
     const { schema } = paths[template][method].requestBody.content["application/json"];

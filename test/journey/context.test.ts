@@ -257,6 +257,7 @@ describe("who gets a bundle", () => {
       "signal",
       "stream",
       "usage",
+      "waitUrl",
     ]);
   });
 });

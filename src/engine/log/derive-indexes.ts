@@ -187,7 +187,7 @@ export function dueOf(record: WorkflowRecord): number | null {
   const open = openGates(record);
   const parked = parkedSteps(record);
   const isLeft = open.length + parked.length > 0 || isAnyHeld(record);
-  const isLate = !isLeft || isAnyRunnable(record) || parked.some(({ answer }) => answer !== null);
+  const isLate = !isLeft || isAnyRunnable(record);
   return isLate ? Date.parse(record.updated_at) : earliest([...timesOf(open), ...parked.flatMap(timeOf)]);
 }
 

@@ -79,7 +79,7 @@ describe("an agent", () => {
   });
 
   it("reads messages of people at its next turn, with their author; they decide no gate and replay", async () => {
-    const { asked, opened } = talking([payTurn, lookTurn, says("I have looked.")]);
+    const { asked, opened } = talking([payTurn, payTurn, says("It is paid.")]);
     await using t = await opened;
     const { workflow_id } = await begin(t);
     const bo = { tenant_id: 1, principal: { type: "user", id: "bo", role: "admin" } };
@@ -87,7 +87,11 @@ describe("an agent", () => {
     expect(answer).toMatchObject({ workflow_id, status: "received" });
     expect([(await t.kernel.workflow(workflow_id)).state, asked.length]).toEqual(["waiting_for_user", 1]);
     await t.kernel.decideGate(workflow_id, { ...ann, decision: "reject" });
-    expect(await t.rest(workflow_id)).toMatchObject({ state: "completed", response: { text: "I have looked." } });
+    await t.clock.settle();
+    const [next] = await t.kernel.gates({ workflow_id }, ann);
+    expect(next?.requesters?.map(({ id }) => id)).toEqual(["ann", "bo"]);
+    await t.kernel.decideGate(workflow_id, { ...ann, decision: "approve" });
+    expect(await t.rest(workflow_id)).toMatchObject({ state: "completed", response: { text: "It is paid." } });
     const words = { type: "text", text: "A message of user bo:\n{{think_1.output.text}} B-8 too" };
     for (const { prompt } of asked.slice(1)) expect(prompt[3]).toMatchObject({ role: "user", content: [words] });
     expect(asked[2]?.prompt.map(({ role }) => role)).toEqual([
@@ -128,6 +132,34 @@ describe("an agent", () => {
     await t.clock.advance(1_000);
     expect((await t.rest(id)).response.text).toBe("second");
     expect(asked).toEqual([2, 4]);
+    expect((await t.kernel.replay(id)).identical).toBe(true);
+  });
+
+  it("a message that comes while a plan is made stands behind the steps of that plan", async () => {
+    const seen: unknown[] = [];
+    const note = defineOperator({ name: "Deal.Note", input: z.object({}), run: () => "noted" });
+    const noting = defineCapability({
+      intentType: "Deal.Note",
+      version: "1.0",
+      input: z.looseObject({}),
+      operators: [note],
+      takesInput: true,
+      async plan({ situation: { round, inputs }, intent, step }) {
+        seen.push(inputs);
+        if (round > 0) return { reasoning: "answer", steps: [], direct_response: "done" };
+        if (seen.length === 1) await t.kernel.addInput(id, { ...ann, text: "meanwhile" });
+        const steps = [step({ step_id: "note", name: "Note", operator: "Deal.Note", params: {} })];
+        return { reasoning: intent.type, steps, continues: true };
+      },
+    });
+    await using t = await createTestKernel({ capabilities: [noting] });
+    const start_at = new Date(t.clock.now() + 1_000).toISOString();
+    const intent_hint = { intent_type: "Deal.Note", inputs: {} };
+    const id = (await t.kernel.submit({ ...ann, intent_hint, start_at })).workflow_id;
+    await t.clock.advance(1_000);
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(seen.at(0)).toBeUndefined();
+    expect(seen.at(-1)).toEqual([{ text: "meanwhile", author: { type: "user", id: "ann" }, follows: "note" }]);
     expect((await t.kernel.replay(id)).identical).toBe(true);
   });
 
