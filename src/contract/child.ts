@@ -34,6 +34,9 @@ export const ParentLink = RunningStep.extend({
 }).readonly();
 export type ParentLink = z.infer<typeof ParentLink>;
 
+/** Returns whether a workflow is a child for which its parent waits. */
+export const isAwaited = (parent: ParentLink | null): boolean => parent !== null && parent.detached !== true;
+
 /** Returns the steps that lead to a workflow, the root's first; none if it is a root itself. */
 export const pathTo = (parent: ParentLink | null): readonly RunningStep[] =>
   parent === null ? [] : [...parent.above, { workflow_id: parent.workflow_id, step_id: parent.step_id }];

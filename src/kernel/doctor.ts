@@ -7,6 +7,7 @@
  */
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
+import { isAwaited } from "../contract/child.ts";
 import {
   type DoctorFinding,
   DoctorQuestion,
@@ -213,7 +214,8 @@ function remediesOf(record: WorkflowRecord, obstacles: readonly Obstacle[], regi
 /** Returns the newest version that accepts the inputs. */
 function migrations(record: WorkflowRecord, registry: Registry): readonly Remedy[] {
   const { type, inputs } = record.intent;
-  if (packagesOf(record, registry).length === 0) return [];
+  // A child that its parent waits for is migrated with its parent.
+  if (packagesOf(record, registry).length === 0 || isAwaited(record.parent)) return [];
   const { version, input } = registry.getCapability(type);
   const kept = "what succeeded under the same operators is not done again";
   const what = `begin it again as ${capabilityRef(type, version)}; ${kept}`;

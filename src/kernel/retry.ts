@@ -4,21 +4,19 @@
  */
 
 import { capabilityRef } from "../contract/capability.ts";
+import { isAwaited } from "../contract/child.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
 import { requestFrom } from "../contract/intent.ts";
 import type { JsonObject } from "../contract/json.ts";
-import type { KeptDraft, KeptDrafts } from "../contract/kept-draft.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { PlanStep } from "../contract/plan.ts";
 import { RetryRequest } from "../contract/retry.ts";
-import { isSpent } from "../contract/spent-call.ts";
-import { isTerminal, plannedSteps, type WorkflowRecord } from "../contract/workflow.ts";
+import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import { takeJson } from "../engine/actors/take-json.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import { adoptInputs } from "../tiers/t1-perception/normalize-intent.ts";
-import { findBegin } from "../tiers/t4-execution/decide/call/find-work.ts";
+import { keepDrafts, repeatOf, sameVersions, type Versions } from "../tiers/t4-execution/decide/call/repeat-work.ts";
 import { affectedSteps } from "../tiers/t4-execution/decide/plan/restart-workflow.ts";
 import { baseIdOf } from "../tiers/t4-execution/decide/run/run.ts";
 import type { Kernel } from "./kernel-interface.ts";
@@ -64,6 +62,7 @@ async function migrate(again: Again, record: WorkflowRecord): ReturnType<Kernel[
   const caller = { tenant_id: request.tenant_id, principal: request.principal };
   const { type } = record.intent;
   if (record.state === "completed") refuseCompleted(workflowId);
+  if (!isTerminal(record.state) && isAwaited(record.parent)) refuseAwaited(record);
   const capability = registry.getCapability(type, request.version);
   const inputs = adoptInputs(capability, record.intent.inputs);
   await gateway.authorize(caller, "intent:submit");
@@ -118,6 +117,16 @@ const refuseCompleted = (workflowId: string): never =>
     }),
   );
 
+const refuseAwaited = ({ workflow_id, state, parent }: WorkflowRecord): never =>
+  raise(
+    kernelError(
+      "T4_WORKFLOW_CONFLICT",
+      `${parent?.workflow_id} waits for ${workflow_id}; migrate that one, or register the old version again`,
+      retryRef,
+      { detail: { state, workflow_id, parent: parent?.workflow_id ?? null } },
+    ),
+  );
+
 interface Round {
   readonly drafts: Versions;
   /** The version of the package. */
@@ -127,7 +136,7 @@ interface Round {
 }
 
 async function beginAgain(
-  { gateway, reading, workflowId, request }: Again,
+  { gateway, reading, request }: Again,
   record: WorkflowRecord,
   { drafts, version, inputs }: Round,
 ): ReturnType<Kernel["retry"]> {
@@ -144,13 +153,10 @@ async function beginAgain(
     ...(idempotency_key !== undefined && { idempotency_key }),
   };
   const lineage = {
-    regenerated_from: workflowId,
-    intent_id: intent.intent_id,
-    ...drafts,
+    ...repeatOf(record, drafts),
     correlation_id,
     requesters: await lineageOf(reading, record),
     ...(feedback === undefined ? {} : { feedback }),
-    spent_calls: spentIn(record),
   };
   const accepted = await gateway.submit(again, { lineage });
   return { workflow_id: accepted.workflow_id, status: "restarted", correlation_id };
@@ -166,60 +172,10 @@ async function lineageOf(reading: LedgerReading, record: WorkflowRecord): Promis
   return people;
 }
 
-/** Returns the keys of calls with unusable results; the request for repetition knows of them. */
-function spentIn({ spent_calls, actions }: WorkflowRecord): readonly string[] {
-  const own = [...actions.values()].filter(
-    ({ seen, record: { error } }) => seen.startsWith("failed") && isSpent(error),
-  );
-  return [...new Set([...spent_calls, ...own.map(({ record: { action_id } }) => action_id)])];
-}
-
-interface Versions {
-  readonly draft_version: number;
-  readonly regenerate: readonly string[];
-  readonly kept_drafts: KeptDrafts;
-}
-
-/** Returns the draft versions that the workflow has by now, so that every key stays. */
-function sameVersions(record: WorkflowRecord): Versions {
-  const { plans, regenerate, draft_version, kept_drafts } = record;
-  const began = plans[0];
-  if (began === undefined) return { draft_version, regenerate, kept_drafts: kept_drafts ?? {} };
-  return {
-    draft_version: Math.max(1, ...began.steps.map((step) => step.draft_version)),
-    regenerate,
-    kept_drafts: keepDrafts(record, []),
-  };
-}
-
 /** Returns a new version for the steps to repeat; each other step keeps the one that it has by now. */
 function nextVersions(record: WorkflowRecord, named: readonly string[] | undefined): Versions {
   const regenerate = stepsToRegenerate(record, named);
   return { draft_version: record.draft_version + 1, regenerate, kept_drafts: keepDrafts(record, regenerate) };
-}
-
-/** Returns the versions that are not the first of all steps but those that are made anew, and where they began. */
-function keepDrafts(record: WorkflowRecord, anew: readonly string[]): KeptDrafts {
-  const newest = new Map([...plannedSteps(record)].map(({ step }) => [baseIdOf(step.step_id), step] as const));
-  const kept = [...newest].filter(([base, { draft_version }]) => draft_version > 1 && !anew.includes(base));
-  return Object.fromEntries(kept.map(([, step]) => keepDraft(record, step)));
-}
-
-function keepDraft(record: WorkflowRecord, step: PlanStep): readonly [string, KeptDraft] {
-  const base = baseIdOf(step.step_id);
-  const { step_id, workflow_id } = findBegin(record, firstOfCall(record, step));
-  const renamed = step_id === base ? {} : { step_id };
-  return [
-    base,
-    { draft_version: step.draft_version, ...renamed, ...(workflow_id === undefined ? {} : { workflow_id }) },
-  ];
-}
-
-/** Returns the step that made this step's call first: the step of a later plan that repeats a call has its key. */
-function firstOfCall({ steps }: WorkflowRecord, step: PlanStep): PlanStep {
-  const called = steps.get(step.step_id)?.action_id ?? null;
-  const first = called === null ? undefined : [...steps.values()].find(({ action_id }) => action_id === called);
-  return first?.step ?? step;
 }
 
 /** Returns the base ids of the steps to repeat; the others keep their keys and are answered from the record. */

@@ -155,8 +155,12 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
 }
 
 /** Begins a child: a submit by the workflow that its parent belongs to. @throws what a submit is refused with. */
-export const beginChild = (submitting: Submitting, { request, ...child }: ChildRequest): Promise<SubmitResponse> =>
-  submit(submitting, request, { child });
+export function beginChild(submitting: Submitting, question: ChildRequest): Promise<SubmitResponse> {
+  const { request, repeats, ...child } = question;
+  const { correlation_id, requesters } = child;
+  const lineage = repeats === null ? {} : { lineage: { ...repeats, correlation_id, requesters } };
+  return submit(submitting, request, { child, ...lineage });
+}
 
 async function submit(
   { runtime, joined }: Submitting,

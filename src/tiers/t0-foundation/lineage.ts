@@ -2,25 +2,15 @@
 import type { ForkRequest, TakenRecord } from "../../contract/fork.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { ScheduleOrigin, SubmitOptions } from "../../contract/intent.ts";
-import type { KeptDrafts } from "../../contract/kept-draft.ts";
-import type { ChildRequest } from "../../contract/messages/t0.ts";
+import type { ChildRequest, RepeatedWork } from "../../contract/messages/t0.ts";
 
 /** The origin of a regenerated workflow. */
-export interface Lineage {
-  readonly regenerated_from: string;
-  readonly intent_id: string;
-  readonly draft_version: number;
-  /** The versions of other steps that are kept. */
-  readonly kept_drafts: KeptDrafts;
-  /** Steps that are made again; the others keep their keys. */
-  readonly regenerate: readonly string[];
+export interface Lineage extends RepeatedWork {
   readonly correlation_id: string;
   /** The principals who have requested the work so far. */
   readonly requesters: readonly PrincipalRef[];
   /** Feedback for the operators of the repeated work. */
   readonly feedback?: string | undefined;
-  /** The keys of calls that succeeded with an unusable result. */
-  readonly spent_calls: readonly string[];
 }
 
 /** The part of a record that a forked workflow takes over, and the order that asks for it. */
@@ -43,4 +33,4 @@ export interface SubmitMore extends SubmitOptions {
 }
 
 /** The parent of a child, and what the child has of it. */
-export type ChildOrigin = Omit<ChildRequest, "request">;
+export type ChildOrigin = Omit<ChildRequest, "request" | "repeats">;

@@ -6,23 +6,34 @@
  * 1.  Whatever passes between the two is a command that the other's log takes in, whichever process drives it.
  * 2.  To begin a child again, to hand over an end again, or to cancel a child again changes nothing.
  * 3.  What cannot be handed over now is logged; the sweep over parked steps hands it over later.
+ * 4.  A child in the place of an earlier one does the work of that one again, under its keys: what that one has done is
+ *     not done twice. One that has undone its work answers nobody.
  */
-import { type ChildEnd, type ChildResult, childKey, type ParentLink, pathTo } from "../../../contract/child.ts";
+import {
+  type ChildEnd,
+  type ChildResult,
+  childKey,
+  isAwaited,
+  type ParentLink,
+  pathTo,
+} from "../../../contract/child.ts";
 import { KernelErrorException, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { requestFrom, submissionKey } from "../../../contract/intent.ts";
 import type { Json } from "../../../contract/json.ts";
-import { t0 } from "../../../contract/messages/t0.ts";
+import { type ChildRequest, type RepeatedWork, t0 } from "../../../contract/messages/t0.ts";
 import { addMoney } from "../../../contract/money.ts";
 import { lineOf } from "../../../contract/queue.ts";
 import { isCancelled, isTerminal, stepsOf, type WorkflowRecord } from "../../../contract/workflow.ts";
 import { askTier } from "../../../engine/actors/ask-tier.ts";
 import type { Runtime } from "../../../engine/actors/runtime.ts";
 import type { LedgerStore } from "../../../ports/ledger-store.ts";
+import { repeatOf } from "../decide/call/repeat-work.ts";
 import { stepsToUndo } from "../decide/plan/compensate.ts";
 import type { Command } from "../decide/run/input.ts";
 import type { HostQuestions, IntentionOf, OrderedChildren } from "../decide/run/intention.ts";
 import { oodaRef, stepOf } from "../decide/run/run.ts";
+import { childBefore, childrenByWork, workOf } from "../decide/step/earlier-child.ts";
 import type { Asking } from "./services.ts";
 
 export interface ChildrenParts {
@@ -36,6 +47,12 @@ export interface ChildrenParts {
 
 type Begun = HostQuestions["begin_child"]["answer"];
 
+interface Earlier {
+  readonly record: WorkflowRecord;
+  /** Its children, by the names of the work that they do. */
+  readonly children: ReadonlyMap<string, string>;
+}
+
 const childRef = oodaRef("run_child");
 const firstPauseMs = 1_000;
 
@@ -43,6 +60,8 @@ export class Children {
   readonly #parts: ChildrenParts;
   /** Children that are being begun here, by their keys. */
   readonly #beginning = new Map<string, Promise<unknown>>();
+  /** The ended workflow that was last done again here: the children of a list ask for it one after another. */
+  #earlier: Earlier | null = null;
 
   constructor(parts: ChildrenParts) {
     this.#parts = parts;
@@ -84,8 +103,7 @@ export class Children {
 
   /** Hands the end of a child to its parent, which waits for it. */
   ended(child: WorkflowRecord): void {
-    if (child.parent !== null && child.parent.detached !== true)
-      this.#attempt(child.workflow_id, () => this.#handOver(child));
+    if (isAwaited(child.parent)) this.#attempt(child.workflow_id, () => this.#handOver(child));
   }
 
   /** Gives a child an order that its parent was given. One that has ended already hands over its end. */
@@ -152,10 +170,34 @@ export class Children {
 
   async #beginOrRetry(at: Asking, { step_id, params, failed }: HostQuestions["begin_child"]["of"]): Promise<Begun> {
     if (failed !== null && (await this.#goesOn(at, failed))) return { workflow_id: failed.workflow_id };
-    const accepted = await untilAnswered(at, () => submitChild(at, step_id, params));
+    const repeats = await this.#findRepeated(at, step_id);
+    const accepted = await untilAnswered(at, () => submitChild(at, step_id, { ...params, repeats }));
     return { workflow_id: accepted.workflow_id };
   }
 
+  /** Finds the child in whose place that of a step begins, in this workflow and then in those that it does again. */
+  async #findRepeated({ run }: Asking, stepId: string): Promise<RepeatedWork | null> {
+    const { record } = run.log;
+    const step = stepOf(run, stepId);
+    const child = childBefore(record, step) ?? (await this.#findEarlier(record, workOf(record, step)));
+    const before = child === null ? null : await this.#parts.read(child);
+    return before === null || before.compensating !== null ? null : repeatOf(before);
+  }
+
+  async #findEarlier({ regenerated_from: from }: WorkflowRecord, work: string): Promise<string | null> {
+    if (from === null) return null;
+    const { record, children } = await this.#readEarlier(from);
+    return children.get(work) ?? this.#findEarlier(record, work);
+  }
+
+  async #readEarlier(id: string): Promise<Earlier> {
+    if (this.#earlier?.record.workflow_id === id) return this.#earlier;
+    const record = await this.#parts.read(id);
+    const earlier = { record, children: childrenByWork(record) };
+    // One that has not ended may begin further children.
+    if (isTerminal(record.state)) this.#earlier = earlier;
+    return earlier;
+  }
   /** Retries a failed child, unless somebody has done so since. False where nothing of it may run again. */
   async #goesOn(at: Asking, { workflow_id, sequence }: Pick<ChildEnd, "workflow_id" | "sequence">): Promise<boolean> {
     const { state, sequence: now } = await this.#parts.read(workflow_id);
@@ -208,7 +250,7 @@ function linesOf({ intent: { queue }, parent }: WorkflowRecord): readonly string
 }
 
 /** Submits the child on behalf of the principal of its parent, with the parent's scope, thread and constraints. */
-function submitChild(at: Asking, step_id: string, { intent, inputs, detached }: ChildStart) {
+function submitChild(at: Asking, step_id: string, { intent, inputs, detached, repeats }: ChildStart) {
   const { run, runtime, parentId } = at;
   const { record } = run.log;
   const { approval } = stepOf(run, step_id).step;
@@ -232,10 +274,10 @@ function submitChild(at: Asking, step_id: string, { intent, inputs, detached }: 
   };
   const { correlation_id, requesters } = record;
   const by = { source: childRef, traceId: correlation_id, parentId };
-  return askTier(runtime, t0.beginChild, { request, parent, correlation_id, requesters }, by);
+  return askTier(runtime, t0.beginChild, { request, parent, correlation_id, requesters, repeats }, by);
 }
 
-type ChildStart = HostQuestions["begin_child"]["of"]["params"];
+type ChildStart = HostQuestions["begin_child"]["of"]["params"] & Pick<ChildRequest, "repeats">;
 
 type Ended = NonNullable<HostQuestions["child_end"]["answer"]>;
 
