@@ -4,7 +4,8 @@
  * 1.  No more workflows of a queue and key have begun and not ended than the queue allows.
  * 2.  Those who wait take places by priority, then by time: a place that one takes is free once all before it have
  *     theirs. One that is paused or held keeps nobody waiting.
- * 3.  Nothing of a workflow is planned or called before it has a place.
+ * 3.  Nothing of a workflow is planned or called before it has a place. A retry names the steps that it runs again, and
+ *     then waits.
  * 4.  Once nothing moves any more, nobody waits while a place is free.
  */
 import { foldWorkflow } from "../../machines/fold.ts";
@@ -57,7 +58,7 @@ interface Standing {
 }
 
 function judgeEvent({ event_type, workflow_id }: LedgerEvent, { record, ticket, records, taken }: Standing) {
-  if (begins.has(event_type))
+  if (begins.has(event_type) && !(event_type === "PLAN_CREATED" && record.plan !== null))
     return taken.has(workflow_id as string) || record.compensating !== null ? null : "it begins without a place";
   if (event_type !== "WORKFLOW_ADMITTED") return null;
   const line = lineOf(ticket);

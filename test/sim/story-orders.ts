@@ -60,7 +60,12 @@ export function order(name: "pause" | "resume") {
 
 /** Whoever is left lets all work go on. */
 export async function letAllGoOn({ kernel }: SimulatedProcess): Promise<void> {
-  const paused = (await kernel.workflows({ limit: 100 })).filter((workflow) => workflow.paused);
-  for (const { workflow_id } of paused) await kernel.resume(workflow_id, callerOf(3));
+  for (let after: { after?: string } = {}; ; ) {
+    const page = await kernel.workflows({ limit: 100, ...after });
+    for (const { workflow_id, paused } of page) if (paused) await kernel.resume(workflow_id, callerOf(3));
+    const last = page.at(-1);
+    if (last === undefined) break;
+    after = { after: last.workflow_id };
+  }
   for (const { halt_id } of await kernel.halts(1)) await kernel.lift({ ...callerOf(3), halt_id });
 }
