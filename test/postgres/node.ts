@@ -1,6 +1,7 @@
 /**
- * A process with a kernel on a ledger in Postgres, for tests that end it: told what to begin on its input, it answers
- * on its output, a line of JSON each. What its operator does in the world is a row of the table `effects`.
+ * A process with a kernel on a ledger in Postgres, for tests that end it. A line of its input is a number of jobs to
+ * begin, or `each N`: one list that runs a job for each of N items. It answers on its output, a line of JSON each. What
+ * its operator does in the world is a row of the table `effects`.
  */
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
@@ -41,9 +42,28 @@ const job = defineCapability({
   plan: { reasoning: "one after another", steps },
 });
 
+const list = defineCapability({
+  intentType: "Test.List",
+  version: "1.0",
+  input: z.object({ items: z.number() }),
+  operators: [],
+  plan: ({ intent, each, run }) => ({
+    reasoning: "a job for each item",
+    steps: [
+      each({
+        step_id: "each",
+        name: "Each",
+        items: Array.from({ length: Number(intent.inputs["items"]) }, (_, item) => item),
+        concurrency: 4,
+        do: (item) => run({ capability: job, input: { item } }),
+      }),
+    ],
+  }),
+});
+
 const kernel = await createKernel({
   ledger: postgresLedger({ url: ledgerUrl, schema }),
-  capabilities: [job],
+  capabilities: [job, list],
   defaultPolicies: false,
   owner,
   limits: { leaseMs: Number(leaseMs) },
@@ -51,11 +71,11 @@ const kernel = await createKernel({
 let begun = 0;
 
 /** A kernel that was away for a while answers that it is busy, or was: under its key the request is made again. */
-async function submit(idempotency_key: string): Promise<string> {
+async function submit(idempotency_key: string, intent_type: string, inputs: object): Promise<string> {
   const caller = { tenant_id: 1, principal: { type: "user", id: 1, role: "user" }, idempotency_key };
   for (;;) {
     try {
-      return (await kernel.submit({ ...caller, intent_hint: { intent_type: "Test.Job", inputs: {} } })).workflow_id;
+      return (await kernel.submit({ ...caller, intent_hint: { intent_type, inputs: { ...inputs } } })).workflow_id;
     } catch (thrown) {
       console.error(String(thrown));
       await pause(50);
@@ -68,7 +88,9 @@ say({ ready: true });
 
 for await (const line of createInterface({ input: process.stdin })) {
   const ids: string[] = [];
-  for (let n = 0; n < Number(line); n += 1) ids.push(await submit(`${owner} ${begun + n}`));
+  const [items] = line.startsWith("each ") ? [Number(line.slice(5))] : [];
+  if (items !== undefined) ids.push(await submit(`${owner} ${begun}`, "Test.List", { items }));
+  else for (let n = 0; n < Number(line); n += 1) ids.push(await submit(`${owner} ${begun + n}`, "Test.Job", {}));
   begun += ids.length;
   say({ ids });
 }

@@ -6,6 +6,8 @@ import { createInterface } from "node:readline";
 export interface Node {
   readonly process: ChildProcessWithoutNullStreams;
   readonly submit: (count: number) => Promise<readonly string[]>;
+  /** Begins a list that runs a job for each of so many items, and returns its id. */
+  readonly submitList: (items: number) => Promise<string>;
 }
 
 /** @param aheadMs how far its clock is ahead of this one's. */
@@ -20,12 +22,14 @@ export async function startNode(args: readonly string[], aheadMs = 0): Promise<N
     if (done === true) throw new Error((await said).join(""));
     return JSON.parse(value) as { readonly ids: readonly string[] };
   };
+  const order = async (line: string) => {
+    child.stdin.write(`${line}\n`);
+    return (await hear()).ids;
+  };
   await hear();
   return {
     process: child,
-    submit: async (count) => {
-      child.stdin.write(`${count}\n`);
-      return (await hear()).ids;
-    },
+    submit: (count) => order(String(count)),
+    submitList: async (items) => (await order(`each ${items}`))[0] as string,
   };
 }
