@@ -4,6 +4,7 @@
  * Owns: which tables are indexes, and which of their columns no row of the log determines.
  * Never: names a table or a column that migrations may add: they are read from the schema.
  * 1.  All of it is one snapshot, at one position.
+ * 2.  Admissions are no part of it: they are dropped once they count no more, whenever the next one comes.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { IndexTable, StoredIndexes } from "../../ports/ledger-store.ts";
@@ -12,7 +13,8 @@ import type { Connection } from "./transaction.ts";
 const tableNames = `
   SELECT name FROM pragma_table_list
   WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
-  AND name NOT IN ('events', 'meta', 'owners', 'sessions', 'notifiers', 'deliveries') ORDER BY name`;
+  AND name NOT IN ('events', 'meta', 'owners', 'sessions', 'notifiers', 'deliveries', 'queue_admissions')
+  ORDER BY name`;
 
 /** Leases are taken and given up beside the log. */
 const besideTheLog: Readonly<Record<string, readonly string[]>> = { workflows: ["owner", "epoch"] };
