@@ -25,7 +25,8 @@ import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/opt
 import { orderFor } from "./kernel/order-workflow.ts";
 import { emitEvent } from "./kernel/outside-events.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
-import { createQueueReads } from "./kernel/queues.ts";
+import type { QueueCalls } from "./kernel/queue-calls.ts";
+import { createQueueReads, limitQueue } from "./kernel/queues.ts";
 import { createReadiness } from "./kernel/readiness.ts";
 import { createReads } from "./kernel/reads.ts";
 import { createRecords } from "./kernel/records.ts";
@@ -109,6 +110,7 @@ class RunningKernel {
         ...tellStopped(reads, () => this.#stopping !== null),
         tokens: createTokenView({ ...parts, store: parts.reported }),
         ...this.#commands(),
+        ...this.#queues(),
         ...this.#records(),
         ...this.#scheduling(),
         ...this.#insights(),
@@ -147,7 +149,6 @@ class RunningKernel {
     | "halt"
     | "lift"
     | "halts"
-    | "queues"
     | "authorize"
     | "settled"
     | "execute"
@@ -159,7 +160,6 @@ class RunningKernel {
     const reach = { gateway, reading, registry, same: this.#parts.resolved.same };
     const answering = { ...this.#parts, gateway, tokens: this.#parts.resolved.waitTokens };
     const halts = createHalts({ ...this.#parts, store: this.#parts.reported, gateway, halts: this.#parts.halts });
-    const queues = createQueueReads({ store: this.#parts.reported, gateway });
     const retry = (workflowId: string, request: RetryRequest) => retryOrBeginAgain({ ...reach, workflowId, request });
     return {
       submit: (request, options) => this.#serve(() => gateway.submit(request, options)),
@@ -185,7 +185,6 @@ class RunningKernel {
       halt: (request) => this.#serve(() => halts.halt(request)),
       lift: (request) => this.#serve(() => halts.lift(request)),
       halts: (tenantId, caller) => halts.halts(tenantId, caller),
-      queues: (filter, caller) => this.#serve(() => queues.queues(filter, caller)),
       authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
       settled: (workflowId) => this.#settled(workflowId),
       execute: (workflowId) =>
@@ -195,6 +194,16 @@ class RunningKernel {
         }),
       stop: ({ drainMs = 5_000 } = {}) => this.#stop(drainMs),
       [Symbol.asyncDispose]: () => this.#stop(5_000),
+    };
+  }
+
+  #queues(): QueueCalls {
+    const { reported: store, resolved, tenantLog } = this.#parts;
+    const parts = { store, gateway: this.#gateway, clock: resolved.clock, tenantLog, serve: () => this.#parts.serve() };
+    const { queues } = createQueueReads(parts);
+    return {
+      limitQueue: (request) => this.#serve(() => limitQueue(parts, request)),
+      queues: (filter, caller) => this.#serve(() => queues(filter, caller)),
     };
   }
 

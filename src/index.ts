@@ -156,15 +156,10 @@ export {
 } from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
-export {
-  ListedQueue,
-  QueueFilter,
-  QueuePage,
-  QueuePolicy,
-  QueueRequest,
-  QueueStanding,
-  QueueTicket,
-} from "./contract/queue.ts";
+export { QueuePolicy, QueueRate, QueueRequest, QueueStanding, QueueTicket } from "./contract/queue.ts";
+export type { StoredQueueLimits } from "./contract/queue-limits.ts";
+export { QueueLimits, QueueLimitsRequest, QueueLimitsResponse, QueueLimitsSet } from "./contract/queue-limits.ts";
+export { ListedQueue, QueueFilter, QueuePage } from "./contract/queue-page.ts";
 export { EmitRequest, EmitResponse, type ReceivedEvent } from "./contract/received-event.ts";
 export { type MarkedText, type Ref, type Reference, type ReferenceDefault, ref, text } from "./contract/reference.ts";
 export type { Replay, ReplayDifference } from "./contract/replay.ts";
@@ -284,6 +279,7 @@ export type {
 export { backupLedger, type MovedLedger, moveLedger } from "./kernel/move-ledger.ts";
 export type { KernelLedger, KernelOptions } from "./kernel/options.ts";
 export type { Policies, WhatIf } from "./kernel/policies.ts";
+export type { QueueCalls } from "./kernel/queue-calls.ts";
 export { type ExportOptions, verifyEvidence } from "./kernel/verify-export.ts";
 // Ports
 export type { ArtifactStore } from "./ports/artifact-store.ts";

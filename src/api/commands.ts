@@ -11,6 +11,7 @@ import { GateDecisions, GateDecisionsResponse } from "../contract/gate-decisions
 import { HaltRequest, HaltResponse, LiftRequest, LiftResponse } from "../contract/halt-orders.ts";
 import { SubmitOptions, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../contract/pause.ts";
+import { QueueLimitsRequest, QueueLimitsResponse } from "../contract/queue-limits.ts";
 import { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../contract/retry.ts";
 import { TokenUrlRequest, TokenUrlResponse } from "../contract/wait-token.ts";
@@ -85,6 +86,18 @@ export const kernelCommands = {
     example: { of: { operator: "Bank.Pay" }, reason: "payments go to the wrong account" },
     isIdempotent: true,
     run: (kernel, given) => kernel.halt(given as never),
+  },
+  limitQueue: {
+    ...promised({ request }),
+    id: "setQueueLimits",
+    word: "limit",
+    summary: "Sets the limits of a queue in place of those that its capabilities and requests state, or lifts them",
+    scope: commandScopes.halt,
+    request: QueueLimitsRequest,
+    answer: QueueLimitsResponse,
+    example: { name: "payments", limits: { concurrency: 2 }, reason: "the bank is slow today" },
+    isIdempotent: true,
+    run: (kernel, given) => kernel.limitQueue(given as never),
   },
   lift: {
     ...promised({ request }),

@@ -5,11 +5,10 @@
  * 2.  A workflow takes a place when its work begins and keeps it until it has ended, whatever it waits for meanwhile.
  */
 import { z } from "zod";
-import { TenantId } from "./ids.ts";
 
-const QueueName = z.string().min(1).max(256);
+export const QueueName = z.string().min(1).max(256);
 const QueueKey = z.string().max(512);
-const Concurrency = z.int().min(1).max(100_000);
+export const Concurrency = z.int().min(1).max(100_000);
 const Priority = z.int().min(-1_000_000).max(1_000_000);
 const MaxWaiting = z.int().min(0).max(10_000);
 
@@ -48,7 +47,14 @@ export const QueuePolicy = z
     /** The number of workflows that have begun and not ended, at most. */
     concurrency: Concurrency,
     /** The number of workflows that begin within `perMs` milliseconds, at most; without it any number may. */
-    rate: z.strictObject({ limit: RateLimit, perMs: PerMs }).optional(),
+    rate: z
+      .strictObject({
+        /** The number of workflows that take places within the time, at most. */
+        limit: RateLimit,
+        /** The length of the time in milliseconds. */
+        perMs: PerMs,
+      })
+      .optional(),
     /** Those of a higher priority go first; among equals, those who came first. */
     priority: Priority.default(0),
     /** The number of workflows that may wait for a place: a request beyond it is refused (`T7_QUEUE_FULL`). */
@@ -113,40 +119,6 @@ export const QueueStanding = z
   })
   .readonly();
 export type QueueStanding = z.infer<typeof QueueStanding>;
-
-/** The filter of a list of queues, which is in the order of their names and keys. */
-export const QueueFilter = z.strictObject({
-  /** The tenant of the queues; of a caller it is the caller's own. */
-  tenant_id: TenantId.optional(),
-  /** The name of the queue, to list its keys. */
-  name: QueueName.optional(),
-  /** The cursor: queues after this one. */
-  after: z.string().max(4096).optional(),
-  /** The maximum number of items on a page; 50 by default. */
-  limit: z.int().positive().default(50),
-});
-export type QueueFilter = z.input<typeof QueueFilter>;
-
-/** One key of a queue in which workflows run or wait. */
-export const ListedQueue = z.object({
-  /** The name of the queue. */
-  name: z.string(),
-  /** The key within the queue; empty if it has none. */
-  key: z.string(),
-  /** The limit: the lowest, if versions of a capability state several. */
-  concurrency: z.int(),
-  /** The number of workflows that have begun and not ended. */
-  running: z.int().nonnegative(),
-  /** The number of workflows that wait for a place; one that is paused or held is not counted. */
-  waiting: z.int().nonnegative(),
-  /** The ISO instant of the oldest request that waits; null if none does. */
-  oldest_waiting: z.string().nullable(),
-});
-export type ListedQueue = z.infer<typeof ListedQueue>;
-
-/** A page of queues; `next` is the cursor of the following page, null on the last one. */
-export const QueuePage = z.object({ queues: z.array(ListedQueue), next: z.string().nullable() });
-export type QueuePage = z.infer<typeof QueuePage>;
 
 /** Returns the text of a queue and its key, which is another for any other queue or key. */
 export const lineOf = ({ name, key }: Pick<QueueTicket, "name" | "key">): string => JSON.stringify([name, key]);

@@ -30,7 +30,6 @@ import type { Operator, OperatorMetadata } from "../contract/operator.ts";
 import type { OutcomesResponse } from "../contract/outcome.ts";
 import type { PauseRequest, PauseResponse, ResumeRequest, ResumeResponse } from "../contract/pause.ts";
 import type { KernelProgress } from "../contract/progress.ts";
-import type { ListedQueue, QueueFilter } from "../contract/queue.ts";
 import type { EmitRequest, EmitResponse } from "../contract/received-event.ts";
 import type { Replay } from "../contract/replay.ts";
 import type { Result } from "../contract/result.ts";
@@ -64,6 +63,7 @@ import type { DeliveryCounts } from "../ports/delivery-store.ts";
 import type { LedgerLag } from "../ports/ledger-store.ts";
 import type { CapabilityClient } from "./capability-client.ts";
 import type { WhatIf } from "./policies.ts";
+import type { QueueCalls } from "./queue-calls.ts";
 
 /** The three streams of a workflow, with the type of their items. */
 export interface Channels {
@@ -107,7 +107,7 @@ export interface KernelTokens {
 }
 
 /** A running kernel. Methods reject with KernelErrorException. Calls without a caller are the embedding host's own. */
-export interface Kernel extends AsyncDisposable {
+export interface Kernel extends AsyncDisposable, QueueCalls {
   /**
    * Takes a request; resolves once it is in the ledger, before work on it begins. Where no place is free it waits for
    * one, for `limits.submitWaitMs` at most, or until `options.signal` aborts. @throws T7_SPAWN_INSUFFICIENT_RESOURCES,
@@ -200,11 +200,6 @@ export interface Kernel extends AsyncDisposable {
   lift(request: LiftRequest): Promise<LiftResponse>;
   /** Returns the halts of a tenant that hold, oldest first, with how much each holds. */
   halts(tenantId: string | number, caller?: Caller): Promise<readonly HaltStanding[]>;
-  /**
-   * Lists the queues of a tenant in which workflows run or wait, by name and key; the embedding host names the tenant
-   * in the filter.
-   */
-  queues(filter?: QueueFilter, caller?: Caller): Promise<readonly ListedQueue[]>;
   /**
    * Returns one workflow, whole. @throws T4_WORKFLOW_NOT_FOUND, T4_SEQUENCE_NOT_FOUND for a sequence beyond the ledger.
    */

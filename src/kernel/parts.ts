@@ -246,6 +246,11 @@ export class KernelParts {
   /** Has everything of these tenants that is awake come by its halts, and takes up what is free to go on. */
   #haltsChanged(tenants: ReadonlySet<string | number>): void {
     for (const mailbox of this.executor.mailboxes()) if (tenants.has(mailbox.log.identity.tenant_id)) mailbox.wake();
+    this.serve();
+  }
+
+  /** Takes up what may begin, if this process drives workflows. */
+  serve(): void {
     if (this.resolved.options.recover) this.host.freed();
   }
 

@@ -1,15 +1,22 @@
 /** Queues: where a workflow stands in its own, and how many run and wait in each. */
 import { commandScopes } from "../contract/auth-context.ts";
+import { canonicalJson } from "../contract/digest.ts";
+import { draft } from "../contract/event.ts";
 import { instantText } from "../contract/instant.ts";
-import { readStrictly } from "../contract/known-keys.ts";
+import type { Json } from "../contract/json.ts";
+import { readRequest, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { type ListedQueue, QueueFilter } from "../contract/queue.ts";
+import { QueueLimitsRequest, type QueueLimitsResponse, type StoredQueueLimits } from "../contract/queue-limits.ts";
+import { type ListedQueue, QueueFilter } from "../contract/queue-page.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
+import { takeJson } from "../engine/actors/take-json.ts";
 import { queueEntryOf } from "../engine/log/queue-entry.ts";
+import type { TenantAppend } from "../engine/log/tenant-log.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { LineCount, QueueMember, QueuePlace } from "../ports/queue-index.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
-import type { Kernel } from "./kernel-interface.ts";
+import type { QueueCalls } from "./queue-calls.ts";
 import { tenantFor } from "./tenant-of-read.ts";
 
 const free: QueuePlace = Object.freeze({ isFree: true, ahead: 0 });
@@ -39,22 +46,60 @@ export async function queuedBefore(
 const listRef = moduleRef(0, "gateway", "list");
 
 export interface QueueReadParts {
-  readonly store: Pick<LedgerStore, "queueLines">;
+  readonly store: Pick<LedgerStore, "queueLines" | "queueLimits">;
   readonly gateway: Pick<Gateway, "authorize">;
 }
 
-export function createQueueReads({ store, gateway }: QueueReadParts): Pick<Kernel, "queues"> {
+export function createQueueReads({ store, gateway }: QueueReadParts): Pick<QueueCalls, "queues"> {
   return {
     async queues(raw = {}, caller) {
       const { tenant_id, name, after, limit } = readStrictly(QueueFilter, raw, { what: "filter", source: listRef });
       await gateway.authorize(caller, commandScopes.read);
       const page = { limit, ...(name !== undefined && { name }), ...(after !== undefined && { after }) };
-      return (await store.queueLines(tenantFor(tenant_id, caller, listRef), page)).map(listQueue);
+      const tenant = tenantFor(tenant_id, caller, listRef);
+      const orders = new Map((await store.queueLimits(tenant, name)).map((order) => [order.name, order]));
+      return (await store.queueLines(tenant, page)).map((line) => listQueue(line, orders));
     },
   };
 }
 
-function listQueue({ line, concurrency, running, waiting, oldest }: LineCount): ListedQueue {
+const limitRef = moduleRef(5, "ego", "limit_queue");
+const about = { what: "request", source: limitRef } as const;
+
+export interface QueueLimitParts {
+  readonly store: Pick<LedgerStore, "queueLimits">;
+  readonly gateway: Pick<Gateway, "authorize">;
+  readonly clock: Clock;
+  readonly tenantLog: TenantAppend;
+  /** Has the queues served: a workflow that waits may begin under the new limits. */
+  readonly serve: () => void;
+}
+
+/** Sets or lifts the limits of a queue; the order is an event of the tenant's log. The same order changes nothing. */
+export async function limitQueue(parts: QueueLimitParts, raw: QueueLimitsRequest): Promise<QueueLimitsResponse> {
+  const { store, gateway, clock, tenantLog, serve } = parts;
+  const request = readRequest(QueueLimitsRequest, takeJson(raw, about), about);
+  const { tenant_id, principal: by, name, limits, reason } = request;
+  await gateway.authorize({ tenant_id, principal: by }, commandScopes.halt);
+  const decide = async () => {
+    const [known] = await store.queueLimits(tenant_id, name);
+    const isSame = canonicalJson((known?.limits ?? null) as Json) === canonicalJson(limits as Json);
+    const order = { name, limits, reason, by, at: instantText(clock.now()) };
+    return { drafts: isSame ? [] : [draft("QUEUE_LIMITS_SET", order)], answer: null };
+  };
+  await tenantLog(tenant_id, decide, by);
+  serve();
+  return { name, status: limits === null ? "lifted" : "set" };
+}
+
+function listQueue(
+  { line, running, waiting, oldest, ...own }: LineCount,
+  orders: ReadonlyMap<string, StoredQueueLimits>,
+): ListedQueue {
   const [name, key] = JSON.parse(line) as [string, string];
-  return { name, key, concurrency, running, waiting, oldest_waiting: oldest === null ? null : instantText(oldest) };
+  const { limits = null, reason = "", by, at = "" } = orders.get(name) ?? {};
+  const concurrency = limits?.concurrency ?? own.concurrency;
+  const oldest_waiting = oldest === null ? null : instantText(oldest);
+  const set = limits === null || by === undefined ? null : { ...limits, reason, by, at };
+  return { name, key, concurrency, running, waiting, oldest_waiting, set };
 }

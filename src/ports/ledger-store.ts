@@ -16,6 +16,7 @@ import type { Gate } from "../contract/gate.ts";
 import type { Halt, StoredHalt } from "../contract/halt.ts";
 import type { CutGate } from "../contract/listed-gate.ts";
 import type { WorkflowStateName } from "../contract/progress.ts";
+import type { StoredQueueLimits } from "../contract/queue-limits.ts";
 import type { ReceivedEvent } from "../contract/received-event.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import type { QueueEntry, QueueIndex } from "./queue-index.ts";
@@ -117,13 +118,13 @@ export interface AppendIndexes {
   readonly keys?: readonly { readonly key: string; readonly action_id: string; readonly unique?: boolean }[];
   /**
    * Charges that are added to budget counters; amounts may be negative (a settlement below the reservation). An entry
-   * is refused (`spent`) if amounts that are to stay `within` a ceiling would exceed it, given the counter before the
-   * entry.
+   * is refused (`spent`) if amounts that are to stay `within` a ceiling would exceed it with the counter before it.
    */
   readonly charges?: readonly IndexedCharge[];
-  /** Halts that were set, and the ids of those that were lifted. */
+  /** Halts that were set, the ids of those that were lifted, and orders on the limits of queues. */
   readonly halts?: readonly Halt[];
   readonly lifted?: readonly string[];
+  readonly limits?: readonly StoredQueueLimits[];
   readonly memory?: readonly ParsedMemoryRecord[];
   readonly documents?: readonly ParsedDocumentRecord[];
   /** Waits of the workflow's steps that began, or (null) ended. */
@@ -337,10 +338,7 @@ export interface LedgerStore extends WaitStore, ScheduleIndex, QueueIndex {
   listHeads(page: HeadPage): Promise<readonly ListedHead[]>;
   /** Counts the workflows of a selection. */
   countHeads(selection: HeadSelection): Promise<number>;
-  /**
-   * Returns, of the next `scan` heads of a list, at most `limit` that match the text. A store without it is read
-   * through.
-   */
+  /** Returns, of the next `scan` heads of a list, at most `limit` that match the text; without it all are read. */
   readonly searchHeads?: (page: HeadSearch) => Promise<HeadsFound>;
   /**
    * Renews an owner until `now + ttlMs`; first called before it claims anything. False if the owner was unknown: all

@@ -7,6 +7,7 @@
  * 3.  Where a rate bounds a line, the instants at which places were taken are kept for as long as they count.
  */
 import type { QueueRate } from "../contract/queue.ts";
+import type { StoredQueueLimits } from "../contract/queue-limits.ts";
 
 type Id = string | number;
 
@@ -64,6 +65,8 @@ export interface QueueIndex {
   queueMembers(tenantId: Id, line: string): Promise<readonly QueueMember[]>;
   /** Returns the lines in which workflows of the tenant run or wait, with their numbers. */
   queueLines(tenantId: Id, page: LinePage): Promise<readonly LineCount[]>;
+  /** Returns the newest order on the limits of each queue of the tenant, or of the one named. */
+  queueLimits(tenantId: Id, name?: string): Promise<readonly StoredQueueLimits[]>;
   /** Returns the number of workflows that wait for a place, over all tenants. */
   countQueued(): Promise<number>;
 }

@@ -37,6 +37,8 @@ const view = {
 const entry = { sequence: 7, event_type: "SCHEDULE_SET", at, by: { type: "user", id: 42 }, detail: { definition } };
 
 const ticket = { name: "payments", key: "acme", concurrency: 2, priority: 5 };
+const limits = { concurrency: 2, rate: { limit: 10, per_ms: 60_000 } };
+const by = { type: "user", id: 42, role: "admin" };
 const bounded = { ...ticket, max_waiting: 9 };
 
 /** A sample with one member of another type. */
@@ -44,13 +46,18 @@ const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ..
 
 export const scheduleSamples: Readonly<Record<string, Sample>> = {
   ListedQueue: fields(
-    { name: "payments", key: "acme", concurrency: 2, running: 2, waiting: 1, oldest_waiting: at },
+    { name: "payments", key: "acme", concurrency: 2, running: 2, waiting: 1, oldest_waiting: at, set: null },
     { running: -1 },
   ),
   QueueFilter: fields({ name: "payments", limit: 9 }, { limit: 0 }),
   QueuePage: fields({ queues: [], next: null }, { next: 1 }),
   QueuePolicy: fields({ ...ticket, maxWaiting: 9, key: "{{input.vendor}}" }, { concurrency: 0 }),
   QueueRequest: fields(bounded, { priority: "high" }),
+  QueueLimits: fields(limits, { concurrency: 0 }),
+  QueueLimitsRequest: fields({ tenant_id: 1, principal: by, name: "payments", limits, reason: "slow" }, { reason: "" }),
+  QueueLimitsResponse: fields({ name: "payments", status: "set" }, { status: "halted" }),
+  QueueLimitsSet: fields({ ...limits, reason: "slow", by, at }, { by: 5 }),
+  QueueRate: fields(limits.rate, { limit: 0 }),
   QueueStanding: fields({ ...ticket, place: "waiting", queued_at: at }, { place: "first" }),
   QueueTicket: fields({ ...bounded, singleton: "refuse" }, { concurrency: "2" }),
   ScheduleEntry: fields(entry, { sequence: "7" }),

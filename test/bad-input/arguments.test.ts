@@ -61,6 +61,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   holds: () => [],
   emit: () => [{ ...who, name: "order.paid", key: "o-1", payload: {} }],
   halt: () => [{ ...who, reason: "stop" }],
+  limitQueue: () => [{ ...who, name: "none", limits: { concurrency: 1 }, reason: "slow" }],
   lift: () => [{ ...who, halt_id: "hlt_1" }],
   halts: () => [1, who],
   queues: () => [{}, who],

@@ -89,6 +89,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   holds: () => [],
   emit: () => [{ ...who, name: "order.paid", key: "o-1", payload: free({}), event_id: "e-1", broadcast: false }],
   halt: () => [{ ...who, of: { operator: "Test.Act" }, reason: "stop" }],
+  limitQueue: () => [{ ...who, name: "none", limits: { concurrency: 1 }, reason: "slow" }],
   lift: () => [{ ...who, halt_id: "hlt_1" }],
   halts: () => [1, who],
   queues: () => [{ tenant_id: 1, limit: 1 }, who],

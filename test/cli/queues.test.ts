@@ -47,4 +47,15 @@ describe("queues", () => {
     expect(second).toMatchObject({ queues: [{ key: "bolt", running: 1, oldest_waiting: null }], next: null });
     expect((await runHere("queues", "--name", "none", ...at)).out).toBe("no queues\n");
   });
+
+  it("get limits in place of those of their capabilities, by a person with a reason", async () => {
+    const given = ["--concurrency", "2", "--rate", "5/60000", "--reason", "slow", "--role", "admin", ...at];
+    expect((await runHere("limit", "Shop.Order", ...given)).out).toBe("Shop.Order: limits set\n");
+    const { queues } = await readHere<QueuePage>("queues", "--limit", "1", ...at);
+    expect(queues).toMatchObject([
+      { concurrency: 2, set: { concurrency: 2, rate: { limit: 5, per_ms: 60_000 }, reason: "slow" } },
+    ]);
+    const lifted = await runHere("limit", "Shop.Order", "--lift", "--reason", "done", "--role", "admin", ...at);
+    expect(lifted.out).toBe("Shop.Order: limits lifted\n");
+  });
 });

@@ -85,7 +85,7 @@ describe("storage", () => {
       ...(["gates", "findKey", "charges", "chargesOf", "memory", "documents"] as const),
       ...(["waits", "overdueWaits", "events", "findEvent"] as const),
       ...(["schedules", "dueSchedules", "nextScheduleDue", "scheduleEntries"] as const),
-      ...(["queuePlace", "nextAdmission", "queueMembers", "queueLines", "countQueued"] as const),
+      ...(["queuePlace", "nextAdmission", "queueLimits", "queueMembers", "queueLines", "countQueued"] as const),
     ];
     expect(Object.keys(memoryLedger()).sort()).toEqual([...generic].sort());
   });

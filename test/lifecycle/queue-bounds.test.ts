@@ -1,8 +1,14 @@
 /** Bounds on a queue: how many may wait for a place, and queues of which one workflow runs and none waits. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineCapability } from "../../src/index.ts";
-import { createTestKernel, createVirtualClock, memoryLedger, testCaller } from "../../src/testing/index.ts";
+import { defineCapability, type QueueLimits } from "../../src/index.ts";
+import {
+  createTestKernel,
+  createVirtualClock,
+  memoryLedger,
+  type TestKernel,
+  testCaller,
+} from "../../src/testing/index.ts";
 import { refusalOf } from "../fixtures.ts";
 import { began, calls, end, fresh, open, order, pay, placeOf, type Queue, shop } from "./queue-shop.ts";
 
@@ -92,6 +98,50 @@ describe("a queue with a rate", () => {
     });
     expect((await t.kernel.replay(ids[4] as string)).identical).toBe(true);
     expect((await t.kernel.verify()).broken).toEqual([]);
+  });
+});
+
+describe("a queue whose limits a person sets", () => {
+  const admin = { ...testCaller, principal: { ...testCaller.principal, role: "admin" } };
+  const setLimits = (t: TestKernel, limits: QueueLimits | null) =>
+    t.kernel.limitQueue({ ...admin, name: "Shop.Order", limits, reason: "the bank is slow" });
+
+  it("obeys them from then on, also in another process, until they are lifted; those who run go on", async () => {
+    fresh();
+    const [ledger, clock] = [memoryLedger(), createVirtualClock()];
+    const queue: Queue = { key: "{{input.vendor}}", concurrency: 1 };
+    const parts = { capabilities: [shop(queue)], defaultPolicies: false, ledger, clock } as const;
+    const ids: string[] = [];
+    {
+      await using t = await createTestKernel(parts);
+      for (const n of ["a", "b", "c", "d", "e"]) ids.push(await order(t, n, { vendor: "x" }));
+      expect(await setLimits(t, { concurrency: 3 })).toEqual({ name: "Shop.Order", status: "set" });
+      await setLimits(t, { concurrency: 3 });
+      await clock.settle();
+      expect(began).toEqual(["a", "b", "c"]);
+      expect(await t.kernel.queues({}, testCaller)).toMatchObject([
+        { concurrency: 3, running: 3, waiting: 2, set: { reason: "the bank is slow", by: admin.principal } },
+      ]);
+      await setLimits(t, { concurrency: 1, rate: { limit: 1, per_ms: 1000 } });
+      for (const n of ["a", "b"]) await end(t, n);
+      expect(began).toEqual(["a", "b", "c"]);
+    }
+    await using t = await createTestKernel(parts);
+    await end(t, "c");
+    for (const n of began.splice(0)) await end(t, n);
+    await clock.settle();
+    expect(calls.size).toBe(1);
+    await end(t, "d");
+    expect(calls.size).toBe(0);
+    await clock.advance(1000);
+    expect([...calls.keys()]).toEqual(["e"]);
+    expect(await setLimits(t, null)).toEqual({ name: "Shop.Order", status: "lifted" });
+    expect(await t.kernel.queues({}, testCaller)).toMatchObject([{ concurrency: 1, set: null }]);
+    await end(t, "e");
+    for (const id of ids) expect((await t.kernel.replay(id)).identical).toBe(true);
+    expect((await t.kernel.verify()).broken).toEqual([]);
+    const refused = t.kernel.limitQueue({ ...testCaller, name: "Shop.Order", limits: null, reason: "no" });
+    expect((await refusalOf(refused)).code).toBe("T5_AUTHZ_FORBIDDEN");
   });
 });
 

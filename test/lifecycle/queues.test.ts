@@ -241,8 +241,8 @@ describe("the list of queues", () => {
       await order(t, of, { vendor });
     await order(t, "e", { vendor: "x", more: { tenant_id: 2 } });
     const oldest_waiting = new Date(t.clock.now()).toISOString();
-    const x = { name: "Shop.Order", key: "x", concurrency: 1, running: 1, waiting: 2, oldest_waiting };
-    const y = { name: "Shop.Order", key: "y", concurrency: 1, running: 1, waiting: 0, oldest_waiting: null };
+    const x = { name: "Shop.Order", key: "x", concurrency: 1, running: 1, waiting: 2, oldest_waiting, set: null };
+    const y = { name: "Shop.Order", key: "y", concurrency: 1, running: 1, waiting: 0, oldest_waiting: null, set: null };
     expect(await t.kernel.queues({}, testCaller)).toEqual([x, y]);
     expect(await t.kernel.queues({ tenant_id: 1, name: "Shop.Order", limit: 1, after: lineOf(x) })).toEqual([y]);
     const refused = await refusalOf(t.kernel.queues({ tenant_id: 2 }, testCaller));

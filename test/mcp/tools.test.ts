@@ -31,7 +31,8 @@ const deciding = [
   "list-halts",
 ];
 const scheduling = [
-  ...["list-queues", "list-schedules", "read-schedule", "set-schedule", "pause-schedule", "resume-schedule"],
+  ...["list-queues", "set-queue-limits"],
+  ...["list-schedules", "read-schedule", "set-schedule", "pause-schedule", "resume-schedule"],
   ...["trigger-schedule", "backfill-schedule", "delete-schedule"],
 ];
 

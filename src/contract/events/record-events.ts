@@ -1,9 +1,10 @@
-/** Events of records that outlive a workflow: memory, documents, halts, and erased bodies of rows. */
+/** Events of records that outlive a workflow: memory, documents, halts, limits, and erased bodies of rows. */
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../context-bundle.ts";
 import type { FederatedSyncReport } from "../federation.ts";
 import type { Halt } from "../halt.ts";
 import type { Principal } from "../intent.ts";
 import type { JsonObject } from "../json.ts";
+import type { StoredQueueLimits } from "../queue-limits.ts";
 import type { ReceivedEvent } from "../received-event.ts";
 import { event } from "./event-row.ts";
 
@@ -23,6 +24,8 @@ export const recordEvents = {
   EVENT_RECEIVED: event<ReceivedEvent>({ from: "t0", to: "workflow" }),
   /** A person stops work of the tenant. */
   HALT_SET: event<{ readonly halt: Halt }>({ from: "person", to: "workflow" }),
+  /** A person sets the limits of a queue, or lifts those that were set. */
+  QUEUE_LIMITS_SET: event<StoredQueueLimits>({ from: "person", to: "workflow" }),
   /** A person lets it go on. */
   HALT_LIFTED: event<HaltLifted>({ from: "person", to: "workflow" }),
   BODY_ERASED: event<JsonObject>({ from: "t4", to: "workflow" }),

@@ -128,7 +128,10 @@ function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes[
   };
 }
 
-/** Returns the memory, documents, events from outside, schedules and halts of a row, of a workflow or of a tenant. */
+/**
+ * Returns the memory, documents, events from outside, schedules, halts and limits of a row, of a workflow or of a
+ * tenant.
+ */
 export const recordsOf = (drafts: readonly EventDraft[]): AppendIndexes => addRecords({}, drafts);
 
 function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendIndexes {
@@ -142,6 +145,8 @@ function addRecords(changes: Changes, drafts: readonly EventDraft[]): AppendInde
   if (schedules.length > 0) changes.schedules = schedules;
   const halts = gather(drafts, (d) => (d.type === "HALT_SET" ? [d.payload.halt] : none));
   const lifted = gather(drafts, (d) => (d.type === "HALT_LIFTED" ? [d.payload.halt_id] : none));
+  const limits = gather(drafts, (d) => (d.type === "QUEUE_LIMITS_SET" ? [d.payload] : none));
+  if (limits.length > 0) changes.limits = limits;
   if (halts.length > 0) changes.halts = halts;
   if (lifted.length > 0) changes.lifted = lifted;
   return changes;

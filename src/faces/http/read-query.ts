@@ -15,7 +15,7 @@ import { type GateFilter, Instant, type WorkflowFilter } from "../../contract/li
 import type { ItemFilter } from "../../contract/listed-item.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { WorkflowStateName } from "../../contract/progress.ts";
-import type { QueueFilter } from "../../contract/queue.ts";
+import type { QueueFilter } from "../../contract/queue-page.ts";
 import { type ScheduleFilter, ScheduleName } from "../../contract/schedule.ts";
 import { GateCursor } from "../../protocol/query-values.ts";
 import type { Call } from "./edge.ts";

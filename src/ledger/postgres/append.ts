@@ -256,6 +256,7 @@ function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number):
     ["liftHalts", plan.lifted],
     ["insertHolds", plan.holds.flatMap(({ rows }) => rows)],
     ["upsertQueueEntries", plan.queueEntries],
+    ["upsertLimits", plan.limits],
     ["insertAdmissions", plan.admissions],
     ["upsertGates", plan.gates],
     ["deleteGates", plan.closedGates],

@@ -43,6 +43,12 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
     "SELECT workflow_id, tenant_id, line, place, rank, since, concurrency FROM queue_entries",
   ],
   [
+    "queue_limits",
+    ["line_from"],
+    `SELECT line_from, line_to, tenant_id, name, position, concurrency, rate_limit, rate_per, record
+      FROM queue_limits`,
+  ],
+  [
     "received_events",
     ["tenant_id", "event_id"],
     "SELECT tenant_id, event_id, name, key, record, expires_at, position, taken_by FROM received_events",

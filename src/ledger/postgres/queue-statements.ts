@@ -11,18 +11,22 @@ const columns =
 const read = "t.workflow_id, t.place, t.rank, t.since, t.concurrency, t.rate_limit, t.rate_per";
 
 /**
- * Returns the query of lines: those with a place, the first $1 of those who wait, in their order, and the places that
- * were taken where a rate counts them ('admitted'), newest first.
+ * Returns the query of lines: those with a place, the first $1 of those who wait, in their order, the places that were
+ * taken where a rate counts them ('admitted'), and the limits that a person has set ('limits').
  */
 const rowsOf = (lines: string): string => `
   SELECT l.line, e.* FROM ${lines} AS l CROSS JOIN LATERAL (
     (SELECT ${read} FROM queue_entries AS t WHERE t.line = l.line AND t.place = 'taken')
     UNION ALL
     (SELECT ${read} FROM queue_entries AS t WHERE t.line = l.line AND t.place = 'waiting'
-      ORDER BY t.rank, t.since, t.workflow_id LIMIT $1)
+      ORDER BY t.rank, t.since, t.workflow_id LIMIT $1::bigint + coalesce((
+        SELECT max(q.concurrency) FROM queue_limits AS q WHERE l.line > q.line_from AND l.line < q.line_to), 0))
     UNION ALL
     (SELECT a.workflow_id, 'admitted', 0, a.at, 0, NULL, NULL FROM queue_admissions AS a WHERE a.line = l.line
-      ORDER BY a.at DESC LIMIT ${mostAdmitted})) AS e
+      ORDER BY a.at DESC LIMIT ${mostAdmitted})
+    UNION ALL
+    (SELECT '', 'limits', 0, 0, q.concurrency, q.rate_limit, q.rate_per FROM queue_limits AS q
+      WHERE l.line > q.line_from AND l.line < q.line_to)) AS e
   ORDER BY l.line, e.place, e.rank, e.since, e.workflow_id`;
 
 export const queueStatements = (insert: Insert) =>
@@ -32,7 +36,11 @@ export const queueStatements = (insert: Insert) =>
       SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' queue ' || line, 0))
       FROM (SELECT DISTINCT line FROM unnest($1::text[]) AS given (line) ORDER BY line) AS places`,
     readLines: rowsOf("(SELECT DISTINCT line FROM unnest($2::text[]) AS given (line))"),
-    ratedLines: rowsOf("(SELECT DISTINCT line FROM queue_entries WHERE place = 'waiting' AND rate_limit IS NOT NULL)"),
+    ratedLines: rowsOf(`(
+      SELECT line FROM queue_entries WHERE place = 'waiting' AND rate_limit IS NOT NULL
+      UNION SELECT o.line FROM queue_limits AS q
+        JOIN queue_entries AS o ON o.line > q.line_from AND o.line < q.line_to AND o.place = 'waiting'
+      WHERE q.rate_limit > 0)`),
     waitingLines: rowsOf("(SELECT DISTINCT line FROM queue_entries WHERE place = 'waiting')"),
     upsertQueueEntries: insert(
       "queue_entries",
@@ -41,6 +49,14 @@ export const queueStatements = (insert: Insert) =>
         since = excluded.since, concurrency = excluded.concurrency, rate_limit = excluded.rate_limit,
         rate_per = excluded.rate_per`,
     ),
+    upsertLimits: insert(
+      "queue_limits",
+      "line_from text, line_to text, tenant_id text, name text, position bigint, concurrency bigint, " +
+        "rate_limit bigint, rate_per float8, record text",
+      `ON CONFLICT (line_from) DO UPDATE SET position = excluded.position, concurrency = excluded.concurrency,
+        rate_limit = excluded.rate_limit, rate_per = excluded.rate_per, record = excluded.record`,
+    ),
+    queueLimits: "SELECT record FROM queue_limits WHERE tenant_id = $1 AND coalesce($2::text, name) = name",
     insertAdmissions: insert(
       "queue_admissions",
       "line text, at float8, until float8, workflow_id text",

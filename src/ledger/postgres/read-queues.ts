@@ -8,12 +8,14 @@ import {
   firstOf,
   inTurn,
   type Line,
+  type LineLimits,
   lineRange,
   lineText,
   mayTake,
   mostAdmitted,
   nextInLine,
   toLineCount,
+  toStoredLimits,
   toWaiting,
   type Waiting,
   waitingOf,
@@ -22,13 +24,21 @@ import { firstOf as firstRow, type Runner, rowsOf } from "./query.ts";
 import { statement } from "./statements.ts";
 import type { Run } from "./store.ts";
 
+interface ReadLine extends Line {
+  readonly taken: string[];
+  readonly waiting: Waiting[];
+  readonly admitted: number[];
+  limits: LineLimits | null;
+}
+
 /** Returns the lines of rows, by their names. */
 export function linesOf(rows: readonly Columns[]): ReadonlyMap<string, Line> {
-  const lines = new Map<string, { taken: string[]; waiting: Waiting[]; admitted: number[] }>();
+  const lines = new Map<string, ReadLine>();
   for (const row of rows) {
-    const line = lines.get(row["line"] as string) ?? { taken: [], waiting: [], admitted: [] };
+    const line = lines.get(row["line"] as string) ?? { taken: [], waiting: [], admitted: [], limits: null };
     lines.set(row["line"] as string, line);
-    if (row["place"] === "admitted") line.admitted.unshift(row["since"] as number);
+    if (row["place"] === "limits") line.limits = row as unknown as LineLimits;
+    else if (row["place"] === "admitted") line.admitted.unshift(row["since"] as number);
     else if (row["place"] === "taken") line.taken.push(row["workflow_id"] as string);
     else line.waiting.push(toWaiting(row));
   }
@@ -44,7 +54,10 @@ export async function findQueued(on: Runner, limit: number, now: number): Promis
 
 export function createQueueReads({
   read,
-}: Run): Pick<LedgerStore, "queuePlace" | "nextAdmission" | "queueMembers" | "queueLines" | "countQueued"> {
+}: Run): Pick<
+  LedgerStore,
+  "queuePlace" | "nextAdmission" | "queueLimits" | "queueMembers" | "queueLines" | "countQueued"
+> {
   return {
     countQueued: () =>
       read("countQueued", async (on) => (await firstRow(on, statement("countQueued")))?.["n"] as number),
@@ -53,6 +66,10 @@ export function createQueueReads({
         const asked = statement("lineMembers", lineText(idText(tenantId), line), mostCounted);
         return (await rowsOf(on, asked)) as unknown as readonly QueueMember[];
       }),
+    queueLimits: (tenantId, name) =>
+      read("queueLimits", async (on) =>
+        (await rowsOf(on, statement("queueLimits", idText(tenantId), name ?? null))).map(toStoredLimits),
+      ),
     queueLines: (tenantId, page) =>
       read("queueLines", async (on) => {
         const tenant = idText(tenantId);

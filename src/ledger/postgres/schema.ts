@@ -133,6 +133,16 @@ const tables = `
   CREATE INDEX queue_lines ON queue_entries (line, place, rank, since, workflow_id);
   CREATE INDEX queue_rated ON queue_entries (line) WHERE place = 'waiting' AND rate_limit IS NOT NULL;
 
+  -- The newest order on the limits of each queue: of the lines whose texts are between the two.
+  CREATE TABLE queue_limits (
+    line_from ${id} PRIMARY KEY,
+    line_to ${id} NOT NULL,
+    tenant_id ${id} NOT NULL, name ${id} NOT NULL,
+    position bigint NOT NULL,
+    concurrency bigint, rate_limit bigint, rate_per float8,
+    record text NOT NULL
+  );
+
   -- The places that were taken in lines with a rate, until their time is over.
   CREATE TABLE queue_admissions (
     line ${id} NOT NULL,

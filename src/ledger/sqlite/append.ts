@@ -79,6 +79,7 @@ function writePlan({ statements, heads }: Connection, plan: BatchPlan, standing:
   }
   for (const row of plan.queueEntries) statements.upsertQueueEntry.run(...row);
   for (const id of plan.endedEntries) statements.deleteQueueEntry.run(id);
+  for (const row of plan.limits) statements.upsertLimits.run(...row);
   for (const row of plan.admissions) {
     statements.dropAdmissions.run(row[1] ?? null);
     statements.insertAdmission.run(...row);

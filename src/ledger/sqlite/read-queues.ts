@@ -7,12 +7,14 @@ import {
   firstOf,
   inTurn,
   type Line,
+  type LineLimits,
   lineRange,
   lineText,
   mayTake,
   mostAdmitted,
   nextInLine,
   toLineCount,
+  toStoredLimits,
   toWaiting,
   waitingOf,
 } from "../tables/queue-lines.ts";
@@ -20,14 +22,19 @@ import type { Run } from "./store.ts";
 import type { Connection } from "./transaction.ts";
 
 /** Returns who has a place in a line, and the first `most` of those who wait. */
-export const readLine = ({ statements }: Connection, line: string, most: number): Line => ({
-  taken: statements.lineTaken.all(line).map((row) => row["workflow_id"] as string),
-  waiting: statements.lineWaiting.all(line, most).map(toWaiting),
-  admitted: statements.lineAdmitted.all(line, mostAdmitted).map(({ at }) => at as number),
-});
+export function readLine({ statements }: Connection, line: string, most: number): Line {
+  const limits = (statements.lineLimits.get(line) ?? null) as LineLimits | null;
+  return {
+    taken: statements.lineTaken.all(line).map((row) => row["workflow_id"] as string),
+    waiting: statements.lineWaiting.all(line, most + (limits?.concurrency ?? 0)).map(toWaiting),
+    admitted: statements.lineAdmitted.all(line, mostAdmitted).map(({ at }) => at as number),
+    limits,
+  };
+}
 
-const ratedLines = ({ statements }: Connection): readonly string[] =>
-  statements.ratedLines.all().map(({ line }) => line as string);
+const ratedLines = ({ statements }: Connection): readonly string[] => [
+  ...new Set(statements.ratedLines.all().map(({ line }) => line as string)),
+];
 
 const waitingLines = ({ statements }: Connection): readonly string[] =>
   statements.queueLines.all().map(({ line }) => line as string);
@@ -40,7 +47,7 @@ export function findQueued(connection: Connection, limit: number, now: number): 
 
 export function createQueueReads(
   run: Run,
-): Pick<LedgerStore, "queuePlace" | "nextAdmission" | "queueMembers" | "queueLines" | "countQueued"> {
+): Pick<LedgerStore, "queuePlace" | "nextAdmission" | "queueLimits" | "queueMembers" | "queueLines" | "countQueued"> {
   return {
     countQueued: () => run("countQueued", ({ statements }) => statements.countQueued.get()?.["n"] as number),
     queueMembers: (tenantId, line) =>
@@ -48,6 +55,10 @@ export function createQueueReads(
         const rows = statements.lineMembers.all(lineText(idText(tenantId), line), mostCounted);
         return rows.map((row) => ({ ...row }) as unknown as QueueMember);
       }),
+    queueLimits: (tenantId, name) =>
+      run("queueLimits", ({ statements }) =>
+        statements.queueLimits.all(idText(tenantId), name ?? null).map(toStoredLimits),
+      ),
     queueLines: (tenantId, page) =>
       run("queueLines", ({ statements }) => {
         const tenant = idText(tenantId);

@@ -132,6 +132,19 @@ const tables = `
   CREATE INDEX queue_lines ON queue_entries (line, place, rank, since, workflow_id);
   CREATE INDEX queue_rated ON queue_entries (line) WHERE place = 'waiting' AND rate_limit IS NOT NULL;
 
+  -- The newest order on the limits of each queue: of the lines whose texts are between the two.
+  CREATE TABLE queue_limits (
+    line_from TEXT PRIMARY KEY,
+    line_to TEXT NOT NULL,
+    tenant_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    concurrency INTEGER,
+    rate_limit INTEGER,
+    rate_per REAL,
+    record TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
   -- The places that were taken in lines with a rate, until their time is over.
   CREATE TABLE queue_admissions (
     line TEXT NOT NULL,

@@ -114,6 +114,14 @@ const texts = {
     ON CONFLICT DO UPDATE SET line = excluded.line, place = excluded.place, rank = excluded.rank,
       since = excluded.since, concurrency = excluded.concurrency, rate_limit = excluded.rate_limit,
       rate_per = excluded.rate_per`,
+  upsertLimits: `
+    INSERT INTO queue_limits
+      (line_from, line_to, tenant_id, name, position, concurrency, rate_limit, rate_per, record)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET position = excluded.position, concurrency = excluded.concurrency,
+      rate_limit = excluded.rate_limit, rate_per = excluded.rate_per, record = excluded.record`,
+  queueLimits: "SELECT record FROM queue_limits WHERE tenant_id = ?1 AND coalesce(?2, name) = name",
+  lineLimits: "SELECT concurrency, rate_limit, rate_per FROM queue_limits WHERE line_from < ?1 AND line_to > ?1",
   insertAdmission: "INSERT OR IGNORE INTO queue_admissions (line, at, until, workflow_id) VALUES (?, ?, ?, ?)",
   dropAdmissions: "DELETE FROM queue_admissions WHERE until <= ?",
   lineAdmitted: "SELECT at FROM queue_admissions WHERE line = ? ORDER BY at DESC LIMIT ?",
@@ -134,7 +142,11 @@ const texts = {
       UNION ALL SELECT (SELECT min(line) FROM queue_entries WHERE place = 'waiting' AND line > found.line)
       FROM found WHERE found.line IS NOT NULL)
     SELECT line FROM found WHERE line IS NOT NULL`,
-  ratedLines: "SELECT DISTINCT line FROM queue_entries WHERE place = 'waiting' AND rate_limit IS NOT NULL",
+  ratedLines: `
+    SELECT DISTINCT line FROM queue_entries WHERE place = 'waiting' AND rate_limit IS NOT NULL
+    UNION ALL SELECT e.line FROM queue_limits AS q
+      JOIN queue_entries AS e ON e.line > q.line_from AND e.line < q.line_to AND e.place = 'waiting'
+    WHERE q.rate_limit > 0`,
   lineTaken: "SELECT workflow_id FROM queue_entries WHERE line = ? AND place = 'taken'",
   lineWaiting: `
     SELECT workflow_id, rank, since, concurrency, rate_limit, rate_per FROM queue_entries

@@ -70,6 +70,8 @@ export interface BatchPlan {
   readonly holds: readonly { readonly workflow_id: string; readonly rows: readonly Row[] }[];
   /** workflow_id, tenant_id, line, place, rank, since, concurrency, rate_limit, rate_per */
   readonly queueEntries: readonly Row[];
+  /** line_from, line_to, tenant_id, name, position, concurrency, rate_limit, rate_per, record */
+  readonly limits: readonly Row[];
   /** line, at, until, workflow_id: places that were taken in lines with a rate, each counted until then. */
   readonly admissions: readonly Row[];
   /** The workflows that leave their queues. */
@@ -214,7 +216,8 @@ class Planning {
     const isNew = this.#streams.get(stream)?.isNew ?? before === undefined;
     this.#streams.set(stream, { stream, head: { last: last_sequence, hash, tenant, workflow }, position, isNew });
     if (indexes !== undefined) this.#writeIndexes({ stream, tenant, position, indexes });
-    this.#queues.take(entry);
+    this.#queues.take(entry, this.#standing.lineOf);
+    for (const order of indexes?.limits ?? []) this.#queues.limit(tenant, position, order);
     for (const change of indexes?.schedules ?? []) this.#schedules.take(entry, tenant, change);
     if (workflow !== null && workflow.thread !== null) this.#touch(tenant, workflow.thread, position);
     return { ok: true, position, epoch: claim === undefined ? null : (workflow?.epoch ?? null) };

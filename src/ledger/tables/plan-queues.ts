@@ -1,13 +1,17 @@
 /** The part of a batch's plan on queues: the entries of workflows, and whether a place that is taken is free. */
+import type { StoredQueueLimits } from "../../contract/queue-limits.ts";
 import type { Append } from "../../ports/ledger-store.ts";
 import type { QueueEntry } from "../../ports/queue-index.ts";
 import { idText } from "./columns.ts";
 import type { Refusal } from "./decide-append.ts";
 import type { BatchPlan, Row } from "./plan-batch.ts";
 import {
+  boundsIn,
   inOrder,
   isJudged,
   type Line,
+  type LineLimits,
+  lineRange,
   lineText,
   mayJoin,
   mayTake,
@@ -23,8 +27,17 @@ interface Planned {
   readonly entry: QueueEntry | null;
 }
 
+/** Limits that the batch sets, of the lines whose texts are between the two. */
+interface PlannedLimits {
+  readonly from: string;
+  readonly to: string;
+  readonly bounds: LineLimits;
+  readonly row: Row;
+}
+
 export class PlannedQueues {
   readonly #entries = new Map<string, Planned>();
+  readonly #limits = new Map<string, PlannedLimits>();
   /** The places that the batch has taken in lines with a rate. */
   readonly #admitted: { readonly line: string; readonly at: number; readonly until: number; readonly id: string }[] =
     [];
@@ -45,14 +58,20 @@ export class PlannedQueues {
     return isLet ? null : full;
   }
 
+  /** Returns the limits of a line that the batch has set; null if it sets none. */
+  #limitsOf(line: string): LineLimits | null {
+    return [...this.#limits.values()].find(({ from, to }) => line > from && line < to)?.bounds ?? null;
+  }
+
   /** Returns a line as the entries of the batch so far have left it. */
-  #after(name: string, { taken, waiting, admitted }: Line): Line {
+  #after(name: string, { taken, waiting, admitted, limits }: Line): Line {
     const isLeft = (id: string): boolean => !this.#entries.has(id);
     const own = [...this.#entries].flatMap(([id, { tenant, entry }]) =>
       entry !== null && lineText(tenant, entry.line) === name ? [{ id, entry }] : [],
     );
     const waits = own.filter(({ entry }) => entry.place === "waiting").map(({ id, entry }) => waitingOf(id, entry));
     return {
+      limits: this.#limitsOf(name) ?? limits,
       taken: [...taken.filter(isLeft), ...own.filter(({ entry }) => entry.place === "taken").map(({ id }) => id)],
       waiting: [...waiting.filter(({ workflow_id }) => isLeft(workflow_id)), ...waits].sort(inOrder),
       admitted: [...this.#admitted.filter(({ line }) => line === name).map(({ at }) => at), ...admitted].sort(
@@ -61,17 +80,40 @@ export class PlannedQueues {
     };
   }
 
-  take({ row, indexes, tenant_id, now }: Append): void {
+  /** Takes an entry that was not refused. @param lineOf as for `refuse`; only the limits of the line are read. */
+  take({ row, indexes, tenant_id, now }: Append, lineOf: LineReader): void {
     const entry = indexes?.queue;
     if (entry === undefined) return;
     const tenant = idText(tenant_id);
     this.#entries.set(row.stream, { tenant, entry });
-    if (entry?.begins !== true || entry.rate === undefined) return;
-    const { line, rate } = entry;
-    this.#admitted.push({ line: lineText(tenant, line), at: now, until: now + rate.per_ms, id: row.stream });
+    if (entry?.begins !== true) return;
+    const line = lineText(tenant, entry.line);
+    const limits = this.#limitsOf(line) ?? lineOf(line, 0).limits;
+    const { rate_per } = boundsIn({ limits }, waitingOf(row.stream, entry));
+    const counted = Math.max(rate_per ?? 0, entry.rate?.per_ms ?? 0);
+    if (counted > 0) this.#admitted.push({ line, at: now, until: now + counted, id: row.stream });
   }
 
-  rows(): Pick<BatchPlan, "queueEntries" | "endedEntries" | "admissions"> {
+  /** Takes limits that a person has set in this batch. */
+  limit(tenant: string, position: number, order: StoredQueueLimits): void {
+    const { name, limits } = order;
+    const [from, to] = lineRange(tenant, { name });
+    const rate = limits?.rate === null ? { limit: 0, per_ms: null } : limits?.rate;
+    const bounds: LineLimits = {
+      concurrency: limits?.concurrency ?? null,
+      rate_limit: rate?.limit ?? null,
+      rate_per: rate?.per_ms ?? null,
+    };
+    const cells = [bounds.concurrency, bounds.rate_limit, bounds.rate_per];
+    this.#limits.set(from, {
+      from,
+      to,
+      bounds,
+      row: [from, to, tenant, name, position, ...cells, JSON.stringify(order)],
+    });
+  }
+
+  rows(): Pick<BatchPlan, "queueEntries" | "endedEntries" | "admissions" | "limits"> {
     const planned = [...this.#entries].sort(([a], [b]) => (a < b ? -1 : 1));
     return {
       queueEntries: planned.flatMap(([id, { tenant, entry }]) =>
@@ -79,6 +121,7 @@ export class PlannedQueues {
           ? []
           : [entryRow(tenant, lineText(tenant, entry.line), { ...waitingOf(id, entry), place: entry.place })],
       ),
+      limits: [...this.#limits.values()].map(({ row }) => row),
       admissions: this.#admitted.map(({ line, at, until, id }) => [line, at, until, id]),
       endedEntries: planned.flatMap(([id, { entry }]) => (entry === null ? [id] : [])),
     };

@@ -5,9 +5,10 @@
  *     one that may not keeps all behind it waiting, so that none overtakes it.
  * 2.  The same holds of its rate, if it has one: fewer were taken within the time before than it allows.
  */
+import type { StoredQueueLimits } from "../../contract/queue-limits.ts";
 import type { Append } from "../../ports/ledger-store.ts";
 import type { LineCount, LinePage, QueueEntry } from "../../ports/queue-index.ts";
-import type { Columns } from "./columns.ts";
+import { type Columns, parseCell } from "./columns.ts";
 
 /** One who waits. A lower rank comes first. */
 export interface Waiting {
@@ -26,9 +27,28 @@ export interface Line {
   readonly waiting: readonly Waiting[];
   /** The instants at which places were taken, newest first; epoch ms. Kept where a rate counts them. */
   readonly admitted: readonly number[];
+  /** The limits that a person has set; null if none are. */
+  readonly limits: LineLimits | null;
 }
 
-export const emptyLine: Line = Object.freeze({ taken: [], waiting: [], admitted: [] });
+/** Limits that a person has set. A concurrency, or a rate limit, of null is that of each workflow; 0 is no rate. */
+export interface LineLimits {
+  readonly concurrency: number | null;
+  readonly rate_limit: number | null;
+  readonly rate_per: number | null;
+}
+
+export const emptyLine: Line = Object.freeze({ taken: [], waiting: [], admitted: [], limits: null });
+
+type Bounds = Pick<Waiting, "concurrency" | "rate_limit" | "rate_per">;
+
+/** Returns the bounds that hold for one in a line: those that a person has set, before its own. */
+export function boundsIn({ limits }: Pick<Line, "limits">, own: Bounds): Bounds {
+  const concurrency = limits?.concurrency ?? own.concurrency;
+  if (limits === null || limits.rate_limit === null) return { ...own, concurrency };
+  if (limits.rate_limit === 0) return { concurrency, rate_limit: null, rate_per: null };
+  return { ...limits, concurrency };
+}
 
 /** The number of instants that is read of a line, which no rate exceeds. */
 export const mostAdmitted = 1000;
@@ -36,14 +56,15 @@ export const mostAdmitted = 1000;
 /** Returns those who may take a place now, in their order. */
 export function firstOf(line: Line, now: number): readonly Waiting[] {
   const { taken, waiting } = line;
-  const blocked = waiting.findIndex(
-    (one, ahead) => taken.length + ahead >= one.concurrency || rateAllowsAt(line, one, ahead) > now,
-  );
+  const blocked = waiting.findIndex((one, ahead) => {
+    const bounds = boundsIn(line, one);
+    return taken.length + ahead >= bounds.concurrency || rateAllowsAt(line, bounds, ahead) > now;
+  });
   return blocked === -1 ? waiting : waiting.slice(0, blocked);
 }
 
 /** Returns the instant from which the rate of one who waits behind so many others lets it take a place. */
-function rateAllowsAt({ admitted }: Line, { rate_limit, rate_per }: Waiting, ahead: number): number {
+function rateAllowsAt({ admitted }: Line, { rate_limit, rate_per }: Bounds, ahead: number): number {
   if (rate_limit === null || rate_per === null) return Number.NEGATIVE_INFINITY;
   if (ahead >= rate_limit) return Number.POSITIVE_INFINITY;
   const counted = admitted[rate_limit - 1 - ahead];
@@ -57,8 +78,10 @@ function rateAllowsAt({ admitted }: Line, { rate_limit, rate_per }: Waiting, ahe
 export function nextInLine(line: Line, now: number): number | null {
   const ahead = firstOf(line, now).length;
   const next = line.waiting[ahead];
-  if (next === undefined || line.taken.length + ahead >= next.concurrency) return null;
-  return Math.min(rateAllowsAt(line, next, ahead), now + (next.rate_per ?? 0));
+  if (next === undefined) return null;
+  const bounds = boundsIn(line, next);
+  if (line.taken.length + ahead >= bounds.concurrency) return null;
+  return Math.min(rateAllowsAt(line, bounds, ahead), now + (bounds.rate_per ?? 0));
 }
 
 /** Returns the earliest of some instants; null if there is none. */
@@ -68,10 +91,10 @@ export const earliestOf = (instants: readonly (number | null)[]): number | null 
 };
 
 /** Returns whether this workflow may take a place now, whether or not the line holds it already. */
-export function mayTake({ taken, waiting, admitted }: Line, one: Waiting, now: number): boolean {
-  const others = waiting.filter(({ workflow_id }) => workflow_id !== one.workflow_id);
-  const left = taken.filter((id) => id !== one.workflow_id);
-  return firstOf({ taken: left, waiting: [...others, one].sort(inOrder), admitted }, now).includes(one);
+export function mayTake(line: Line, one: Waiting, now: number): boolean {
+  const others = line.waiting.filter(({ workflow_id }) => workflow_id !== one.workflow_id);
+  const taken = line.taken.filter((id) => id !== one.workflow_id);
+  return firstOf({ ...line, taken, waiting: [...others, one].sort(inOrder) }, now).includes(one);
 }
 
 /** Returns whether a workflow may join a line: it may take a place at once, or fewer wait than may. */
@@ -124,6 +147,9 @@ export const toLineCount =
     const { line, ...counts } = columns as unknown as LineCount;
     return { line: line.slice(lineText(tenant, "").length), ...counts };
   };
+
+export const toStoredLimits = ({ record }: Columns): StoredQueueLimits =>
+  parseCell<StoredQueueLimits>(record, "limits");
 
 export const toWaiting = (columns: Columns): Waiting => columns as unknown as Waiting;
 

@@ -1,10 +1,11 @@
 /** The tool of queues: who runs and who waits. */
 import { z } from "zod";
+import { kernelCommands } from "../../../api/commands.ts";
 import { lists } from "../../../api/lists.ts";
 import { withoutUnset } from "../../../contract/json.ts";
 import { requireGranted } from "../mcp-context.ts";
 import { type McpTool, structured } from "./tool.ts";
-import { makeTool, readsOnly } from "./workflow-tools.ts";
+import { kernelTool, makeTool, readsOnly } from "./workflow-tools.ts";
 
 const listQueues = makeTool({
   operation: lists.queues,
@@ -18,4 +19,11 @@ const listQueues = makeTool({
   },
 });
 
-export const queueTools: readonly McpTool[] = [listQueues];
+const setQueueLimits = kernelTool(kernelCommands.limitQueue, {
+  title: "Set a queue's limits",
+  description:
+    "Sets how many workflows of a queue run at once, or begin within a time, in place of what its capabilities " +
+    "state; limits: null lets theirs hold again.",
+});
+
+export const queueTools: readonly McpTool[] = [listQueues, setQueueLimits];
