@@ -12,9 +12,8 @@ import { digest } from "../contract/digest.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { draft } from "../contract/event.ts";
-import { readerOf } from "../contract/form.ts";
 import { instantText } from "../contract/instant.ts";
-import type { Json, JsonObject } from "../contract/json.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { t4 } from "../contract/messages/t4.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import {
@@ -31,6 +30,7 @@ import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { OverdueWait, StoredEvent, StoredWait } from "../ports/wait-store.ts";
 import type { FoundEvent } from "../tiers/t4-execution/decide/run/intention.ts";
 import type { EventSearch } from "../tiers/t4-execution/perform/services.ts";
+import { judgeOf } from "./read-form.ts";
 import { type StartParts, startWork } from "./start-by-event.ts";
 
 export interface EventParts {
@@ -76,16 +76,6 @@ async function findNamed(
 
 const takenOf = ({ event_id, payload, broadcast }: StoredEvent) =>
   broadcast ? ({ event_id, payload, broadcast } as const) : { event_id, payload };
-
-/** Returns the function that says why a payload does not have a form; null if it has it. */
-function judgeOf(form: JsonObject | null): (payload: Json) => string | null {
-  if (form === null) return () => null;
-  const read = readerOf(form);
-  return (payload) => {
-    const reading = read(payload);
-    return reading.ok ? null : reading.problem;
-  };
-}
 
 /**
  * Receives an event, hands it to the steps that wait for it, and begins the work that the kernel's options state.

@@ -4,8 +4,8 @@
  *
  * 1.  `workflow:cancel:own`, `workflow:pause:own` and `workflow:retry:own` reach the workflows that the principal has
  *     requested, under any of their names.
- * 2.  A role that is restricted to operators, effects or capabilities commands no workflow that uses others, unless its
- *     requester may not use them either.
+ * 2.  A role that is restricted to operators, effects or capabilities commands no workflow that uses others, itself or
+ *     by its children at any level, unless its requester may not use them either.
  */
 import type { Same } from "../../machines/quorum.ts";
 import {
@@ -48,23 +48,33 @@ export async function requireReach(
   const isOwn = reachOf(auth.scopes, scope) === "own";
   if (!isOwn && !isHeldToNames(auth)) return;
   const record = await reading.readWorkflowState(workflowId, caller);
-  const { requesters, intent } = record;
+  const { requesters } = record;
   if (isOwn && !requesters.some((one) => same(one, caller.principal)))
     forbid(`role ${auth.role} has ${scope}:own, and somebody else asked for ${workflowId}`, { scope: `${scope}:own` });
-  for (const [kind, name] of [["capability", intent.type] as const, ...usesOf(record, registry)])
-    if (mayUse(record.auth, kind, name) && !mayUse(auth, kind, name))
-      forbid(`role ${auth.role} may not use ${kind} ${name}`, { [kind]: name, role: auth.role });
+  if (!isHeldToNames(auth)) return;
+  for await (const one of withChildren(reading, record))
+    for (const [kind, name] of usesOf(one, registry))
+      if (mayUse(record.auth, kind, name) && !mayUse(auth, kind, name))
+        forbid(`role ${auth.role} may not use ${kind} ${name}`, { [kind]: name, role: auth.role });
+}
+
+/** Reads a workflow and its children at every level, one after another. */
+async function* withChildren(reading: LedgerReading, record: WorkflowRecord): AsyncIterable<WorkflowRecord> {
+  yield record;
+  for (const { child } of record.steps.values())
+    if (child !== null) yield* withChildren(reading, await reading.readWorkflowState(child.workflow_id));
 }
 
 /**
- * Returns the operators that the work may call, with their effects: those of its package, or of its plan if the package
- * is not registered here.
+ * Returns what the work uses: its capability, and the operators that it may call with their effects. These are those of
+ * its package, or of its plan if the package is not registered here.
  */
 function usesOf(record: WorkflowRecord, registry: Registry): readonly (readonly [NamedKind, string])[] {
-  return operatorsOf(record, registry).flatMap((name) => [
+  const operators = operatorsOf(record, registry).flatMap((name) => [
     ["operator", name] as const,
     ["effect", registry.findOperator(name)?.metadata.effect ?? "none"] as const,
   ]);
+  return [["capability", record.intent.type], ...operators];
 }
 
 function operatorsOf({ intent, plan }: WorkflowRecord, registry: Registry): readonly string[] {

@@ -9,7 +9,6 @@ import type { TokenOwner, WaitTokens } from "../adapters/wait-tokens.ts";
 import { commandScopes } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { readerOf } from "../contract/form.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import { KernelErrorException } from "../contract/kernel-error.ts";
 import { t4 } from "../contract/messages/t4.ts";
@@ -20,6 +19,7 @@ import { askTier } from "../engine/actors/ask-tier.ts";
 import type { Runtime } from "../engine/actors/runtime.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
+import { judgeOf } from "./read-form.ts";
 
 export interface WaitAnswerParts {
   readonly gateway: Gateway;
@@ -84,11 +84,11 @@ async function findStep(reading: LedgerReading, { workflow_id, step_id }: TokenO
 }
 
 function requireForm({ step }: StepRecord, payload: Json): void {
-  const form = step.params["schema"] as JsonObject | undefined;
-  const reading = form === undefined ? null : readerOf(form)(payload);
-  if (reading === null || reading.ok) return;
-  const message = `the payload does not have the form that the wait asks: ${reading.problem}`;
-  raise(kernelError("T4_EVENT_INVALID", message, answerRef, { detail: { problem: reading.problem } }));
+  const form = (step.params["schema"] as JsonObject | undefined) ?? null;
+  const problem = judgeOf(form)(payload);
+  if (problem === null) return;
+  const message = `the payload does not have the form that the wait asks: ${problem}`;
+  raise(kernelError("T4_EVENT_INVALID", message, answerRef, { detail: { problem } }));
 }
 
 const raiseUnknown = (): never =>

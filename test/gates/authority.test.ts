@@ -1,6 +1,7 @@
 /** Who may say what: scopes that hold a role to operators, effects, capabilities and its own work, at every command. */
 import { describe, expect, it } from "vitest";
-import { digest, type GateSpec } from "../../src/index.ts";
+import { z } from "zod";
+import { defineCapability, digest, type GateSpec } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { ann, type Person, person } from "./people.ts";
 import { counted, gateOf, intent, held as promised, refusalOf, step, story } from "./story.ts";
@@ -116,6 +117,33 @@ describe("[ATH-04] a role that is held to other operators, effects or capabiliti
     await refuses((principal) => t.kernel.cancel(id, { tenant_id, principal }));
     expect((await t.kernel.workflow(id)).state).toBe("waiting_for_user");
     expect((await t.kernel.cancel(id, { tenant_id, principal: fitting })).status).toBe("cancelled");
+  });
+
+  it("may command no workflow whose child uses them, in no way", async () => {
+    const { make, capability } = erp("succeeds");
+    const parent = defineCapability({
+      intentType: "Erp.Order",
+      version: "1.0",
+      input: z.looseObject({}),
+      operators: [],
+      plan: ({ run }) => ({
+        reasoning: "one child",
+        steps: [run({ step_id: "child", name: "Child", capability, input: {} })],
+      }),
+    });
+    await using t = await createTestKernel({ capabilities: [parent, capability], roles });
+    const id = await t.submit("Erp.Order");
+    await t.clock.settle();
+    const { cancel, pause, resume, fork, retry } = t.kernel;
+    for (const command of [cancel, pause, resume] as const)
+      await refuses((principal) => command(id, { tenant_id, principal }));
+    await refuses((principal) => fork(id, { tenant_id, principal, at: "child" }));
+    await refuses((principal) => retry(id, { tenant_id, principal, mode: "migrate" }));
+    expect(await t.kernel.workflow(id)).toMatchObject({ state: "waiting", paused: null });
+    expect((await cancel(id, { tenant_id, principal: testCaller.principal })).status).toBe("cancelling");
+    expect((await t.rest(id)).state).toBe("cancelled");
+    await refuses((principal) => t.kernel.rollback(id, { tenant_id, principal }));
+    expect(make.calls).toEqual([]);
   });
 
   it("may not submit such work, or has it refused where it would be called", async () => {

@@ -340,3 +340,24 @@ it("an explanation says what a step waits for, and which event ended its wait", 
   expect(told).toContain("waits for the event contract.signed of c-1 until");
   expect(told).toContain("the event e-1 arrived, and it went on");
 });
+
+describe("a form that a planner wrote", () => {
+  it("is stopped where it takes too long to judge, and the event is refused as not judged", async () => {
+    const slow = { type: "object", properties: { by: { type: "string", pattern: "^(a+)+$" } } };
+    const step = {
+      step_id: "sign",
+      name: "Signed",
+      kind: "wait",
+      params: { event: "contract.signed", key: "c-1", schema: slow },
+    };
+    const wrote = deal(() => ({ reasoning: "as data", steps: [step as never] }));
+    await using t = await createTestKernel({ capabilities: [wrote] });
+    const id = await begin(t);
+    const by = `${"a".repeat(60)}!`;
+    await expect(t.kernel.emit({ ...signed, event_id: "e-1", payload: { by } })).rejects.toMatchObject({
+      error: { code: "T4_EVENT_INVALID", detail: { problem: expect.stringContaining("within 250 ms") } },
+    });
+    await t.kernel.emit({ ...signed, event_id: "e-2", payload: { by: "aaa" } });
+    expect((await t.rest(id)).state).toBe("completed");
+  });
+});

@@ -140,14 +140,16 @@ describe("explain", () => {
 
   it("a retried step lists its attempts, and the budget says what was spent before and expected", async () => {
     let calls = 0;
-    const first = counted("Note.First", { estimatedCost: 3 });
+    const first = counted("Note.First", { estimatedCost: 0.1 });
+    const second = counted("Note.Second", { estimatedCost: 0.2 });
     const flaky = counted("Note.Flaky", { estimatedCost: 2, retry: "STANDARD" }, () => {
       calls += 1;
       if (calls === 1) throw operatorError({ code: "BUSY", message: "not now", category: "transient" });
       return { ok: true };
     });
-    const steps = [step("s1", first), step("s2", flaky, { depends_on: ["s1"] })];
-    await using t = await createTestKernel({ capabilities: [story([first, flaky], steps)] });
+    const before = [step("s0", first), step("s1", second, { depends_on: ["s0"] })];
+    const steps = [...before, step("s2", flaky, { depends_on: ["s1"] })];
+    await using t = await createTestKernel({ capabilities: [story([first, second, flaky], steps)] });
     const { workflow_id: id } = await t.run(intent);
     const link = of(await chainOf(t, id), "s2");
     expect(link.attempts.map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
@@ -155,7 +157,7 @@ describe("explain", () => {
       [2, "succeeded"],
     ]);
     expect(link.attempts[0]?.error_code).toMatch(/^T4_/);
-    expect(link.budget).toEqual({ spent_before: 3, estimated_cost: 2, reserved: null, settled: null });
+    expect(link.budget).toEqual({ spent_before: 0.3, estimated_cost: 2, reserved: null, settled: null });
   });
 
   it("a plan that is refused is told without a step", async () => {

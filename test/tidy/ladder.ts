@@ -167,7 +167,8 @@ export const ladder: readonly Floor[] = [
   // What stores with tables decide alike: pure, and without a driver.
   { room: "ledger/tables", may: ["ports", "contract"], packages: [], builtins: [] },
   { room: "adapters", may: ["define", ...ground], packages: "declared", builtins: "any" },
-  { room: "define", may: ["contract"], packages: ["zod"], builtins: [] },
+  // Foreign patterns are stopped by the engine's own limit.
+  { room: "define", may: ["contract"], packages: ["zod"], builtins: ["node:vm"] },
   // Old spellings are read through schemas before they become Signals, hence zod.
   // YAML is read for HTTP and the command line alike, and loaded when there is some.
   { room: "protocol", may: ["contract"], packages: ["zod", "yaml", "croner"], builtins: [] },

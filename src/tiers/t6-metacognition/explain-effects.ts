@@ -8,6 +8,7 @@ import type { KernelError } from "../../contract/error.ts";
 import type { EventPayloads, GateDecided, LedgerEvent } from "../../contract/event.ts";
 import type { ApprovalCause, AttemptCause, CausalChain, ChargeCause, RuleCause } from "../../contract/explanation.ts";
 import { type Gate, gateIdOf } from "../../contract/gate.ts";
+import { addMoney } from "../../contract/money.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 
 type Link = { -readonly [K in keyof CausalChain]: CausalChain[K] };
@@ -54,7 +55,7 @@ const readers: EventReaders<void, [seen: Seen]> = {
   },
   PLAN_CREATED({ plan, cause, planner_cost }, { event_id }, seen) {
     seen.plan = { event_id, plan_id: plan.plan_id, cause, reasoning: plan.reasoning };
-    seen.spent += planner_cost;
+    seen.spent = addMoney(seen.spent, planner_cost);
     for (const step of plan.steps) seen.estimates.set(step.step_id, step.estimated_cost);
   },
   PLAN_REJECTED: ({ error }, event, seen) => refuse(event, seen, error),
@@ -82,7 +83,7 @@ const readers: EventReaders<void, [seen: Seen]> = {
   OUTCOME_DRAFTED: addOutcome,
   OUTCOME_FINALIZED: addOutcome,
   STEP_SUCCEEDED({ cost }, _event, seen) {
-    seen.spent += cost;
+    seen.spent = addMoney(seen.spent, cost);
   },
   STEP_FAILED({ error, blocked }, event, seen) {
     const called = seen.links.some((link) => link.step_id === event.step_id && link.effect !== null);

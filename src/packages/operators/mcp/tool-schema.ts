@@ -7,13 +7,13 @@
 // `enum` and references can cost more than any size limit bounds. A value whose judgement was stopped is refused.
 // 3. Each schema has a validator of its own, so that an `$id` never meets the schema of another tool.
 
-import { createContext, Script } from "node:vm";
 import { addFormats } from "@modelcontextprotocol/client/validators/ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { Ajv, type Options } from "ajv/dist/ajv.js";
 import { z } from "zod";
 import { isPlainObject } from "../../../contract/json.ts";
+import { runWithin, stopped } from "../../../define/run-within.ts";
 import type { McpClientLimits } from "./mcp-limits.ts";
 
 export interface SchemaReader {
@@ -43,44 +43,6 @@ export function createSchemaReader({ schemaTimeoutMs }: Pick<McpClientLimits, "s
 }
 
 const describeLimit = (ms: number): string => `limits.schemaTimeoutMs = ${ms}`;
-
-const stopped = Symbol("stopped");
-const nothing = (): void => undefined;
-const sandbox: { work: () => unknown } = createContext({ work: nothing }) as never;
-const runWork = new Script("work()");
-
-/**
- * Returns what `work` returns, or `stopped` once it has used the thread for about the given time, regular expressions
- * included. The engine limits the elapsed time, of which a busy machine gives the thread only a part: work that was
- * stopped although it had little of the processor is run again with a longer limit.
- */
-function runWithin<T>(ms: number, work: () => T): T | typeof stopped {
-  for (let timeout = ms; ; timeout *= 2) {
-    const before = usedMs();
-    const answer = runOnce(timeout, work);
-    if (answer !== stopped || usedMs() - before >= ms / 2 || timeout >= ms * maxSlowdown) return answer;
-  }
-}
-
-/** The factor by which work may exceed its limit on a machine that gives it little of the processor. */
-const maxSlowdown = 32;
-
-const usedMs = (): number => {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
-};
-
-function runOnce<T>(timeout: number, work: () => T): T | typeof stopped {
-  sandbox.work = work;
-  try {
-    return runWork.runInContext(sandbox as never, { timeout }) as T;
-  } catch (thrown) {
-    if ((thrown as { readonly code?: unknown } | null)?.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return stopped;
-    throw thrown;
-  } finally {
-    sandbox.work = nothing;
-  }
-}
 
 /** Keywords of OpenAPI that generators of schemas emit; they describe a value to people and restrict nothing. */
 const annotations = ["discriminator", "example", "externalDocs", "xml"];
