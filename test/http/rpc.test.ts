@@ -155,7 +155,7 @@ describe("/rpc", () => {
     const byName = new Map(
       edge.app.routes.flatMap(({ path, needs }) => {
         const [, name = ones.find(([end]) => path.endsWith(end))?.[1] ?? null] =
-          /^\/v1\/kernel\/(?:workflows\/:id\/)?((?:schedules\/)?\w+)$/.exec(path) ?? [];
+          /^\/v1\/kernel\/(?:workflows\/:id\/)?((?:schedules\/)?[\w-]+)$/.exec(path) ?? [];
         // A job is a submit whose answer waits; a method's does not, and neither streams nor is long.
         return name === null ||
           ["capabilities", "machines", "jobs", "evidence", "replay", "whatif", "doctor"].includes(name)
@@ -178,6 +178,8 @@ describe("/rpc", () => {
         "kernel/submit": hint,
         "kernel/emit": { name: "order.paid", key: "o-1" },
         "kernel/fork": { workflow_id, at: "none" },
+        "kernel/message": { workflow_id, text: "hello" },
+        "kernel/token-url": { workflow_id, step_id: "none" },
         "kernel/gates": {},
         "kernel/workflows": {},
         "kernel/gate": { workflow_id, gate_id, decision: "reject" },
