@@ -129,7 +129,7 @@ describe("a gate", () => {
     expect(await elsewhere.page.getByRole("checkbox", { name: /^Select/ }).count()).toBe(0);
   });
 
-  it("that was decided between the page and the button says so, and by whom", async () => {
+  it("that was decided between the page and the button says so, and what kind of principal did it", async () => {
     await using site = await openSite({ kernel: { capabilities: [publishing().capability] } });
     const id = await begin(site);
     await using visitor = await site.enter(ann);
@@ -140,9 +140,17 @@ describe("a gate", () => {
     await page.goto(site.url + hashOf(id, "/g/gate-publish"));
     await page.getByRole("button", { name: "Approve", exact: true }).waitFor();
     const { payload_digest } = await site.kernel.gate(id, "gate-publish");
-    await site.kernel.decideGate(id, { ...bo, decision: "reject", payload: { payload_digest, comment: "no" } });
+    const robot = { ...bo, principal: { ...bo.principal, type: "service" as const, id: "robot" } };
+    await site.kernel.decideGate(id, { ...robot, decision: "reject", payload: { payload_digest, comment: "no" } });
     await page.getByRole("button", { name: "Approve", exact: true }).press("Enter");
-    await page.getByText("Decided elsewhere: rejected by user bo").waitFor();
+    await page.getByText("Decided elsewhere: rejected by service robot").waitFor();
+    await page.goto(site.url + hashOf(id, "/why"));
+    await page.reload();
+    await page.getByText(/^Audit: how/).click();
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: /^rejected.*: service robot/ })
+      .waitFor();
     expect((await site.kernel.settled(id)).state).toBe("cancelled");
   });
 });

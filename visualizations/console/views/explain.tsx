@@ -200,13 +200,20 @@ const outcomes: Readonly<Record<AuditEntry["outcome"]["type"], string>> = {
   HumanRejected: "rejected by a person",
 };
 
+/** Says how a decision came out; services and agents decide as well as rules. */
+function tellOutcome({ outcome: { type }, decided_by }: Pick<AuditEntry, "outcome" | "decided_by">): string {
+  if (decided_by !== undefined && type === "AutoApproved") return "approved";
+  if (decided_by !== undefined && type === "Blocked") return "rejected";
+  return outcomes[type];
+}
+
 const Audit = ({ entries }: { readonly entries: readonly AuditEntry[] }) => (
   <details class="card more">
     <summary>Audit: how {count(entries.length, "decision")} came out</summary>
     <ol class="plain">
       {entries.map(({ interaction_id, outcome, policies, decided_by, decided_by_type = "", stage, moment }) => (
         <li key={`${interaction_id}${outcome.type}`}>
-          {outcomes[outcome.type]}
+          {tellOutcome({ outcome, decided_by })}
           {stage !== undefined && `, at stage ${stage}`}
           {moment !== undefined && `, ${nameMoment(moment)}`}
           {decided_by !== undefined && `: ${decided_by_type} ${decided_by}`}
