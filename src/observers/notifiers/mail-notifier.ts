@@ -9,8 +9,7 @@
 import { z } from "zod";
 import { sha256 } from "../../contract/digest.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import type { GateNotice } from "../../contract/gate-notice.ts";
-import { type WaitNotice, waitNoticesId } from "../../contract/gate-notice.ts";
+import { type GateNotice, type WaitNotice, waitNoticesId } from "../../contract/gate-notice.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -70,7 +69,7 @@ const mailRef = moduleRef(6, "notifiers", "mailNotifier");
 export function mailNotifier(given: MailOptions): Notifier {
   const options = readStrictly(Options, given, { what: "mailNotifier", source: mailRef });
   const { name, kinds } = options;
-  const send = async (to: readonly string[], letter: Letter): Promise<NoticeTaken | undefined> => {
+  const send = async (to: readonly string[], letter: () => Letter): Promise<NoticeTaken | undefined> => {
     const wrong = to.filter((address) => !MailAddress.safeParse(address).success);
     const right = to.filter((address) => !wrong.includes(address));
     if (right.length === 0) refuseAddresses(wrong);
@@ -80,8 +79,8 @@ export function mailNotifier(given: MailOptions): Notifier {
   return {
     name,
     ...(kinds !== undefined && { kinds }),
-    deliver: async (notice) => send(await findRecipients(notice, options), compose(notice, options)),
-    remind: async (notice) => send(findReminded(notice, options), composeReminder(notice, options)),
+    deliver: async (notice) => send(await findRecipients(notice, options), () => compose(notice, options)),
+    remind: async (notice) => send(findReminded(notice, options), () => composeReminder(notice, options)),
   };
 }
 
@@ -89,7 +88,7 @@ const refuseAddresses = (wrong: readonly string[]): never =>
   raise(kernelError("T6_NOTICE_NOBODY", `these are no mail addresses: ${wrong.join(", ")}`, mailRef));
 
 /** Returns the recipients that the server refused; throws if it refused all. */
-async function sendMail(options: Read, letter: Letter, to: readonly string[]): Promise<readonly string[]> {
+async function sendMail(options: Read, letter: () => Letter, to: readonly string[]): Promise<readonly string[]> {
   // The mailer is loaded late, so that it is needed only for sending.
   const mailer = { user: "mailNotifier", packages: ["nodemailer@10"] };
   const { createTransport } = await loadPeers(mailer, () => import("nodemailer"));
@@ -98,7 +97,7 @@ async function sendMail(options: Read, letter: Letter, to: readonly string[]): P
   const guards = { disableFileAccess: true, disableUrlAccess: true };
   const transport = createTransport({ ...smtp, ...timeouts, ...guards } as Parameters<typeof createTransport>[0]);
   try {
-    const { rejected } = await transport.sendMail({ from, to: [...to], ...letter });
+    const { rejected } = await transport.sendMail({ from, to: [...to], ...letter() });
     return (rejected as readonly (string | { readonly address: string })[]).map((one) =>
       typeof one === "string" ? one : one.address,
     );
