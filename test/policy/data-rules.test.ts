@@ -157,6 +157,17 @@ describe("what a rule does", () => {
     expect(given.order.secret).toBe("x");
   });
 
+  it("[PLC-06] TRANSFORM changes one item of a list by its index, and no other", () => {
+    const transform = { set: { "lines.1.paid": true }, remove: ["lines.0.secret", "tags.2"] };
+    const set = oneRule({ decision: "TRANSFORM", transform });
+    const lines = [{ secret: 1 }, { secret: 2 }, { secret: 3 }];
+    expect(askSet(set, payload({ lines, tags: ["a", "b", "c"] })).transform).toEqual({
+      lines: [{}, { secret: 2, paid: true }, { secret: 3 }],
+      tags: ["a", "b"],
+    });
+    expect(askSet(set, payload({ lines: lines.slice(1, 2) })).decision).toBe("DENY");
+  });
+
   it("[PLC-06] a field that has no place in the payload denies: nothing is set elsewhere", () => {
     const set = oneRule({ decision: "TRANSFORM", transform: { set: { "order.limit": 5 } } });
     expect(askSet(set, payload({}))).toMatchObject({ decision: "DENY", transform: null });
