@@ -35,7 +35,8 @@ export const ParentLink = RunningStep.extend({
 export type ParentLink = z.infer<typeof ParentLink>;
 
 /** Returns whether a workflow is a child for which its parent waits. */
-export const isAwaited = (parent: ParentLink | null): boolean => parent !== null && parent.detached !== true;
+export const isAwaited = (parent: ParentLink | null): parent is ParentLink =>
+  parent !== null && parent.detached !== true;
 
 /** Returns the steps that lead to a workflow, the root's first; none if it is a root itself. */
 export const pathTo = (parent: ParentLink | null): readonly RunningStep[] =>

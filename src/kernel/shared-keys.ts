@@ -12,6 +12,7 @@
  *     except to workflows that were begun or restarted in knowledge of it.
  */
 import { claimedKey, undoKey } from "../contract/action.ts";
+import { isAwaited } from "../contract/child.ts";
 import { isSpent } from "../contract/spent-call.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
@@ -36,7 +37,7 @@ export async function findSharedKey({ store, reading }: Sources, question: Quest
       return made === null ? { claim } : unlessUndone(store, question, made);
     }
     if (holder.workflow_id === workflow_id) continue;
-    const made = callIn(await reading.readWorkflowState(holder.workflow_id), question);
+    const made = await callIn(reading, await reading.readWorkflowState(holder.workflow_id), question);
     if (made !== null) return unlessUndone(store, question, made);
   }
 }
@@ -51,21 +52,31 @@ async function unlessUndone(store: LedgerStore, { tenant_id, key }: Question, ma
 async function madeBefore(reading: LedgerReading, question: Question): Promise<SharedKey | null> {
   for (let id = question.regenerated_from; id !== null; ) {
     const record = await reading.readWorkflowState(id);
-    const made = callIn(record, question);
+    const made = await callIn(reading, record, question);
     if (made !== null) return made;
     id = record.regenerated_from;
   }
   return null;
 }
 
+/** Returns whether a workflow has left its work: it has failed or was cancelled, or the one that waits for it has. */
+async function hasLeft(reading: LedgerReading, { state, parent }: WorkflowRecord): Promise<boolean> {
+  if (state === "cancelled" || state === "failed") return true;
+  return isAwaited(parent) && hasLeft(reading, await reading.readWorkflowState(parent.workflow_id));
+}
+
 /** Returns the call of a key that a workflow has made, or may have made; null if another may be made. */
-function callIn(record: WorkflowRecord, { key, knows }: Question): SharedKey | null {
+async function callIn(
+  reading: LedgerReading,
+  record: WorkflowRecord,
+  { key, knows }: Question,
+): Promise<SharedKey | null> {
   const { workflow_id, actions, keys } = record;
   const entry = actions.get(keys.get(key) ?? "");
   if (entry === undefined || entry.seen === "unseen") return null;
   const { action_id, payload_hash, result_payload: result, error } = entry.record;
   const succeeded = entry.seen === "succeeded";
-  const left = record.state === "cancelled" || record.state === "failed" ? { left: true as const } : {};
+  const left = (await hasLeft(reading, record)) ? { left: true as const } : {};
   const made = { claim: null, workflow_id, action_id, payload_hash, result, succeeded, failure: null, ...left };
   if (!entry.seen.startsWith("failed")) return isTakenBack(record, action_id) ? { ...made, undone: true } : made;
   return isSpent(error) && !knows(action_id) ? { ...made, failure: error } : null;

@@ -1,5 +1,7 @@
 /** Work that is done again under its keys: what a child has done is not done again by another child in its place. */
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineCapability, defineOperator } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { broken, calls, childOf, fresh, order, pay, replaysAlike, shop } from "./shop-children.ts";
 
@@ -104,6 +106,56 @@ describe("a child in the place of another", () => {
     await t.rest(id);
     expect(calls.filter((step) => step.startsWith("reserve") || step.startsWith("book"))).toHaveLength(2);
     await replaysAlike(t, id);
+  });
+
+  it("takes over what the other has left, and undoes it when its own parent fails", async () => {
+    const log: string[] = [];
+    const add = defineOperator({
+      name: "Books.Add",
+      effect: "final_write",
+      input: z.looseObject({}),
+      run: () => void log.push("add"),
+    });
+    const remove = defineOperator({
+      name: "Books.Remove",
+      effect: "write_draft",
+      idempotent: true,
+      input: z.looseObject({}),
+      run: () => void log.push("remove"),
+    });
+    const added = defineCapability({
+      intentType: "Books.Entry",
+      version: "1.0",
+      input: z.looseObject({}),
+      operators: [add, remove],
+      plan: ({ step }) => ({
+        reasoning: "one entry",
+        steps: [
+          step({
+            step_id: "add",
+            name: "Add",
+            operator: "Books.Add",
+            params: {},
+            undo: { operator: "Books.Remove", params: () => ({}) },
+          }),
+        ],
+      }),
+    });
+    const whole = shop(({ step, run }) => {
+      const paid = run({ step_id: "pay", name: "Pay", capability: added, input: {} });
+      const gate = { reason: "last look" };
+      const last = { name: "Ship", operator: "Shop.Take", params: {}, depends_on: [paid], gate } as const;
+      return { reasoning: "whole", steps: [paid, step({ step_id: "ship", ...last })] };
+    });
+    await using t = await createTestKernel({ capabilities: [whole, added], defaultPolicies: false });
+    const id = await t.submit("Shop.Order");
+    await t.clock.settle();
+    const again = await t.kernel.retry(id, { ...testCaller, mode: "migrate" });
+    await t.clock.settle();
+    expect(log).toEqual(["add"]);
+    await t.kernel.cancel(again.workflow_id, { ...testCaller, undo: true });
+    expect(await t.rest(again.workflow_id)).toMatchObject({ state: "cancelled", compensated: "all" });
+    expect(log).toEqual(["add", "remove"]);
   });
 
   it("does all of it anew when a person asks for it anew", async () => {
