@@ -17,7 +17,7 @@ import { letAllGoOn } from "./story-orders.ts";
 const others = [11, 12, 13, 21, 22].map((id) => ({ type: "user", id, role: id < 20 ? "admin" : "user" }) as const);
 const deciders = [...people, ...others];
 const rounds = 600;
-const timersOfRound = 400;
+const timersOfRound = 4_000;
 
 /** Gives the process that is left. */
 export async function heal(stage: Stage): Promise<SimulatedProcess | null> {
