@@ -2,6 +2,7 @@
 import { CompactSign, exportJWK, generateKeyPair, UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import {
+  definePolicy,
   type Gate,
   type GateSpec,
   type LedgerEvent,
@@ -155,6 +156,32 @@ describe("a forged, transplanted or replayed signature", () => {
     expect(await refused(t, id, approve(t, id, ann, { signature: await forge(fixture) }))).toBe("T5_SIGNATURE_INVALID");
     expect((await fixture.gate()).votes).toEqual([]);
   });
+
+  it.each([true, false])(
+    "given twice at once cannot vote again once it was taken back (asked for: %j)",
+    async (signed) => {
+      const waits: (() => void)[] = [];
+      const slow = definePolicy({
+        name: "slow",
+        stages: ["gate"],
+        evaluate: () => new Promise((resolve) => waits.push(() => resolve({ decision: "ALLOW", reason: "" }))),
+      });
+      const { capability } = gated({ signed, quorum: { approvals: 2 } });
+      await using t = await createTestKernel({ capabilities: [capability], approverKeys, policies: [slow] });
+      const id = await waiting(t);
+      const signature = await sign(await gateOf(t, id, "gate-s1"), ann);
+      const [first, second] = [approve(t, id, ann, { signature }), approve(t, id, ann, { signature })];
+      const refusal = refusalOf(second);
+      await t.clock.settle();
+      waits[0]?.();
+      await first;
+      await withdraw(t, id, ann);
+      waits[1]?.();
+      expect((await refusal).code).toBe("T5_GATE_CONFLICT");
+      expect((await gateOf(t, id, "gate-s1")).votes).toEqual([]);
+      expect((await t.kernel.replay(id)).difference).toBe(null);
+    },
+  );
 
   it("cannot vote again what was taken back; a newly made one can", async () => {
     await using fixture = await open();

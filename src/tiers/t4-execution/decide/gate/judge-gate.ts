@@ -7,7 +7,14 @@
  * 4.  name-gate.ts finds the gate of a decision; keep-decision.ts keeps one that comes before its gate opens.
  */
 
-import { agreesWithVotes, isSeatTaken, requestersOf, standingVote, tallyOf } from "../../../../../machines/quorum.ts";
+import {
+  agreesWithVotes,
+  isSeatTaken,
+  isSpent,
+  requestersOf,
+  standingVote,
+  tallyOf,
+} from "../../../../../machines/quorum.ts";
 import { saysSame } from "../../../../contract/approval-claims.ts";
 import { hasSameBasis } from "../../../../contract/basis.ts";
 import { digest } from "../../../../contract/digest.ts";
@@ -273,9 +280,20 @@ function apply(
   const { seat, signature } = judged;
   const command = commandOf(gate, request);
   const { idempotency_key } = request;
+  if (request.payload.signature !== undefined) requireUnused(gate, judged);
   castVote(run, gate, { ...command, seat, signature, comment, edited: edit !== undefined, idempotency_key });
   if (gate.kind !== "in_doubt") endIfRejected(run, gate);
   else if (!seat.advisory) settleDoubt(run, gate, command);
+}
+
+/**
+ * Requires that the signature was not used since it was judged, by the same request sent twice. A row has no signature
+ * that none of its votes holds: a replay meets none here, and comes to the same refusal.
+ * @throws KernelErrorException T5_GATE_CONFLICT.
+ */
+function requireUnused(gate: Gate, { seat, signature }: JudgedDecision): void {
+  if (!seat.advisory && (signature === null || isSpent(gate, signature.jws)))
+    refuseAt(gate.gate_id, `this signature was used at ${gate.gate_id} meanwhile; sign anew`);
 }
 
 /** Returns the members of a decision that change its effect. */
