@@ -12,6 +12,7 @@ import {
   verifySignatures,
 } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
+import { letRun } from "../../src/testing/let-run.ts";
 import { ann, approve, bob, gated, type Person, person, reject, waiting, withdraw } from "./people.ts";
 import { counted, eventsOf, gateOf, held, intent, payloads, publishing, refusalOf, step, story } from "./story.ts";
 
@@ -172,7 +173,7 @@ describe("a forged, transplanted or replayed signature", () => {
       const signature = await sign(await gateOf(t, id, "gate-s1"), ann);
       const [first, second] = [approve(t, id, ann, { signature }), approve(t, id, ann, { signature })];
       const refusal = refusalOf(second);
-      await t.clock.settle();
+      while (waits.length < 2) await letRun();
       waits[0]?.();
       await first;
       await withdraw(t, id, ann);
