@@ -120,9 +120,13 @@ describe("completion", () => {
       host,
       `import { readdirSync, writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(`${host}.ran`)}, "");`,
     );
-    for (const named of ["--host", "--capabilities", "--policies"])
-      expect(await runHere("complete-ids", "--", "show", named, host)).toEqual({ code: 0, out: "", err: "" });
     const none = join(folder.path, "none.db");
+    for (const named of ["--host", "--capabilities", "--policies"])
+      expect(await runHere("complete-ids", "--", "show", named, host, "--db", none)).toEqual({
+        code: 0,
+        out: "",
+        err: "",
+      });
     for (const words of [
       [],
       ["no-such-command"],
