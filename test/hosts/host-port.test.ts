@@ -3,7 +3,9 @@
  * it.
  */
 import { describe, expect, it } from "vitest";
+import { EmbeddedHost } from "../../src/hosts/embedded/embedded-host.ts";
 import type { Host, HostWork, Rested } from "../../src/index.ts";
+import { letRun } from "../../src/testing/let-run.ts";
 import { createWorld, job, ledgerPaths, openProcess, step, work } from "../recovery/shared-file.ts";
 
 const freshPath = ledgerPaths();
@@ -198,5 +200,31 @@ describe("a host that fails", () => {
     await t.clock.advance(5_000);
     await expect(stopped).resolves.toBeUndefined();
     expect(t.kernel.vitals().timers).toBe(0);
+  });
+});
+
+describe("the host of this process", () => {
+  it("looks at the queues once more for whoever asks while it reads when their rates let the next begin", async () => {
+    const reads: (() => void)[] = [];
+    const looks: string[] = [];
+    const work = {
+      takeUp: async (kind: string) => {
+        looks.push(kind);
+        return [];
+      },
+      store: { nextAdmission: () => new Promise((resolve) => reads.push(() => resolve(null))) },
+      clock: { now: () => 0 },
+      alarm: () => undefined,
+    };
+    const host = new EmbeddedHost(work as unknown as HostWork);
+    const freed = () =>
+      host.rested({ workflow_id: "wf", due_at: null, lost: false, queued: true } as unknown as Rested);
+    freed();
+    while (reads.length < 1) await letRun();
+    freed();
+    reads[0]?.();
+    while (reads.length < 2) await letRun();
+    reads[1]?.();
+    expect(looks).toEqual(["queued", "queued"]);
   });
 });

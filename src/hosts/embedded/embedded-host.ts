@@ -60,8 +60,8 @@ export class EmbeddedHost implements Host {
       for (let seen = 0; seen < this.#looks; ) {
         seen = this.#looks;
         await this.#takeUp("queued");
+        this.#armQueues(await this.#work.store.nextAdmission(this.#work.clock.now()));
       }
-      this.#armQueues(await this.#work.store.nextAdmission(this.#work.clock.now()));
     } finally {
       this.#looks = 0;
     }
