@@ -38,6 +38,8 @@ interface PlannedLimits {
 export class PlannedQueues {
   readonly #entries = new Map<string, Planned>();
   readonly #limits = new Map<string, PlannedLimits>();
+  /** The limits of lines before the batch, as far as they were read. */
+  readonly #limitsBefore = new Map<string, LineLimits | null>();
   /** The places that the batch has taken in lines with a rate. */
   readonly #admitted: { readonly line: string; readonly at: number; readonly until: number; readonly id: string }[] =
     [];
@@ -51,7 +53,9 @@ export class PlannedQueues {
     const entry = append.indexes?.queue ?? null;
     if (entry === null || !isJudged(append)) return null;
     const name = lineText(tenant, entry.line);
-    const line = this.#after(name, lineOf(name, readFor(entry) + this.#entries.size));
+    const before = lineOf(name, readFor(entry) + this.#entries.size);
+    this.#limitsBefore.set(name, before.limits);
+    const line = this.#after(name, before);
     const own = waitingOf(append.row.stream, entry);
     const { now } = append;
     const isLet = entry.begins === true ? mayTake(line, own, now) : mayJoin(line, own, entry.maxWaiting ?? 0, now);
@@ -80,7 +84,7 @@ export class PlannedQueues {
     };
   }
 
-  /** Takes an entry that was not refused. @param lineOf as for `refuse`; only the limits of the line are read. */
+  /** Takes an entry that was not refused. @param lineOf as for `refuse`, for a line of which no limits were read. */
   take({ row, indexes, tenant_id, now }: Append, lineOf: LineReader): void {
     const entry = indexes?.queue;
     if (entry === undefined) return;
@@ -88,7 +92,8 @@ export class PlannedQueues {
     this.#entries.set(row.stream, { tenant, entry });
     if (entry?.begins !== true) return;
     const line = lineText(tenant, entry.line);
-    const limits = this.#limitsOf(line) ?? lineOf(line, 0).limits;
+    const before = this.#limitsBefore.get(line);
+    const limits = this.#limitsOf(line) ?? (before === undefined ? lineOf(line, 0).limits : before);
     const { rate_per } = boundsIn({ limits }, waitingOf(row.stream, entry));
     const counted = Math.max(rate_per ?? 0, entry.rate?.per_ms ?? 0);
     if (counted > 0) this.#admitted.push({ line, at: now, until: now + counted, id: row.stream });
