@@ -110,9 +110,7 @@ export class Children {
   order({ run }: Pick<Asking, "run">, { child, kind, reason, principal, undo }: IntentionOf<"order_child">): void {
     const command: Command = { kind, reason, principal, undo, auth: run.log.record.auth };
     this.#attempt(child, async () => {
-      await this.#parts.command(child, command).catch((thrown: unknown) => {
-        if (!isConflict(thrown)) throw thrown;
-      });
+      await isTaken(this.#parts.command(child, command));
       const record = await this.#parts.read(child);
       if (isTerminal(record.state)) await this.#handOver(record);
     });
@@ -140,13 +138,7 @@ export class Children {
     const begun = await Promise.all(steps.map((stepId) => this.find(at, stepId)));
     const children = [...new Set([...of.children, ...begun.flatMap((one) => one?.workflow_id ?? [])])];
     const command: Command = { kind, reason, principal, auth: at.run.log.record.auth };
-    await Promise.all(
-      children.map((child) =>
-        this.#parts.command(child, command).catch((thrown: unknown) => {
-          if (!isConflict(thrown)) throw thrown;
-        }),
-      ),
-    );
+    await Promise.all(children.map((child) => isTaken(this.#parts.command(child, command))));
     return { children, steps };
   }
 
@@ -198,6 +190,7 @@ export class Children {
     if (isTerminal(record.state)) this.#earlier = earlier;
     return earlier;
   }
+
   /** Retries a failed child, unless somebody has done so since. False where nothing of it may run again. */
   async #goesOn(at: Asking, { workflow_id, sequence }: Pick<ChildEnd, "workflow_id" | "sequence">): Promise<boolean> {
     const { state, sequence: now } = await this.#parts.read(workflow_id);
@@ -211,22 +204,23 @@ export class Children {
       principal: restarted_by ?? intent.actor,
       auth,
     };
-    try {
-      await untilAnswered(at, () => this.#parts.command(workflow_id, command));
-      return true;
-    } catch (thrown) {
-      if (isConflict(thrown)) return false;
-      throw thrown;
-    }
+    return isTaken(untilAnswered(at, () => this.#parts.command(workflow_id, command)));
   }
 }
 
 const keyOf = ({ run }: Pick<Asking, "run">, step_id: string): string =>
   childKey({ workflow_id: run.log.identity.workflow_id, step_id }, stepOf(run, step_id).run);
 
-/** Returns whether a workflow refuses a command because it has ended, or is ending. */
-export const isConflict = (thrown: unknown): boolean =>
-  thrown instanceof KernelErrorException && thrown.error.code === "T4_WORKFLOW_CONFLICT";
+/** Returns whether a workflow has taken a command: it refuses one that its state does not allow. @throws all else. */
+export async function isTaken(answered: Promise<unknown>): Promise<boolean> {
+  try {
+    await answered;
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException && thrown.error.code === "T4_WORKFLOW_CONFLICT") return false;
+    throw thrown;
+  }
+}
 
 /** Tries again what another attempt may answer, for as long as the workflow goes on here. */
 export async function untilAnswered<T>({ runtime, services, signal }: Asking, work: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@
  * 1.  To cancel one again changes nothing; one that has ended, or is ending, is left as it is.
  */
 import type { Command } from "../decide/run/input.ts";
-import { isConflict, untilAnswered } from "./children.ts";
+import { isTaken, untilAnswered } from "./children.ts";
 import type { Asking } from "./services.ts";
 
 /** Returns the workflows that took the order. @throws KernelErrorException what else refuses it. */
@@ -12,15 +12,8 @@ export async function replaceOthers(at: Asking): Promise<readonly string[]> {
   const { record } = at.run.log;
   const { auth, intent, workflow_id } = record;
   const command: Command = { kind: "cancel", reason: `replaced by ${workflow_id}`, principal: intent.actor, auth };
-  const cancel = async (other: string): Promise<readonly string[]> => {
-    try {
-      await untilAnswered(at, () => at.services.command(other, command));
-      return [other];
-    } catch (thrown) {
-      if (isConflict(thrown)) return [];
-      throw thrown;
-    }
-  };
+  const cancel = async (other: string): Promise<readonly string[]> =>
+    (await isTaken(untilAnswered(at, () => at.services.command(other, command)))) ? [other] : [];
   const others = await at.services.queuedBefore(record);
   return (await Promise.all(others.map(cancel))).flat();
 }
