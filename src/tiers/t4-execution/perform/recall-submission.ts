@@ -42,16 +42,14 @@ export async function recallFirst(
 ): Promise<SubmitResponse | null> {
   if (submission === undefined) return null;
   const holder = await store.findKey(tenant_id, requestKey(principal, submission, schedule));
-  const rows = holder === null ? [] : await store.read(holder.workflow_id, 0, 1);
-  const [received] = openTurns(rows);
-  if (received === undefined) return null;
-  const { intent, plan_id, submission: known } = payloadOf(received, "INTENT_RECEIVED");
-  const { workflow_id, correlation_id } = received;
-  if (known?.digest !== submission.digest) {
+  const first = await readAccepted(store, holder);
+  if (first === null) return null;
+  if (first.submission?.digest !== submission.digest) {
+    const { workflow_id } = first.answer;
     const message = "this key came with another request before";
     raise(kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", message, oodaRef("recall"), { detail: { workflow_id } }));
   }
-  return acceptedOf({ workflow_id: workflow_id as string, intent_id: intent.intent_id, plan_id, correlation_id });
+  return first.answer;
 }
 
 /** Returns the answer to a request whose queue lets one workflow run, with that workflow; null if there is none now. */
@@ -61,11 +59,17 @@ export async function recallSingleton(
   { queue }: Pick<Intent, "queue">,
 ): Promise<SubmitResponse | null> {
   if (queue?.singleton !== "return_existing") return null;
-  const [holder] = await store.queueMembers(tenantId, lineOf(queue));
-  const [received] = holder === undefined ? [] : openTurns(await store.read(holder.workflow_id, 0, 1));
+  const [holder = null] = await store.queueMembers(tenantId, lineOf(queue));
+  const first = await readAccepted(store, holder);
+  return first && { ...first.answer, existing: true };
+}
+
+/** Returns the answer that the request of a workflow got, and its submission; null if there is none. */
+async function readAccepted(store: SubmissionStore, holder: { readonly workflow_id: string } | null) {
+  const [received] = holder === null ? [] : openTurns(await store.read(holder.workflow_id, 0, 1));
   if (received === undefined) return null;
-  const { intent, plan_id } = payloadOf(received, "INTENT_RECEIVED");
+  const { intent, plan_id, submission } = payloadOf(received, "INTENT_RECEIVED");
   const { workflow_id, correlation_id } = received;
   const ids = { workflow_id: workflow_id as string, intent_id: intent.intent_id, plan_id, correlation_id };
-  return { ...acceptedOf(ids), existing: true };
+  return { answer: acceptedOf(ids), submission };
 }
