@@ -4,7 +4,7 @@
  */
 
 import { capabilityRef } from "../contract/capability.ts";
-import { isAwaited } from "../contract/child.ts";
+import { isAwaited, type ParentLink } from "../contract/child.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
 import { requestFrom } from "../contract/intent.ts";
@@ -61,8 +61,8 @@ async function migrate(again: Again, record: WorkflowRecord): ReturnType<Kernel[
   const { gateway, registry, workflowId, request } = again;
   const caller = { tenant_id: request.tenant_id, principal: request.principal };
   const { type } = record.intent;
-  if (record.state === "completed") refuseCompleted(workflowId);
-  if (!isTerminal(record.state) && isAwaited(record.parent)) refuseAwaited(record);
+  if (record.state === "completed") refuseCompleted(record);
+  if (!isTerminal(record.state) && isAwaited(record.parent)) refuseAwaited(record, record.parent);
   const capability = registry.getCapability(type, request.version);
   const inputs = adoptInputs(capability, record.intent.inputs);
   await gateway.authorize(caller, "intent:submit");
@@ -81,51 +81,30 @@ const retryRef = moduleRef(0, "gateway", "retry");
 const refuseVersion = (): never =>
   raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", 'a version is named with mode "migrate" alone', retryRef));
 
-const refuseUndone = ({ workflow_id, state }: WorkflowRecord): never =>
-  raise(
-    kernelError("T4_WORKFLOW_CONFLICT", `what ${workflow_id} has done is undone; submit the work anew`, retryRef, {
-      detail: { state, workflow_id },
-    }),
+/** Refuses to run a workflow again. @throws KernelErrorException T4_WORKFLOW_CONFLICT always. */
+const refuse = ({ workflow_id, state }: WorkflowRecord, message: string, more: JsonObject = {}): never =>
+  raise(kernelError("T4_WORKFLOW_CONFLICT", message, retryRef, { detail: { state, workflow_id, ...more } }));
+
+const refuseUndone = (record: WorkflowRecord): never =>
+  refuse(record, `what ${record.workflow_id} has done is undone; submit the work anew`);
+
+const refuseFork = (record: WorkflowRecord): never =>
+  refuse(
+    record,
+    `${record.workflow_id} has taken over a part of ${record.fork?.workflow_id}, which would be done again: ` +
+      "fork it instead",
   );
 
-const refuseFork = ({ workflow_id, state, fork }: WorkflowRecord): never =>
-  raise(
-    kernelError(
-      "T4_WORKFLOW_CONFLICT",
-      `${workflow_id} has taken over a part of ${fork?.workflow_id}, which would be done again: fork it instead`,
-      retryRef,
-      { detail: { state, workflow_id } },
-    ),
-  );
+const refuseUnended = (record: WorkflowRecord): never =>
+  refuse(record, `only what has ended is run again from its beginning; this is ${record.state}`);
 
-const refuseUnended = ({ workflow_id, state }: WorkflowRecord): never =>
-  raise(
-    kernelError(
-      "T4_WORKFLOW_CONFLICT",
-      `only what has ended is run again from its beginning; this is ${state}`,
-      retryRef,
-      {
-        detail: { state, workflow_id },
-      },
-    ),
-  );
+const refuseCompleted = (record: WorkflowRecord): never =>
+  refuse(record, `${record.workflow_id} is completed; nothing of it is left to migrate`);
 
-const refuseCompleted = (workflowId: string): never =>
-  raise(
-    kernelError("T4_WORKFLOW_CONFLICT", `${workflowId} is completed; nothing of it is left to migrate`, retryRef, {
-      detail: { state: "completed", workflow_id: workflowId },
-    }),
-  );
-
-const refuseAwaited = ({ workflow_id, state, parent }: WorkflowRecord): never =>
-  raise(
-    kernelError(
-      "T4_WORKFLOW_CONFLICT",
-      `${parent?.workflow_id} waits for ${workflow_id}; migrate that one, or register the old version again`,
-      retryRef,
-      { detail: { state, workflow_id, parent: parent?.workflow_id ?? null } },
-    ),
-  );
+function refuseAwaited(record: WorkflowRecord, { workflow_id: parent }: ParentLink): never {
+  const message = `${parent} waits for ${record.workflow_id}; migrate that one, or register the old version again`;
+  return refuse(record, message, { parent });
+}
 
 interface Round {
   readonly drafts: Versions;
