@@ -42,21 +42,25 @@ export async function findRecipients(notice: GateNotice, options: RecipientOptio
   const { approvers, added_roles = [] } = notice.gate;
   const people = approvers?.map(({ id }) => String(id));
   const names = people === undefined ? (rolesAsked(notice.gate) ?? ["anybody"]) : [...people, ...added_roles];
-  const message = `there is no address for ${names.join(", ")}`;
-  return raise(kernelError("T6_NOTICE_NOBODY", message, moduleRef(6, "notifiers", "find_recipients")));
+  return refuseNobody(names.join(", "));
 }
 
 /** Returns the addresses of the role that a wait reminds. @throws KernelErrorException T6_NOTICE_NOBODY. */
 export function findReminded({ role }: WaitNotice, { roles = {} }: RecipientOptions): readonly string[] {
-  const found = Object.hasOwn(roles, role) ? (roles[role] as readonly string[]) : [];
-  if (found.length > 0) return [...new Set(found)];
-  const message = `there is no address for the role ${role}`;
-  return raise(kernelError("T6_NOTICE_NOBODY", message, moduleRef(6, "notifiers", "find_recipients")));
+  const found = new Set(addressesOf(roles, role));
+  return found.size > 0 ? [...found] : refuseNobody(`the role ${role}`);
 }
 
+const refuseNobody = (who: string): never =>
+  raise(kernelError("T6_NOTICE_NOBODY", `there is no address for ${who}`, recipientsRef));
+
+const recipientsRef = moduleRef(6, "notifiers", "find_recipients");
+
+const addressesOf = (roles: NonNullable<RecipientOptions["roles"]>, role: string): readonly string[] =>
+  Object.hasOwn(roles, role) ? (roles[role] as readonly string[]) : [];
+
 function mayDecide({ gate }: GateNotice, { roles = {}, people = {} }: RecipientOptions): readonly string[] {
-  const ofRole = (role: string): readonly string[] =>
-    Object.hasOwn(roles, role) ? (roles[role] as readonly string[]) : [];
+  const ofRole = (role: string): readonly string[] => addressesOf(roles, role);
   if (gate.approvers === null) return (rolesAsked(gate) ?? Object.keys(roles)).flatMap(ofRole);
   const named = gate.approvers.filter((one) => !hasAsked(gate, one));
   const ofPeople = named.flatMap(({ id }) => (Object.hasOwn(people, id) ? [people[id] as string] : []));

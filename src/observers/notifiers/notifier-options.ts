@@ -2,8 +2,7 @@
  * The options of all notifiers: name, kinds, the console's address. Owns: the check of these, and the link to a gate.
  */
 import { z } from "zod";
-import type { WaitNotice } from "../../contract/gate-notice.ts";
-import { type GateNotice, NoticeKind } from "../../contract/gate-notice.ts";
+import { type GateNotice, NoticeKind, type WaitNotice } from "../../contract/gate-notice.ts";
 
 /** Returns the schema of what every notifier may be told; `name` is the one that it has by default. */
 export const notifierOptions = (name: string) =>
@@ -47,9 +46,9 @@ export const isHttpsWhereNeeded = (url: URL | undefined, allowPrivate: boolean):
   url === undefined || url.protocol === "https:" || allowPrivate;
 
 /** Returns the address at which the gate is decided, after signing in. Opening it decides nothing. */
-export const linkTo = (consoleUrl: string, { workflow_id, gate }: GateNotice): string =>
-  `${consoleUrl}#/w/${encodeURIComponent(workflow_id)}/g/${encodeURIComponent(gate.gate_id)}`;
+export const linkTo = (consoleUrl: string, notice: GateNotice): string =>
+  `${linkToRun(consoleUrl, notice)}/g/${encodeURIComponent(notice.gate.gate_id)}`;
 
-/** Returns the address of the page of a workflow that waits. */
-export const linkToRun = (consoleUrl: string, { workflow_id }: WaitNotice): string =>
+/** Returns the address of the page of a workflow. */
+export const linkToRun = (consoleUrl: string, { workflow_id }: Pick<WaitNotice, "workflow_id">): string =>
   `${consoleUrl}#/w/${encodeURIComponent(workflow_id)}`;

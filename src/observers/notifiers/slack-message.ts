@@ -32,7 +32,7 @@ export const toMrkdwn = (text: string): string =>
 export function composeMessage(notice: GateNotice, options: MessageOptions) {
   const reported = describeNotice(notice, { ...limits, linkOnly: options.linkOnly });
   const link = linkTo(options.consoleUrl, notice);
-  const facts = reported.facts.map(([name, value]) => `${name}: ${value}`).join("\n");
+  const facts = linesOf(reported);
   const areFactsCut = facts.length > maxFacts;
   const notWhole = describeCut([...reported.cut, ...(areFactsCut ? ["the list of facts"] : [])]);
   const blocks = [
@@ -46,19 +46,25 @@ export function composeMessage(notice: GateNotice, options: MessageOptions) {
     },
     ...(areFactsCut || !options.hasButtons ? [] : buttonsOf(notice, reported)),
   ];
-  return { text: toMrkdwn(reported.subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
+  return messageOf(reported.subject, blocks);
 }
 
 /** Returns the message that reminds of an event that has not arrived. */
 export function composeReminder(notice: WaitNotice, { consoleUrl, linkOnly }: MessageOptions) {
-  const { subject, facts } = describeWait(notice, linkOnly);
-  const told = facts.map(([name, value]) => `${name}: ${value}`).join("\n");
+  const reported = describeWait(notice, linkOnly);
   const link = `<${toMrkdwn(linkToRun(consoleUrl, notice))}|Open the workflow>`;
   const blocks = [
-    { type: "header", text: plain(cut(subject, limits.maxSubject)) },
-    section(cut(told, maxFacts)),
+    { type: "header", text: plain(cut(reported.subject, limits.maxSubject)) },
+    section(cut(linesOf(reported), maxFacts)),
     { type: "section", text: { type: "mrkdwn", text: link } },
   ];
+  return messageOf(reported.subject, blocks);
+}
+
+const linesOf = ({ facts }: Pick<DescribedNotice, "facts">): string =>
+  facts.map(([name, value]) => `${name}: ${value}`).join("\n");
+
+function messageOf<B>(subject: string, blocks: B) {
   return { text: toMrkdwn(subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
 }
 
