@@ -1,10 +1,9 @@
 /** Three processes on one database, killed one after another: no end of a child is lost, and nothing begins twice. */
-import { once } from "node:events";
 import { Client } from "pg";
 import { expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
 import { freshLedger, freshSchema, serverUrl } from "./server.ts";
-import { type Node, startNode } from "./start-node.ts";
+import { createEffects, killNodes, type Node, startNode } from "./start-node.ts";
 
 const items = 12;
 const stepsOfJob = 4;
@@ -15,9 +14,7 @@ it("the list ends with the result of each child, whichever process dies when", a
   const reader = await createKernel({ ledger: freshLedger(schema), capabilities: [], recover: false });
   const client = new Client({ connectionString: serverUrl, options: `-c search_path=${schema}` });
   await client.connect();
-  await client.query(
-    "CREATE TABLE effects (key text, kernel text, begun timestamptz, at timestamptz DEFAULT clock_timestamp())",
-  );
+  await createEffects(client);
   const doneBeyond = async (count: number): Promise<void> => {
     const text = `SELECT count(DISTINCT key) > ${count} AS yes, pg_sleep(0.05) FROM effects`;
     while ((await client.query(text)).rows[0]?.yes !== true);
@@ -44,11 +41,7 @@ it("the list ends with the result of each child, whichever process dies when", a
     const { rows } = await client.query("SELECT count(DISTINCT key)::int AS n FROM effects");
     expect(rows).toEqual([{ n: items * stepsOfJob }]);
   } finally {
-    for (const { process } of nodes) {
-      if (process.exitCode !== null || process.signalCode !== null) continue;
-      process.kill("SIGKILL");
-      await once(process, "exit");
-    }
+    await killNodes(nodes);
     await client.end();
     await reader.stop({ drainMs: 0 });
   }

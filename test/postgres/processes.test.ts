@@ -2,12 +2,11 @@
  * Three processes on one database: what one that dies had begun goes on in another, and one that was paused begins
  * nothing.
  */
-import { once } from "node:events";
 import { Client } from "pg";
 import { describe, expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
 import { freshLedger, freshSchema, serverUrl } from "./server.ts";
-import { type Node, startNode } from "./start-node.ts";
+import { createEffects, killNodes, type Node, startNode } from "./start-node.ts";
 
 interface Effect {
   readonly key: string;
@@ -35,9 +34,7 @@ async function onStage(use: (stage: Stage) => Promise<void>): Promise<void> {
   await ledger.close();
   const client = new Client({ connectionString: serverUrl, options: `-c search_path=${schema}` });
   await client.connect();
-  await client.query(
-    "CREATE TABLE effects (key text, kernel text, begun timestamptz, at timestamptz DEFAULT clock_timestamp())",
-  );
+  await createEffects(client);
   const nodes: Node[] = [];
   const ask = async (text: string) => (await client.query(text)).rows as readonly Record<string, unknown>[];
   try {
@@ -66,11 +63,7 @@ async function onStage(use: (stage: Stage) => Promise<void>): Promise<void> {
       },
     });
   } finally {
-    for (const { process } of nodes) {
-      if (process.exitCode !== null || process.signalCode !== null) continue;
-      process.kill("SIGKILL");
-      await once(process, "exit");
-    }
+    await killNodes(nodes);
     await client.end();
   }
 }

@@ -1,11 +1,10 @@
 /** Three processes on one database, killed one after another: each instant of a schedule begins one workflow. */
-import { once } from "node:events";
 import { Client } from "pg";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { createKernel, defineCapability, defineOperator } from "../../src/index.ts";
 import { freshLedger, freshSchema, serverUrl } from "./server.ts";
-import { type Node, startNode } from "./start-node.ts";
+import { createEffects, killNodes, type Node, startNode } from "./start-node.ts";
 
 /** The same capability as that of the processes, for the kernel that makes the schedule and runs nothing. */
 const act = defineOperator({ name: "Test.Act", input: z.record(z.string(), z.unknown()), run: () => ({}) });
@@ -23,9 +22,7 @@ it("each instant begins one workflow, whichever process dies when", async () => 
   const kernel = await createKernel({ ledger: freshLedger(schema), capabilities: [job], recover: false });
   const client = new Client({ connectionString: serverUrl, options: `-c search_path=${schema}` });
   await client.connect();
-  await client.query(
-    "CREATE TABLE effects (key text, kernel text, begun timestamptz, at timestamptz DEFAULT clock_timestamp())",
-  );
+  await createEffects(client);
   const ann = { tenant_id: 1, principal: { type: "user", id: 1, role: "user" } };
   const nodes: Node[] = [];
   const start = async (owner: string) => nodes.push(await startNode([serverUrl, schema, owner, String(leaseMs)]));
@@ -64,11 +61,7 @@ it("each instant begins one workflow, whichever process dies when", async () => 
     // The one that was under way at the pause may be accepted, and not be in the history yet.
     expect((rows[0] as { readonly n: number }).n - fired.length).toBeLessThanOrEqual(1);
   } finally {
-    for (const { process } of nodes) {
-      if (process.exitCode !== null || process.signalCode !== null) continue;
-      process.kill("SIGKILL");
-      await once(process, "exit");
-    }
+    await killNodes(nodes);
     await client.end();
     await kernel.stop({ drainMs: 0 });
   }

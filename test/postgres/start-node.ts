@@ -1,13 +1,30 @@
 /** Starts a process with a kernel (node.ts), and speaks with it. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Client } from "pg";
 
 export interface Node {
   readonly process: ChildProcessWithoutNullStreams;
   readonly submit: (count: number) => Promise<readonly string[]>;
   /** Begins a list that runs a job for each of so many items, and returns its id. */
   readonly submitList: (items: number) => Promise<string>;
+}
+
+/** Makes the table in which the operator of each process notes what it does. */
+export const createEffects = (client: Client): Promise<unknown> =>
+  client.query(
+    "CREATE TABLE effects (key text, kernel text, begun timestamptz, at timestamptz DEFAULT clock_timestamp())",
+  );
+
+/** Kills the processes that are still there, and waits until they are gone. */
+export async function killNodes(nodes: readonly Pick<Node, "process">[]): Promise<void> {
+  for (const { process } of nodes) {
+    if (process.exitCode !== null || process.signalCode !== null) continue;
+    process.kill("SIGKILL");
+    await once(process, "exit");
+  }
 }
 
 /** @param aheadMs how far its clock is ahead of this one's. */

@@ -13,7 +13,7 @@ import { Client } from "pg";
 import { createKernel, type Kernel } from "../../src/index.ts";
 import { postgresLedger } from "../../src/ledger/postgres/index.ts";
 import { type Door, openProxy } from "./proxy.ts";
-import { type Node, startNode } from "./start-node.ts";
+import { createEffects, killNodes, type Node, startNode } from "./start-node.ts";
 
 export const blows = ["kill", "stop", "cut"] as const;
 export type Blow = (typeof blows)[number];
@@ -77,21 +77,14 @@ class Game {
     await ledger.open();
     await ledger.close();
     await this.#client.connect();
-    await this.#client.query(
-      "CREATE TABLE effects (key text, kernel text, begun timestamptz, at timestamptz DEFAULT clock_timestamp())",
-    );
+    await createEffects(this.#client);
     await this.#client.query("CREATE INDEX ON effects (at)");
     for (let i = 0; i < 3; i += 1) this.#members.push(await this.#start());
   }
 
   async close(): Promise<void> {
-    for (const { node, proxy } of this.#members) {
-      if (node.process.exitCode === null && node.process.signalCode === null) {
-        node.process.kill("SIGKILL");
-        await once(node.process, "exit");
-      }
-      proxy.close();
-    }
+    await killNodes(this.#members.map(({ node }) => node));
+    for (const { proxy } of this.#members) proxy.close();
     await this.#client.end();
   }
 
