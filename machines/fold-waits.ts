@@ -1,8 +1,7 @@
 /** The effects on the record of events about waits, and of messages to the workflow. */
 
 import type { WorkflowRecord } from "../src/contract/workflow.ts";
-import type { Folded, Handler } from "./fold-records.ts";
-import { addRequester } from "./fold-records.ts";
+import { addRequester, type Folded, type Handler } from "./fold-records.ts";
 
 type WaitEvents = "WAIT_ANSWERED" | "WAIT_REMINDED" | "EVENT_PASSED_OVER" | "INPUT_ADDED";
 

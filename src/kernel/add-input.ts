@@ -1,6 +1,5 @@
 /** Adds a message to a workflow in the name of a caller who may have it go on, if its capability takes messages. */
-import type { InputResponse } from "../contract/added-input.ts";
-import { InputRequest } from "../contract/added-input.ts";
+import { InputRequest, type InputResponse } from "../contract/added-input.ts";
 import { commandScopes } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";

@@ -30,7 +30,7 @@ import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { OverdueWait, StoredEvent, StoredWait } from "../ports/wait-store.ts";
 import type { FoundEvent } from "../tiers/t4-execution/decide/run/intention.ts";
 import type { EventSearch } from "../tiers/t4-execution/perform/services.ts";
-import { judgeOf } from "./read-form.ts";
+import { formAsked, judgeOf } from "./read-form.ts";
 import { type StartParts, startWork } from "./start-by-event.ts";
 
 export interface EventParts {
@@ -134,7 +134,8 @@ const waitsFor = ({ store }: EventParts, tenant_id: string | number, { name, key
 
 async function formOfWait({ reading }: EventParts, { workflow_id, step_id }: StoredWait): Promise<JsonObject | null> {
   const { steps } = await reading.readWorkflowState(workflow_id);
-  return (steps.get(step_id)?.step.params["schema"] as JsonObject | undefined) ?? null;
+  const step = steps.get(step_id);
+  return step === undefined ? null : formAsked(step);
 }
 
 /** A step that an event has resumed. */

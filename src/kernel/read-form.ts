@@ -4,9 +4,14 @@
  */
 import { readerOf } from "../contract/form.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
+import type { StepRecord } from "../contract/workflow.ts";
 import { runWithin, stopped } from "../define/run-within.ts";
 
 const limitMs = 250;
+
+/** Returns the form that a step asks of a payload; null if any will do. */
+export const formAsked = ({ step }: Pick<StepRecord, "step">): JsonObject | null =>
+  (step.params["schema"] as JsonObject | undefined) ?? null;
 
 /**
  * Returns the function that says why a payload does not have a form; null if it has it. Once a judgement was stopped,

@@ -9,7 +9,7 @@ import type { TokenOwner, WaitTokens } from "../adapters/wait-tokens.ts";
 import { commandScopes } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import type { Json, JsonObject } from "../contract/json.ts";
+import type { Json } from "../contract/json.ts";
 import { KernelErrorException } from "../contract/kernel-error.ts";
 import { t4 } from "../contract/messages/t4.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -19,7 +19,7 @@ import { askTier } from "../engine/actors/ask-tier.ts";
 import type { Runtime } from "../engine/actors/runtime.ts";
 import type { LedgerReading } from "../engine/follow/ledger-reader.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
-import { judgeOf } from "./read-form.ts";
+import { formAsked, judgeOf } from "./read-form.ts";
 
 export interface WaitAnswerParts {
   readonly gateway: Gateway;
@@ -83,9 +83,8 @@ async function findStep(reading: LedgerReading, { workflow_id, step_id }: TokenO
   }
 }
 
-function requireForm({ step }: StepRecord, payload: Json): void {
-  const form = (step.params["schema"] as JsonObject | undefined) ?? null;
-  const problem = judgeOf(form)(payload);
+function requireForm(step: StepRecord, payload: Json): void {
+  const problem = judgeOf(formAsked(step))(payload);
   if (problem === null) return;
   const message = `the payload does not have the form that the wait asks: ${problem}`;
   raise(kernelError("T4_EVENT_INVALID", message, answerRef, { detail: { problem } }));

@@ -9,8 +9,7 @@ import { sha256 } from "../../contract/digest.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import { type EventFacts, factsOf, touchesGate, typesWhere } from "../../contract/events.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
-import type { GateNoticeKind, NoticeKind } from "../../contract/gate-notice.ts";
-import { waitNoticesId } from "../../contract/gate-notice.ts";
+import { type GateNoticeKind, type NoticeKind, waitNoticesId } from "../../contract/gate-notice.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { DeliveryDraft, GateUpdates } from "../../ports/delivery-store.ts";
 
