@@ -1,5 +1,5 @@
 /** The end of every story: faults are over, all processes but a last one go, and that one sees the work to its end. */
-import type { Gate } from "../../src/contract/gate.ts";
+import { type Gate, isOpenGate } from "../../src/contract/gate.ts";
 import { parkedSteps, type WorkflowRecord } from "../../src/contract/workflow.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import { people } from "./ask.ts";
@@ -147,7 +147,7 @@ async function decideAll(stage: Stage, last: SimulatedProcess, round: number) {
   const stuck: string[] = [];
   for (const gate of gates) {
     const refusals = await decideOne(stage, { last, gate, round });
-    if (refusals.length === deciders.length && (await find(last, gate)) !== undefined)
+    if (refusals.length === deciders.length && (await find(stage, last, gate)) !== undefined)
       stuck.push(`decidable: ${gate.gate_id} of ${gate.workflow_id} (${gate.status}): ${refusals.join(" | ")}`);
   }
   return { open: gates.length, stuck };
@@ -164,7 +164,7 @@ async function decideOne(stage: Stage, { last, gate, round }: Deciding): Promise
   const refusals: string[] = [];
   const { workflow_id, gate_id } = gate;
   for (const [i, principal] of deciders.entries()) {
-    const shown = await find(last, gate);
+    const shown = await find(stage, last, gate);
     if (shown === undefined) return refusals;
     const varied = i === 0 ? stage.story.seed + round + gate_id.length : 3;
     // What policy denies as of now is approved by nobody, and rejected by who decides next.
@@ -202,8 +202,14 @@ async function seeThrough(stage: Stage, { clock, name }: SimulatedProcess, answe
   stage.broken.push(`answers: decide at ${name} hangs`);
 }
 
-/** The whole of a gate while it asks. */
-async function find({ kernel }: SimulatedProcess, { workflow_id, gate_id }: Gate): Promise<Gate | undefined> {
+/** The whole of a gate while it asks. One that is decided in the ledger is not read: reading checks its whole log. */
+async function find(
+  { world }: Stage,
+  { kernel }: SimulatedProcess,
+  { workflow_id, gate_id }: Gate,
+): Promise<Gate | undefined> {
+  const lies = world.records.get(workflow_id)?.gates.get(gate_id);
+  if (lies !== undefined && !isOpenGate(lies)) return undefined;
   const open = await kernel.gates({ workflow_id, limit: 200 });
   return open.find((gate) => gate.gate_id === gate_id);
 }

@@ -173,7 +173,9 @@ export class OutsideWorld {
         this.records.set(row.stream, foldWorkflow(this.records.get(row.stream) ?? null, event));
     }
     const record = this.records.get(row.stream) ?? null;
-    if (record !== null) this.states.set(row.stream, [...(this.states.get(row.stream) ?? []), statesOf(record)]);
+    if (record === null) return events;
+    const states = this.states.get(row.stream) ?? [];
+    if (states.push(statesOf(record)) === 1) this.states.set(row.stream, states);
     return events;
   }
 

@@ -1,9 +1,11 @@
 /**
- * A short run of the simulation. `npm run sim -- --seeds 10000` plays more, and makes a story that fails short.
+ * A short run of the simulation. `npm run sim -- --seeds 10000` plays more of every family, and makes a story that
+ * fails short.
  */
 import { describe, expect, it } from "vitest";
 import { playStory } from "./play-story.ts";
 import { drawStory, draws } from "./story.ts";
+import { dealSeeds, families } from "./story-families.ts";
 
 const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 /**
@@ -95,6 +97,18 @@ describe("the simulation", () => {
     const { failures, met } = await playAll("power-cut", seeds);
     expect(failures).toEqual([]);
     expect(met).toContain("power cut that takes rows");
+  });
+
+  it("a run without a first seed plays every family, each from its base on, by its share", () => {
+    const round = families.reduce((sum, { share }) => sum + share, 0);
+    const dealt = Map.groupBy(dealSeeds(2 * round), ({ family }) => family);
+    for (const { name, base, share } of families)
+      expect(dealt.get(name)?.map(({ seed }) => seed)).toEqual(Array.from({ length: 2 * share }, (_, i) => base + i));
+    expect([...new Set(dealSeeds(families.length).map(({ family }) => family))]).toHaveLength(families.length);
+    expect(dealSeeds(2, 1_100_007).map(({ seed, family }) => [seed, family])).toEqual([
+      [1_100_007, "growth"],
+      [1_100_008, "growth"],
+    ]);
   });
 
   it("a seed is a story: played twice, it leaves the same rows", async () => {
